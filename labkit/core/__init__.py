@@ -1,0 +1,1 @@
+"""Small parts that know nothing of the platform: clock, identifiers, errors, events, journal, database."""

@@ -1,0 +1,55 @@
+"""Work in progress, counted, so that somebody can wait until there is none."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+
+
+class Activity:
+    """Counts what is going on; `idle()` returns once nothing is.
+
+    Used as a context manager around each piece of work.
+    """
+
+    def __init__(self) -> None:
+        self._running = 0
+        self._waiting: list[asyncio.Future[None]] = []
+
+    @property
+    def running(self) -> int:
+        """How many pieces of work are going on."""
+        return self._running
+
+    def begin(self) -> None:
+        self._running += 1
+
+    def end(self) -> None:
+        self._running -= 1
+        if not self._running:
+            waiting, self._waiting = self._waiting, []
+            for future in waiting:
+                if not future.done():
+                    future.set_result(None)
+
+    def __enter__(self) -> Activity:
+        self.begin()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+    async def idle(self) -> None:
+        """Return once no work is going on and the loop has turned without new work."""
+        quiet = 0
+        while quiet < 3:  # a finished piece may have scheduled its successor for the next turns
+            if self._running:
+                quiet = 0
+                future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                self._waiting.append(future)
+                await future
+            else:
+                quiet += 1
+                await asyncio.sleep(0)

@@ -1,0 +1,165 @@
+"""Lab time: the one clock behind every timestamp and lifetime of a lab.
+
+A clock runs at a rate: 1 is the wall clock, 60 makes a minute of each second, 0 stands still until it is
+told to advance (the virtual clock). Guard times, which protect the process itself, never come from here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+import time
+from collections.abc import Awaitable, Callable
+
+from labkit.core.errors import LabError
+
+VIRTUAL_START = 1_767_225_600.0  # 2026-01-01T00:00:00Z: where a seeded lab begins, so that a replay is exact
+
+
+class Timer:
+    """A callback that waits for lab time; `cancel()` forgets it."""
+
+    __slots__ = ("callback", "when")
+
+    def __init__(self, when: float, callback: Callable[[], object] | None) -> None:
+        self.when = when
+        self.callback = callback
+
+    def cancel(self) -> None:
+        self.callback = None
+
+
+class Clock:
+    """Lab time in seconds since 1970-01-01T00:00:00Z.
+
+    rate: seconds of lab time for each real second; 0 is the virtual clock.
+    start: lab time to begin at; None is now for a wall clock, VIRTUAL_START for a virtual one.
+    """
+
+    def __init__(self, rate: float = 1.0, start: float | None = None) -> None:
+        if rate < 0:
+            raise LabError(f"a clock cannot run backwards: rate is {rate}, expected 0 or more")
+        self._rate = rate
+        self._real = time.time()
+        self._lab = start if start is not None else (self._real if rate else VIRTUAL_START)
+        self._timers: list[tuple[float, int, Timer]] = []
+        self._count = itertools.count()
+        self._wakeup: asyncio.TimerHandle | None = None
+        self._settle: Callable[[], Awaitable[object]] | None = None
+
+    @property
+    def rate(self) -> float:
+        """Seconds of lab time for each real second; 0 while the clock stands still."""
+        return self._rate
+
+    def now(self) -> float:
+        """Lab time in seconds."""
+        if not self._rate:
+            return self._lab
+        return self._lab + self._rate * (time.time() - self._real)
+
+    def seconds(self) -> int:
+        """Lab time in whole seconds: a `timestamp` of the documents."""
+        return int(self.now())
+
+    def micros(self) -> int:
+        """Lab time in whole microseconds."""
+        return int(self.now() * 1_000_000)
+
+    def settle_with(self, settle: Callable[[], Awaitable[object]]) -> None:
+        """Wait for `settle()` after each instant that `advance` passes, so that what it woke has run."""
+        self._settle = settle
+
+    def call_at(self, when: float, callback: Callable[[], object]) -> Timer:
+        """Call `callback` on the running loop once lab time has reached `when`."""
+        timer = Timer(when, callback)
+        heapq.heappush(self._timers, (when, next(self._count), timer))
+        self._arm()
+        return timer
+
+    async def sleep_until(self, when: float) -> None:
+        """Return once lab time has reached `when`."""
+        if when <= self.now():
+            return
+        reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        timer = self.call_at(when, lambda: reached.done() or reached.set_result(None))
+        try:
+            await reached
+        finally:
+            timer.cancel()
+
+    async def advance(
+        self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0
+    ) -> float:
+        """Move a virtual clock on; every timer on the way fires at its own time. Returns the new lab time.
+
+        Raises LabError on a running clock, or when asked to go back.
+        """
+        return await self.advance_to(self.now() + seconds + 60 * minutes + 3600 * hours + 86400 * days)
+
+    async def advance_to(self, when: float) -> float:
+        """Move a virtual clock on to `when` (seconds since 1970). Returns the new lab time."""
+        if self._rate:
+            raise LabError("this clock runs by itself; call freeze() first, or make the lab with a seed")
+        if when < self._lab:
+            raise LabError(f"a clock cannot go back: it is {self._lab}, asked for {when}")
+        await self._quiet()
+        while self._timers and self._timers[0][0] <= when:
+            instant = self._timers[0][0]
+            self._lab = max(self._lab, instant)
+            self._fire(self._lab)
+            await self._quiet()
+        self._lab = max(self._lab, when)
+        return self._lab
+
+    def freeze(self) -> float:
+        """Stop the clock where it is: from now on it is virtual. Returns the lab time."""
+        self._lab = self.now()
+        self._rate = 0.0
+        self._disarm()
+        return self._lab
+
+    def run(self, rate: float = 1.0) -> None:
+        """Let a stopped clock run on from where it is, at `rate`."""
+        if rate <= 0:
+            raise LabError(f"a running clock needs a rate above 0, not {rate}")
+        self._lab, self._real, self._rate = self.now(), time.time(), rate
+        self._disarm()
+        self._arm()
+
+    def close(self) -> None:
+        """Forget every timer."""
+        self._timers.clear()
+        self._disarm()
+
+    async def _quiet(self) -> None:
+        if self._settle is not None:
+            await self._settle()
+        else:
+            await asyncio.sleep(0)
+
+    def _fire(self, now: float) -> None:
+        while self._timers and self._timers[0][0] <= now:
+            callback = heapq.heappop(self._timers)[2].callback
+            if callback is not None:
+                callback()
+
+    def _arm(self) -> None:
+        if not self._rate or not self._timers:
+            return
+        due = self._timers[0][0]
+        if self._wakeup is not None:
+            self._wakeup.cancel()
+        delay = max(0.0, (due - self.now()) / self._rate)
+        self._wakeup = asyncio.get_running_loop().call_later(delay, self._ring)
+
+    def _ring(self) -> None:
+        self._wakeup = None
+        self._fire(self.now())
+        self._arm()
+
+    def _disarm(self) -> None:
+        if self._wakeup is not None:
+            self._wakeup.cancel()
+            self._wakeup = None

@@ -1,0 +1,163 @@
+"""The lab's database: SQLAlchemy Core over SQLite, in memory or in a file, with one way in.
+
+One connection, owned by the loop. All calls of one turn of the loop share one transaction (group commit), and
+each returns only after the commit, so that whoever was answered can rely on what was stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+import sqlalchemy
+from sqlalchemy import Connection, MetaData
+
+from labkit.core.errors import LabError, SettingsError
+
+if TYPE_CHECKING:
+    import pandas
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Database:
+    """State of a lab.
+
+    url: None for memory; a file name or `sqlite:///…` for state that survives a restart. With a file, what
+    `run` returned survives the process being killed and the machine losing power (WAL, synchronous=FULL).
+    """
+
+    def __init__(self, url: str | Path | None = None) -> None:
+        self.path = _path(url)
+        self._connection: Connection | None = None
+        self._raw: sqlite3.Connection
+        self._commit: asyncio.Future[None] | None = None
+        self._changes = 0
+
+    @property
+    def durable(self) -> bool:
+        """Does the state survive a restart?"""
+        return self.path is not None
+
+    def start(self, tables: MetaData) -> None:
+        """Open the database and create the tables that are missing.
+
+        Raises SettingsError where the file cannot be opened or is not a database.
+        """
+        engine = sqlalchemy.create_engine(
+            "sqlite://" if self.path is None else f"sqlite:///{self.path}",
+            poolclass=sqlalchemy.StaticPool,
+            isolation_level="AUTOCOMMIT",  # transactions are ours: one for each turn of the loop
+            connect_args={"check_same_thread": False},
+        )
+        try:
+            connection = engine.connect()
+            connection.exec_driver_sql("PRAGMA foreign_keys=ON")
+            if self.path is not None:
+                connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+                connection.exec_driver_sql("PRAGMA synchronous=FULL")
+            tables.create_all(connection)
+        except sqlalchemy.exc.DatabaseError as error:
+            raise SettingsError(f"data: cannot use {self.path}: {error.orig}") from error
+        self._connection = connection
+        raw = connection.connection.driver_connection
+        assert isinstance(raw, sqlite3.Connection)
+        self._raw = raw
+        self._changes = raw.total_changes
+
+    async def run(
+        self,
+        function: Callable[Concatenate[Connection, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Call `function(connection, …)` and return its result once it is committed.
+
+        The function is synchronous, returns plain data, and raises to undo all that it did.
+        """
+        if self._connection is None:
+            raise LabError("the lab is closed")
+        raw = self._raw
+        if not raw.in_transaction:
+            raw.execute("BEGIN")
+        raw.execute("SAVEPOINT call")
+        try:
+            result = function(self._connection, *args, **kwargs)
+        except BaseException:
+            raw.execute("ROLLBACK TO call")
+            raise
+        finally:
+            raw.execute("RELEASE call")
+            commit = self._schedule()
+        if raw.total_changes != self._changes:
+            await asyncio.shield(commit)
+        return result
+
+    def close(self) -> None:
+        """Commit what is pending and close."""
+        if self._connection is None:
+            return
+        if self._raw.in_transaction:
+            self._end_of_turn()
+        self._connection.close()
+        self._connection.engine.dispose()
+        self._connection = None
+
+    async def frame(self, query: str) -> pandas.DataFrame:
+        """The rows of a SELECT as a DataFrame. Anything that would change the data is refused."""
+        import pandas
+
+        def select(connection: Connection) -> tuple[list[str], list[tuple[Any, ...]]]:
+            connection.exec_driver_sql("PRAGMA query_only=ON")
+            try:
+                cursor = connection.exec_driver_sql(query)
+                return list(cursor.keys()), [tuple(row) for row in cursor]
+            finally:
+                connection.exec_driver_sql("PRAGMA query_only=OFF")
+
+        try:
+            columns, rows = await self.run(select)
+        except sqlalchemy.exc.SQLAlchemyError as error:
+            raise LabError(f"sql: {getattr(error, 'orig', None) or error}") from error
+        return pandas.DataFrame(rows, columns=columns)
+
+    def _schedule(self) -> asyncio.Future[None]:
+        if self._commit is None:
+            loop = asyncio.get_running_loop()
+            self._commit = loop.create_future()
+            loop.call_soon(self._end_of_turn)
+        return self._commit
+
+    def _end_of_turn(self) -> None:
+        commit, self._commit = self._commit, None
+        failure: BaseException | None = None
+        try:
+            self._raw.execute("COMMIT")
+        except sqlite3.Error as error:
+            failure = error
+            if self._raw.in_transaction:
+                self._raw.execute("ROLLBACK")
+        self._changes = self._raw.total_changes
+        if commit is None or commit.done():
+            return
+        if failure is None:
+            commit.set_result(None)
+        else:
+            commit.set_exception(failure)
+            commit.exception()  # seen: a turn that only read has nobody waiting
+
+
+def _path(url: str | Path | None) -> Path | None:
+    if url is None:
+        return None
+    text = str(url)
+    if text.startswith("sqlite:///"):
+        return Path(text.removeprefix("sqlite:///"))
+    if "://" in text:
+        raise SettingsError(f"data: {text.split('://')[0]}:// is not supported, expected a file or sqlite:///…")
+    return Path(text)

@@ -1,0 +1,167 @@
+"""The journal: one record for each request, refusal, event, script run and service call of a lab.
+
+Records are kept as they were given and formatted only when somebody reads them. The journal is a ring: when
+it is full the oldest record goes, and `dropped` counts it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas
+
+CAPACITY = 200_000
+# What differs from run to run of one seeded story: left out of the canonical form.
+UNREPEATABLE = frozenset({"duration", "port", "peer_port", "tls_bytes", "cpu"})
+
+
+@dataclass(slots=True, eq=False)
+class Record:
+    """What happened once.
+
+    time: lab time in microseconds; cause: sequence number of the record that led to this one.
+    """
+
+    sequence: int
+    time: int
+    kind: str
+    actor: str
+    summary: str
+    cause: int | None = None
+    status: int | None = None
+    size: int | None = None
+    detail: Mapping[str, object] | None = None
+    count: int = field(default=0)
+
+
+class Journal:
+    """Remembers what happened in a lab, in order."""
+
+    def __init__(self, micros: Callable[[], int], capacity: int = CAPACITY) -> None:
+        self._micros = micros
+        self._records: deque[Record] = deque(maxlen=capacity)
+        self._sequence = 0
+        self._counts: defaultdict[str, int] = defaultdict(int)
+        self._watchers: list[Callable[[Record], object]] = []
+
+    def record(
+        self,
+        kind: str,
+        actor: str,
+        summary: str,
+        *,
+        cause: int | None = None,
+        status: int | None = None,
+        size: int | None = None,
+        detail: Mapping[str, object] | None = None,
+    ) -> int:
+        """Add a record and return its sequence number, to be the cause of what follows from it."""
+        return self.open(
+            kind, actor, summary, cause=cause, status=status, size=size, detail=detail
+        ).sequence
+
+    def open(
+        self,
+        kind: str,
+        actor: str,
+        summary: str,
+        *,
+        cause: int | None = None,
+        status: int | None = None,
+        size: int | None = None,
+        detail: Mapping[str, object] | None = None,
+    ) -> Record:
+        """Add a record of something that begins; set its status, size and detail when the outcome is known."""
+        self._sequence += 1
+        self._counts[actor] += 1
+        entry = Record(
+            self._sequence,
+            self._micros(),
+            kind,
+            actor,
+            summary,
+            cause,
+            status,
+            size,
+            detail,
+            self._counts[actor],
+        )
+        self._records.append(entry)
+        for watcher in self._watchers:
+            watcher(entry)
+        return entry
+
+    @property
+    def dropped(self) -> int:
+        """How many records the ring has let go."""
+        return sum(self._counts.values()) - len(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(tuple(self._records))
+
+    def watch(self, watcher: Callable[[Record], object]) -> Callable[[], None]:
+        """Call `watcher` with each new record, until the function that is returned is called."""
+        self._watchers.append(watcher)
+        return lambda: self._watchers.remove(watcher)
+
+    def select(self, kind: str | None = None, actor: str | None = None) -> list[Record]:
+        """The records of a kind, of an actor, or of both."""
+        return [
+            entry
+            for entry in self
+            if (kind is None or entry.kind == kind) and (actor is None or entry.actor == actor)
+        ]
+
+    def frame(self, kind: str | None = None, actor: str | None = None) -> pandas.DataFrame:
+        """The records as a DataFrame, a row each, indexed by sequence; `time` is a UTC timestamp."""
+        import pandas
+
+        columns = ["time", "kind", "actor", "summary", "status", "size", "cause", "detail"]
+        rows = [
+            [getattr(entry, name) for name in ["sequence", *columns]] for entry in self.select(kind, actor)
+        ]
+        frame = pandas.DataFrame(rows, columns=["sequence", *columns]).set_index("sequence")
+        frame["time"] = pandas.to_datetime(frame["time"], unit="us", utc=True)
+        return frame.astype({"status": "Int64", "size": "Int64", "cause": "Int64"})
+
+    def canonical(self) -> str:
+        """One line a record, without what differs between two runs of one seeded story.
+
+        Ordered by lab time, actor and the actor's own count; a cause is named as actor#count.
+        """
+        names = {entry.sequence: f"{entry.actor}#{entry.count}" for entry in self}
+        lines = []
+        for entry in sorted(self, key=lambda entry: (entry.time, entry.actor, entry.count)):
+            shown = {
+                "time": entry.time,
+                "actor": f"{entry.actor}#{entry.count}",
+                "kind": entry.kind,
+                "summary": entry.summary,
+                "cause": names.get(entry.cause or 0),
+                "status": entry.status,
+                "size": entry.size,
+                "detail": repeatable(entry.detail),
+            }
+            lines.append(json.dumps(shown, sort_keys=True, default=str, ensure_ascii=False))
+        return "".join(line + "\n" for line in lines)
+
+    def clear(self) -> None:
+        """Forget every record and begin to count anew."""
+        self._records.clear()
+        self._counts.clear()
+        self._sequence = 0
+
+
+def repeatable(detail: Mapping[str, object] | None) -> dict[str, object] | None:
+    """`detail` without the entries that differ from run to run."""
+    if detail is None:
+        return None
+    return {key: value for key, value in detail.items() if key not in UNREPEATABLE}

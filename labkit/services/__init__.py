@@ -1,0 +1,1 @@
+"""What solution scripts call: a room for each service, all alike."""

@@ -1,0 +1,113 @@
+"""How a service declares its operations.
+
+An operation is a method with the operation's own name (a trailing underscore is stripped: `from_`), typed
+arguments and a docstring, marked with `@operation`. Its first argument is the `Caller`. It returns plain data
+or raises ServiceError. Arguments whose type is pydantic's SecretStr never reach the journal.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+import pydantic
+
+from labkit.core.errors import ServiceError
+
+F = TypeVar("F", bound=Callable[..., Awaitable[object]])
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls: the solution's id, and the journal record that the call belongs to."""
+
+    solution: str
+    cause: int | None = None
+
+
+def operation(method: F) -> F:
+    """Mark a service method as an operation that scripts may call."""
+    method.__labkit_operation__ = True  # type: ignore[attr-defined]
+    return method
+
+
+class Operation:
+    """One operation of a service: its name, arguments, documentation and validator."""
+
+    def __init__(self, service: str, function: Callable[..., Awaitable[object]]) -> None:
+        self.service = service
+        self.name = function.__name__.rstrip("_")
+        self.function = function
+        self.doc = inspect.getdoc(function) or ""
+        parameters = list(inspect.signature(function).parameters.values())[2:]  # after self and caller
+        hints = typing.get_type_hints(function, include_extras=True)
+        self.attributes = {parameter.name.rstrip("_"): parameter.name for parameter in parameters}
+        self.signature = inspect.Signature(
+            [
+                parameter.replace(
+                    name=parameter.name.rstrip("_"),
+                    kind=inspect.Parameter.KEYWORD_ONLY,
+                    annotation=hints[parameter.name],
+                )
+                for parameter in parameters
+            ]
+        )
+        fields: dict[str, Any] = {
+            name: (
+                parameter.annotation,
+                ... if parameter.default is inspect.Parameter.empty else parameter.default,
+            )
+            for name, parameter in self.signature.parameters.items()
+        }
+        self.model = pydantic.create_model(
+            f"{service}.{self.name}", __config__=pydantic.ConfigDict(extra="ignore"), **fields
+        )
+        self.secrets = frozenset(
+            name
+            for name, field in self.model.model_fields.items()
+            if "Secret" in str(field.annotation)  # SecretStr, alone or within an Optional
+        )
+
+    def arguments(self, parameters: Mapping[str, object]) -> dict[str, Any]:
+        """The arguments to call the method with. Raises ServiceError 400 naming the first wrong parameter."""
+        try:
+            valid = self.model.model_validate(parameters)
+        except pydantic.ValidationError as error:
+            raise ServiceError(400, _explain(error)) from None
+        return {attribute: getattr(valid, name) for name, attribute in self.attributes.items()}
+
+    def shown(self, parameters: Mapping[str, object]) -> dict[str, object]:
+        """`parameters` for the journal: known names only, secrets hidden."""
+        return {
+            name: "***" if name in self.secrets else parameters[name]
+            for name in self.attributes
+            if name in parameters
+        }
+
+
+class Service:
+    """Base of all services. `name` is the module name that scripts use."""
+
+    name: ClassVar[str]
+    operations: ClassVar[Mapping[str, Operation]] = {}
+
+    def __init_subclass__(cls) -> None:
+        marked = [value for value in vars(cls).values() if hasattr(value, "__labkit_operation__")]
+        declared = [Operation(cls.name, function) for function in marked]
+        cls.operations = {**cls.operations, **{each.name: each for each in declared}}
+
+    def offered(self, caller: Caller) -> Mapping[str, Operation]:
+        """The operations that this caller may use; a service may offer some that depend on the solution."""
+        return self.operations
+
+
+def _explain(error: pydantic.ValidationError) -> str:
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    name, *inner = (str(part) for part in first["loc"])
+    if first["type"] == "missing" and not inner:
+        return f"Parameter {name} is required."
+    where = ".".join([name, *(part for part in inner if part.isidentifier() or part.isdigit())])
+    return f"Parameter {where} validation failed: {first['msg'].removeprefix('Value error, ')}."
