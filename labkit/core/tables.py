@@ -1,0 +1,7 @@
+"""The one collection of table definitions; each room declares its own tables on it."""
+
+from __future__ import annotations
+
+from sqlalchemy import MetaData
+
+metadata = MetaData()
