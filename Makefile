@@ -1,0 +1,59 @@
+# labkit: every command sets up .venv by itself; nothing is installed or written outside of this folder.
+# PYTHON=/path/to/python chooses the interpreter, ARGS="..." goes to the command, TESTS="..." chooses tests.
+
+PYTHON ?= python3 python3.13 python3.12 python3.11 python
+ARGS ?=
+TESTS ?= tests $(wildcard notebooks)
+WORKERS ?= 2
+NBVAL ?= --nbval
+
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+# What Jupyter, IPython and matplotlib would keep in the home folder stays in .venv.
+export JUPYTER_CONFIG_DIR := $(CURDIR)/.venv/var/jupyter/config
+export JUPYTER_DATA_DIR := $(CURDIR)/.venv/var/jupyter/data
+export JUPYTER_RUNTIME_DIR := $(CURDIR)/.venv/var/jupyter/runtime
+export IPYTHONDIR := $(CURDIR)/.venv/var/ipython
+export MPLCONFIGDIR := $(CURDIR)/.venv/var/matplotlib
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help report test lab notebooks lint bench clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+report: $(STAMP) ## run the notebooks as a conformance report, into reports/
+	@$(BIN)/labkit report $(ARGS)
+
+test: $(STAMP) ## run the tests and compare the notebooks with their stored outputs
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(NBVAL) --nbval-current-env $(TESTS) $(ARGS)
+
+lab: $(STAMP) ## open the notebooks in JupyterLab
+	@cd notebooks && ../$(BIN)/jupyter lab $(ARGS)
+
+notebooks: $(STAMP) ## run the notebooks and store their outputs anew
+	@$(BIN)/python -m labkit.reporting.notebooks $(ARGS)
+
+lint: $(STAMP) ## check style, types and the direction of imports
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: $(STAMP) ## measure speed against the references
+	@$(BIN)/labkit bench $(ARGS)
+
+clean: ## remove .venv, caches and what runs left behind
+	@rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@find labkit tests notebooks -type d \( -name __pycache__ -o -name .ipynb_checkpoints \) -exec rm -rf {} + 2>/dev/null || true
+	@find reports -mindepth 1 -maxdepth 1 ! -name README.md ! -name conformance.md -exec rm -rf {} +
+
+# The stamp is written last, so an interrupted set-up is taken up again.
+$(STAMP): pyproject.toml constraints.txt
+	@python="$$(sh .ci/find-python $(PYTHON))" && \
+	echo "labkit: setting up .venv with $$python (once; one to three minutes, mostly download)" && \
+	"$$python" -m venv .venv && \
+	$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[test,lint]' && \
+	touch $@

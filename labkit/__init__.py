@@ -1,0 +1,1 @@
+"""A laboratory for an IoT platform in one Python process."""
