@@ -83,7 +83,12 @@ class Clock:
         if when <= self.now():
             return
         reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        timer = self.call_at(when, lambda: reached.done() or reached.set_result(None))
+
+        def reach() -> None:
+            if not reached.done():
+                reached.set_result(None)
+
+        timer = self.call_at(when, reach)
         try:
             await reached
         finally:

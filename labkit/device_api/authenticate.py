@@ -1,0 +1,113 @@
+"""Whose request it is (document 1, Authentication).
+
+Who gets which refusal, in this order:
+
+| Situation                                                             | Status |
+|-----------------------------------------------------------------------|--------|
+| two or more credentials in one request                                | 400    |
+| no credential; one of another type than the product's; a wrong one    | 401    |
+| the device is locked                                                  | 401    |
+| self-registration is off and the identity is not whitelisted          | 401    |
+| activate: provisioning is switched off for the product                | 403    |
+| activate: `id` is not the identity that the credential belongs to     | 403    |
+| activate: vendor or model is not the product                          | 404    |
+| activate: unknown identity while self-registration is off             | 404    |
+| activate: the identity has a credential and the request shows none    | 409    |
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+
+from labkit.device_api.exchange import Exchange, Refusal
+from labkit.devices.registry import Device, Registry
+from labkit.settings import Auth
+
+CHALLENGES = {
+    "token": "Token",
+    "password": 'Basic realm="device", charset="UTF-8"',
+    "certificate": "Certificate",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """What a request shows: a token, an identity with a password, or a certificate (DER) with its CN.
+
+    `value` is None where the header cannot be read as what it claims to be.
+    """
+
+    type: Auth
+    value: str | bytes | None
+    identity: str | None = None
+
+
+def presented(exchange: Exchange) -> Credential | None:
+    """The credential that the request shows. Raises Refusal 400 for more than one."""
+    headers = exchange.request.headers
+    found: list[Credential] = []
+    for name in exchange.wire.token_headers:
+        found += [Credential("token", value.strip()) for value in headers.getall(name, ())]
+    found += [_authorization(exchange, value) for value in headers.getall("Authorization", ())]
+    connection = exchange.connection
+    if connection.certificate is not None:
+        found.append(Credential("certificate", connection.certificate, connection.common_name))
+    if len(found) > 1:
+        raise Refusal(400, "expected exactly one credential")
+    return found[0] if found else None
+
+
+def _authorization(exchange: Exchange, header: str) -> Credential:
+    scheme, _, value = header.strip().partition(" ")
+    value = value.strip()
+    if scheme.lower() == "token" and exchange.wire.authorization_token:
+        return Credential("token", value)
+    if scheme.lower() != "basic":
+        return Credential("password", None)
+    try:
+        identity, colon, password = base64.b64decode(value, validate=True).decode("utf-8").partition(":")
+    except (binascii.Error, ValueError):
+        return Credential("password", None)
+    return Credential("password", password if colon else None, identity)
+
+
+async def authenticate(exchange: Exchange, registry: Registry) -> Device:
+    """The device whose request this is. Raises Refusal 400 or 401."""
+    credential = presented(exchange)
+    if credential is None:
+        raise unauthorized(exchange, "credentials are missing")
+    return await check(exchange, registry, credential)
+
+
+async def check(exchange: Exchange, registry: Registry, credential: Credential) -> Device:
+    """The device that `credential` belongs to. Raises Refusal 401."""
+    settings = exchange.product.settings
+    if credential.type != settings.auth:
+        raise unauthorized(exchange, f"this product's devices show a {settings.auth}")
+    device = await _owner(registry, settings.id, credential)
+    if device is None:
+        raise unauthorized(exchange, "credentials are not valid")
+    exchange.actor = exchange.record.actor = f"{device.product}/{device.identity}"
+    if device.locked:
+        raise unauthorized(exchange, "this device is locked")
+    if not settings.self_registration and not device.whitelisted:
+        raise unauthorized(exchange, "this identity is not whitelisted")
+    return device
+
+
+async def _owner(registry: Registry, product: str, credential: Credential) -> Device | None:
+    value, identity = credential.value, credential.identity
+    if not value:
+        return None
+    if isinstance(value, bytes):
+        return None if identity is None else await registry.by_certificate(product, identity, value)
+    if credential.type == "password":
+        return await registry.by_password(product, identity or "", value)
+    return await registry.by_token(product, value)
+
+
+def unauthorized(exchange: Exchange, reason: str) -> Refusal:
+    """401 with the challenge that RFC 9110 11.6.1 asks for."""
+    return Refusal(401, reason, {"WWW-Authenticate": CHALLENGES[exchange.product.settings.auth]})

@@ -1,0 +1,109 @@
+"""One request on its way through the device API, and how it is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from aiohttp import web
+
+from labkit.core.journal import Record
+from labkit.device_api import forms
+from labkit.devices.products import Product
+from labkit.settings import Wire
+
+BODY_LIMIT = 64 * 1024
+FORM = "application/x-www-form-urlencoded"
+CHARSET = re.compile(r';\s*charset\s*=\s*"?([^";\s]*)"?', re.IGNORECASE)
+
+
+class Connection(Protocol):
+    """What the API needs to know of the connection that a request came on."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def peer_ip(self) -> str: ...
+    @property
+    def certificate(self) -> bytes | None: ...
+    @property
+    def common_name(self) -> str | None: ...
+
+
+class Refusal(Exception):
+    """The request is refused with a status and a short reason in plain text."""
+
+    def __init__(self, status: int, reason: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+        self.headers = dict(headers or {})
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A request to a product, read piece by piece as an endpoint needs it."""
+
+    product: Product
+    connection: Connection
+    request: web.BaseRequest
+    path: str
+    raw_query: str
+    wire: Wire
+    record: Record
+    body_guard: float
+    actor: str = field(default="")
+
+    def query(self) -> list[tuple[str, str | None]]:
+        """The pairs of the query. Raises Refusal 400."""
+        try:
+            return forms.parse(self.raw_query)
+        except ValueError as error:
+            raise Refusal(400, f"query: {error}") from None
+
+    async def form(self) -> list[tuple[str, str]]:
+        """The pairs of the form body. Raises Refusal 400, 408, 413 or 415."""
+        self.expect_type(FORM)
+        try:
+            return forms.parse_body(await self.body())
+        except ValueError as error:
+            raise Refusal(400, f"body: {error}") from None
+
+    def expect_type(self, expected: str) -> None:
+        """Raises Refusal 415 unless the body is declared as `expected`, in UTF-8, or not at all."""
+        declared = self.request.headers.get("Content-Type")
+        if declared is None:
+            return
+        if declared.split(";", 1)[0].strip().lower() != expected:
+            raise Refusal(415, f"Content-Type: expected {expected}")
+        charset = CHARSET.search(declared)
+        if charset is not None and charset.group(1).lower() not in ("utf-8", "utf8"):
+            raise Refusal(415, "Content-Type: expected charset=utf-8")
+
+    async def body(self) -> bytes:
+        """The body. Raises Refusal 413 beyond 64 KiB, 408 when it does not arrive, 400 when it breaks off."""
+        request = self.request
+        if (request.content_length or 0) > BODY_LIMIT:
+            raise Refusal(413, f"the body is larger than {BODY_LIMIT} bytes", {"Connection": "close"})
+        content = request.content
+        if content.is_eof() and not request.can_read_body:
+            return b""
+        pieces: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(self.body_guard):
+                while piece := await content.readany():
+                    size += len(piece)
+                    if size > BODY_LIMIT:
+                        raise Refusal(
+                            413, f"the body is larger than {BODY_LIMIT} bytes", {"Connection": "close"}
+                        )
+                    pieces.append(piece)
+        except TimeoutError:
+            raise Refusal(408, "the body did not arrive in time", {"Connection": "close"}) from None
+        except (web.RequestPayloadError, ValueError):
+            raise Refusal(400, "the body is malformed", {"Connection": "close"}) from None
+        return b"".join(pieces)

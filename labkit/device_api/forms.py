@@ -1,0 +1,50 @@
+"""Form bodies and queries: application/x-www-form-urlencoded, read strictly (document 1, Endpoints)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from urllib.parse import quote, unquote_to_bytes
+
+BROKEN_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+def parse(text: str) -> list[tuple[str, str | None]]:
+    """The pairs of a form in order; a pair without `=` has None for a value.
+
+    Raises ValueError with the reason for wrong percent-encoding or invalid UTF-8.
+    """
+    pairs: list[tuple[str, str | None]] = []
+    for part in text.split("&"):
+        if part:
+            name, equals, value = part.partition("=")
+            pairs.append((decode(name), decode(value) if equals else None))
+    return pairs
+
+
+def parse_body(body: bytes) -> list[tuple[str, str]]:
+    """The pairs of a form body; a pair without `=` has an empty value. Raises ValueError with the reason."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError("the body is not valid UTF-8") from None
+    return [(name, value or "") for name, value in parse(text)]
+
+
+def decode(text: str) -> str:
+    """Undo percent-encoding; `+` is a space. Raises ValueError with the reason."""
+    if "+" in text:
+        text = text.replace("+", " ")
+    if "%" not in text:
+        return text
+    if BROKEN_PERCENT.search(text):
+        raise ValueError("wrong percent-encoding: '%' is followed by two hex digits")
+    try:
+        return unquote_to_bytes(text).decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError("wrong percent-encoding: not valid UTF-8") from None
+
+
+def encode(pairs: Iterable[tuple[str, object]]) -> str:
+    """`name=value` pairs joined by `&`; all but letters, digits and `_.-~` is percent-encoded."""
+    return "&".join(f"{quote(name, safe='')}={quote(str(value), safe='')}" for name, value in pairs)

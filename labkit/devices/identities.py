@@ -1,0 +1,36 @@
+"""Which identities a product takes (document 1, Resources: identity format configured in the product)."""
+
+from __future__ import annotations
+
+import re
+
+from labkit.settings import IdentityFormat
+
+LONGEST = 256
+
+PATTERNS = {
+    "base10": (re.compile(r"[0-9]+"), "decimal digits"),
+    "base16": (re.compile(r"[0-9a-fA-F]+"), "hexadecimal digits"),
+    "uuid": (re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"), "a UUID, 8-4-4-4-12"),
+    "mac": (re.compile(r"[0-9a-fA-F]{2}([:-]?[0-9a-fA-F]{2}){5}"), "a MAC address of six hex pairs"),
+}
+
+
+def flaw(format: IdentityFormat, identity: str) -> str | None:
+    """What is wrong with `identity` under a product's format; None if nothing is."""
+    if not identity or len(identity) > LONGEST or not identity.isprintable():
+        return f"an identity has 1 to {LONGEST} printable characters"
+    if not identity.startswith(format.prefix):
+        return f"an identity of this product starts with {format.prefix!r}"
+    rest = identity.removeprefix(format.prefix)
+    if format.type != "opaque":
+        pattern, expected = PATTERNS[format.type]
+        if not pattern.fullmatch(rest):
+            return f"an identity of this product consists of {expected}"
+    if format.casing == "upper" and rest != rest.upper():
+        return "an identity of this product has no lower-case letters"
+    if format.casing == "lower" and rest != rest.lower():
+        return "an identity of this product has no upper-case letters"
+    if format.length and len(rest) != format.length:
+        return f"an identity of this product has {format.length} characters"
+    return None

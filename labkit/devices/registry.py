@@ -1,0 +1,239 @@
+"""Devices and their credentials.
+
+A device is whitelisted (named in advance), provisioned (it has a credential) or both, and may be locked.
+Of a credential only a digest is kept: a token and a certificate as SHA-256; a password, which the device made
+up itself, as salted BLAKE2b. It is checked with each request, so a slow password hash would make the lab a
+benchmark of that hash; the documents ask for 20 characters or more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlalchemy import Boolean, Column, Connection, Integer, LargeBinary, String, Table, select
+from sqlalchemy.dialects.sqlite import insert
+
+from labkit.core.clock import Clock
+from labkit.core.database import Database
+from labkit.core.errors import LabError
+from labkit.core.identifiers import Identifiers
+from labkit.core.tables import metadata
+
+TOKEN_LENGTH = 40
+SHORTEST_PASSWORD = 20
+
+device_table = Table(
+    "device",
+    metadata,
+    Column("product", String, primary_key=True),
+    Column("identity", String, primary_key=True),
+    Column("whitelisted", Boolean, nullable=False, default=False),
+    Column("locked", Boolean, nullable=False, default=False),
+    Column("digest", LargeBinary),
+    Column("salt", LargeBinary),
+    Column("provisioned", Integer),  # lab time in whole seconds
+    sqlite_with_rowid=False,
+)
+
+Outcome = Literal["provisioned", "unknown", "taken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """What the platform knows of a device."""
+
+    product: str
+    identity: str
+    whitelisted: bool
+    locked: bool
+    digest: bytes | None
+    salt: bytes | None
+    provisioned: int | None
+
+    @property
+    def status(self) -> str:
+        if self.locked:
+            return "locked"
+        return "provisioned" if self.digest is not None else "whitelisted"
+
+    def proves(self, digest: bytes) -> bool:
+        """Is `digest` that of the device's credential?"""
+        return self.digest is not None and hmac.compare_digest(self.digest, digest)
+
+
+def fingerprint(credential: str | bytes) -> bytes:
+    """The digest kept of a token or a certificate (DER)."""
+    return hashlib.sha256(credential.encode() if isinstance(credential, str) else credential).digest()
+
+
+def password_digest(password: str, salt: bytes) -> bytes:
+    """The digest kept of a password."""
+    return hashlib.blake2b(password.encode(), key=salt).digest()
+
+
+class Registry:
+    """All devices of a lab. Digests that were looked up stay in memory until a device changes."""
+
+    def __init__(self, database: Database, clock: Clock, identifiers: Identifiers) -> None:
+        self._database = database
+        self._clock = clock
+        self._identifiers = identifiers
+        self._by_digest: dict[tuple[str, bytes], Device] = {}
+
+    async def find(self, product: str, identity: str) -> Device | None:
+        """The device of this identity."""
+        return await self._database.run(_find, product, identity)
+
+    async def by_token(self, product: str, token: str) -> Device | None:
+        """The device that this token belongs to."""
+        key = (product, fingerprint(token))
+        device = self._by_digest.get(key)
+        if device is None:
+            device = await self._database.run(_by_digest, *key)
+            if device is not None:
+                self._by_digest[key] = device
+        return device
+
+    async def by_password(self, product: str, identity: str, password: str) -> Device | None:
+        """The device of this identity, if this is its password."""
+        device = await self.find(product, identity)
+        salt = device.salt if device is not None and device.salt is not None else bytes(16)
+        digest = password_digest(password, salt)  # also for nobody, so that both take as long
+        return device if device is not None and device.proves(digest) else None
+
+    async def by_certificate(self, product: str, identity: str, certificate: bytes) -> Device | None:
+        """The device of this identity, if this certificate (DER) is the one pinned to it."""
+        digest = fingerprint(certificate)
+        device = self._by_digest.get((product, digest))
+        if device is None or device.identity != identity:
+            device = await self.find(product, identity)
+            if device is not None and device.proves(digest):
+                self._by_digest[product, digest] = device
+        return device if device is not None and device.proves(digest) else None
+
+    async def all(self, product: str) -> list[Device]:
+        """The devices of a product by identity."""
+        return await self._database.run(_all, product)
+
+    async def provision_token(
+        self, product: str, identity: str, *, register: bool, replace: bool = False
+    ) -> tuple[Outcome, str]:
+        """Give the device a new token of 40 hex digits. Returns the outcome and the token.
+
+        register: create the device where it is unknown; replace: it has authenticated, so it may replace what
+        it has.
+        """
+        token = self._identifiers.hex(f"token/{product}/{identity}", TOKEN_LENGTH)
+        outcome = await self._provision(product, identity, fingerprint(token), None, register, replace)
+        return outcome, token
+
+    async def provision_password(
+        self, product: str, identity: str, password: str, *, register: bool, replace: bool = False
+    ) -> Outcome:
+        """Keep the password that the device chose."""
+        salt = secrets.token_bytes(16)
+        digest = password_digest(password, salt)
+        return await self._provision(product, identity, digest, salt, register, replace)
+
+    async def provision_certificate(
+        self, product: str, identity: str, certificate: bytes, *, register: bool, replace: bool = False
+    ) -> Outcome:
+        """Pin a certificate (DER) to the device."""
+        return await self._provision(product, identity, fingerprint(certificate), None, register, replace)
+
+    async def _provision(
+        self, product: str, identity: str, digest: bytes, salt: bytes | None, register: bool, replace: bool
+    ) -> Outcome:
+        now = self._clock.seconds()
+
+        def provision(connection: Connection) -> Outcome:
+            device = _find(connection, product, identity)
+            if device is None and not register:
+                return "unknown"
+            if device is not None and device.digest is not None and not replace:
+                return "taken"
+            _put(connection, product, identity, digest=digest, salt=salt, provisioned=now)
+            return "provisioned"
+
+        outcome = await self._database.run(provision)
+        self._forget(product, identity)
+        return outcome
+
+    async def allow(self, product: str, identities: Iterable[str], token: str | None = None) -> None:
+        """Whitelist identities. With `token` (40 characters), the device is provisioned with it as well."""
+        if token is not None and len(token) != TOKEN_LENGTH:
+            raise LabError(f"a token has {TOKEN_LENGTH} characters, this one has {len(token)}")
+        named = list(identities)
+        values: dict[str, object] = {"whitelisted": True}
+        if token is not None:
+            values |= {"digest": fingerprint(token), "provisioned": self._clock.seconds()}
+
+        def allow(connection: Connection) -> None:
+            for identity in named:
+                _put(connection, product, identity, **values)
+
+        await self._database.run(allow)
+        for identity in named:
+            self._forget(product, identity)
+
+    async def lock(self, product: str, identity: str, locked: bool = True) -> None:
+        """Keep a device out even with valid credentials, or let it in again. Raises LabError if unknown."""
+        await self._change(product, identity, lambda c: _put(c, product, identity, locked=locked))
+
+    async def remove(self, product: str, identity: str) -> None:
+        """Forget a device, its credential and whitelisting; its datapoints stay. Raises LabError if unknown."""
+        row = (device_table.c.product == product) & (device_table.c.identity == identity)
+        await self._change(product, identity, lambda c: c.execute(device_table.delete().where(row)))
+
+    async def _change(self, product: str, identity: str, change: object) -> None:
+        def apply(connection: Connection) -> None:
+            if _find(connection, product, identity) is None:
+                raise LabError(f"product {product!r} has no device {identity!r}")
+            change(connection)  # type: ignore[operator]
+
+        await self._database.run(apply)
+        self._forget(product, identity)
+
+    def _forget(self, product: str, identity: str) -> None:
+        stale = [key for key, device in self._by_digest.items() if _is(device, product, identity)]
+        for key in stale:
+            del self._by_digest[key]
+
+
+def _is(device: Device, product: str, identity: str) -> bool:
+    return device.identity == identity and device.product == product
+
+
+def _find(connection: Connection, product: str, identity: str) -> Device | None:
+    row = connection.execute(
+        select(device_table).where(
+            device_table.c.product == product, device_table.c.identity == identity
+        )
+    ).first()
+    return None if row is None else Device(*row)
+
+
+def _by_digest(connection: Connection, product: str, digest: bytes) -> Device | None:
+    row = connection.execute(
+        select(device_table).where(device_table.c.product == product, device_table.c.digest == digest)
+    ).first()
+    return None if row is None else Device(*row)
+
+
+def _all(connection: Connection, product: str) -> list[Device]:
+    query = select(device_table).where(device_table.c.product == product).order_by(device_table.c.identity)
+    return [Device(*row) for row in connection.execute(query)]
+
+
+def _put(connection: Connection, product: str, identity: str, **values: object) -> None:
+    new = {"product": product, "identity": identity, "whitelisted": False, "locked": False, **values}
+    connection.execute(
+        insert(device_table)
+        .values(**new)
+        .on_conflict_do_update(index_elements=["product", "identity"], set_=values)
+    )

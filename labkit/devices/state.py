@@ -1,0 +1,91 @@
+"""Device state: the datapoints of each alias (document 1, Resources: datapoint).
+
+A datapoint is a value at a timestamp in whole seconds; a second value at the same timestamp replaces the first.
+The newest datapoint of an alias is its current value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Column, Connection, Integer, String, Table
+
+from labkit.core.database import Database
+from labkit.core.tables import metadata
+
+datapoint_table = Table(
+    "datapoint",
+    metadata,
+    Column("product", String, primary_key=True),
+    Column("identity", String, primary_key=True),
+    Column("alias", String, primary_key=True),
+    Column("timestamp", Integer, primary_key=True),
+    Column("value", String, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# The statements of every write and read: plain text, because compiling them anew costs more than running them.
+STORE = "INSERT OR REPLACE INTO datapoint (product, identity, alias, timestamp, value) VALUES (?, ?, ?, ?, ?)"
+LATEST = (
+    "SELECT value FROM datapoint WHERE product = ? AND identity = ? AND alias = ? "
+    "ORDER BY timestamp DESC LIMIT 1"
+)
+AFTER = (
+    "SELECT timestamp, value FROM datapoint WHERE product = ? AND identity = ? AND alias = ? "
+    "AND timestamp > ? ORDER BY timestamp LIMIT 1"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Datapoint:
+    """A value of an alias at a time (Unix seconds)."""
+
+    alias: str
+    timestamp: int
+    value: str
+
+
+class State:
+    """The datapoints of all devices."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def store(
+        self, product: str, identity: str, points: Sequence[Datapoint], read: Iterable[str] = ()
+    ) -> list[tuple[str, str]]:
+        """Store datapoints; then, in the same transaction, read the newest values as `latest` does."""
+        return await self._database.run(_store, product, identity, points, read)
+
+    async def latest(self, product: str, identity: str, aliases: Iterable[str]) -> list[tuple[str, str]]:
+        """(alias, newest value) of each alias that has one, in the order given."""
+        return await self._database.run(_latest, product, identity, aliases)
+
+    async def first_after(self, product: str, identity: str, alias: str, since: int) -> Datapoint | None:
+        """The earliest datapoint later than `since` (Unix seconds)."""
+        return await self._database.run(_first_after, product, identity, alias, since)
+
+
+def _store(
+    connection: Connection, product: str, identity: str, points: Sequence[Datapoint], read: Iterable[str]
+) -> list[tuple[str, str]]:
+    for point in points:
+        connection.exec_driver_sql(STORE, (product, identity, point.alias, point.timestamp, point.value))
+    return _latest(connection, product, identity, read)
+
+
+def _latest(connection: Connection, product: str, identity: str, aliases: Iterable[str]) -> list[tuple[str, str]]:
+    found = []
+    for alias in aliases:
+        row = connection.exec_driver_sql(LATEST, (product, identity, alias)).first()
+        if row is not None:
+            found.append((alias, row[0]))
+    return found
+
+
+def _first_after(
+    connection: Connection, product: str, identity: str, alias: str, since: int
+) -> Datapoint | None:
+    row = connection.exec_driver_sql(AFTER, (product, identity, alias, since)).first()
+    return None if row is None else Datapoint(alias, row[0], row[1])
