@@ -89,7 +89,7 @@ async def check(exchange: Exchange, registry: Registry, credential: Credential) 
     device = await _owner(registry, settings.id, credential)
     if device is None:
         raise unauthorized(exchange, "credentials are not valid")
-    exchange.actor = exchange.record.actor = f"{device.product}/{device.identity}"
+    exchange.identify(device.identity)
     if device.locked:
         raise unauthorized(exchange, "this device is locked")
     if not settings.self_registration and not device.whitelisted:

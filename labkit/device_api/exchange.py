@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from aiohttp import web
 
-from labkit.core.journal import Record
+from labkit.core.journal import Journal, Record
 from labkit.device_api import forms
 from labkit.devices.products import Product
 from labkit.settings import Wire
@@ -53,9 +53,16 @@ class Exchange:
     path: str
     raw_query: str
     wire: Wire
-    record: Record
+    journal: Journal
     body_guard: float
-    actor: str = field(default="")
+    record: Record | None = None
+
+    def identify(self, identity: str | None = None) -> Record:
+        """The journal's record of this request, under the device's name once that is known."""
+        if self.record is None:
+            actor = self.product.id if identity is None else f"{self.product.id}/{identity}"
+            self.record = self.journal.open("request", actor, f"{self.request.method} {self.path}")
+        return self.record
 
     def query(self) -> list[tuple[str, str | None]]:
         """The pairs of the query. Raises Refusal 400."""

@@ -1,0 +1,170 @@
+"""X.509 certificates: of the lab's authority and its servers, and of devices.
+
+Validity is real time (guard time): whoever checks these certificates knows no other clock. All keys are EC P-256.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+SKEW = timedelta(days=1)  # a certificate is valid from yesterday on: device clocks run late
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class KeyPair:
+    """A certificate and its private key."""
+
+    certificate: x509.Certificate
+    key: ec.EllipticCurvePrivateKey
+
+    @property
+    def certificate_pem(self) -> bytes:
+        return self.certificate.public_bytes(serialization.Encoding.PEM)
+
+    @property
+    def key_pem(self) -> bytes:
+        """PKCS#8, not encrypted."""
+        return self.key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+
+    @classmethod
+    def from_pem(cls, certificate: bytes, key: bytes) -> KeyPair:
+        """Raises ValueError if either is not PEM, or the key is not the certificate's own."""
+        loaded = x509.load_pem_x509_certificate(certificate)
+        private = load_pem_private_key(key, password=None)
+        if not isinstance(private, ec.EllipticCurvePrivateKey):
+            raise ValueError("the key is not an elliptic curve key")  # noqa: TRY004 - its content is wrong, not its type
+        if private.public_key() != loaded.public_key():
+            raise ValueError("the key does not belong to the certificate")
+        return cls(loaded, private)
+
+
+def authority(common_name: str, *, days: int = 3650) -> KeyPair:
+    """A certificate authority: self-signed, may sign servers and clients but no further authority."""
+    return _issue(
+        _name(common_name),
+        days=days,
+        extensions=[
+            (x509.BasicConstraints(ca=True, path_length=0), True),
+            (_key_usage(sign_certificates=True), True),
+        ],
+    )
+
+
+def server_certificate(names: Sequence[str], issuer: KeyPair, *, days: int = 397) -> KeyPair:
+    """A server's certificate for `names`: host names, wildcards (`*.m2.lab.localhost`) and IP addresses.
+
+    397 days is the most that clients in the field accept. Raises ValueError for a name that is no host name.
+    """
+    return _issue(
+        _name("labkit"),
+        issuer=issuer,
+        days=days,
+        extensions=[
+            (x509.BasicConstraints(ca=False, path_length=None), True),
+            (_key_usage(), True),
+            (x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), False),
+            (x509.SubjectAlternativeName([_alternative(name) for name in names]), False),
+        ],
+    )
+
+
+def client_certificate(
+    common_name: str | None, *, days: int = 3650, expired: bool = False, issuer: KeyPair | None = None
+) -> tuple[bytes, bytes]:
+    """A device's certificate and key, as PEM; the CommonName holds the identity (document 1, Resources).
+
+    common_name: 1 to 64 characters (X.520), or None for a certificate without one. issuer: None signs it
+    with its own key. expired: it ended an hour ago. Raises ValueError for a name that does not fit.
+    """
+    pair = _issue(
+        _name(common_name) if common_name is not None else x509.Name([]),
+        issuer=issuer,
+        days=days,
+        expired=expired,
+        extensions=[
+            (x509.BasicConstraints(ca=False, path_length=None), True),
+            (_key_usage(), True),
+            (x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), False),
+        ],
+    )
+    return pair.certificate_pem, pair.key_pem
+
+
+def common_name(certificate: bytes) -> str | None:
+    """The first CommonName of a certificate in DER; None if it has none, or cannot be read."""
+    try:
+        subject = x509.load_der_x509_certificate(certificate).subject
+    except ValueError:
+        return None
+    for attribute in subject.get_attributes_for_oid(NameOID.COMMON_NAME):
+        if isinstance(attribute.value, str) and attribute.value:
+            return attribute.value
+    return None
+
+
+def _issue(
+    subject: x509.Name,
+    *,
+    days: int,
+    extensions: Sequence[tuple[x509.ExtensionType, bool]],
+    issuer: KeyPair | None = None,
+    expired: bool = False,
+) -> KeyPair:
+    key = ec.generate_private_key(ec.SECP256R1())
+    signer = issuer.key if issuer is not None else key
+    now = datetime.now(UTC)
+    end = now - timedelta(hours=1) if expired else now + timedelta(days=days)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer.certificate.subject if issuer is not None else subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - SKEW)
+        .not_valid_after(end)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False
+        )
+    )
+    for extension, critical in extensions:
+        builder = builder.add_extension(extension, critical=critical)
+    return KeyPair(builder.sign(signer, hashes.SHA256()), key)
+
+
+def _name(common_name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+
+
+def _alternative(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
+
+
+def _key_usage(*, sign_certificates: bool = False) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not sign_certificates,
+        key_cert_sign=sign_certificates,
+        crl_sign=sign_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )

@@ -1,0 +1,61 @@
+"""Write, read and hybrid: /onep:v1/stack/alias (document 1, Endpoints)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from aiohttp import web
+
+from labkit.device_api import forms, long_poll
+from labkit.device_api.authenticate import authenticate
+from labkit.device_api.exchange import Exchange, Refusal
+from labkit.device_api.rooms import Rooms
+from labkit.device_api.wire import FORM, nothing, reply
+from labkit.devices.state import Datapoint
+
+
+async def read(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
+    """GET: the newest values of the aliases in the query; with Request-Timeout a long poll."""
+    device = await authenticate(exchange, rooms.registry)
+    aliases = named(exchange)
+    if not aliases:
+        raise Refusal(400, "expected at least one alias in the query")
+    if "Request-Timeout" in exchange.request.headers:
+        return await long_poll.wait(exchange, rooms, device, aliases)
+    return _values(exchange, await rooms.state.latest(device.product, device.identity, known(exchange, aliases)))
+
+
+async def write(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
+    """POST: store the pairs of the body; with aliases in the query, read those after all writes (hybrid)."""
+    device = await authenticate(exchange, rooms.registry)
+    aliases = named(exchange)
+    pairs = await exchange.form()
+    if not pairs:
+        raise Refusal(400, "expected at least one <alias>=<value> in the body")
+    written = dict(pairs)
+    resources = exchange.product.settings.resources
+    for alias, value in written.items():
+        if alias in resources and (misfit := exchange.product.misfit(alias, value)):
+            raise Refusal(400, misfit)
+    await rooms.events.room(f"{device.product}/{device.identity}")
+    now = rooms.clock.seconds()
+    points = [Datapoint(alias, now, value) for alias, value in written.items() if alias in resources]
+    found = await rooms.state.store(device.product, device.identity, points, known(exchange, aliases))
+    if points:
+        rooms.stored(exchange, device, points, "write")
+    return _values(exchange, found)
+
+
+def named(exchange: Exchange) -> list[str]:
+    """The aliases in the query, each once, in order."""
+    return list(dict.fromkeys(name for name, _ in exchange.query() if name))
+
+
+def known(exchange: Exchange, aliases: Iterable[str]) -> list[str]:
+    """Those that are resources of the product; others are not an error (document 1, Errors, 2)."""
+    resources = exchange.product.settings.resources
+    return [alias for alias in aliases if alias in resources]
+
+
+def _values(exchange: Exchange, found: list[tuple[str, str]]) -> web.StreamResponse:
+    return reply(200, forms.encode(found), FORM) if found else nothing(exchange.wire)

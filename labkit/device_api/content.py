@@ -1,0 +1,88 @@
+"""List, describe and download content: GET /provision/download (document 1, Endpoints)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import AsyncIterator
+
+from aiohttp import web
+
+from labkit.device_api.authenticate import authenticate
+from labkit.device_api.exchange import Exchange, Refusal
+from labkit.device_api.rooms import Rooms
+from labkit.device_api.wire import CHUNK, CSV, Download, reply
+from labkit.devices.content import ContentInfo
+from labkit.devices.registry import Device
+
+RANGE = re.compile(r"bytes=\s*([0-9]{0,18})\s*-\s*([0-9]{0,18})\s*", re.IGNORECASE)
+
+
+async def download(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
+    """The list without `id`, the meta fields with `info=true`, else the content itself."""
+    device = await authenticate(exchange, rooms.registry)
+    query = dict(exchange.query())
+    wants_info = "id" in query and query.get("info") == "true"
+    _expect_product(exchange, query, 400 if wants_info else 403)
+    if "id" not in query:
+        items = await rooms.content.list(device.product)
+        return reply(200, "".join(f"{item.id}\n" for item in items), CSV)
+    item = await rooms.content.info(device.product, query["id"] or "")
+    if item is None:
+        raise Refusal(404, "no such content")
+    return reply(200, _line(item), CSV) if wants_info else await _send(exchange, rooms, device, item)
+
+
+def _expect_product(exchange: Exchange, query: dict[str, str | None], status: int) -> None:
+    for name in ("vendor", "model"):
+        if query.get(name, exchange.product.id) != exchange.product.id:
+            raise Refusal(status, f"{name} is not this product")
+
+
+def _line(item: ContentInfo) -> str:
+    """One CSV line (RFC 4180 quoting): content type, size in bytes, Unix seconds of the update, description."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow([item.type, item.size, item.updated, item.description])
+    return line.getvalue()
+
+
+async def _send(exchange: Exchange, rooms: Rooms, device: Device, item: ContentInfo) -> web.StreamResponse:
+    part = wanted(exchange, item.size)
+    first, last = part if part is not None else (0, item.size - 1)
+    headers = {"Content-Type": item.type}
+    if part is not None:
+        headers |= {"Accept-Ranges": "bytes", "Content-Range": f"bytes {first}-{last}/{item.size}"}
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for start in range(first, last + 1, CHUNK):
+            yield await rooms.content.read(device.product, item.id, start, min(start + CHUNK - 1, last))
+
+    status = 200 if part is None else exchange.wire.range_status
+    response = Download(status, exchange.wire.download_framing, last - first + 1, headers)
+    response.headers["Date"] = rooms.dates.at(rooms.clock.seconds())
+    return await response.send(exchange.request, pieces())
+
+
+def wanted(exchange: Exchange, size: int) -> tuple[int, int] | None:
+    """First and last position that Range asks for, both included; None for the whole content.
+
+    A Range that is malformed, of another unit or of several parts is ignored (RFC 9110 14.2). Raises Refusal
+    416 where it cannot be satisfied, and 400 for `bytes=-`, where neither X nor Y is present.
+    """
+    ranges = exchange.request.headers.getall("Range", ())
+    match = RANGE.fullmatch(ranges[0]) if len(ranges) == 1 else None
+    if match is None:
+        return None
+    x, y = match.groups()
+    if not x and not y:
+        if exchange.wire.strict_range:
+            raise Refusal(400, "Range: at least one of X and Y must be present")
+        return None
+    if x and y and int(x) > int(y):
+        return None
+    first = int(x) if x else max(0, size - int(y))
+    last = min(int(y), size - 1) if x and y else size - 1
+    if first >= size or (not x and int(y) == 0):
+        raise Refusal(416, "Range: beyond the end of the content", {"Content-Range": f"bytes */{size}"})
+    return first, last

@@ -1,0 +1,71 @@
+"""Long polling: a read that waits for the next datapoint of one alias (document 1, Long polling).
+
+The first datapoint after If-Modified-Since answers, strictly later in whole seconds; without that header, the
+first one written after the request arrived.
+"""
+
+from __future__ import annotations
+
+import re
+from email.utils import parsedate_to_datetime
+
+from aiohttp import web
+
+from labkit.device_api import forms
+from labkit.device_api.exchange import Exchange, Refusal
+from labkit.device_api.rooms import Rooms
+from labkit.device_api.wire import FORM, nothing, reply
+from labkit.devices.registry import Device
+from labkit.devices.state import Datapoint
+
+LONGEST = 300_000  # milliseconds
+LATEST_TIMESTAMP = 253_402_300_799  # 9999-12-31T23:59:59Z
+DIGITS = re.compile(r"[0-9]{1,12}")
+
+
+async def wait(exchange: Exchange, rooms: Rooms, device: Device, aliases: list[str]) -> web.StreamResponse:
+    """200 with the datapoint that came, or 304 after Request-Timeout milliseconds of lab time."""
+    headers = exchange.request.headers
+    timeout = milliseconds(headers["Request-Timeout"])
+    since = timestamp(headers["If-Modified-Since"]) if "If-Modified-Since" in headers else None
+    if len(aliases) > 1:
+        raise Refusal(400, "a long poll reads one alias")
+    until = rooms.clock.now() + timeout / 1000
+    key = (device.product, device.identity, aliases[0])
+    exchange.identify(device.identity)
+    poll = rooms.polls.open(key, since)
+    try:
+        point = None
+        if since is not None and aliases[0] in exchange.product.settings.resources:
+            point = await rooms.state.first_after(*key, since)
+        if point is None:
+            point = await rooms.polls.wait(poll, until)
+    finally:
+        rooms.polls.close(key, poll)
+    return nothing(exchange.wire, 304) if point is None else _answer(exchange, rooms, point)
+
+
+def _answer(exchange: Exchange, rooms: Rooms, point: Datapoint) -> web.StreamResponse:
+    as_date = exchange.wire.last_modified == "http-date"
+    modified = rooms.dates.at(point.timestamp) if as_date else str(point.timestamp)
+    return reply(200, forms.encode([(point.alias, point.value)]), FORM, {"Last-Modified": modified})
+
+
+def milliseconds(text: str) -> int:
+    """Request-Timeout. Raises Refusal 400."""
+    if not DIGITS.fullmatch(text.strip()) or int(text) > LONGEST:
+        raise Refusal(400, f"Request-Timeout: expected 0 to {LONGEST} milliseconds")
+    return int(text)
+
+
+def timestamp(text: str) -> int:
+    """If-Modified-Since: Unix seconds or an HTTP-date. Raises Refusal 400."""
+    if DIGITS.fullmatch(text.strip()) and int(text) <= LATEST_TIMESTAMP:
+        return int(text)
+    try:
+        moment = parsedate_to_datetime(text)
+        if moment.tzinfo is not None:
+            return max(0, int(moment.timestamp()))
+    except (ValueError, TypeError, OverflowError, IndexError):
+        pass
+    raise Refusal(400, "If-Modified-Since: expected Unix seconds or an HTTP-date")

@@ -1,0 +1,105 @@
+"""Provision and reprovision: POST /provision/activate, and certificates at their first connection (document 1)."""
+
+from __future__ import annotations
+
+from aiohttp import web
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from labkit.device_api.authenticate import check, presented, unauthorized
+from labkit.device_api.exchange import Exchange, Refusal
+from labkit.device_api.rooms import Rooms
+from labkit.device_api.wire import nothing, reply
+from labkit.devices.identities import flaw
+from labkit.devices.registry import SHORTEST_PASSWORD, Device, Outcome
+
+PEM = "application/x-pem-file"
+
+
+async def activate(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
+    """Give a device its first credentials, or replace those that it shows."""
+    settings = exchange.product.settings
+    credential = presented(exchange)
+    owner = None if credential is None else await check(exchange, rooms.registry, credential)
+    if not settings.provisioning:
+        raise Refusal(403, "provisioning is switched off for this product")
+    if settings.auth == "certificate":
+        return await _replace_certificate(exchange, rooms, owner)
+    fields = dict(await exchange.form())
+    identity = _identity(exchange, fields, owner)
+    exchange.identify(identity)
+    if settings.auth == "password":
+        return await _password(exchange, rooms, identity, fields.get("password", ""), owner)
+    outcome, token = await rooms.registry.provision_token(
+        settings.id, identity, register=settings.self_registration, replace=owner is not None
+    )
+    _refuse_unless_done(outcome)
+    _emit(exchange, rooms, identity)
+    return reply(200, token)
+
+
+async def _password(
+    exchange: Exchange, rooms: Rooms, identity: str, password: str, owner: Device | None
+) -> web.StreamResponse:
+    if len(password) < SHORTEST_PASSWORD:
+        raise Refusal(400, f"a password has at least {SHORTEST_PASSWORD} characters")
+    if ":" in identity:
+        raise Refusal(400, "an identity with ':' cannot be sent in Authorization: Basic (RFC 7617)")
+    settings = exchange.product.settings
+    outcome = await rooms.registry.provision_password(
+        settings.id, identity, password, register=settings.self_registration, replace=owner is not None
+    )
+    _refuse_unless_done(outcome)
+    _emit(exchange, rooms, identity)
+    return nothing(exchange.wire)
+
+
+async def _replace_certificate(exchange: Exchange, rooms: Rooms, owner: Device | None) -> web.StreamResponse:
+    """Pin the certificate in the body, whose CN is the device's identity, instead of the one shown."""
+    if owner is None:
+        raise unauthorized(exchange, "a certificate is provisioned by connecting with it")
+    exchange.expect_type(PEM)
+    body = await exchange.body()
+    try:
+        certificate = x509.load_pem_x509_certificate(body)
+        names = certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
+    except ValueError:
+        raise Refusal(400, "expected a certificate in PEM format") from None
+    if [name.value for name in names] != [owner.identity]:
+        raise Refusal(400, "the certificate's CN is not the identity of this device")
+    der = certificate.public_bytes(Encoding.DER)
+    await rooms.registry.provision_certificate(
+        owner.product, owner.identity, der, register=False, replace=True
+    )
+    _emit(exchange, rooms, owner.identity)
+    return nothing(exchange.wire)
+
+
+def _identity(exchange: Exchange, fields: dict[str, str], owner: Device | None) -> str:
+    """The identity that the form names, or the one that authenticated. Raises Refusal 400, 403 or 404."""
+    product = exchange.product
+    for name in ("vendor", "model"):
+        if fields.get(name, product.id) != product.id:
+            raise Refusal(404, f"{name} is not this product")
+    identity = fields.get("id") or fields.get("sn") or (owner.identity if owner else "")
+    if fields.get("sn", identity) not in ("", identity):
+        raise Refusal(400, "id and sn differ")
+    if not identity:
+        raise Refusal(400, "expected id=<identity>")
+    if owner is not None and owner.identity != identity:
+        raise Refusal(403, "the credential belongs to another identity")
+    if wrong := flaw(product.settings.identity_format, identity):
+        raise Refusal(400, wrong)
+    return identity
+
+
+def _refuse_unless_done(outcome: Outcome) -> None:
+    if outcome == "unknown":
+        raise Refusal(404, "unknown identity, and devices may not register their own")
+    if outcome == "taken":
+        raise Refusal(409, "this identity is provisioned; present its credentials to replace them")
+
+
+def _emit(exchange: Exchange, rooms: Rooms, identity: str) -> None:
+    cause = exchange.identify(identity).sequence
+    rooms.provisioned(exchange.product.id, exchange.connection, identity, cause)

@@ -1,0 +1,87 @@
+"""Record values at timestamps: POST /onep:v1/stack/record (document 1, Endpoints)."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+
+from aiohttp import web
+
+from labkit.device_api import forms
+from labkit.device_api.authenticate import authenticate
+from labkit.device_api.exchange import Exchange, Refusal
+from labkit.device_api.rooms import Rooms
+from labkit.device_api.wire import FORM, nothing, reply
+from labkit.devices.state import Datapoint
+
+NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,9})?")
+FURTHEST_AHEAD = 60  # seconds
+
+Group = list[tuple[str, Decimal, str]]  # timestamp as sent, as a number, value
+
+
+async def record(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
+    """Store the points of each alias: 204, or 409 with the first clash of each alias and nothing stored."""
+    device = await authenticate(exchange, rooms.registry)
+    groups = grouped(await exchange.form())
+    clashes = [(alias, clash) for alias, group in groups.items() if (clash := first_clash(group))]
+    if clashes:
+        return reply(409, forms.encode(clashes), FORM)
+    await rooms.events.room(f"{device.product}/{device.identity}")
+    points = [
+        point for alias, group in groups.items() for point in _points(exchange, rooms.clock.now(), alias, group)
+    ]
+    if points:
+        await rooms.state.store(device.product, device.identity, points)
+        rooms.stored(exchange, device, points, "record")
+    return nothing(exchange.wire)
+
+
+def grouped(pairs: list[tuple[str, str]]) -> dict[str, Group]:
+    """The points of each alias; an alias named twice is one group. Raises Refusal 400."""
+    if not pairs or pairs[0][0] != "alias":
+        raise Refusal(400, "expected alias=<alias> first")
+    groups: dict[str, Group] = {}
+    group: Group = []
+    for index, (name, value) in enumerate(pairs):
+        if name != "alias":
+            if not NUMBER.fullmatch(name):
+                raise Refusal(400, "a timestamp is a number of Unix seconds")
+            group.append((name, Decimal(name), value))
+            continue
+        if index + 1 == len(pairs) or pairs[index + 1][0] == "alias":
+            raise Refusal(400, "expected <timestamp>=<value> after each alias")
+        group = groups.setdefault(value, [])
+    return groups
+
+
+def first_clash(group: Group) -> str | None:
+    """The first timestamp, as sent, of the first pair that is less than a second apart."""
+    seen: dict[int, list[tuple[str, Decimal]]] = {}
+    for text, number, _ in group:
+        second = math.floor(number)
+        for near in (second - 1, second, second + 1):
+            for earlier, other in seen.get(near, ()):
+                if abs(number - other) < 1:
+                    return earlier
+        seen.setdefault(second, []).append((text, number))
+    return None
+
+
+def _points(exchange: Exchange, now: float, alias: str, group: Group) -> list[Datapoint]:
+    """The datapoints of a resource; of an alias that is none, nothing. Raises Refusal 400."""
+    points = []
+    for text, number, value in group:
+        moment = float(number) + now if text.startswith("-") else float(number)  # negative: back from now
+        if moment > now + FURTHEST_AHEAD:
+            raise Refusal(400, f"a timestamp is at most {FURTHEST_AHEAD} seconds ahead of the server")
+        if moment < 0:
+            raise Refusal(400, "a timestamp is not before 1970")
+        points.append(Datapoint(alias, math.floor(moment), value))
+    if alias not in exchange.product.settings.resources:
+        return []
+    for point in points:
+        if misfit := exchange.product.misfit(alias, point.value):
+            raise Refusal(400, misfit)
+    return points

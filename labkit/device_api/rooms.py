@@ -1,0 +1,60 @@
+"""What the endpoints work with, and what follows from a stored datapoint."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from labkit.core.clock import Clock
+from labkit.core.events import Events
+from labkit.device_api import emitted
+from labkit.device_api.exchange import Connection, Exchange
+from labkit.device_api.wire import HttpDate
+from labkit.devices.content import Content
+from labkit.devices.polls import Polls
+from labkit.devices.registry import Device, Registry
+from labkit.devices.state import Datapoint, State
+
+# (product, identity, event, payload, sequence of the journal record that caused it)
+Emit = Callable[[str, str, str, Mapping[str, object], int], None]
+
+
+@dataclass(frozen=True)
+class Rooms:
+    """The rooms of `devices`, handed to each endpoint."""
+
+    clock: Clock
+    registry: Registry
+    content: Content
+    state: State
+    polls: Polls
+    events: Events
+    emit: Emit
+    dates: HttpDate = field(default_factory=HttpDate)
+    sequences: defaultdict[tuple[str, str, str], int] = field(default_factory=lambda: defaultdict(int))
+
+    def stored(self, exchange: Exchange, device: Device, points: Sequence[Datapoint], api: str) -> None:
+        """Wake who waits for these datapoints, then emit their events. Called once they are stored."""
+        live = api == "write"
+        product, identity = device.product, device.identity
+        for point in points:
+            self.polls.wake(product, identity, point, live)
+        connection, micros = exchange.connection, self.clock.micros()
+        cause = exchange.identify(identity).sequence
+        self.emit(
+            product, identity, "data_in", emitted.data_in(connection, identity, micros, points, live), cause
+        )
+        numbered = [(point, self._next(product, identity, point.alias)) for point in points]
+        for payload in emitted.datapoints(product, connection, identity, micros, numbered, api):
+            self.emit(product, identity, "datapoint", payload, cause)
+
+    def provisioned(self, product: str, connection: Connection, identity: str, cause: int) -> None:
+        """Emit that credentials were given or replaced."""
+        payload = emitted.device_data(connection, "provisioned", identity, self.clock.micros())
+        self.emit(product, identity, "provisioned", payload, cause)
+
+    def _next(self, *resource: str) -> int:
+        product, identity, alias = resource
+        self.sequences[product, identity, alias] += 1
+        return self.sequences[product, identity, alias]

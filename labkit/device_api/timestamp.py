@@ -1,0 +1,14 @@
+"""The server's clock: GET /timestamp (document 1, Endpoints)."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from labkit.device_api.exchange import Exchange
+from labkit.device_api.rooms import Rooms
+from labkit.device_api.wire import reply
+
+
+async def timestamp(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
+    """Lab time in whole Unix seconds, for anybody."""
+    return reply(200, str(rooms.clock.seconds()))
