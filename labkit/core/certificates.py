@@ -1,6 +1,6 @@
 """X.509 certificates: of the lab's authority and its servers, and of devices.
 
-Validity is real time (guard time): whoever checks these certificates knows no other clock. All keys are EC P-256.
+Validity is real time (guard time): whoever checks these certificates has no other clock. Keys are EC P-256.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class KeyPair:
         loaded = x509.load_pem_x509_certificate(certificate)
         private = load_pem_private_key(key, password=None)
         if not isinstance(private, ec.EllipticCurvePrivateKey):
-            raise ValueError("the key is not an elliptic curve key")  # noqa: TRY004 - its content is wrong, not its type
+            raise ValueError("the key is not an elliptic curve key")
         if private.public_key() != loaded.public_key():
             raise ValueError("the key does not belong to the certificate")
         return cls(loaded, private)
@@ -66,7 +66,7 @@ def authority(common_name: str, *, days: int = 3650) -> KeyPair:
 def server_certificate(names: Sequence[str], issuer: KeyPair, *, days: int = 397) -> KeyPair:
     """A server's certificate for `names`: host names, wildcards (`*.m2.lab.localhost`) and IP addresses.
 
-    397 days is the most that clients in the field accept. Raises ValueError for a name that is no host name.
+    397 days is the most that clients in the field accept. Raises ValueError for a name that is not ASCII.
     """
     return _issue(
         _name("labkit"),
