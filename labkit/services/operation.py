@@ -8,6 +8,7 @@ or raises ServiceError. Arguments whose type is pydantic's SecretStr never reach
 from __future__ import annotations
 
 import inspect
+import keyword
 import typing
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -45,14 +46,14 @@ class Operation:
         parameters = list(inspect.signature(function).parameters.values())[2:]  # after self and caller
         hints = typing.get_type_hints(function, include_extras=True)
         self.attributes = {parameter.name.rstrip("_"): parameter.name for parameter in parameters}
-        self.signature = inspect.Signature(
+        self.signature = inspect.Signature(  # for Python: a keyword (`from_`) keeps its underscore
             [
                 parameter.replace(
-                    name=parameter.name.rstrip("_"),
+                    name=parameter.name if keyword.iskeyword(name) else name,
                     kind=inspect.Parameter.KEYWORD_ONLY,
                     annotation=hints[parameter.name],
                 )
-                for parameter in parameters
+                for name, parameter in zip(self.attributes, parameters, strict=True)
             ]
         )
         fields: dict[str, Any] = {
@@ -60,7 +61,7 @@ class Operation:
                 parameter.annotation,
                 ... if parameter.default is inspect.Parameter.empty else parameter.default,
             )
-            for name, parameter in self.signature.parameters.items()
+            for name, parameter in zip(self.attributes, self.signature.parameters.values(), strict=True)
         }
         self.model = pydantic.create_model(
             f"{service}.{self.name}", __config__=pydantic.ConfigDict(extra="ignore"), **fields

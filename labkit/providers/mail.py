@@ -1,0 +1,124 @@
+"""Mail: what the lab's solutions sent, kept where a notebook can read it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape, unescape
+
+URL = re.compile(r"https?://[^\s<>\"'`\\^{|}]+")
+HREF = re.compile(r"""<a\s[^>]*?href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
+CAPACITY = 10_000  # mails kept; the oldest goes first
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """A mail that a solution sent.
+
+    time: lab time in seconds; solution: the id of the sender.
+    """
+
+    time: float
+    solution: str
+    sender: str
+    to: tuple[str, ...]
+    cc: tuple[str, ...]
+    bcc: tuple[str, ...]
+    subject: str
+    text: str
+    html: str
+
+    @property
+    def recipients(self) -> tuple[str, ...]:
+        """Everybody who gets it: to, cc and bcc."""
+        return (*self.to, *self.cc, *self.bcc)
+
+    @property
+    def links(self) -> list[str]:
+        """The web addresses in its text, then those that its HTML links to, each once."""
+        found = [_trimmed(match.group()) for match in URL.finditer(self.text)]
+        targets = (unescape(next(filter(None, match.groups()), "")) for match in HREF.finditer(self.html))
+        found += [target for target in targets if URL.match(target)]
+        return list(dict.fromkeys(found))
+
+
+class Mailbox:
+    """All mail of a lab, oldest first. `now` tells lab time in seconds."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._mails: list[Mail] = []
+
+    def receive(
+        self,
+        *,
+        solution: str,
+        sender: str,
+        to: Sequence[str],
+        cc: Sequence[str] = (),
+        bcc: Sequence[str] = (),
+        subject: str,
+        text: str = "",
+        html: str = "",
+    ) -> Mail:
+        """Take in a mail."""
+        mail = Mail(self._now(), solution, sender, tuple(to), tuple(cc), tuple(bcc), subject, text, html)
+        self._mails.append(mail)
+        del self._mails[:-CAPACITY]
+        return mail
+
+    def find(
+        self, to: str | None = None, subject: str | None = None, solution: str | None = None
+    ) -> list[Mail]:
+        """The mails to an address (to, cc or bcc; letter case does not count), whose subject holds a text, or
+        of a solution; all that is given must hold."""
+        return [
+            mail
+            for mail in self._mails
+            if (to is None or to.casefold() in map(_address, mail.recipients))
+            and (subject is None or subject in mail.subject)
+            and (solution is None or solution == mail.solution)
+        ]
+
+    def clear(self) -> None:
+        """Throw all mail away."""
+        self._mails.clear()
+
+    def __len__(self) -> int:
+        return len(self._mails)
+
+    def __iter__(self) -> Iterator[Mail]:
+        return iter(tuple(self._mails))
+
+    def __getitem__(self, index: int) -> Mail:
+        return self._mails[index]
+
+    def __repr__(self) -> str:
+        lines = [f"{mail.sender} → {', '.join(mail.recipients)}: {mail.subject}" for mail in self._mails]
+        return "\n".join([f"Mailbox with {len(self)} mails", *lines])
+
+    def _repr_html_(self) -> str:
+        heads = "".join(f"<th>{name}</th>" for name in ("from", "to", "subject", "text"))
+        rows = "".join(
+            "<tr>"
+            + "".join(
+                f"<td>{escape(cell)}</td>"
+                for cell in (mail.sender, ", ".join(mail.recipients), mail.subject, mail.text or mail.html)
+            )
+            + "</tr>"
+            for mail in self._mails
+        )
+        return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _address(recipient: str) -> str:
+    """`ann@example.com` of `Ann <ann@example.com>`, in lower case."""
+    return recipient.rpartition("<")[2].rstrip(">").casefold()
+
+
+def _trimmed(url: str) -> str:
+    """`url` without the punctuation of the sentence that it stands in."""
+    while url[-1] in ".,;:!?" or (url[-1] == ")" and url.count("(") < url.count(")")):
+        url = url[:-1]
+    return url

@@ -1,0 +1,81 @@
+"""Email: mail from a solution, into the lab's mailbox (document 2, How to use, item 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, ClassVar, Protocol
+
+from pydantic import AfterValidator, Field, SecretStr
+
+from labkit.services.addresses import Address, Addresses
+from labkit.services.operation import Caller, Service, operation
+
+LONGEST_SUBJECT = 998  # characters: the longest line of RFC 5322, section 2.1.1
+
+
+class Postbox(Protocol):
+    """Where mail goes."""
+
+    def receive(
+        self,
+        *,
+        solution: str,
+        sender: str,
+        to: Sequence[str],
+        cc: Sequence[str],
+        bcc: Sequence[str],
+        subject: str,
+        text: str,
+        html: str,
+    ) -> object: ...
+
+
+def _one_line(text: str) -> str:
+    if "\r" in text or "\n" in text:
+        raise ValueError("expected one line")
+    return text
+
+
+Subject = Annotated[str, Field(max_length=LONGEST_SUBJECT), AfterValidator(_one_line)]
+
+
+class Email(Service):
+    """Sends mail.
+
+    postbox: takes it; sender: the address a solution sends from when it names none.
+    Not offered: a mail server of the solution's own (`connection`, ignored) and `getSettings`.
+    """
+
+    name: ClassVar[str] = "Email"
+
+    def __init__(self, postbox: Postbox, sender: Callable[[str], str]) -> None:
+        self._postbox = postbox
+        self._sender = sender
+
+    @operation
+    async def send(
+        self,
+        caller: Caller,
+        to: Annotated[Addresses, Field(min_length=1)],
+        subject: Subject,
+        text: SecretStr | None = None,
+        html: SecretStr | None = None,
+        cc: Addresses = (),
+        bcc: Addresses = (),
+        from_: Address | None = None,
+    ) -> dict[str, object]:
+        """Send a mail. to, cc and bcc take an address or a list of them. Gives an empty table.
+
+        The body is secret to the journal, since it carries codes that activate and reset; the mailbox has it.
+        """
+        self._postbox.receive(
+            solution=caller.solution,
+            sender=from_ or self._sender(caller.solution),
+            to=to,
+            cc=cc,
+            bcc=bcc,
+            subject=subject,
+            text=text.get_secret_value() if text else "",
+            html=html.get_secret_value() if html else "",
+        )
+        return {}

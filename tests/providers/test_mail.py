@@ -1,0 +1,89 @@
+"""The mailbox: what arrived, found by address, and the links in it."""
+
+import pytest
+
+from labkit.providers.mail import Mail, Mailbox
+
+
+def mailbox() -> Mailbox:
+    times = iter(range(100, 200))
+    return Mailbox(lambda: float(next(times)))
+
+
+def receive(box: Mailbox, to: str = "ann@example.com", **parts: str) -> Mail:
+    return box.receive(
+        solution=parts.get("solution", "acme"),
+        sender="noreply@acme.localhost",
+        to=[to],
+        subject=parts.get("subject", "Hello"),
+        text=parts.get("text", ""),
+        html=parts.get("html", ""),
+    )
+
+
+def test_mails_keep_their_order_and_lab_time() -> None:
+    box = mailbox()
+    receive(box, subject="one")
+    receive(box, subject="two")
+    assert [(mail.time, mail.subject) for mail in box] == [(100.0, "one"), (101.0, "two")]
+    assert box[-1].subject == "two"
+
+
+def test_find_by_address_looks_at_every_recipient() -> None:
+    box = mailbox()
+    box.receive(
+        solution="acme",
+        sender="a@b.c",
+        to=["Ann <ann@example.com>"],
+        cc=["bob@example.com"],
+        bcc=["Eve@example.com"],
+        subject="x",
+    )
+    receive(box, to="other@example.com")
+    for address in ("ann@example.com", "BOB@example.com", "eve@example.com"):
+        assert [mail.subject for mail in box.find(to=address)] == ["x"]
+    assert box.find(to="nobody@example.com") == []
+
+
+def test_find_needs_all_that_is_given() -> None:
+    box = mailbox()
+    receive(box, subject="Welcome", solution="acme")
+    receive(box, subject="Welcome", solution="other")
+    assert len(box.find(subject="Wel")) == 2
+    assert [mail.solution for mail in box.find(subject="Wel", solution="other")] == ["other"]
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("no link", []),
+        ("Go to https://acme.localhost:8443/api/verify/abc.", ["https://acme.localhost:8443/api/verify/abc"]),
+        ("(see http://x.localhost/?rt=1&y=2)", ["http://x.localhost/?rt=1&y=2"]),
+        ("http://x.localhost/a_(b)", ["http://x.localhost/a_(b)"]),
+        ("http://x.localhost/ and http://x.localhost/", ["http://x.localhost/"]),
+        ("<http://x.localhost/1>\n<http://x.localhost/2>", ["http://x.localhost/1", "http://x.localhost/2"]),
+    ],
+)
+def test_links_in_text(text: str, links: list[str]) -> None:
+    assert receive(mailbox(), text=text).links == links
+
+
+def test_links_in_html_are_unescaped_and_only_to_the_web() -> None:
+    html = """<A class=x HREF="https://x.localhost/?a=1&amp;b=2">go</a> <a href='mailto:a@b.c'>m</a>
+    <a href=https://x.localhost/3>3</a>"""
+    assert receive(mailbox(), html=html).links == ["https://x.localhost/?a=1&b=2", "https://x.localhost/3"]
+
+
+def test_it_shows_itself_without_trusting_what_it_shows() -> None:
+    box = mailbox()
+    receive(box, subject="<script>alert(1)</script>")
+    assert "<script>" not in box._repr_html_()
+    assert "&lt;script&gt;" in box._repr_html_()
+    assert "ann@example.com" in repr(box)
+
+
+def test_clear() -> None:
+    box = mailbox()
+    receive(box)
+    box.clear()
+    assert len(box) == 0

@@ -1,0 +1,117 @@
+"""Email.send: what reaches the mailbox, and what is refused."""
+
+from typing import Any
+
+import pytest
+
+from labkit.core.clock import Clock
+from labkit.core.journal import Journal
+from labkit.providers.mail import Mailbox
+from labkit.services.calls import Services
+from labkit.services.email import Email
+from labkit.services.operation import Caller
+
+CALLER = Caller("acme")
+GOOD: dict[str, Any] = {"to": "ann@example.com", "subject": "Hello", "text": "Hi"}
+
+
+class Post:
+    def __init__(self) -> None:
+        clock = Clock(rate=0)
+        self.box = Mailbox(clock.now)
+        self.journal = Journal(clock.micros)
+        email = Email(self.box, lambda solution: f"noreply@{solution}.apps.lab.localhost")
+        self.services = Services([email], self.journal, {})
+
+    async def send(self, **parts: Any) -> Any:
+        return await self.services.call(CALLER, "Email", "send", parts)
+
+
+async def test_a_mail_reaches_the_mailbox() -> None:
+    post = Post()
+    result = await post.send(**GOOD, html="<b>Hi</b>", cc=["bob@example.com"], bcc="eve@test.localhost")
+    assert result == {}
+    mail = post.box[0]
+    assert (mail.solution, mail.sender) == ("acme", "noreply@acme.apps.lab.localhost")
+    assert (mail.to, mail.cc, mail.bcc) == (
+        ("ann@example.com",),
+        ("bob@example.com",),
+        ("eve@test.localhost",),
+    )
+    assert (mail.subject, mail.text, mail.html) == ("Hello", "Hi", "<b>Hi</b>")
+    assert mail.time == 1_767_225_600.0
+
+
+async def test_the_sender_can_be_named() -> None:
+    post = Post()
+    await post.send(**GOOD, **{"from": "Acme <hello@acme.com>"})
+    assert post.box[0].sender == "Acme <hello@acme.com>"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "ann@example.com",
+        "Ann <ann@example.com>",
+        "a@acme.localhost",
+        "a@x.test",
+        "a@localhost",
+        "é@example.com",
+    ],
+)
+async def test_addresses_that_are_fine(address: str) -> None:
+    post = Post()
+    await post.send(**{**GOOD, "to": [address]})
+    assert post.box[0].to == (address,)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "ann", "ann@", "@example.com", "a b@x.com", "a@b..c", "a@x.com, b@x.com", "a@x\nb: c", 7],
+)
+@pytest.mark.parametrize("field", ["to", "cc", "bcc", "from"])
+async def test_a_bad_address_is_refused_and_named(field: str, address: object) -> None:
+    post = Post()
+    error = await post.send(**{**GOOD, field: address})
+    assert (error["status"], error["type"]) == (400, "QueryError")
+    assert error["error"].startswith(f"Parameter {field} validation failed")
+    assert len(post.box) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"to": []}, "Parameter to validation failed"),
+        ({"subject": "x" * 999}, "Parameter subject validation failed"),
+        (
+            {"subject": "Hello\r\nBcc: eve@example.com"},
+            "Parameter subject validation failed: expected",
+        ),
+    ],
+)
+async def test_other_refusals(change: dict[str, Any], words: str) -> None:
+    post = Post()
+    error = await post.send(**{**GOOD, **change})
+    assert error["status"] == 400
+    assert words in error["error"]
+    assert len(post.box) == 0
+
+
+async def test_a_subject_of_998_characters_is_fine() -> None:
+    post = Post()
+    assert await post.send(**{**GOOD, "subject": "x" * 998}) == {}
+
+
+@pytest.mark.parametrize("missing", ["to", "subject"])
+async def test_to_and_subject_are_required(missing: str) -> None:
+    error = await Post().send(**{name: value for name, value in GOOD.items() if name != missing})
+    assert error == {"type": "QueryError", "status": 400, "error": f"Parameter {missing} is required."}
+
+
+async def test_the_body_never_reaches_the_journal() -> None:
+    post = Post()
+    await post.send(**{**GOOD, "text": "code 12345", "html": "code 67890"})
+    written = post.journal.canonical()
+    assert "Hello" in written
+    assert "12345" not in written
+    assert "67890" not in written
