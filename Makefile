@@ -40,7 +40,7 @@ lint: $(STAMP) ## check style, types and the direction of imports
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-logo
 
 bench: $(STAMP) ## measure speed against the references
 	@$(BIN)/labkit bench $(ARGS)

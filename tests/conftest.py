@@ -10,8 +10,9 @@ settings.register_profile("labkit", max_examples=size(50, 500), deadline=None, d
 settings.load_profile("labkit")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the cells of a notebook on one worker: they share a kernel. Tests are spread one by one."""
     for item in items:
         if item.path.suffix == ".ipynb":
-            item.add_marker(pytest.mark.xdist_group(str(item.path)))
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))

@@ -1,0 +1,168 @@
+"""The project itself: what it needs, what its commands promise, how large its files and its import are."""
+
+import ast
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parent.parent
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
+INSTALL = ["-c constraints.txt", "-e .[test,lint]"]
+
+HEAVY = {
+    *("pandas", "numpy", "matplotlib", "httpx", "OpenSSL", "IPython", "ipywidgets"),
+    *("jupyterlab", "jupyter_client", "papermill", "nbconvert", "nbformat"),
+}
+
+
+def constraints() -> list[Requirement]:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    return [Requirement(line) for line in lines if line and not line.startswith("#")]
+
+
+def python_files(*folders: str) -> list[Path]:
+    return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def run(*command: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    # A make that runs this test hands down flags which would change the one that is run here.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    return subprocess.run(
+        command, cwd=ROOT, env=inherited | environment, capture_output=True, text=True, check=False
+    )
+
+
+# --- versions -----------------------------------------------------------------------------------------------
+
+
+def test_constraints_are_exact_versions_without_addresses() -> None:
+    for pin in constraints():
+        [specifier] = pin.specifier
+        assert (pin.url, pin.extras, specifier.operator) == (None, set(), "=="), pin
+        assert "*" not in specifier.version, pin
+
+
+def test_each_dependency_is_pinned_to_a_version_it_accepts() -> None:
+    pinned = {canonicalize_name(pin.name): next(iter(pin.specifier)).version for pin in constraints()}
+    declared = [*PROJECT["dependencies"], *(text for extra in EXTRAS.values() for text in extra)]
+    for requirement in map(Requirement, declared):
+        assert pinned[canonicalize_name(requirement.name)] in requirement.specifier, requirement
+
+
+def test_environment_yml_installs_what_the_makefile_installs() -> None:
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    parts: list[Any] = environment["dependencies"]
+    [pip] = [part["pip"] for part in parts if isinstance(part, dict)]
+    [python] = [part for part in parts if isinstance(part, str) and part.startswith("python=")]
+    assert environment["name"] == PROJECT["name"]
+    assert python.removeprefix("python=") in SpecifierSet(PROJECT["requires-python"])
+    assert {"pip", "make"} <= {part for part in parts if isinstance(part, str)}
+    assert pip == INSTALL
+    assert " ".join(INSTALL) in (ROOT / "Makefile").read_text().replace("'", "")
+    assert set(EXTRAS) == {"test", "lint"}
+
+
+def test_each_library_that_labkit_imports_is_declared() -> None:
+    declared = {canonicalize_name(Requirement(text).name) for text in PROJECT["dependencies"]}
+    distributions = packages_distributions()
+    for path in python_files("labkit"):
+        for module in imported_modules(path) - sys.stdlib_module_names - {"labkit"}:
+            owners = {canonicalize_name(owner) for owner in distributions.get(module, [])}
+            assert owners & declared, f"{path.relative_to(ROOT)} imports {module}, not in pyproject.toml"
+
+
+def imported_modules(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+# --- commands -----------------------------------------------------------------------------------------------
+
+
+def test_make_lists_every_command() -> None:
+    listed = run("make")
+    assert listed.returncode == 0
+    assert re.findall(r"^  make (\w+) +\S", listed.stdout, re.MULTILINE) == [
+        *("help", "report", "test", "lab", "notebooks", "lint", "bench", "clean")
+    ]
+
+
+def test_every_make_command_that_the_readme_names_exists() -> None:
+    named = set(re.findall(r"\bmake ([a-z]+)`", (ROOT / "README.md").read_text()))
+    assert {"report", "test"} <= named
+    for command in named:
+        assert run("make", "-n", command).returncode == 0, command
+
+
+@pytest.fixture
+def interpreter(tmp_path: Path) -> Path:
+    """A stand-in for a Python without venv: it runs this one, with ensurepip hidden."""
+    script = tmp_path / "python-without-venv"
+    code = 'import sys; sys.modules["ensurepip"] = None; sys.executable = sys.argv[0]; exec(sys.argv[1])'
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c \'{code}\' "$2"\n')
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    return script
+
+
+def find_python(*names: str | Path) -> subprocess.CompletedProcess[str]:
+    return run("sh", ".ci/find-python", *names)
+
+
+def test_the_first_usable_python_is_taken(interpreter: Path) -> None:
+    found = find_python("no-such-python", interpreter, sys.executable)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert Path(found.stdout.strip()).samefile(sys.executable)
+
+
+def test_a_python_without_venv_gets_one_line_that_names_the_package(interpreter: Path) -> None:
+    found = find_python(interpreter)
+    assert (found.returncode, found.stdout) == (1, "")
+    [line] = found.stderr.splitlines()
+    assert "install the package python3-venv" in line
+
+
+def test_no_python_gets_one_line_that_names_the_versions() -> None:
+    found = find_python("no-such-python", "false")
+    assert (found.returncode, found.stdout) == (1, "")
+    [line] = found.stderr.splitlines()
+    assert "needs Python 3.11, 3.12 or 3.13" in line
+
+
+# --- code ---------------------------------------------------------------------------------------------------
+
+
+def test_no_file_has_outgrown_its_room() -> None:
+    lengths = {path: len(path.read_text().splitlines()) for path in python_files("labkit", "tests")}
+    assert not {str(path.relative_to(ROOT)): lines for path, lines in lengths.items() if lines > 450}
+
+
+def test_import_is_light() -> None:
+    code = (
+        "import json, sys, time; start = time.process_time(); import labkit; "
+        "print(json.dumps([time.process_time() - start, sorted(sys.modules)]))"
+    )
+    imported = run(sys.executable, "-c", code)
+    assert imported.returncode == 0, imported.stderr
+    seconds, modules = json.loads(imported.stdout)
+    assert "labkit" in modules
+    assert not HEAVY & set(modules)
+    assert seconds < 0.5
