@@ -1,0 +1,312 @@
+"""The catalogue: every statement of the documents, and the requirements that labkit makes of them.
+
+`statements/*.toml` (one file a document) index what the documents say; `requirements/*.toml` (one file an
+area) say what is tested. Between them nothing is lost: each statement has a requirement or a reason for none.
+
+LabkitError
+├── CatalogueError               the files are wrong: names the file and the entry
+│   ├── MalformedEntryError      not TOML, an unknown or missing key, a wrong type, an id of another form
+│   ├── DuplicateEntryError      an id or a reference is there twice
+│   ├── RetiredIdError           an id was given up and may not come back
+│   ├── MissingIdError           a number was skipped: its requirement went without being retired
+│   ├── UnknownSourceError       a reference that no document has
+│   ├── UncoveredStatementError  no requirement and no reason
+│   └── NeedlessReasonError      a reason to have no requirement, and a requirement too
+└── UnknownRequirementError      a lookup by an id or prefix that selects nothing
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Container, Iterator, Mapping, Set
+from dataclasses import dataclass, replace
+from importlib import resources
+from importlib.resources.abc import Traversable
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from labkit.core.errors import LabkitError
+
+Level = Literal["must", "choice"]
+
+
+class CatalogueError(LabkitError):
+    """A file of the catalogue is wrong. entry: the id, the reference or the key that is at fault."""
+
+    def __init__(self, file: str, entry: str, message: str) -> None:
+        super().__init__(f"{file}: {entry}: {message}")
+        self.file = file
+        self.entry = entry
+
+
+class MalformedEntryError(CatalogueError):
+    """Not TOML, or an entry that does not have the form it should."""
+
+
+class DuplicateEntryError(CatalogueError):
+    """An id or a reference that is there already."""
+
+
+class RetiredIdError(CatalogueError):
+    """An id that was given up and may not be used again."""
+
+
+class MissingIdError(CatalogueError):
+    """A number below the highest of its part that is neither there nor retired."""
+
+
+class UnknownSourceError(CatalogueError):
+    """A reference to a statement that no document has."""
+
+
+class UncoveredStatementError(CatalogueError):
+    """A statement that has neither a requirement nor a reason to have none."""
+
+
+class NeedlessReasonError(CatalogueError):
+    """A statement that is said to leave nothing to test, though a requirement tests it."""
+
+
+class UnknownRequirementError(LabkitError):
+    """No requirement has this id, or begins with this prefix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement of a document.
+
+    reference: section reference and item (`1/endpoints/write/3`); document, section: their titles; item: a
+    bare number where the document numbers it, else `row-2`, `header-1` or `rule-1`; gist: what it says, in
+    our words; nothing_to_test: why no requirement tests it, if none does.
+    """
+
+    reference: str
+    document: str
+    section: str
+    item: str
+    gist: str
+    nothing_to_test: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One testable sentence.
+
+    id: `DEV-ALIAS-3` (area, part, number); level: `must` if the document says so, `choice` if it is silent
+    and labkit decides; sources: references of statements; not_mutable: why no fault of a server can break it.
+    """
+
+    id: str
+    level: Level
+    sources: tuple[str, ...]
+    text: str
+    not_mutable: str | None = None
+
+    @property
+    def area(self) -> str:
+        """`DEV` of `DEV-ALIAS-3`."""
+        return self.id.split("-")[0]
+
+    @property
+    def part(self) -> str:
+        """`DEV-ALIAS` of `DEV-ALIAS-3`."""
+        return self.id.rpartition("-")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """All statements by reference, in the documents' order; all requirements by id, in the files' order."""
+
+    statements: Mapping[str, Statement]
+    requirements: Mapping[str, Requirement]
+    retired: frozenset[str]
+
+    def __iter__(self) -> Iterator[Requirement]:
+        return iter(self.requirements.values())
+
+    def __getitem__(self, requirement_id: str) -> Requirement:
+        """The requirement of this id. Raises UnknownRequirementError."""
+        try:
+            return self.requirements[requirement_id]
+        except KeyError:
+            raise UnknownRequirementError(f"no requirement {requirement_id!r}") from None
+
+    def select(self, *prefixes: str) -> tuple[Requirement, ...]:
+        """The requirements below any of the prefixes, in order: `DEV`, `DEV-ALIAS`, `DEV-ALIAS-3`; none: all.
+
+        Raises UnknownRequirementError for a prefix that selects nothing: a misspelt one is no success.
+        """
+        if not prefixes:
+            return tuple(self)
+        for prefix in prefixes:
+            if not any(_below(each.id, prefix) for each in self):
+                raise UnknownRequirementError(f"no requirement begins with {prefix!r}")
+        return tuple(each for each in self if any(_below(each.id, prefix) for prefix in prefixes))
+
+    def covering(self, reference: str) -> tuple[Requirement, ...]:
+        """The requirements that have this statement among their sources."""
+        return tuple(each for each in self if reference in each.sources)
+
+
+def _below(requirement_id: str, prefix: str) -> bool:
+    return requirement_id == prefix or requirement_id.startswith(f"{prefix}-")
+
+
+# --- the files ----------------------------------------------------------------------------------------------
+
+Id = Annotated[str, StringConstraints(pattern=r"^[A-Z]+-[A-Z]+-[1-9][0-9]*$")]
+Reference = Annotated[str, StringConstraints(pattern=r"^[1-9](/[a-z0-9-]+)+$")]
+Item = Annotated[str, StringConstraints(pattern=r"^((row|header|rule)-)?[1-9][0-9]*$")]
+Sentence = Annotated[str, StringConstraints(pattern=r"^\S(.*\S)?$")]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class _Document(_Model):
+    document: int
+    title: Sentence
+    section: list[dict[str, Any]]
+
+
+class _Section(_Model):
+    reference: Reference
+    title: Sentence
+    items: dict[Item, Sentence]
+
+
+class _Area(_Model):
+    retired: list[Id]
+    requirement: list[dict[str, Any]]
+    nothing_to_test: list[dict[str, Any]] = []
+
+
+class _Requirement(_Model):
+    id: Id
+    level: Level
+    sources: Annotated[list[Reference], Field(min_length=1)]
+    text: Sentence
+    not_mutable: Sentence | None = None
+
+
+class _Excuse(_Model):
+    statement: Reference
+    reason: Sentence
+
+
+M = TypeVar("M", bound=_Model)
+
+
+def load(root: Traversable | None = None) -> Catalogue:
+    """Read and check the catalogue: the one of this package, or that in the folder `root`.
+
+    Raises CatalogueError for the first thing that is wrong.
+    """
+    folder = resources.files("labkit.conformance") if root is None else root
+    statements, places = _statements(folder / "statements")
+    areas = {file.name: _parse(_Area, _toml(file), file.name) for file in _files(folder / "requirements")}
+    retired = frozenset(each for area in areas.values() for each in area.retired)
+    requirements: dict[str, Requirement] = {}
+    for name, area in areas.items():
+        own = _requirements(name, area, statements)
+        _no_gaps(name, {*area.retired, *(each.id for each in own)})
+        for requirement in own:
+            if requirement.id in retired:
+                raise RetiredIdError(name, requirement.id, "is retired and may not be used again")
+            if requirement.id in requirements:
+                raise DuplicateEntryError(name, requirement.id, "is there already")
+            requirements[requirement.id] = requirement
+    tested = {source for requirement in requirements.values() for source in requirement.sources}
+    for reference, reason in _reasons(areas, statements, tested).items():
+        statements[reference] = replace(statements[reference], nothing_to_test=reason)
+    for reference, statement in statements.items():
+        if reference not in tested and statement.nothing_to_test is None:
+            raise UncoveredStatementError(
+                places[reference], reference, "has no requirement, nor a reason under nothing_to_test"
+            )
+    return Catalogue(MappingProxyType(statements), MappingProxyType(requirements), retired)
+
+
+def _statements(folder: Traversable) -> tuple[dict[str, Statement], dict[str, str]]:
+    """The statements by reference in the documents' order, and the file that each stands in."""
+    documents = {file.name: _parse(_Document, _toml(file), file.name) for file in _files(folder)}
+    statements: dict[str, Statement] = {}
+    places: dict[str, str] = {}
+    for name, document in sorted(documents.items(), key=lambda each: each[1].document):
+        for values in document.section:
+            section = _parse(_Section, values, name, "reference")
+            if not section.reference.startswith(f"{document.document}/"):
+                raise MalformedEntryError(
+                    name, section.reference, f"expected a section of {document.document}/"
+                )
+            for item, gist in section.items.items():
+                reference = f"{section.reference}/{item}"
+                if reference in statements:
+                    raise DuplicateEntryError(name, reference, "is there already")
+                statements[reference] = Statement(reference, document.title, section.title, item, gist)
+                places[reference] = name
+    return statements, places
+
+
+def _requirements(name: str, area: _Area, statements: Mapping[str, Statement]) -> list[Requirement]:
+    found: list[Requirement] = []
+    for values in area.requirement:
+        entry = _parse(_Requirement, values, name, "id")
+        for source in entry.sources:
+            if source not in statements:
+                raise UnknownSourceError(name, entry.id, f"no statement {source!r}")
+        found.append(Requirement(entry.id, entry.level, tuple(entry.sources), entry.text, entry.not_mutable))
+    return found
+
+
+def _no_gaps(name: str, ids: Set[str]) -> None:
+    """Below the highest number of a part all are in use or retired, so that none goes unseen."""
+    for each in sorted(ids):
+        part, _, number = each.rpartition("-")
+        for lower in range(1, int(number)):
+            if f"{part}-{lower}" not in ids:
+                raise MissingIdError(name, f"{part}-{lower}", "is neither there nor retired")
+
+
+def _reasons(
+    areas: Mapping[str, _Area], statements: Container[str], tested: Container[str]
+) -> dict[str, str]:
+    """Why nothing is tested, by the reference of the statement."""
+    reasons: dict[str, str] = {}
+    for name, area in areas.items():
+        for values in area.nothing_to_test:
+            excuse = _parse(_Excuse, values, name, "statement")
+            if excuse.statement not in statements:
+                raise UnknownSourceError(name, excuse.statement, "no such statement")
+            if excuse.statement in tested:
+                raise NeedlessReasonError(name, excuse.statement, "has a requirement that tests it")
+            if excuse.statement in reasons:
+                raise DuplicateEntryError(name, excuse.statement, "is there already")
+            reasons[excuse.statement] = excuse.reason
+    return reasons
+
+
+def _files(folder: Traversable) -> list[Traversable]:
+    files = (file for file in folder.iterdir() if file.name.endswith(".toml"))
+    return sorted(files, key=lambda file: file.name)
+
+
+def _toml(file: Traversable) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise MalformedEntryError(file.name, "the file", f"is not TOML: {error}") from None
+
+
+def _parse(model: type[M], values: Mapping[str, Any], name: str, key: str | None = None) -> M:
+    """Make an entry of its values. key: the one that names the entry in an error."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        entry = "top level" if key is None else str(values.get(key, f"an entry without {key}"))
+        first = error.errors(include_url=False, include_context=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise MalformedEntryError(name, entry, f"{where}: {first['msg']}") from None

@@ -1,0 +1,294 @@
+"""The catalogue is complete and consistent, and the loader refuses one that is not."""
+
+import dataclasses
+import tomllib
+from importlib import resources
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+from labkit.conformance import catalogue
+from labkit.conformance.catalogue import Catalogue, CatalogueError, UnknownRequirementError
+from labkit.core.errors import LabkitError
+
+# The form of document 1, counted by hand: numbered items, table rows, listed headers, other rules.
+DEVICE_HTTPS_API = {
+    "1/scope": (0, 0, 0, 1),
+    "1/overview": (6, 0, 0, 0),
+    "1/resources": (0, 9, 0, 0),
+    "1/states": (0, 0, 0, 3),
+    "1/endpoints": (0, 10, 0, 3),
+    "1/endpoints/activate": (2, 4, 0, 5),
+    "1/endpoints/list": (0, 0, 0, 3),
+    "1/endpoints/info": (0, 0, 0, 2),
+    "1/endpoints/download": (3, 0, 5, 3),
+    "1/endpoints/write": (6, 0, 0, 0),
+    "1/endpoints/read": (3, 0, 0, 0),
+    "1/endpoints/hybrid": (3, 0, 0, 0),
+    "1/endpoints/long-poll": (4, 0, 2, 1),
+    "1/endpoints/record": (5, 0, 0, 0),
+    "1/endpoints/timestamp": (0, 0, 0, 2),
+    "1/endpoints/metrics": (0, 0, 0, 2),
+    "1/metrics-pattern/operations": (0, 4, 0, 1),
+    "1/metrics-pattern/commands": (0, 6, 0, 1),
+    "1/metrics-pattern/handler": (4, 0, 0, 0),
+    "1/metrics-pattern/flow": (3, 0, 0, 0),
+    "1/authentication": (6, 3, 0, 0),
+    "1/events": (0, 2, 0, 1),
+    "1/errors": (3, 7, 0, 0),
+    "1/limits": (0, 5, 0, 3),
+    "1/versioning": (0, 0, 0, 2),
+}
+
+
+@pytest.fixture(scope="module")
+def whole() -> Catalogue:
+    return catalogue.load()
+
+
+class TestTheCatalogue:
+    def test_it_has_every_statement_of_document_1_in_its_order(self, whole: Catalogue) -> None:
+        sections = [key for key, _ in groupby(whole.statements, lambda each: each.rpartition("/")[0])]
+        assert sections == list(DEVICE_HTTPS_API)
+        expected = {
+            f"{section}/{prefix}{number}"
+            for section, counts in DEVICE_HTTPS_API.items()
+            for prefix, count in zip(("", "row-", "header-", "rule-"), counts, strict=True)
+            for number in range(1, count + 1)
+        }
+        assert set(whole.statements) == expected
+
+    def test_every_statement_is_tested_or_says_why_not(self, whole: Catalogue) -> None:
+        for reference, statement in whole.statements.items():
+            assert bool(whole.covering(reference)) is (statement.nothing_to_test is None), reference
+
+    def test_a_statement_knows_where_it_stands(self, whole: Catalogue) -> None:
+        statement = whole.statements["1/limits/row-2"]
+        assert (statement.document, statement.section) == ("Device HTTPS API", "Limits")
+        assert statement.item == "row-2"
+        assert statement.gist.startswith("token length")
+
+    def test_a_requirement_is_one_sentence_of_its_own(self, whole: Catalogue) -> None:
+        texts = [each.text for each in whole]
+        assert len(set(texts)) == len(texts)
+        for requirement in whole:
+            assert requirement.text.endswith("."), requirement.id
+            assert ". " not in requirement.text, requirement.id
+
+    def test_no_source_is_named_twice(self, whole: Catalogue) -> None:
+        for requirement in whole:
+            assert len(set(requirement.sources)) == len(requirement.sources), requirement.id
+
+    def test_a_file_holds_one_area_whose_parts_stay_together(self, whole: Catalogue) -> None:
+        for file in resources.files("labkit.conformance").joinpath("requirements").iterdir():
+            ids = [each["id"] for each in tomllib.loads(file.read_text(encoding="utf-8"))["requirement"]]
+            assert len({whole[each].area for each in ids}) == 1, file.name
+            parts = [part for part, _ in groupby(ids, lambda each: whole[each].part)]
+            assert len(set(parts)) == len(parts), file.name
+
+    def test_numbers_rise_within_a_part(self, whole: Catalogue) -> None:
+        for part, group in groupby(whole, lambda each: each.part):
+            numbers = [int(each.id.removeprefix(f"{part}-")) for each in group]
+            assert numbers == sorted(numbers), part
+
+    def test_nothing_of_it_can_be_changed(self, whole: Catalogue) -> None:
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            whole["DEV-ALIAS-1"].text = "other"  # type: ignore[misc]
+        with pytest.raises(TypeError):
+            whole.requirements["DEV-ALIAS-1"] = whole["DEV-ALIAS-2"]  # type: ignore[index]
+        with pytest.raises(TypeError):
+            whole.statements["1/limits/row-1"] = whole.statements["1/limits/row-2"]  # type: ignore[index]
+
+
+class TestLookup:
+    def test_by_id(self, whole: Catalogue) -> None:
+        requirement = whole["DEV-ALIAS-3"]
+        assert (requirement.area, requirement.part) == ("DEV", "DEV-ALIAS")
+        assert requirement.level == "must"
+        assert requirement.sources == ("1/endpoints/write/3",)
+
+    def test_an_unknown_id_is_an_error_that_names_it(self, whole: Catalogue) -> None:
+        with pytest.raises(UnknownRequirementError, match="DEV-ALIAS-999"):
+            whole["DEV-ALIAS-999"]
+
+    def test_without_prefix_all_are_selected(self, whole: Catalogue) -> None:
+        assert whole.select() == tuple(whole.requirements.values())
+
+    def test_a_prefix_selects_all_below_it(self, whole: Catalogue) -> None:
+        chosen = whole.select("DEV-ALIAS")
+        assert [each.id for each in chosen] == [each for each in whole.requirements if "-ALIAS-" in each]
+        assert len(chosen) > 1
+
+    def test_a_prefix_ends_at_a_whole_part(self, whole: Catalogue) -> None:
+        assert "DEV-ALIAS-10" in whole.requirements
+        assert [each.id for each in whole.select("DEV-ALIAS-1")] == ["DEV-ALIAS-1"]
+        with pytest.raises(UnknownRequirementError, match="DEV-ALI"):
+            whole.select("DEV-ALI")
+
+    def test_several_prefixes_keep_the_catalogues_order_and_give_each_once(self, whole: Catalogue) -> None:
+        chosen = [each.id for each in whole.select("KEY-GET-1", "DEV-READ", "DEV-READ-1")]
+        assert chosen == [*(each.id for each in whole.select("DEV-READ")), "KEY-GET-1"]
+
+    def test_one_prefix_without_requirement_fails_the_whole_selection(self, whole: Catalogue) -> None:
+        with pytest.raises(UnknownRequirementError, match="DEV-NOPE"):
+            whole.select("DEV-READ", "DEV-NOPE")
+
+    def test_covering_finds_the_requirements_of_a_statement(self, whole: Catalogue) -> None:
+        assert whole["DEV-ALIAS-3"] in whole.covering("1/endpoints/write/3")
+        assert whole.covering("1/scope/rule-1") == ()
+
+
+STATEMENTS = """
+document = 1
+title = "Tea"
+
+[[section]]
+reference = "1/pots"
+title = "Pots"
+[section.items]
+1 = "Pots hold tea"
+row-1 = "Lids are round"
+rule-1 = "Colours are not shown"
+"""
+
+POT = """
+retired = ["POT-LID-2"]
+
+[[requirement]]
+id = "POT-TEA-1"
+level = "must"
+sources = ["1/pots/1"]
+text = "A pot holds tea."
+
+[[requirement]]
+id = "POT-LID-1"
+level = "must"
+sources = ["1/pots/row-1"]
+text = "A lid is round."
+
+[[requirement]]
+id = "POT-LID-3"
+level = "choice"
+sources = ["1/pots/row-1"]
+text = "A lid has a knob."
+not_mutable = "it is a word"
+
+[[nothing_to_test]]
+statement = "1/pots/rule-1"
+reason = "taste"
+"""
+
+CUP = """
+retired = []
+
+[[requirement]]
+id = "CUP-TEA-1"
+level = "choice"
+sources = ["1/pots/1"]
+text = "A cup takes what a pot holds."
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A small catalogue without fault."""
+    for name, text in {"statements/tea.toml": STATEMENTS, "requirements/pot.toml": POT}.items():
+        file = tmp_path / name
+        file.parent.mkdir()
+        file.write_text(text, encoding="utf-8")
+    (tmp_path / "requirements/cup.toml").write_text(CUP, encoding="utf-8")
+    return tmp_path
+
+
+def test_the_small_catalogue_loads(folder: Path) -> None:
+    small = catalogue.load(folder)
+    assert list(small.statements) == ["1/pots/1", "1/pots/row-1", "1/pots/rule-1"]
+    assert [each.id for each in small] == ["CUP-TEA-1", "POT-TEA-1", "POT-LID-1", "POT-LID-3"]
+    assert small.retired == {"POT-LID-2"}
+    assert small.statements["1/pots/rule-1"].nothing_to_test == "taste"
+    assert small["POT-LID-3"].not_mutable == "it is a word"
+    assert small["POT-LID-1"].not_mutable is None
+
+
+def test_documents_come_in_their_own_order_whatever_their_files_are_called(folder: Path) -> None:
+    second = STATEMENTS.replace("document = 1", "document = 2").replace("1/pots", "2/cups")
+    (folder / "statements/a.toml").write_text(second, encoding="utf-8")
+    more = CUP.replace('"1/pots/1"', '"2/cups/1", "2/cups/row-1", "2/cups/rule-1"')
+    (folder / "requirements/cup.toml").write_text(more, encoding="utf-8")
+    assert [each[0] for each in catalogue.load(folder).statements] == list("111222")
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "error", "entry"),
+    [
+        ("pot", '["1/pots/1"]', '["1/pots/9"]', "UnknownSourceError", "POT-TEA-1"),
+        ("pot", '"1/pots/rule-1"', '"1/pots/rule-9"', "UnknownSourceError", "1/pots/rule-9"),
+        ("pot", "POT-LID-1", "POT-TEA-1", "MissingIdError", "POT-LID-1"),
+        ("pot", "POT-LID-3", "POT-LID-1", "DuplicateEntryError", "POT-LID-1"),
+        ("pot", "POT-TEA-1", "CUP-TEA-1", "DuplicateEntryError", "CUP-TEA-1"),
+        ("pot", '"POT-LID-3"', '"POT-LID-2"', "RetiredIdError", "POT-LID-2"),
+        ("pot", '["POT-LID-2"]', "[]", "MissingIdError", "POT-LID-2"),
+        ("tea", "rule-1", 'rule-2 = "More"\nrule-1', "UncoveredStatementError", "1/pots/rule-2"),
+        ("pot", '"1/pots/rule-1"', '"1/pots/1"', "NeedlessReasonError", "1/pots/1"),
+        ("pot", '"must"\nsources = ["1/pots/1"]', '"should"\nsources = ["1/pots/1"]',
+         "MalformedEntryError", "POT-TEA-1"),
+        ("pot", '["1/pots/1"]', "[]", "MalformedEntryError", "POT-TEA-1"),
+        ("pot", "not_mutable", "unmutable", "MalformedEntryError", "POT-LID-3"),
+        ("pot", "A pot holds tea.", " ", "MalformedEntryError", "POT-TEA-1"),
+        ("pot", "POT-TEA-1", "POT-TEA-01", "MalformedEntryError", "POT-TEA-01"),
+        ("pot", 'id = "POT-TEA-1"\n', "", "MalformedEntryError", "an entry without id"),
+        ("pot", 'reason = "taste"', "", "MalformedEntryError", "1/pots/rule-1"),
+        ("pot", 'retired = ["POT-LID-2"]', "", "MalformedEntryError", "top level"),
+        ("pot", "[[requirement]]", "[[requirement]", "MalformedEntryError", "the file"),
+        ("tea", "row-1", "line-1", "MalformedEntryError", "1/pots"),
+        ("tea", "document = 1", "document = 2", "MalformedEntryError", "1/pots"),
+        ("tea", "document = 1", 'document = "1"', "MalformedEntryError", "top level"),
+        ("tea", "row-1", "1", "MalformedEntryError", "the file"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_refused_by_file_and_entry(
+    folder: Path, file: str, old: str, new: str, error: str, entry: str
+) -> None:
+    [path] = folder.rglob(f"{file}.toml")
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(CatalogueError) as caught:
+        catalogue.load(folder)
+    assert type(caught.value).__name__ == error
+    assert (caught.value.file, caught.value.entry) == (path.name, entry)
+    assert str(caught.value).startswith(f"{path.name}: {entry}: ")
+
+
+def test_a_section_that_is_there_twice_is_refused(folder: Path) -> None:
+    file = folder / "statements/tea.toml"
+    file.write_text(STATEMENTS + STATEMENTS[STATEMENTS.index("[[section]]") :], encoding="utf-8")
+    with pytest.raises(catalogue.DuplicateEntryError, match=r"tea.toml: 1/pots/1: "):
+        catalogue.load(folder)
+
+
+def test_a_statement_with_two_reasons_is_refused(folder: Path) -> None:
+    file = folder / "requirements/cup.toml"
+    file.write_text(CUP + POT[POT.index("[[nothing_to_test]]") :], encoding="utf-8")
+    with pytest.raises(catalogue.DuplicateEntryError, match=r"pot.toml: 1/pots/rule-1: "):
+        catalogue.load(folder)
+
+
+def test_an_id_that_another_file_retired_is_refused(folder: Path) -> None:
+    file = folder / "requirements/cup.toml"
+    file.write_text(CUP.replace("[]", '["POT-TEA-1"]'), encoding="utf-8")
+    with pytest.raises(catalogue.RetiredIdError, match=r"pot.toml: POT-TEA-1: "):
+        catalogue.load(folder)
+
+
+def test_a_statement_whose_last_requirement_went_is_uncovered(folder: Path) -> None:
+    file = folder / "requirements/pot.toml"
+    file.write_text(POT.replace('"1/pots/row-1"', '"1/pots/1"'), encoding="utf-8")
+    with pytest.raises(catalogue.UncoveredStatementError, match=r"tea.toml: 1/pots/row-1: "):
+        catalogue.load(folder)
+
+
+def test_every_error_is_labkits_own() -> None:
+    assert issubclass(CatalogueError, LabkitError)
+    assert issubclass(UnknownRequirementError, LabkitError)
