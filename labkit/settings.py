@@ -120,7 +120,11 @@ class Wire(Model):
 
 
 FIELD = Wire(
-    last_modified="http-date", range_status=206, download_framing="length", empty_length=False, strict_range=False
+    last_modified="http-date",
+    range_status=206,
+    download_framing="length",
+    empty_length=False,
+    strict_range=False,
 )
 PROFILES: dict[str, Wire] = {"spec": Wire(), "field": FIELD}
 
@@ -177,6 +181,14 @@ def build(model: type[S], values: object, where: str = "", lines: dict[str, int]
 def load(path: str | Path) -> LabSettings:
     """Read a lab.yaml. File names in it are relative to it. Raises SettingsError."""
     file = Path(path)
+    values, lines = read_yaml(file)
+    settings = build(LabSettings, values, "", lines)
+    settings.wires()
+    return _anchored(settings, file.parent, lines)
+
+
+def read_yaml(file: Path) -> tuple[Any, dict[str, int]]:
+    """What a YAML file holds ({} if nothing), and the line of each key, for `build`. Raises SettingsError."""
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -188,9 +200,7 @@ def load(path: str | Path) -> LabSettings:
         mark = getattr(error, "problem_mark", None)
         where = f" (line {mark.line + 1})" if mark else ""
         raise SettingsError(f"{file}: is not YAML: {getattr(error, 'problem', error)}{where}") from None
-    settings = build(LabSettings, {} if values is None else values, "", lines)
-    settings.wires()
-    return _anchored(settings, file.parent, lines)
+    return ({} if values is None else values), lines
 
 
 def unique(settings: LabSettings) -> None:

@@ -1,0 +1,175 @@
+"""A solution folder, read from disk: scripts, modules, service configuration and assets (no Lua runs here).
+
+endpoints/*.lua, services/*.lua, services/<service>.yaml, modules/*.lua, assets/**, and the project file that
+may choose other places (project.py). Ignored: endpoints/schema.yml, roles.yaml, specs/resources.yaml, and
+`--#SECURITY`, `--#RATELIMIT` beyond being kept with the route.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from labkit.core.errors import SettingsError
+from labkit.settings import read_yaml
+from labkit.solutions import project as projects
+from labkit.solutions import scripts
+from labkit.solutions.cors import Cors
+from labkit.solutions.project import Project, Section, Solutionfile
+from labkit.solutions.scripts import EndpointScript, EventScript, Script
+
+
+@dataclass
+class SolutionFolder:
+    """What a solution is made of. File names in scripts are relative to the folder.
+
+    configuration: service (as the file names it) → parameters; assets: URL path → file; hook: the path of a
+    GET route to run once at the end of set-up, from older project files.
+    """
+
+    endpoints: list[EndpointScript] = field(default_factory=list)
+    events: list[EventScript] = field(default_factory=list)
+    modules: dict[str, Script] = field(default_factory=dict)
+    configuration: dict[str, dict[str, Any]] = field(default_factory=dict)
+    assets: Mapping[str, Path] = field(default_factory=dict)
+    cors: Cors = field(default_factory=Cors)
+    init_script: Script | None = None
+    hook: str | None = None
+    warnings: list[str] = field(default_factory=list)
+
+
+def read(path: str | Path) -> SolutionFolder:
+    """Read a solution folder. Raises SettingsError naming folder, file and line."""
+    root = Path(path)
+    if not root.is_dir():
+        raise SettingsError(f"{root}: no such folder")
+    found = SolutionFolder()
+    try:
+        project = projects.find(root, found.warnings)
+        if isinstance(project, Project):
+            _read_sections(root, project, found)
+        else:
+            _read_files(root, project, found)
+        _unique(found.events)
+    except SettingsError as error:
+        raise SettingsError(f"{root}: {error}") from None
+    return found
+
+
+def _read_sections(root: Path, project: Project, found: SolutionFolder) -> None:
+    if project.endpoints:
+        for file in _select(root, project.endpoints):
+            found.endpoints += scripts.endpoints(_name(root, file), _text(root, file))
+        found.cors = projects.cors(root, project.endpoints.cors)
+    if project.modules:
+        base = root / project.modules.location
+        for file in _select(root, project.modules):
+            _add_module(
+                found.modules, ".".join(file.relative_to(base).with_suffix("").parts), _script(root, file)
+            )
+    if project.services:
+        base = root / project.services.location
+        for file in _select(root, project.services):
+            named = _service_and_event(file.relative_to(base))
+            found.events += scripts.events(_name(root, file), _text(root, file), named)
+        found.configuration = _configuration(root, base)
+    if project.assets:
+        base = root / project.assets.location
+        found.assets = _assets(base, _select(root, project.assets), project.assets.default_page)
+    if project.init_script:
+        found.init_script = _script(root, root / project.init_script)
+
+
+def _read_files(root: Path, project: Solutionfile, found: SolutionFolder) -> None:
+    """The older form names each file; a module is what its key says."""
+    if project.routes:
+        found.endpoints = scripts.endpoints(project.routes, _text(root, root / project.routes))
+    for name, file in project.modules.items():
+        found.modules[name] = _script(root, root / file)
+    for service, handlers in project.services.items():
+        for event, file in handlers.items():
+            found.events.append(EventScript(service, event, _script(root, root / file)))
+    if project.assets:
+        base = root / project.assets
+        files = sorted(file for file in base.rglob("*") if file.is_file() and not file.name.startswith("."))
+        found.assets = _assets(base, files, project.default_page)
+    found.cors = project.cors
+    found.hook = "/" + project.hook.lstrip("/") if project.hook else None
+
+
+def _select(root: Path, section: Section) -> list[Path]:
+    base = root / section.location
+    if base.is_file():
+        return [base]
+    try:
+        chosen = {file for pattern in section.include for file in base.glob(pattern) if file.is_file()}
+        dropped = {
+            file
+            for pattern in section.exclude
+            for file in base.glob(pattern if "/" in pattern else f"**/{pattern}")
+        }
+    except (ValueError, NotImplementedError) as error:
+        raise SettingsError(f"{section.location}: include, exclude: {error}") from None
+    return sorted(file for file in chosen if dropped.isdisjoint((file, *file.parents)))
+
+
+def _service_and_event(file: Path) -> tuple[str, str | None] | None:
+    """What a service file's name tells: `<service>/<event>.lua`, or `<service>_<event>.lua`, split at the
+    first underscore (a folder's name may be repeated in its files)."""
+    service, underscore, event = file.stem.partition("_")
+    folder = file.parent.name
+    if folder and not (underscore and service == folder):
+        return folder, file.stem
+    return service, event or None
+
+
+def _configuration(root: Path, base: Path) -> dict[str, dict[str, Any]]:
+    """`<service>.yaml` below the services folder: the service's parameters; an empty file is fine."""
+    found: dict[str, dict[str, Any]] = {}
+    for file in sorted(file for suffix in ("yaml", "yml") for file in base.glob(f"**/*.{suffix}")):
+        values, _ = read_yaml(file)
+        if not isinstance(values, dict):
+            raise SettingsError(f"{_name(root, file)}: expected parameters, not {type(values).__name__}")
+        found.setdefault(file.stem, {}).update(values)
+    return found
+
+
+def _assets(base: Path, files: Iterable[Path], default_page: str) -> dict[str, Path]:
+    """URL path → file. The default page is what `/` shows too."""
+    found = {"/" + file.relative_to(base).as_posix(): file for file in files}
+    page = found.get("/" + default_page.lstrip("/"))
+    return {**found, "/": page} if page else found
+
+
+def _add_module(modules: dict[str, Script], name: str, script: Script) -> None:
+    if name in modules:
+        raise SettingsError(f"{script.file}: module {name!r} is in {modules[name].file} too")
+    modules[name] = script
+
+
+def _unique(events: Iterable[EventScript]) -> None:
+    seen: dict[tuple[str, str], EventScript] = {}
+    for each in events:
+        first = seen.setdefault((each.service.lower(), each.event), each)
+        if first is not each:
+            raise SettingsError(
+                f"{each.script.where}: {each.service} {each.event} is handled in {first.script.where} too"
+            )
+
+
+def _name(root: Path, file: Path) -> str:
+    return file.relative_to(root).as_posix() if file.is_relative_to(root) else file.as_posix()
+
+
+def _text(root: Path, file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise SettingsError(f"{_name(root, file)}: cannot be read: {reason}") from None
+
+
+def _script(root: Path, file: Path) -> Script:
+    return Script(_name(root, file), 1, _text(root, file))

@@ -1,0 +1,186 @@
+"""The project file of a solution folder: which files it is made of.
+
+Forms: a YAML file at the root that holds `formatversion` and `info` (`solution.yaml` by default), and the
+older `Solutionfile.json` 0.2 and 0.3. Without a project file the default folders apply.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+
+from labkit.core.errors import SettingsError
+from labkit.settings import Model, build, read_yaml
+from labkit.solutions.cors import Cors, Names
+
+DEFAULT = "solution.yaml"
+OLDER = "Solutionfile.json"
+
+
+class Section(Model):
+    """Files of one purpose: those below `location` that match a pattern of `include` and none of `exclude`.
+
+    An exclude pattern without a slash counts at any depth.
+    """
+
+    location: str
+    include: Names = ("**/*.lua",)
+    exclude: Names = ()
+
+
+class Assets(Section):
+    """Static files; `default_page` is what `/` shows."""
+
+    location: str = "assets"
+    include: Names = ("**/*",)
+    exclude: Names = ("**/.*",)
+    default_page: str = "index.html"
+
+
+class Endpoints(Section):
+    """Routes; `cors` stands here or in a file that is named."""
+
+    location: str = "endpoints"
+    cors: Cors | str = Cors()
+
+
+class Modules(Section):
+    location: str = "modules"
+
+
+class Services(Section):
+    location: str = "services"
+
+
+class Info(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    name: str = ""
+
+
+S = TypeVar("S", bound=Section)
+
+
+def _section(value: Any) -> Any:
+    return {} if value is None else value  # `endpoints:` with nothing after it means the defaults
+
+
+class Project(BaseModel):
+    """What a project file says. A section that is absent means that its files are ignored."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    formatversion: Literal["1.0.0"]
+    info: Annotated[Info, BeforeValidator(_section)]
+    assets: Annotated[Assets | None, BeforeValidator(_section)] = None
+    endpoints: Annotated[Endpoints | None, BeforeValidator(_section)] = Field(
+        None, validation_alias=AliasChoices("endpoints", "routes")
+    )
+    modules: Annotated[Modules | None, BeforeValidator(_section)] = None
+    services: Annotated[Services | None, BeforeValidator(_section)] = None
+    init_script: str | None = None
+    # Known, and without a meaning here: how to publish, what variables there are, what a product holds.
+    options: Any = None
+    env_schema: Any = None
+    resources: Any = None
+
+
+class Solutionfile(BaseModel):
+    """The older project file. Names of 0.2 and 0.3 stand side by side; real folders leave much out."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    default_page: str = "index.html"
+    assets: str | None = Field(None, validation_alias=AliasChoices("assets", "file_dir"))
+    routes: str | None = Field(None, validation_alias=AliasChoices("routes", "custom_api"))
+    hook: str | None = Field(None, validation_alias=AliasChoices("routes_hook", "custom_api_hook"))
+    modules: dict[str, str] = {}
+    services: dict[str, dict[str, str]] = Field(
+        {}, validation_alias=AliasChoices("services", "event_handler")
+    )
+    cors: Annotated[
+        Cors, BeforeValidator(lambda value: json.loads(value) if isinstance(value, str) else value)
+    ] = Cors()
+
+
+def find(folder: Path, warnings: list[str]) -> Project | Solutionfile:
+    """The project of a folder. Raises SettingsError naming file, key and line; adds to `warnings`."""
+    named = [folder / DEFAULT] if (folder / DEFAULT).is_file() else _yaml_projects(folder)
+    if named:
+        warnings += [f"{other.name}: ignored, {named[0].name} comes first" for other in named[1:]]
+        return _read(named[0], warnings)
+    if (folder / OLDER).is_file():
+        return _read_older(folder / OLDER)
+    return Project(
+        formatversion="1.0.0",
+        info=Info(),
+        assets=_present(folder, Assets(), "files"),
+        endpoints=_endpoints(folder),
+        modules=Modules(),
+        services=_present(folder, Services(), "eventhandlers", "event_handler"),
+    )
+
+
+def cors(folder: Path, given: Cors | str) -> Cors:
+    """The cors settings, read from the file that is named where they are not given."""
+    if isinstance(given, Cors):
+        return given
+    values, lines = read_yaml(folder / given)
+    return build(Cors, values, given, {f"{given}.{key}": line for key, line in lines.items()})
+
+
+def _yaml_projects(folder: Path) -> list[Path]:
+    found = []
+    for file in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]):
+        values, _ = read_yaml(file)
+        if isinstance(values, dict) and {"formatversion", "info"} <= values.keys():
+            found.append(file)
+    return found
+
+
+def _read(file: Path, warnings: list[str]) -> Project:
+    values, lines = read_yaml(file)
+    if isinstance(values, dict) and "formatversion" in values:
+        values["formatversion"] = str(values["formatversion"])
+    try:
+        project = build(Project, values, "", lines)
+    except SettingsError as error:
+        raise SettingsError(f"{file.name}: {error}") from None
+    warnings += [f"{file.name}: {key}: unknown key, ignored" for key in project.model_extra or ()]
+    for name in ("assets", "endpoints", "modules", "services"):
+        section: Section | None = getattr(project, name)
+        if (
+            section
+            and "location" in section.model_fields_set
+            and not (file.parent / section.location).exists()
+        ):
+            line = lines.get(f"{name}.location", lines.get("routes.location"))
+            raise SettingsError(f"{file.name}: {name}.location: no {section.location!r} (line {line})")
+    return project
+
+
+def _read_older(file: Path) -> Solutionfile:
+    try:
+        values = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{file.name}: cannot be read: {error}") from None
+    try:
+        return build(Solutionfile, values)
+    except SettingsError as error:
+        raise SettingsError(f"{file.name}: {error}") from None
+
+
+def _present(folder: Path, section: S, *others: str) -> S:
+    """`section` at its usual place, or at the first of the other usual places that is there."""
+    for name in (section.location, *others):
+        if (folder / name).is_dir():
+            return section.model_copy(update={"location": name})
+    return section
+
+
+def _endpoints(folder: Path) -> Endpoints:
+    section = _present(folder, Endpoints(), "routes")
+    return section.model_copy(update={"cors": "cors.yaml"}) if (folder / "cors.yaml").is_file() else section

@@ -1,0 +1,141 @@
+"""The headers that tell what the Lua of a file is for: `--#ENDPOINT` and `--#EVENT`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from labkit.core.errors import SettingsError
+
+METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "WEBSOCKET"})
+SECURITY = frozenset({"none", "basic", "bearer", "apiKey"})
+JSON = "application/json"
+
+ENDPOINT = re.compile(
+    r"--#ENDPOINT\b(?:[ \t]+(?P<method>\S+))?(?:[ \t]+(?P<path>\S+))?(?:[ \t]+(?P<content_type>.*))?"
+)
+EVENT = re.compile(r"--#EVENT\b[ \t]*(?P<words>.*)")
+TAG = re.compile(r"\s*--#(?P<name>SECURITY|RATELIMIT|TAGS|SUMMARY|DESCRIPTION)\b[ \t]*(?P<value>.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A piece of Lua: its file, the line (from 1) on which it begins there, and its text."""
+
+    file: str
+    line: int
+    source: str
+
+    @property
+    def where(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """What the tag lines below an endpoint's header say.
+
+    They are read and kept; nothing enforces `security` or `rate_limit` (requests a minute) yet.
+    """
+
+    security: str | None = None
+    rate_limit: int | None = None
+    tags: tuple[str, ...] = ()
+    summary: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointScript:
+    """A route's script, as its header describes it."""
+
+    method: str
+    path: str
+    content_type: str
+    script: Script
+    tags: Tags = field(default_factory=Tags)
+
+
+@dataclass(frozen=True, slots=True)
+class EventScript:
+    """An event handler's script."""
+
+    service: str
+    event: str
+    script: Script
+
+
+def endpoints(file: str, text: str) -> list[EndpointScript]:
+    """The routes of an endpoint file. What stands before the first header is ignored.
+
+    `--#ENDPOINT METHOD /path content/type`; the content type defaults to application/json.
+    Raises SettingsError naming file and line.
+    """
+    found = []
+    for header, script in _split(ENDPOINT, file, text):
+        method = (header["method"] or "").upper()
+        path = header["path"]
+        if method not in METHODS:
+            raise SettingsError(f"{script.where}: expected a method after --#ENDPOINT, not {method!r}")
+        if not path:
+            raise SettingsError(f"{script.where}: expected a path after --#ENDPOINT {method}")
+        content_type = (header["content_type"] or "").strip() or JSON
+        found.append(EndpointScript(method, path, content_type, script, _tags(script)))
+    return found
+
+
+def events(file: str, text: str, named: tuple[str, str | None] | None) -> list[EventScript]:
+    """The event handlers of a service file.
+
+    `--#EVENT service event`, several in a file; with one word the service is the file's name. Without any
+    header the file's name tells both. named: what the file's name says, service and event.
+    Raises SettingsError naming file and line.
+    """
+    parts = _split(EVENT, file, text)
+    if not parts:
+        if named is None or named[1] is None:
+            raise SettingsError(f"{file}: names no event: expected --#EVENT or <service>_<event>.lua")
+        return [EventScript(named[0], named[1], Script(file, 1, text))]
+    found = []
+    for header, script in parts:
+        words = header["words"].split()
+        if len(words) == 1:
+            words = [script.file.rpartition("/")[2].rpartition(".")[0], *words]
+        if len(words) != 2:
+            raise SettingsError(f"{script.where}: expected --#EVENT <service> <event>")
+        found.append(EventScript(words[0], words[1], script))
+    return found
+
+
+def _split(mark: re.Pattern[str], file: str, text: str) -> list[tuple[re.Match[str], Script]]:
+    """Each header with its script, which runs from the header's line to the next one."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    starts = [(number, match) for number, line in enumerate(lines) if (match := mark.search(line))]
+    bounds = [*(number for number, _ in starts), len(lines)]
+    return [
+        (match, Script(file, number + 1, "\n".join(lines[number:end])))
+        for (number, match), end in zip(starts, bounds[1:], strict=True)
+    ]
+
+
+def _tags(script: Script) -> Tags:
+    values: dict[str, str] = {}
+    for line in script.source.split("\n")[1:]:
+        match = TAG.match(line)
+        if match is None:
+            break
+        values[match["name"]] = match["value"].strip()
+    security, rate = values.get("SECURITY"), values.get("RATELIMIT")
+    if security is not None and security not in SECURITY:
+        raise SettingsError(f"{script.where}: --#SECURITY: expected one of {', '.join(sorted(SECURITY))}")
+    if rate is not None and not rate.isdecimal():
+        raise SettingsError(
+            f"{script.where}: --#RATELIMIT: expected a number of requests a minute, not {rate!r}"
+        )
+    return Tags(
+        security,
+        int(rate) if rate is not None else None,
+        tuple(values.get("TAGS", "").split()),
+        values.get("SUMMARY", ""),
+        values.get("DESCRIPTION", ""),
+    )

@@ -1,0 +1,288 @@
+"""Solution folders: what each rule of the layout makes of a folder, and how mistakes are named."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from labkit.core.errors import SettingsError
+from labkit.solutions.folder import SolutionFolder, read
+
+PROJECT = "formatversion: 1.0.0\ninfo: {name: acme}\n"
+
+
+def folder(root: Path, files: dict[str, str]) -> SolutionFolder:
+    for name, text in files.items():
+        file = root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text.encode())
+    return read(root)
+
+
+def routes(found: SolutionFolder) -> list[tuple[str, str, str]]:
+    return [(each.method, each.path, each.content_type) for each in found.endpoints]
+
+
+def handlers(found: SolutionFolder) -> list[tuple[str, str]]:
+    return [(each.service, each.event) for each in found.events]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("--#ENDPOINT GET /a", [("GET", "/a", "application/json")]),
+        ("--#ENDPOINT get /a", [("GET", "/a", "application/json")]),
+        ("--#ENDPOINT POST /a text/plain", [("POST", "/a", "text/plain")]),
+        ("--#ENDPOINT POST /a text/plain; charset=x ", [("POST", "/a", "text/plain; charset=x")]),
+        ("  x --#ENDPOINT GET /a\r\nreturn 1\r\n", [("GET", "/a", "application/json")]),
+        ("--#ENDPOINT WEBSOCKET /a", [("WEBSOCKET", "/a", "application/json")]),
+        ("--#ENDPOINT GET /a\nreturn 1\n--#ENDPOINT PUT /a/{b}", [
+            ("GET", "/a", "application/json"), ("PUT", "/a/{b}", "application/json")]),
+        ("-- no header\nreturn 1", []),
+        ("--#ENDPOINTS GET /a", []),
+        ("", []),
+    ],
+)  # fmt: skip
+def test_endpoint_headers(tmp_path: Path, text: str, expected: list[tuple[str, str, str]]) -> None:
+    assert routes(folder(tmp_path, {"endpoints/any/name.lua": text})) == expected
+
+
+def test_an_endpoints_script_runs_from_its_header_to_the_next(tmp_path: Path) -> None:
+    text = "-- ignored\n--#ENDPOINT GET /a\nreturn 1\n\n--#ENDPOINT GET /b\nreturn 2"
+    first, second = folder(tmp_path, {"endpoints/x.lua": text}).endpoints
+    assert (first.script.where, first.script.source) == (
+        "endpoints/x.lua:2",
+        "--#ENDPOINT GET /a\nreturn 1\n",
+    )
+    assert (second.script.where, second.script.source) == (
+        "endpoints/x.lua:5",
+        "--#ENDPOINT GET /b\nreturn 2",
+    )
+
+
+def test_tags_stand_right_below_the_header(tmp_path: Path) -> None:
+    text = """--#ENDPOINT GET /a
+--#SECURITY bearer
+--#RATELIMIT 10
+--#TAGS one two
+--#SUMMARY Short words
+--#DESCRIPTION Longer words
+--#ENDPOINT GET /b
+return 1
+--#SECURITY none"""
+    first, second = folder(tmp_path, {"endpoints/x.lua": text}).endpoints
+    tags = first.tags
+    assert (tags.security, tags.rate_limit, tags.tags) == ("bearer", 10, ("one", "two"))
+    assert (tags.summary, tags.description) == ("Short words", "Longer words")
+    assert second.tags.security is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("any.lua", "--#EVENT device datapoint", [("device", "datapoint")]),
+        ("any.lua", "--#EVENT device datapoint\nx()\n--#EVENT user account", [
+            ("device", "datapoint"), ("user", "account")]),
+        ("any.lua", "--#EVENT {product.id} event", [("{product.id}", "event")]),
+        ("user.lua", "--#EVENT account", [("user", "account")]),
+        ("folder/timer.lua", "--#EVENT timer", [("timer", "timer")]),
+        ("user_account.lua", "x()", [("user", "account")]),
+        ("scripts_async_job.lua", "x()", [("scripts", "async_job")]),
+        ("{product.id}_event.lua", "x()", [("{product.id}", "event")]),
+        ("device2_event.lua", "", [("device2", "event")]),
+        ("timer/timer.lua", "x()", [("timer", "timer")]),
+        ("scripts/async_job.lua", "x()", [("scripts", "async_job")]),
+        ("user/user_account.lua", "x()", [("user", "account")]),
+        ("user_account.lua", "--#EVENT device datapoint", [("device", "datapoint")]),
+    ],
+)  # fmt: skip
+def test_events(tmp_path: Path, name: str, text: str, expected: list[tuple[str, str]]) -> None:
+    assert handlers(folder(tmp_path, {f"services/{name}": text})) == expected
+
+
+def test_modules_are_named_by_their_place(tmp_path: Path) -> None:
+    found = folder(tmp_path, {"modules/util.lua": "1", "modules/lib/deep/a.lua": "2", "modules/t.x.lua": "3"})
+    assert {name: script.file for name, script in found.modules.items()} == {
+        "util": "modules/util.lua",
+        "lib.deep.a": "modules/lib/deep/a.lua",
+        "t.x": "modules/t.x.lua",
+    }
+
+
+def test_service_configuration(tmp_path: Path) -> None:
+    files = {
+        "services/notify.yaml": "AccountSid: AC1",
+        "services/user/user.yml": "a: [1]",
+        "services/sms.yaml": "",
+    }
+    expected = {"notify": {"AccountSid": "AC1"}, "user": {"a": [1]}, "sms": {}}
+    assert folder(tmp_path, files).configuration == expected
+
+
+def test_without_a_project_file_the_default_folders_apply(tmp_path: Path) -> None:
+    files = {
+        "routes/a.lua": "--#ENDPOINT GET /a",
+        "event_handler/device_datapoint.lua": "x()",
+        "files/index.html": "<p>",
+        "cors.yaml": "origin: true",
+    }
+    found = folder(tmp_path, files)
+    assert routes(found) == [("GET", "/a", "application/json")]
+    assert handlers(found) == [("device", "datapoint")]
+    assert found.assets["/"] == tmp_path / "files/index.html"
+    assert found.cors.origin is True
+
+
+def test_a_section_that_is_absent_means_that_its_files_are_ignored(tmp_path: Path) -> None:
+    files = {"endpoints/a.lua": "--#ENDPOINT GET /a", "services/user_account.lua": "", "modules/m.lua": ""}
+    found = folder(tmp_path, {**files, "solution.yaml": PROJECT + "services:\n"})
+    assert (routes(found), found.modules) == ([], {})
+    assert handlers(found) == [("user", "account")]
+
+
+@pytest.mark.parametrize(
+    ("section", "chosen"),
+    [
+        ("{}", ["a", "a_test", "sub/b", "sub/b_spec", ".hidden/c"]),
+        ("{include: '*.lua'}", ["a", "a_test"]),
+        ("{include: [sub/*.lua, a.lua]}", ["a", "sub/b", "sub/b_spec"]),
+        ("{exclude: ['*_test.lua', '*_spec.lua', '.*']}", ["a", "sub/b"]),
+        ("{exclude: sub/**}", ["a", "a_test", ".hidden/c"]),
+        ("{exclude: '**/b*'}", ["a", "a_test", ".hidden/c"]),
+    ],
+)
+def test_include_and_exclude(tmp_path: Path, section: str, chosen: list[str]) -> None:
+    names = ["a", "a_test", "sub/b", "sub/b_spec", ".hidden/c"]
+    files = {f"endpoints/{name}.lua": f"--#ENDPOINT GET /{name}" for name in names}
+    found = folder(tmp_path, {**files, "solution.yaml": PROJECT + f"endpoints: {section}"})
+    assert {path for _, path, _ in routes(found)} == {f"/{name}" for name in chosen}
+
+
+def test_a_project_file_may_choose_places(tmp_path: Path) -> None:
+    files = {
+        "my-platform.yaml": PROJECT
+        + "routes: {location: web, cors: my-cors.yaml}\ninit_script: ./first.lua\n"
+        "assets: {location: www, default_page: home.html}\n",
+        "web/a.lua": "--#ENDPOINT GET /a",
+        "my-cors.yaml": "origin: https://x.example\n",
+        "first.lua": "x()",
+        "www/home.html": "",
+        "www/css/.hidden": "",
+        "www/css/a.css": "",
+    }
+    found = folder(tmp_path, files)
+    assert routes(found) == [("GET", "/a", "application/json")]
+    assert found.cors.origin == ("https://x.example",)
+    assert found.init_script is not None
+    assert found.init_script.file == "first.lua"
+    assert sorted(found.assets) == ["/", "/css/a.css", "/home.html"]
+
+
+def test_of_several_project_files_the_first_wins_with_a_warning(tmp_path: Path) -> None:
+    found = folder(
+        tmp_path, {"b.yaml": PROJECT + "endpoints:", "a.yaml": PROJECT + "odd: 1", "c.yaml": "x: 1"}
+    )
+    assert found.warnings == ["b.yaml: ignored, a.yaml comes first", "a.yaml: odd: unknown key, ignored"]
+
+
+@pytest.mark.parametrize(
+    "older",
+    [
+        {
+            "version": "0.2",
+            "default_page": "index.html",
+            "file_dir": "public",
+            "custom_api": "api.lua",
+            "custom_api_hook": "_init",
+            "modules": {"util": "lib/u.lua"},
+            "event_handler": {"device": {"datapoint": "h.lua"}},
+            "cors": json.dumps({"origin": True}),
+        },
+        {
+            "version": "0.3",
+            "default_page": "index.html",
+            "assets": "public",
+            "routes": "api.lua",
+            "routes_hook": "_init",
+            "modules": {"util": "lib/u.lua"},
+            "services": {"device": {"datapoint": "h.lua"}},
+            "cors": {"origin": True},
+        },
+    ],
+)
+def test_older_project_files(tmp_path: Path, older: dict[str, object]) -> None:
+    files = {
+        "Solutionfile.json": json.dumps(older),
+        "api.lua": "--#ENDPOINT GET /_init",
+        "lib/u.lua": "util = {}",
+        "h.lua": "x()",
+        "public/index.html": "<p>",
+    }
+    found = folder(tmp_path, files)
+    assert routes(found) == [("GET", "/_init", "application/json")]
+    assert handlers(found) == [("device", "datapoint")]
+    assert found.modules["util"].file == "lib/u.lua"
+    assert found.hook == "/_init"
+    assert found.assets["/"].name == "index.html"
+    assert found.cors.origin is True
+
+
+def test_an_older_project_file_may_leave_nearly_all_out(tmp_path: Path) -> None:
+    found = folder(tmp_path, {"Solutionfile.json": '{"custom_api": "a.lua"}', "a.lua": "--#ENDPOINT GET /a"})
+    assert routes(found) == [("GET", "/a", "application/json")]
+    assert found.assets == {}
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"endpoints/a.lua": "\n--#ENDPOINT FETCH /a"}, "endpoints/a.lua:2: expected a method"),
+        ({"endpoints/a.lua": "--#ENDPOINT"}, "endpoints/a.lua:1: expected a method"),
+        ({"endpoints/a.lua": "--#ENDPOINT GET"}, "endpoints/a.lua:1: expected a path"),
+        ({"endpoints/a.lua": "--#ENDPOINT GET /a\n--#SECURITY maybe"}, "endpoints/a.lua:1: --#SECURITY"),
+        ({"endpoints/a.lua": "--#ENDPOINT GET /a\n--#RATELIMIT few"}, "endpoints/a.lua:1: --#RATELIMIT"),
+        ({"services/a_b.lua": "x()\n--#EVENT"}, "services/a_b.lua:2: expected --#EVENT"),
+        ({"services/a_b.lua": "--#EVENT a b c"}, "services/a_b.lua:1: expected --#EVENT"),
+        ({"services/lonely.lua": "x()"}, "services/lonely.lua: names no event"),
+        (
+            {"services/a.lua": "--#EVENT user account", "services/user_account.lua": ""},
+            "services/user_account.lua:1: user account is handled in services/a.lua:1 too",
+        ),
+        (
+            {"modules/a/b.lua": "", "modules/a.b.lua": ""},
+            "modules/a.b.lua: module 'a.b' is in modules/a/b.lua too",
+        ),
+        ({"services/user.yaml": "- 1"}, "services/user.yaml: expected parameters"),
+        ({"services/user.yaml": "a: [1"}, "services/user.yaml: is not YAML"),
+        ({"solution.yaml": "formatversion: 2.0.0\ninfo: {}"}, "solution.yaml: formatversion:"),
+        ({"solution.yaml": "formatversion: 1.0.0"}, "solution.yaml: info: is required"),
+        ({"solution.yaml": PROJECT + "endpoints: {locations: x}"}, "locations: unknown key (line 3)"),
+        ({"solution.yaml": PROJECT + "endpoints:\n  location: x"}, "endpoints.location: no 'x' (line 4)"),
+        ({"solution.yaml": PROJECT + "init_script: none.lua"}, "none.lua: cannot be read"),
+        (
+            {"solution.yaml": PROJECT + "endpoints: {include: /x}", "endpoints/a": ""},
+            "endpoints: include, exclude",
+        ),
+        ({"solution.yaml": PROJECT + "endpoints: {cors: no.yaml}"}, "no.yaml: cannot be read"),
+        ({"Solutionfile.json": "{"}, "Solutionfile.json: cannot be read"),
+        ({"Solutionfile.json": '{"modules": []}'}, "Solutionfile.json: modules"),
+        ({"Solutionfile.json": '{"routes": "no.lua"}'}, "no.lua: cannot be read"),
+    ],
+)
+def test_mistakes_are_named_with_their_place(tmp_path: Path, files: dict[str, str], words: str) -> None:
+    with pytest.raises(SettingsError) as error:
+        folder(tmp_path, files)
+    assert str(error.value).startswith(f"{tmp_path}: ")
+    assert words in str(error.value)
+
+
+def test_a_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    (tmp_path / "endpoints").mkdir()
+    (tmp_path / "endpoints/a.lua").write_bytes(b"\xff")
+    with pytest.raises(SettingsError, match=r"endpoints/a\.lua: cannot be read"):
+        read(tmp_path)
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="no such folder"):
+        read(tmp_path / "nothing")
