@@ -1,0 +1,117 @@
+"""The arguments of Keystore operations: what is granted, what is refused, and how it reaches Redis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Annotated, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, Field, PlainValidator
+
+from labkit.core.errors import ServiceError
+from labkit.services.keystore.commands import COMMANDS
+
+LONGEST_KEY = 200
+LONGEST_LIST = 1000
+_SHOWN_IN_FULL = 1e21  # below it whole numbers are written without an exponent, as in JSON
+
+
+def checked_key(value: object) -> str:
+    """A key that stands among the arguments of a command. Raises ServiceError 400 where it cannot be one."""
+    try:
+        return _key(value)
+    except ValueError as error:
+        raise ServiceError(400, f"Parameter args validation failed: {error}.") from None
+
+
+def _key(value: object) -> str:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        value = number(value)
+    if not isinstance(value, str):
+        raise ValueError("expected a string")
+    if not 1 <= len(value) <= LONGEST_KEY:
+        raise ValueError(f"expected 1 to {LONGEST_KEY} characters, not {len(value)}")
+    if not value.isprintable():
+        raise ValueError("expected printable characters")
+    return value
+
+
+def _value(value: object) -> object:
+    if value is not None and not isinstance(value, (str, int, float)):
+        raise ValueError("expected a string, a number, a boolean or null")
+    return value
+
+
+def _argument(value: object) -> object:
+    if not isinstance(value, (str, int, float)):
+        raise ValueError("expected a string, a number or a boolean")
+    return value
+
+
+def _command(value: object) -> str:
+    name = value.lower() if isinstance(value, str) else ""
+    if name not in COMMANDS:
+        raise ValueError(f"expected one of: {', '.join(COMMANDS)}")
+    return name
+
+
+def _listed(value: object) -> object:
+    """An empty table may look like an object; one item may stand for a list of one."""
+    if value == {} or value is None:
+        return []
+    return [value] if isinstance(value, (str, int, float)) else value
+
+
+Scalar: TypeAlias = str | int | float | bool
+Key = Annotated[str, PlainValidator(_key)]
+Value = Annotated[Scalar | None, PlainValidator(_value)]
+Argument = Annotated[Scalar, PlainValidator(_argument)]
+CommandName = Annotated[str, PlainValidator(_command)]
+Keys = Annotated[Sequence[Key], BeforeValidator(_listed)]
+Arguments = Annotated[Sequence[Argument], BeforeValidator(_listed)]
+Count = Annotated[int, Field(ge=1, le=LONGEST_LIST)]
+Cursor = Annotated[int, Field(ge=0, lt=2**64)]
+
+
+class Pair(BaseModel):
+    """One entry of mset."""
+
+    key: Key
+    value: Value
+
+
+def _pairs(value: object) -> object:
+    if isinstance(value, Mapping):
+        return [{"key": key, "value": item} for key, item in value.items()]
+    return value
+
+
+Pairs = Annotated[list[Pair], BeforeValidator(_pairs)]
+
+
+def number(value: int | float) -> str:
+    """A number as JSON writes it; a whole one without a decimal point, whatever its type."""
+    if isinstance(value, int):
+        return str(value)
+    if not math.isfinite(value):
+        raise ServiceError(400, f"{value} is not a number that can be stored")
+    return str(int(value)) if value.is_integer() and abs(value) < _SHOWN_IN_FULL else repr(value)
+
+
+def encoded(value: Scalar | None) -> bytes:
+    """A value as Redis gets it: text as it is, everything else as JSON writes it.
+
+    Raises ServiceError 400 for what JSON cannot carry: NaN, infinities, halves of a surrogate pair.
+    """
+    if isinstance(value, str):
+        try:
+            return value.encode("utf-8", "surrogateescape")  # bytes that were not UTF-8 stay what they were
+        except UnicodeEncodeError as error:
+            raise ServiceError(
+                400, f"text that is not valid Unicode cannot be stored: {error.reason}"
+            ) from None
+    if value is None:
+        return b"null"
+    if isinstance(value, bool):
+        return b"true" if value else b"false"
+    return number(value).encode()

@@ -1,0 +1,80 @@
+"""The Redis commands that scripts may use, and how their replies read.
+
+Every command takes its key first. Nothing here knows what a command does: only whether it changes anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
+
+from labkit.services.keystore.floats import words
+
+Command: TypeAlias = tuple[bytes, ...]
+Reply: TypeAlias = "bytes | int | float | list[Reply] | dict[bytes, Reply] | None"
+Plain: TypeAlias = "str | int | list[Plain] | dict[str, Plain] | None"
+
+# In the order in which the platform lists them. `!` may change something, `+` may also create its key.
+_LISTED = """
+    get set+ del! setnx+ strlen type exists append+ bitcount bitpos getbit setbit+ getrange incr+ incrby+
+    decr+ decrby+ getset+ incrbyfloat+
+    lpush+ lpushx! lindex llen linsert! lrange lrem! lset! ltrim! lpop! rpop! rpush+ rpushx!
+    sadd+ srem! scard smembers sismember srandmember spop!
+    setex+ psetex+ expire! pexpireat! pexpire! expireat! pttl ttl persist!
+    zadd+ zcard zcount zincrby+ zlexcount zrange zrangebylex zrangebyscore zrank zrem! zremrangebylex!
+    zremrangebyscore! zremrangebyrank! zrevrange zrevrangebylex zrevrangebyscore zrevrank zscore
+    hdel! hexists hget hgetall hincrby+ hincrbyfloat+ hkeys hlen hmget hstrlen hvals hscan hset+ hmset+
+    hsetnx+
+"""
+_ONLY_KEYS = frozenset({"del", "exists"})
+_UNORDERED = frozenset({"smembers"})
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What the service has to know of a command.
+
+    changes: may change something; grows: may create its key; only_keys: its arguments are keys too;
+    unordered: its reply has no order that could be relied on, so it is sorted, for a story to replay exactly.
+    """
+
+    name: bytes
+    changes: bool
+    grows: bool
+    only_keys: bool
+    unordered: bool
+
+
+def _kind(listed: str) -> Kind:
+    name = listed.rstrip("!+")
+    return Kind(
+        name.upper().encode(), listed != name, listed.endswith("+"), name in _ONLY_KEYS, name in _UNORDERED
+    )
+
+
+COMMANDS: Mapping[str, Kind] = MappingProxyType(
+    {listed.rstrip("!+"): _kind(listed) for listed in _LISTED.split()}
+)
+# What changes something, as it is stored in the log: the commands above and what the other operations use.
+CHANGES = frozenset({kind.name for kind in COMMANDS.values() if kind.changes} | {b"MSET"})
+
+
+def plain(reply: Reply) -> Plain:
+    """A reply as scripts see it.
+
+    Text that is not UTF-8 comes with U+FFFD in place of what cannot be read. Scores come beside their members
+    in one list, as in RESP2, and in Redis' own wording.
+    """
+    if isinstance(reply, bytes):
+        return reply.decode("utf-8", "replace")
+    if isinstance(reply, float):
+        return words(reply)
+    if isinstance(reply, dict):
+        return {field.decode("utf-8", "replace"): plain(value) for field, value in reply.items()}
+    if isinstance(reply, list):
+        if reply and isinstance(reply[0], list):
+            return [plain(item) for pair in reply if isinstance(pair, list) for item in pair]
+        return [plain(item) for item in reply]
+    return reply

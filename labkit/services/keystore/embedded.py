@@ -1,0 +1,133 @@
+"""The embedded store: fakeredis on lab time, durable through the lab's database.
+
+This file alone rests on fakeredis' inner classes: a Database whose clock is the lab's, and the socket below
+its clients, which answers within the call at a third of their cost. It is imported when a lab starts.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import redis
+from fakeredis import FakeServer
+from fakeredis._core import Database as FakeDatabase
+from fakeredis._helpers import SimpleError
+from fakeredis._socket import FakeSocket
+
+from labkit.core.clock import Clock
+from labkit.core.database import Database
+from labkit.core.errors import ServiceError
+from labkit.core.identifiers import Identifiers
+from labkit.services.keystore.commands import CHANGES, Command, Reply
+from labkit.services.keystore.contents import reading, writing
+from labkit.services.keystore.log import CommandLog
+from labkit.services.keystore.settled import settle
+
+VERSION = (7,)  # of Redis, whose errors and arguments are followed
+
+
+class Embedded:
+    """Redis within the process: a command completes within the call or, with a data file, at its commit."""
+
+    def __init__(self, clock: Clock, database: Database, identifiers: Identifiers) -> None:
+        self._clock = clock
+        self._identifiers = identifiers
+        self._log = CommandLog(database) if database.durable else None
+        self.now = 0
+        server = FakeServer(version=VERSION)
+        server.dbs = defaultdict(lambda: _LabDatabase(self, server.lock))
+        self._socket = _Socket(server)
+
+    async def start(self) -> None:
+        """Bring back what was stored: each command runs again at its own time."""
+        if self._log is not None:
+            for time, command in await self._log.entries():
+                self.now = time
+                self.run(*command)
+
+    async def stop(self) -> None:
+        """Leave a log that holds only what it takes to bring the contents back."""
+        if self._log is not None and self._log.changed:
+            await self._compact(self._log)
+
+    async def execute(self, command: Command) -> Reply:
+        """Run a command. Raises ServiceError 400 with Redis' own text where it is refused."""
+        now = self._moment()
+        settled = settle(self, command)
+        if self._log is not None:
+            if command[0] not in CHANGES:
+                await self._log.committed()
+            elif settled.effects:
+                await self._log.append(now, settled.effects)
+                if self._log.overgrown:
+                    await self._compact(self._log)
+        return settled.reply
+
+    def run(self, *command: bytes) -> Reply:
+        """Run a command as it is, at the time of the last `execute`."""
+        return self._socket.answer(command)
+
+    def draw(self, key: bytes, count: int) -> list[int]:
+        """`count` random numbers of 64 bits; each key has a stream of its own, so that a seed replays it."""
+        digits = self._identifiers.hex(f"keystore {key.decode('utf-8', 'replace')}", 16 * count)
+        return [int(digits[start : start + 16], 16) for start in range(0, len(digits), 16)]
+
+    def _moment(self) -> int:
+        self.now = round(self._clock.now() * 1e6) // 1000  # Redis' clock ticks in milliseconds
+        return self.now
+
+    async def _compact(self, log: CommandLog) -> None:
+        await log.replace(self._moment(), list(self._dump()))
+
+    def _dump(self) -> Iterator[Command]:
+        """The commands that bring the contents back."""
+        for key in _bytes(self.run(b"KEYS", b"*")):
+            kind = self.run(b"TYPE", key)
+            assert isinstance(kind, bytes)
+            yield writing(kind, key, self.run(*reading(kind, key)))
+            left = self.run(b"PTTL", key)
+            if isinstance(left, int) and left >= 0:
+                yield b"PEXPIREAT", key, str(self.now + left).encode()
+
+
+def _bytes(reply: Reply) -> list[bytes]:
+    return [item for item in reply if isinstance(item, bytes)] if isinstance(reply, list) else []
+
+
+class _LabDatabase(FakeDatabase):
+    """Contents whose time is the time of the command that is running. The server's own clock is ignored."""
+
+    def __init__(self, store: Embedded, lock: Any) -> None:
+        self._store = store
+        super().__init__(lock)
+
+    @property
+    def time(self) -> float:
+        return self._store.now / 1000
+
+    @time.setter
+    def time(self, value: float) -> None:
+        pass
+
+
+class _Socket(FakeSocket):
+    """A connection that hands over each reply within the call, as RESP3 and with Redis' own error text."""
+
+    def __init__(self, server: FakeServer) -> None:
+        super().__init__(server, 0, client_class=redis.Redis, client_info={"resp": 3})
+        self._reply: Any = None
+
+    def answer(self, command: Command) -> Reply:
+        self._process_command(list(command))
+        reply, self._reply = self._reply, None
+        if isinstance(reply, ServiceError):
+            raise reply
+        return reply  # type: ignore[no-any-return]
+
+    def put_response(self, msg: Any) -> None:
+        self._reply = msg
+
+    def _decode_error(self, error: SimpleError) -> ServiceError:  # type: ignore[override]
+        return ServiceError(400, error.value)

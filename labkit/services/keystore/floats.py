@@ -1,0 +1,51 @@
+"""Floats as Redis words them, on every machine alike."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+_WHOLE = 2.0**52  # below it Redis prints whole doubles as integers (util.c, double2ll)
+_MANTISSA = 64  # bits of the x87 long double that INCRBYFLOAT computes with
+_PLACES = 17  # decimal places of INCRBYFLOAT's reply (util.c, ld2string)
+
+
+def words(value: float) -> str:
+    """A double in Redis' words: the fewest digits that read back the same (Redis 7.2 and later, fpconv)."""
+    if not math.isfinite(value):
+        return str(value)
+    if value.is_integer() and abs(value) < _WHOLE:
+        return str(int(value)) if value or math.copysign(1, value) > 0 else "-0"
+    sign, digits, point = Decimal(repr(value)).normalize().as_tuple()
+    assert isinstance(point, int)
+    text = "".join(map(str, digits))
+    magnitude = point + len(text) - 1
+    if point >= 0 and magnitude < len(text) + 7:
+        shown = text + "0" * point
+    elif point < 0 and (point > -7 or abs(magnitude) < 4):
+        text = text.rjust(1 - point, "0")
+        shown = f"{text[:point]}.{text[point:]}"
+    else:
+        shown = text[0] + (f".{text[1:]}" if len(text) > 1 else "") + f"e{magnitude:+d}"
+    return "-" * sign + shown
+
+
+def added(one: bytes, other: bytes) -> bytes:
+    """The sum of two decimal numbers as INCRBYFLOAT gives it, with the precision of Redis' long double."""
+    total = _extended(_extended(Fraction(one.decode())) + _extended(Fraction(other.decode())))
+    scaled = round(total * 10**_PLACES)
+    whole, fraction = divmod(abs(scaled), 10**_PLACES)
+    text = f"{whole}.{fraction:0{_PLACES}d}".rstrip("0").rstrip(".")
+    return (text if scaled >= 0 else f"-{text}").encode()
+
+
+def _extended(value: Fraction) -> Fraction:
+    """The nearest number with a mantissa of 64 bits."""
+    if not value:
+        return value
+    shift = _MANTISSA - (abs(value.numerator).bit_length() - value.denominator.bit_length())
+    unit = Fraction(2) ** shift
+    if abs(value) * unit >= 2**_MANTISSA:
+        unit /= 2
+    return Fraction(round(value * unit)) / unit

@@ -1,0 +1,99 @@
+"""The log that makes the embedded store durable: the commands that changed something, in order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from sqlalchemy import BigInteger, Column, Connection, Integer, Table, Text, delete, select
+
+from labkit.core.database import Database
+from labkit.core.tables import metadata
+from labkit.services.keystore.commands import Command
+
+Rows: TypeAlias = list[tuple[int, str]]
+
+keystore_log = Table(
+    "keystore_log",
+    metadata,
+    Column("sequence", Integer, primary_key=True),
+    Column("time", BigInteger, nullable=False),  # lab time in milliseconds
+    Column("command", Text, nullable=False),  # JSON list; bytes that are not UTF-8 as lone surrogates
+)
+_INSERT = "INSERT INTO keystore_log (time, command) VALUES (?, ?)"  # a third of the time of a Core insert
+_GROWTH = 20_000  # commands, before the log is written anew
+
+
+class CommandLog:
+    """Commands in the lab's database. Every call returns once its commit is done."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._length = 0
+        self._kept = 0  # of these, how many the last replacement left
+        self._pending = 0
+
+    @property
+    def changed(self) -> bool:
+        """Has anything been added since the log was replaced?"""
+        return self._length > self._kept
+
+    @property
+    def overgrown(self) -> bool:
+        """Is the log so much longer than its contents that it should be replaced?"""
+        return self._length > 5 * self._kept + _GROWTH
+
+    async def entries(self) -> list[tuple[int, Command]]:
+        """Lab time (milliseconds) and command, oldest first."""
+        rows = await self._database.run(_read)
+        self._length = len(rows)
+        return [(time, tuple(_bytes(item) for item in json.loads(command))) for time, command in rows]
+
+    async def append(self, time: int, commands: Sequence[Command]) -> None:
+        """Add commands that ran at `time`."""
+        self._length += len(commands)
+        await self._write(_add, time, commands)
+
+    async def replace(self, time: int, commands: Sequence[Command]) -> None:
+        """Let these commands stand for all that came before."""
+        self._length = self._kept = len(commands)
+        await self._write(_replace, time, commands)
+
+    async def committed(self) -> None:
+        """Return once all that was added is committed: nobody may read what could still be lost."""
+        if self._pending:
+            await self._database.run(lambda connection: None)
+
+    async def _write(
+        self, write: Callable[[Connection, Rows], None], time: int, commands: Sequence[Command]
+    ) -> None:
+        rows = [(time, json.dumps([_text(item) for item in command])) for command in commands]
+        self._pending += 1
+        try:
+            await self._database.run(write, rows)
+        finally:
+            self._pending -= 1
+
+
+def _read(connection: Connection) -> Rows:
+    query = select(keystore_log.c.time, keystore_log.c.command).order_by(keystore_log.c.sequence)
+    return [(time, command) for time, command in connection.execute(query)]
+
+
+def _add(connection: Connection, rows: Rows) -> None:
+    connection.exec_driver_sql(_INSERT, rows)
+
+
+def _replace(connection: Connection, rows: Rows) -> None:
+    connection.execute(delete(keystore_log))
+    if rows:
+        _add(connection, rows)
+
+
+def _text(item: bytes) -> str:
+    return item.decode("utf-8", "surrogateescape")
+
+
+def _bytes(item: str) -> bytes:
+    return item.encode("utf-8", "surrogateescape")

@@ -1,0 +1,50 @@
+"""An outside Redis or Valkey, by URL. It keeps its own time and its own files."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError, ResponseError
+
+from labkit.core.clock import Clock
+from labkit.core.errors import ServiceError, SettingsError
+from labkit.services.keystore.commands import Command, Reply
+
+
+class Outside:
+    """A Redis server. Raises SettingsError where the URL is wrong or the clock is not the wall clock."""
+
+    def __init__(self, clock: Clock, url: str) -> None:
+        if clock.rate != 1:
+            raise SettingsError(
+                f"keystore: an outside Redis runs on the wall clock, the lab's clock on rate {clock.rate:g}; "
+                "expected a lab on the wall clock, or no keystore setting for the embedded store"
+            )
+        try:
+            self._client = Redis.from_url(url, protocol=3)
+        except ValueError as error:
+            raise SettingsError(f"keystore: expected redis://host:port, {error}") from None
+        self._client.response_callbacks.clear()  # replies as they come: they are ours to convert
+
+    async def start(self) -> None:
+        """Raises SettingsError where there is no Redis at the URL."""
+        try:
+            await self._client.execute_command("PING")  # type: ignore[no-untyped-call]
+        except (RedisError, OSError) as error:
+            await self._client.aclose()
+            raise SettingsError(f"keystore: no Redis answers: {error}") from None
+
+    async def stop(self) -> None:
+        await self._client.aclose()
+
+    async def execute(self, command: Command) -> Reply:
+        """Run a command. Raises ServiceError: 400 with Redis' own text, 503 where Redis is out of reach."""
+        try:
+            reply = await self._client.execute_command(*command)  # type: ignore[no-untyped-call]
+            return cast("Reply", reply)
+        except ResponseError as error:
+            code = getattr(error, "status_code", None)
+            raise ServiceError(400, f"{code} {error}" if code else str(error)) from None
+        except (RedisError, OSError) as error:
+            raise ServiceError(503, f"the key-value store cannot be reached: {error}") from None

@@ -1,0 +1,241 @@
+"""The Keystore service: what scripts call to keep values (document 1, Metrics pattern)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import Protocol, cast
+from urllib.parse import quote
+
+from labkit.core.clock import Clock
+from labkit.core.database import Database
+from labkit.core.errors import LabError, ServiceError
+from labkit.core.identifiers import Identifiers
+from labkit.services.keystore.arguments import (
+    LONGEST_LIST,
+    Arguments,
+    CommandName,
+    Count,
+    Cursor,
+    Key,
+    Keys,
+    Pairs,
+    Scalar,
+    Value,
+    checked_key,
+    encoded,
+)
+from labkit.services.keystore.commands import COMMANDS, Command, Plain, Reply, plain
+from labkit.services.keystore.contents import items, reading
+from labkit.services.operation import Caller, Service, operation
+
+
+class Store(Protocol):
+    """Where commands run: fakeredis within the process, or a Redis outside."""
+
+    async def start(self) -> None: ...
+    async def stop(self) -> None: ...
+    async def execute(self, command: Command) -> Reply: ...
+
+
+class Keystore(Service):
+    """Values by key, in a namespace for each solution.
+
+    url: an outside Redis or Valkey (`redis://…`), None for the embedded store; prefix: what the keys of this
+    lab begin with in an outside Redis; quota: how many keys a solution may have, None for no limit.
+    """
+
+    name = "Keystore"
+
+    def __init__(
+        self,
+        clock: Clock,
+        database: Database,
+        *,
+        url: str | None = None,
+        prefix: str = "labkit",
+        quota: int | None = None,
+        identifiers: Identifiers | None = None,
+    ) -> None:
+        self._clock = clock
+        self._database = database
+        self._url = url
+        self._prefix = prefix
+        self._quota = quota
+        self._identifiers = identifiers or Identifiers()
+        self._spaces: dict[str, bytes] = {}
+        self._store: Store | None = None
+
+    async def start(self) -> None:
+        """Open the store. Raises SettingsError where an outside Redis cannot be used."""
+        store: Store
+        if self._url is None:
+            from labkit.services.keystore.embedded import Embedded
+
+            store = Embedded(self._clock, self._database, self._identifiers)
+        else:
+            from labkit.services.keystore.outside import Outside
+
+            store = Outside(self._clock, self._url)
+        await store.start()
+        self._store = store
+
+    async def stop(self) -> None:
+        """Close the store; what it held stays where it is durable."""
+        store, self._store = self._store, None
+        if store is not None:
+            await store.stop()
+
+    @operation
+    async def get(self, caller: Caller, key: Key) -> dict[str, Plain]:
+        """The value of a key, as text: `{value}`; without `value` where there is no such key."""
+        value = plain(await self._run(b"GET", self._space(caller) + encoded(key)))
+        return {} if value is None else {"value": value}
+
+    @operation
+    async def set_(self, caller: Caller, key: Key, value: Value) -> dict[str, Plain]:
+        """Store a value under a key. Numbers, booleans and null are stored as their text."""
+        await self._set(caller, [(key, value)])
+        return {}
+
+    @operation
+    async def delete(self, caller: Caller, key: Key) -> dict[str, Plain]:
+        """Delete a key; it may be missing."""
+        await self._delete(self._space(caller), [key])
+        return {}
+
+    @operation
+    async def mget(self, caller: Caller, keys: Keys) -> dict[str, Plain]:
+        """The values of several keys, `{values}` in their order; null where there is none."""
+        if not keys:
+            return {"values": []}
+        space = self._space(caller)
+        return {"values": plain(await self._run(b"MGET", *(space + encoded(key) for key in keys)))}
+
+    @operation
+    async def mset(self, caller: Caller, values: Pairs) -> dict[str, Plain]:
+        """Store several values at once: a list of `{key, value}`, or an object of values by key."""
+        await self._set(caller, [(pair.key, pair.value) for pair in values])
+        return {}
+
+    @operation
+    async def mdelete(self, caller: Caller, keys: Keys) -> dict[str, Plain]:
+        """Delete several keys; any may be missing."""
+        await self._delete(self._space(caller), keys)
+        return {}
+
+    @operation
+    async def list_(
+        self, caller: Caller, match: str = "", cursor: Cursor = 0, count: Count = LONGEST_LIST
+    ) -> dict[str, Plain]:
+        """Keys that contain `match`, about `count` of them: `{keys}`, with `cursor` while there are more."""
+        keys, cursor = await self._page(self._space(caller), match, cursor, count)
+        found: dict[str, Plain] = {"keys": [*keys]}
+        return {**found, "cursor": cursor} if cursor else found
+
+    @operation
+    async def clear(
+        self, caller: Caller, match: str = "", cursor: Cursor | None = None, count: Count | None = None
+    ) -> None:
+        """Delete every key that contains `match`; with `cursor` or `count`, only those `list` would give."""
+        space = self._space(caller)
+        page, after = await self._page(space, match, cursor or 0, count or LONGEST_LIST)
+        await self._delete(space, page)
+        while after and cursor is None and count is None:
+            page, after = await self._page(space, match, after, LONGEST_LIST)
+            await self._delete(space, page)
+
+    @operation
+    async def info(self, caller: Caller) -> dict[str, dict[str, int]]:
+        """`{quota: {keys}, usage: {keys, size}}`, size in bytes; `quota` is empty where there is none."""
+        space = self._space(caller)
+        number = size = 0
+        async for key in self._all(space):
+            kind = cast("bytes", await self._run(b"TYPE", space + key))
+            if kind != b"none":  # else it expired meanwhile
+                held = await self._run(*reading(kind, space + key))
+                number, size = number + 1, size + len(key) + sum(map(len, items(held)))
+        quota = {} if self._quota is None else {"keys": self._quota}
+        return {"quota": quota, "usage": {"keys": number, "size": size}}
+
+    @operation
+    async def command(
+        self, caller: Caller, command: CommandName, key: Key, args: Arguments = ()
+    ) -> dict[str, Plain]:
+        """Run a Redis command on a key: `{value}`, without `value` where Redis answers nil.
+
+        Replies and errors are Redis' own; hgetall gives an object. 400 as Redis refuses, 403 over quota.
+        """
+        kind = COMMANDS[command]
+        space = self._space(caller)
+        place = space + encoded(key)
+        if kind.grows and self._quota is not None:
+            await self._check_quota(space, [place], self._quota)
+        rest = [space + encoded(checked_key(item)) for item in args] if kind.only_keys else map(encoded, args)
+        value = plain(await self._run(kind.name, place, *rest))
+        if kind.unordered and isinstance(value, list):
+            value = sorted(value, key=str)
+        return {} if value is None else {"value": value}
+
+    def _space(self, caller: Caller) -> bytes:
+        """What the keys of a solution begin with; quoted, so that no two solutions and labs can meet."""
+        space = self._spaces.get(caller.solution)
+        if space is None:
+            names = [caller.solution] if self._url is None else [self._prefix, caller.solution]
+            space = "".join(f"{quote(name, safe='')}:" for name in names).encode()
+            self._spaces[caller.solution] = space
+        return space
+
+    async def _run(self, *command: bytes) -> Reply:
+        if self._store is None:
+            raise LabError("the lab is closed")
+        return await self._store.execute(command)
+
+    async def _set(self, caller: Caller, pairs: Sequence[tuple[str, Scalar | None]]) -> None:
+        if not pairs:
+            return
+        space = self._space(caller)
+        values = {space + encoded(key): encoded(value) for key, value in pairs}
+        if self._quota is not None:
+            await self._check_quota(space, list(values), self._quota)
+        await self._run(b"MSET", *(item for pair in values.items() for item in pair))
+
+    async def _delete(self, space: bytes, keys: Iterable[str]) -> None:
+        places = [space + encoded(key) for key in keys]
+        if places:
+            await self._run(b"DEL", *places)
+
+    async def _check_quota(self, space: bytes, places: list[bytes], quota: int) -> None:
+        """Raises ServiceError 403 where the keys that are missing yet would exceed the quota."""
+        present = await self._run(b"EXISTS", *places)
+        missing = len(places) - (present if isinstance(present, int) else 0)
+        if not missing:
+            return
+        used = len({key async for key in self._all(space)})
+        if used + missing > quota:
+            raise ServiceError(403, f"Key count quota reached: {used} of {quota} keys are in use.")
+
+    async def _all(self, space: bytes) -> AsyncIterator[bytes]:
+        """Every key of a solution, without what it begins with; one may come twice, as from any SCAN."""
+        after = 0
+        while True:
+            keys, after = await self._scan(space, after, LONGEST_LIST)
+            for key in keys:
+                yield key
+            if not after:
+                return
+
+    async def _page(self, space: bytes, match: str, cursor: int, count: int) -> tuple[list[str], int]:
+        """About `count` keys that contain `match`, and where to go on; 0 at the end."""
+        page: list[str] = []
+        while True:
+            keys, cursor = await self._scan(space, cursor, count)
+            page += [text for text in (key.decode() for key in keys) if match in text]
+            if not cursor or len(page) >= count:
+                return page, cursor
+
+    async def _scan(self, space: bytes, cursor: int, count: int) -> tuple[list[bytes], int]:
+        reply = await self._run(
+            b"SCAN", str(cursor).encode(), b"MATCH", space + b"*", b"COUNT", str(count).encode()
+        )
+        after, keys = cast("tuple[bytes, list[bytes]]", reply)
+        return [key[len(space) :] for key in keys], int(after)
