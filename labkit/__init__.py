@@ -1,1 +1,53 @@
-"""A laboratory for an IoT platform in one Python process."""
+"""labkit: a laboratory for an IoT platform, in one Python process.
+
+`from labkit import Lab`; names are imported when they are used, so that `import labkit` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from labkit.core.clock import Clock
+    from labkit.core.errors import LabError, LabkitError, ServiceError, SettingsError
+    from labkit.fleet.device import DeviceError
+    from labkit.lab.lab import Lab
+    from labkit.platform import Platform
+    from labkit.settings import LabSettings
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Clock": "labkit.core.clock",
+    "DeviceError": "labkit.fleet.device",
+    "Lab": "labkit.lab.lab",
+    "LabError": "labkit.core.errors",
+    "LabSettings": "labkit.settings",
+    "LabkitError": "labkit.core.errors",
+    "Platform": "labkit.platform",
+    "ServiceError": "labkit.core.errors",
+    "SettingsError": "labkit.core.errors",
+}
+
+__all__ = [
+    "Clock",
+    "DeviceError",
+    "Lab",
+    "LabError",
+    "LabSettings",
+    "LabkitError",
+    "Platform",
+    "ServiceError",
+    "SettingsError",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"labkit has no {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

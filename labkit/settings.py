@@ -136,6 +136,7 @@ class Guard(Model):
     body: Annotated[float, Field(gt=0)] = 30.0
     keep_alive: Annotated[float, Field(gt=0)] = 75.0
     handshake: Annotated[float, Field(gt=0)] = 10.0
+    shutdown: Annotated[float, Field(gt=0)] = 10.0
     script_cpu: Annotated[float, Field(gt=0)] = 0.2
 
 

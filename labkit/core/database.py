@@ -159,5 +159,7 @@ def _path(url: str | Path | None) -> Path | None:
     if text.startswith("sqlite:///"):
         return Path(text.removeprefix("sqlite:///"))
     if "://" in text:
-        raise SettingsError(f"data: {text.split('://')[0]}:// is not supported, expected a file or sqlite:///…")
+        raise SettingsError(
+            f"data: {text.split('://')[0]}:// is not supported, expected a file or sqlite:///…"
+        )
     return Path(text)

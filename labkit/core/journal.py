@@ -61,9 +61,7 @@ class Journal:
         detail: Mapping[str, object] | None = None,
     ) -> int:
         """Add a record and return its sequence number, to be the cause of what follows from it."""
-        return self.open(
-            kind, actor, summary, cause=cause, status=status, size=size, detail=detail
-        ).sequence
+        return self.open(kind, actor, summary, cause=cause, status=status, size=size, detail=detail).sequence
 
     def open(
         self,

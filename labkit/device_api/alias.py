@@ -22,7 +22,9 @@ async def read(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
         raise Refusal(400, "expected at least one alias in the query")
     if "Request-Timeout" in exchange.request.headers:
         return await long_poll.wait(exchange, rooms, device, aliases)
-    return _values(exchange, await rooms.state.latest(device.product, device.identity, known(exchange, aliases)))
+    return _values(
+        exchange, await rooms.state.latest(device.product, device.identity, known(exchange, aliases))
+    )
 
 
 async def write(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:

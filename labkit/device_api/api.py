@@ -73,8 +73,6 @@ class DeviceApi:
         entry = exchange.identify()
         entry.status = response.status
         entry.size = response.content_length
-        if not response.prepared:
-            response.headers[hdrs.DATE] = self._rooms.dates.at(self._rooms.clock.seconds())
         return response
 
     async def _endpoint(self, exchange: Exchange) -> web.StreamResponse:

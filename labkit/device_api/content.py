@@ -60,7 +60,6 @@ async def _send(exchange: Exchange, rooms: Rooms, device: Device, item: ContentI
 
     status = 200 if part is None else exchange.wire.range_status
     response = Download(status, exchange.wire.download_framing, last - first + 1, headers)
-    response.headers["Date"] = rooms.dates.at(rooms.clock.seconds())
     return await response.send(exchange.request, pieces())
 
 

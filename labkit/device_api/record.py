@@ -30,7 +30,9 @@ async def record(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
         return reply(409, forms.encode(clashes), FORM)
     await rooms.events.room(f"{device.product}/{device.identity}")
     points = [
-        point for alias, group in groups.items() for point in _points(exchange, rooms.clock.now(), alias, group)
+        point
+        for alias, group in groups.items()
+        for point in _points(exchange, rooms.clock.now(), alias, group)
     ]
     if points:
         await rooms.state.store(device.product, device.identity, points)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from labkit.core.clock import Clock
+from labkit.core.dates import HttpDate
 from labkit.core.events import Events
 from labkit.device_api import emitted
 from labkit.device_api.exchange import Connection, Exchange
-from labkit.device_api.wire import HttpDate
 from labkit.devices.content import Content
 from labkit.devices.polls import Polls
 from labkit.devices.registry import Device, Registry
@@ -31,7 +31,7 @@ class Rooms:
     polls: Polls
     events: Events
     emit: Emit
-    dates: HttpDate = field(default_factory=HttpDate)
+    dates: HttpDate
     sequences: defaultdict[tuple[str, str, str], int] = field(default_factory=lambda: defaultdict(int))
 
     def stored(self, exchange: Exchange, device: Device, points: Sequence[Datapoint], api: str) -> None:

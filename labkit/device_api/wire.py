@@ -3,13 +3,11 @@
 - A 204 carries `Content-Length: 0` where the profile says so (document 1, record, 4); RFC 9110 8.6 would not.
 - A download may carry Content-Length and Transfer-Encoding: chunked together (document 1, download; RFC 9112
   6.1 forbids it, the real platform does it). The body is truly chunked then.
-- Date is lab time, so that all the times a device sees come from one clock.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from email.utils import formatdate
 
 from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
@@ -27,7 +25,9 @@ def reply(
 ) -> web.Response:
     """A small reply: head and body leave in one write, with a Content-Length."""
     data = body.encode() if isinstance(body, str) else body
-    return web.Response(status=status, body=data, headers={hdrs.CONTENT_TYPE: content_type, **(headers or {})})
+    return web.Response(
+        status=status, body=data, headers={hdrs.CONTENT_TYPE: content_type, **(headers or {})}
+    )
 
 
 def nothing(wire: Wire, status: int = 204, headers: Mapping[str, str] | None = None) -> web.Response:
@@ -71,17 +71,3 @@ class Download(web.StreamResponse):
                 await self.write(piece)
         await self.write_eof()
         return self
-
-
-class HttpDate:
-    """HTTP-dates of lab time; the last one is kept, because most requests of a second share it."""
-
-    def __init__(self) -> None:
-        self._second = -1
-        self._text = ""
-
-    def at(self, second: int) -> str:
-        """`second` (Unix) as an HTTP-date in GMT (RFC 9110 5.6.7)."""
-        if second != self._second:
-            self._second, self._text = second, formatdate(second, usegmt=True)
-        return self._text

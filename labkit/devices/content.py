@@ -47,7 +47,12 @@ class Content:
         self._clock = clock
 
     async def add(
-        self, product: str, id: str, data: bytes, type: str = "application/octet-stream", description: str = ""
+        self,
+        product: str,
+        id: str,
+        data: bytes,
+        type: str = "application/octet-stream",
+        description: str = "",
     ) -> ContentInfo:
         """Add an item or replace it. Raises LabError where the id cannot be listed or the data is too large."""
         if not id or not id.isprintable() or len(id) > 256:

@@ -199,6 +199,10 @@ class Registry:
         await self._database.run(apply)
         self._forget(product, identity)
 
+    def forget_all(self) -> None:
+        """Look every digest up anew: the database was emptied."""
+        self._by_digest.clear()
+
     def _forget(self, product: str, identity: str) -> None:
         stale = [key for key, device in self._by_digest.items() if _is(device, product, identity)]
         for key in stale:
@@ -211,9 +215,7 @@ def _is(device: Device, product: str, identity: str) -> bool:
 
 def _find(connection: Connection, product: str, identity: str) -> Device | None:
     row = connection.execute(
-        select(device_table).where(
-            device_table.c.product == product, device_table.c.identity == identity
-        )
+        select(device_table).where(device_table.c.product == product, device_table.c.identity == identity)
     ).first()
     return None if row is None else Device(*row)
 

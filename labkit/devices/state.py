@@ -75,7 +75,9 @@ def _store(
     return _latest(connection, product, identity, read)
 
 
-def _latest(connection: Connection, product: str, identity: str, aliases: Iterable[str]) -> list[tuple[str, str]]:
+def _latest(
+    connection: Connection, product: str, identity: str, aliases: Iterable[str]
+) -> list[tuple[str, str]]:
     found = []
     for alias in aliases:
         row = connection.exec_driver_sql(LATEST, (product, identity, alias)).first()

@@ -1,0 +1,107 @@
+"""The terminal verbs: report, serve, list, bench."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from labkit.core.errors import LabkitError
+
+if TYPE_CHECKING:
+    from labkit.platform import Platform
+
+
+class Verbs(click.Group):
+    """Our own errors end a verb with one line and exit status 1, without a traceback."""
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except LabkitError as error:
+            click.echo(f"labkit: {error}", err=True)
+            sys.exit(1)
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="labkit")
+def main() -> None:
+    """A laboratory for an IoT platform, in one process."""
+
+
+@main.command()
+@click.option(
+    "--config", type=click.Path(path_type=Path), help="The lab.yaml to serve; without it, an empty lab."
+)
+@click.option("--json", "as_json", is_flag=True, help="When ready, print one line of JSON.")
+@click.option(
+    "--speed", type=click.FloatRange(min=0, min_open=True), default=1.0, help="Lab seconds a second."
+)
+def serve(config: Path | None, as_json: bool, speed: float) -> None:
+    """Run a standing platform for real devices and other languages, until SIGTERM or Ctrl-C."""
+    from labkit.core.clock import Clock
+    from labkit.platform import Platform, run_with_uvloop
+    from labkit.settings import LabSettings, load
+
+    settings = load(config) if config is not None else LabSettings()
+    loop_factory = None
+    if run_with_uvloop():
+        import uvloop
+
+        loop_factory = uvloop.new_event_loop
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        runner.run(_serve(Platform(settings, clock=Clock(speed)), as_json))
+
+
+async def _serve(platform: Platform, as_json: bool) -> None:
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, ended.set)
+    async with platform:
+        with tempfile.TemporaryDirectory(prefix="labkit-") as folder:
+            ca_file = Path(folder) / "ca.pem"
+            if platform.database.path is not None:
+                ca_file = Path(f"{platform.database.path}.tls") / "ca.pem"
+            else:
+                ca_file.write_text(platform.ca_pem)
+            ready = {
+                "https_port": platform.edge.https_port,
+                "http_port": platform.edge.http_port,
+                "ca_file": str(ca_file),
+                "products": {each.id: platform.url(each.domain) for each in platform.products},
+                "solutions": {each.id: platform.url(each.domain) for each in platform.solutions},
+            }
+            click.echo(json.dumps(ready) if as_json else _ready_text(platform, ready))
+            await ended.wait()
+
+
+def _ready_text(platform: Platform, ready: dict[str, Any]) -> str:
+    urls = [*ready["products"].values(), *ready["solutions"].values()]
+    plain = f", plain HTTP on {ready['http_port']}" if ready["http_port"] is not None else ""
+    lines = [
+        f"labkit serves on {platform.settings.host}:{ready['https_port']}{plain}; "
+        f"trust {ready['ca_file']}; Ctrl-C ends it"
+    ]
+    lines += [f"  product  {name}  {url}" for name, url in ready["products"].items()]
+    lines += [f"  solution {name}  {url}" for name, url in ready["solutions"].items()]
+    hosts = [url.removeprefix("https://").split(":")[0] for url in urls]
+    foreign = [host for host in hosts if not host.endswith(".localhost")]
+    if foreign:
+        lines.append(f"  resolve to {platform.settings.host}: {' '.join(foreign)}")
+    elif hosts:
+        lines.append(
+            "  names below .localhost resolve by themselves in curl and browsers; elsewhere add them to"
+        )
+        lines.append(f"  the hosts file: {platform.settings.host} {' '.join(hosts)}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Comparisons that raise a Mismatch with expected, actual and the exchange."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from labkit.conformance.verdict import Mismatch
+
+if TYPE_CHECKING:
+    import httpx
+
+SECRET = re.compile(r"(?i)^(authorization|x-platform-cik|cookie|set-cookie)$")
+SECRET_PAIR = re.compile(r"(?i)\b(password|token)=[^&\s]*")
+TOKEN = re.compile(r"\b[0-9a-f]{40}\b")
+LONGEST = 2000
+
+
+def equal(what: str, actual: object, expected: object, response: httpx.Response | None = None) -> None:
+    """`actual` must be `expected`."""
+    if actual != expected:
+        raise Mismatch(what, _hide(repr(expected)), _hide(repr(actual)), exchange(response))
+
+
+def true(what: str, holds: object, actual: object, response: httpx.Response | None = None) -> None:
+    """What `what` says must hold; `actual` is what was seen."""
+    if not holds:
+        raise Mismatch(what, "that it holds", _hide(repr(actual)), exchange(response))
+
+
+def status(response: httpx.Response, *expected: int) -> httpx.Response:
+    """The status must be among those expected. Returns the response."""
+    if response.status_code not in expected:
+        raise Mismatch("status", " or ".join(map(str, expected)), response.status_code, exchange(response))
+    return response
+
+
+def header(response: httpx.Response, name: str, expected: str | re.Pattern[str] | None) -> None:
+    """A header must have this value, match this pattern, or be absent (None)."""
+    actual = response.headers.get(name)
+    fits = (
+        actual is not None and expected.fullmatch(actual) is not None
+        if isinstance(expected, re.Pattern)
+        else actual == expected
+    )
+    if not fits:
+        wanted = expected.pattern if isinstance(expected, re.Pattern) else expected
+        raise Mismatch(f"header {name}", repr(wanted), repr(actual), exchange(response))
+
+
+def body(response: httpx.Response, expected: str | bytes | re.Pattern[str]) -> None:
+    """The body must be this text, these bytes, or match this pattern."""
+    if isinstance(expected, re.Pattern):
+        if not expected.fullmatch(response.text):
+            raise Mismatch("body", expected.pattern, _hide(repr(response.text)), exchange(response))
+        return
+    actual: Any = response.content if isinstance(expected, bytes) else response.text
+    equal("body", actual, expected, response)
+
+
+def refusal(response: httpx.Response, expected: int) -> None:
+    """A refusal: this status, and a short reason in text/plain."""
+    status(response, expected)
+    true(
+        "the reason is text/plain",
+        response.headers.get("Content-Type", "").startswith("text/plain"),
+        dict(response.headers),
+        response,
+    )
+    true("the reason is short", 0 < len(response.content) <= 200, response.text, response)
+
+
+def exchange(response: httpx.Response | None) -> str:
+    """A request and its answer as text, without secrets."""
+    if response is None:
+        return ""
+    request = response.request
+    try:
+        sent = request.content.decode("utf-8", "replace")
+    except Exception:  # a request whose body was a stream has none to show
+        sent = ""
+    lines = [f"{request.method} {request.url.raw_path.decode('ascii', 'replace')}"]
+    lines += _headers(request.headers)
+    lines += ["", sent] if sent else []
+    lines += ["", f"HTTP {response.status_code} {response.reason_phrase}", *_headers(response.headers)]
+    lines += ["", response.text] if response.content else []
+    return _hide("\n".join(lines))[:LONGEST]
+
+
+def _headers(headers: httpx.Headers) -> list[str]:
+    return [f"{name}: {'…' if SECRET.match(name) else value}" for name, value in headers.multi_items()]
+
+
+def _hide(text: str) -> str:
+    return TOKEN.sub("…", SECRET_PAIR.sub(r"\1=…", text))

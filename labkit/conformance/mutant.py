@@ -1,0 +1,108 @@
+"""Mutants: breaking the platform on purpose, to prove that the checks notice.
+
+A mutant patches one named function of the platform in a process of its own, starts a fresh lab there, and runs
+the checks of its requirements, of which for each requirement at least one must fail, and one smoke check, which
+must pass. The platform has no hook for this.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from labkit.conformance.verdict import Verdict
+
+SMOKE = "timestamp/needs-no-credentials"
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A fault: what it breaks, which requirements notice, and how the function is replaced."""
+
+    name: str
+    requirements: tuple[str, ...]
+    patches: str
+    replace: Callable[[Any], Any]
+    smoke: str
+
+    @property
+    def title(self) -> str:
+        return (self.replace.__doc__ or "").strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What became of a mutant. survived: the requirements whose checks all passed."""
+
+    mutant: str
+    survived: tuple[str, ...]
+    smoke_passed: bool
+    broken: tuple[str, ...] = ()
+
+    @property
+    def killed(self) -> bool:
+        return not self.survived and self.smoke_passed and not self.broken
+
+
+def mutant(
+    requirements: str, patches: str, *, smoke: str = SMOKE
+) -> Callable[[Callable[[Any], Any]], Mutant]:
+    """Declare a mutant of one or more requirements (ids separated by spaces).
+
+    patches: the function, as `labkit.room.module:Class.method`. The decorated function gets the original and
+    returns the broken one; its docstring tells the fault.
+    """
+
+    def declare(replace: Callable[[Any], Any]) -> Mutant:
+        module = replace.__module__.rpartition(".")[2].replace("_", "-")
+        return Mutant(
+            f"{module}/{replace.__name__.replace('_', '-')}",
+            tuple(requirements.split()),
+            patches,
+            replace,
+            smoke,
+        )
+
+    return declare
+
+
+def all_mutants() -> list[Mutant]:
+    """Every mutant, in the order of the files and of the lines in them."""
+    from labkit.conformance import mutants
+
+    found: list[Mutant] = []
+    for module in sorted(pkgutil.iter_modules(mutants.__path__), key=lambda module: module.name):
+        members = vars(import_module(f"{mutants.__name__}.{module.name}"))
+        found += [member for member in members.values() if isinstance(member, Mutant)]
+    return found
+
+
+def try_all(mutants: Iterable[Mutant], processes: int = 2) -> Iterator[Trial]:
+    """Try each mutant in a process of its own; trials come as they end."""
+    import multiprocessing
+
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["labkit.conformance.rehearsal"])
+    with context.Pool(processes, maxtasksperchild=1) as pool:
+        yield from pool.imap_unordered(_try, [each.name for each in mutants])
+
+
+def _try(name: str) -> Trial:
+    from labkit.conformance.rehearsal import rehearse
+
+    return rehearse(next(each for each in all_mutants() if each.name == name))
+
+
+def judge(mutant: Mutant, verdicts: Iterable[Verdict]) -> Trial:
+    """The trial of a mutant from the verdicts of its checks and of the smoke check."""
+    verdicts = list(verdicts)
+    noticed = {id for each in verdicts if each.outcome in ("failed", "warned") for id in each.requirements}
+    return Trial(
+        mutant.name,
+        tuple(id for id in mutant.requirements if id not in noticed),
+        any(each.check == mutant.smoke and each.outcome == "passed" for each in verdicts),
+        tuple(f"{each.check}: {each.reason}" for each in verdicts if each.outcome == "broken"),
+    )

@@ -1,0 +1,53 @@
+"""Playing a mutant: imported by the process that mutants are forked from, so that each starts at once."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from labkit.conformance import runner
+from labkit.conformance.catalogue import load
+from labkit.conformance.check import all_checks, select
+from labkit.conformance.mutant import Mutant, Trial, judge
+from labkit.conformance.target import LAB_YAML, Target
+from labkit.lab.lab import Lab
+
+SEED = 1
+
+
+def rehearse(mutant: Mutant) -> Trial:
+    """Break this process's platform as the mutant says, and run the checks that must notice.
+
+    There is no way back: the process ends afterwards.
+    """
+    apply(mutant)
+    checks = all_checks()
+    chosen = select(checks, *mutant.requirements)
+    smoke = [each for each in checks if each.name == mutant.smoke and each not in chosen]
+    with Lab(SEED, config=LAB_YAML) as lab:
+        verdicts = runner.run([*chosen, *smoke], Target.local(lab, SEED), load())
+    return judge(mutant, verdicts)
+
+
+def apply(mutant: Mutant) -> None:
+    """Put the broken function in place, also where other modules imported it by name."""
+    module_name, _, path = mutant.patches.partition(":")
+    owner: Any = import_module(module_name)
+    *parents, name = path.split(".")
+    for parent in parents:
+        owner = getattr(owner, parent)
+    original = vars(owner)[name]
+    broken = mutant.replace(original)
+    setattr(owner, name, broken)
+    if not parents:
+        _replace_imports(original, broken)
+
+
+def _replace_imports(original: object, broken: object) -> None:
+    import sys
+
+    for module_name, module in list(sys.modules.items()):
+        if module_name.startswith("labkit."):
+            for name, value in list(vars(module).items()):
+                if value is original:
+                    setattr(module, name, broken)

@@ -1,0 +1,166 @@
+"""What checks run against: a lab in this process, or any platform that is described by a target file."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from labkit.conformance.verdict import Unavailable
+from labkit.core.errors import SettingsError
+from labkit.core.identifiers import Identifiers
+from labkit.fleet.device import VirtualDevice
+from labkit.fleet.flow import Address, FlowClient
+from labkit.settings import ProductSettings, load
+
+if TYPE_CHECKING:
+    from labkit.lab.lab import Lab
+
+T = TypeVar("T")
+
+LAB_YAML = Path(str(files("labkit.conformance") / "lab.yaml"))
+LOCAL = frozenset({"clock", "journal", "mailbox", "settings", "polls"})
+
+
+@dataclass(frozen=True, slots=True)
+class TargetProduct:
+    """A product of lab.yaml as the target serves it."""
+
+    settings: ProductSettings
+    domain: str
+
+    @property
+    def id(self) -> str:
+        return self.settings.id
+
+
+class Target:
+    """A platform that serves the products and solutions of `conformance/lab.yaml`.
+
+    address: where it listens; domains: product and solution ids with their domains; lab: the handle, where the
+    platform is a lab in this process, else None; seed: makes the identities of this run repeatable.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        address: Address,
+        domains: dict[str, str],
+        *,
+        lab: Lab | None = None,
+        seed: int | None = None,
+        http_port: int | None = None,
+    ) -> None:
+        self.name = name
+        self.address = address
+        self.http_port = http_port
+        self.offers = LOCAL if lab is not None else frozenset()
+        self._lab = lab
+        self._domains = domains
+        self._settings = {each.id: each for each in load(LAB_YAML).products}
+        self._identifiers = Identifiers(seed)
+        self._run = self._identifiers.hex("run", 8)
+        self._count = itertools.count(1)
+        self._clients: list[VirtualDevice | FlowClient] = []
+
+    @classmethod
+    def local(cls, lab: Lab, seed: int | None = None) -> Self:
+        """A lab in this process that loaded `conformance/lab.yaml`."""
+        settings = load(LAB_YAML)
+        domains = {each.id: lab.product(each.id).domain for each in settings.products}
+        domains |= {each.id: lab.solution(each.id).domain for each in settings.solutions}
+        return cls("lab", lab.address, domains, lab=lab, seed=seed, http_port=lab.http_port)
+
+    @classmethod
+    def remote(cls, ready: str | dict[str, Any], seed: int | None = None) -> Self:
+        """A platform elsewhere: the line that `labkit serve --json` prints, or a file that holds it.
+
+        An optional key `host` names its address. Raises SettingsError where a key is missing.
+        """
+        try:
+            data = ready if isinstance(ready, dict) else json.loads(_text(ready))
+            ca_pem = Path(data["ca_file"]).read_text()
+            urls = {**data["products"], **data["solutions"]}
+            address = Address(data.get("host", "127.0.0.1"), int(data["https_port"]), ca_pem)
+        except (OSError, ValueError, TypeError) as error:
+            raise SettingsError(f"target: cannot be read: {error}") from error
+        except KeyError as error:
+            raise SettingsError(f"target: {error.args[0]}: is required") from error
+        domains = {name: url.removeprefix("https://").split(":")[0] for name, url in urls.items()}
+        return cls("remote", address, domains, seed=seed, http_port=data.get("http_port"))
+
+    # ---- who takes part
+
+    def product(self, id: str) -> TargetProduct:
+        """A product of lab.yaml."""
+        return TargetProduct(self._settings[id], self._domains[id])
+
+    def identity(self) -> str:
+        """An identity that nobody used before."""
+        return f"check-{self._run}-{next(self._count)}"
+
+    def device(self, product: str, identity: str | None = None) -> VirtualDevice:
+        """A device of a product, by default with a fresh identity; not activated."""
+        described = self.product(product)
+        device = VirtualDevice(
+            self.address,
+            described.domain,
+            described.settings.auth,
+            identity or self.identity(),
+            lambda length: self._identifiers.alphanumeric("password", length),
+        )
+        self._clients.append(device)
+        return device
+
+    async def activated(self, product: str) -> VirtualDevice:
+        """A fresh device of a product, provisioned."""
+        device = self.device(product)
+        await device.activate()
+        return device
+
+    def client(self, id: str) -> FlowClient:
+        """An HTTPS client of a product's or a solution's domain, without credentials."""
+        client = FlowClient(self.address, self._domains[id])
+        self._clients.append(client)
+        return client
+
+    @asynccontextmanager
+    async def stage(self) -> AsyncIterator[Self]:
+        """Closes, in the end, the connections of the devices and clients that a check used."""
+        try:
+            yield self
+        finally:
+            clients, self._clients = self._clients, []
+            for client in clients:
+                await client.close()
+
+    # ---- what only a lab in this process can do
+
+    @property
+    def lab(self) -> Lab:
+        """The lab's handle. Its calls block: from a check, use `in_lab`."""
+        if self._lab is None:
+            raise Unavailable("the target is no lab in this process")
+        return self._lab
+
+    async def in_lab(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        """Call the lab's handle: `await target.in_lab(target.lab.clock.advance, seconds=30)`."""
+        return await asyncio.to_thread(function, *args, **kwargs)
+
+    async def settle(self) -> None:
+        """Wait until every event is handled (a lab in this process only)."""
+        await self.in_lab(self.lab.settle)
+
+    async def advance(self, seconds: float) -> None:
+        """Move the virtual clock on (a lab in this process only)."""
+        await self.in_lab(self.lab.clock.advance, seconds)
+
+
+def _text(ready: str) -> str:
+    return ready if ready.lstrip().startswith("{") else Path(ready).read_text()

@@ -1,0 +1,19 @@
+"""HTTP-dates of lab time."""
+
+from __future__ import annotations
+
+from email.utils import formatdate
+
+
+class HttpDate:
+    """HTTP-dates of lab time; the last one is kept, because most requests of a second share it."""
+
+    def __init__(self) -> None:
+        self._second = -1
+        self._text = ""
+
+    def at(self, second: int) -> str:
+        """`second` (Unix) as an HTTP-date in GMT (RFC 9110 5.6.7)."""
+        if second != self._second:
+            self._second, self._text = second, formatdate(second, usegmt=True)
+        return self._text

@@ -1,0 +1,1 @@
+"""The handles that notebooks hold, a file each: thin, synchronous, typed; the platform does the work."""

@@ -1,0 +1,80 @@
+"""From a notebook's thread to the lab's own: the loop that the platform runs on lives in a background thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from contextlib import ExitStack
+from typing import Generic, ParamSpec, TypeVar
+
+from labkit.core.errors import LabError
+from labkit.platform import run_with_uvloop
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Task(Generic[T]):
+    """Something under way on the lab's loop."""
+
+    def __init__(self, future: Future[T]) -> None:
+        self.future = future
+
+    @property
+    def done(self) -> bool:
+        return self.future.done()
+
+    def result(self) -> T:
+        """Wait for the result; an interrupt (Ctrl-C) ends the task as well."""
+        try:
+            return self.future.result()
+        except BaseException:
+            self.future.cancel()
+            raise
+
+
+class Portal:
+    """Runs functions on the lab's loop, and waits for them."""
+
+    def __init__(self) -> None:
+        from anyio.from_thread import start_blocking_portal
+
+        self._stack = ExitStack()
+        self._portal = self._stack.enter_context(
+            start_blocking_portal(backend_options={"use_uvloop": run_with_uvloop()}, name="labkit")
+        )
+        self._open = True
+        self._thread = self._portal.call(threading.get_ident)
+
+    def run(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of an async function. Raises LabError on a closed lab or from the loop's own thread."""
+        return self.begin(function, *args, **kwargs).result()
+
+    def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of a plain function, called on the loop's thread."""
+
+        async def call() -> T:
+            return function(*args, **kwargs)
+
+        return self.run(call)
+
+    def begin(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> Task[T]:
+        """Start an async function and return at once."""
+        if not self._open:
+            raise LabError("this lab is closed")
+        if threading.get_ident() == self._thread:
+            raise LabError(
+                "a Lab call blocks, so it cannot be made on the lab's own loop; "
+                "use the platform's async operations there (an async handler gets them as `services`)"
+            )
+
+        async def run() -> T:
+            return await function(*args, **kwargs)
+
+        return Task(self._portal.start_task_soon(run))
+
+    def close(self) -> None:
+        """End the loop and its thread."""
+        self._open = False
+        self._stack.close()

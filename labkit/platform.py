@@ -1,0 +1,316 @@
+"""The whole platform, put together; the only file that knows all the rooms."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from aiohttp import web
+
+from labkit.core.activity import Activity
+from labkit.core.clock import Clock
+from labkit.core.dates import HttpDate
+from labkit.core.database import Database
+from labkit.core.errors import LabError, SettingsError
+from labkit.core.events import Events
+from labkit.core.identifiers import Identifiers
+from labkit.core.journal import Journal
+from labkit.core.tables import metadata
+from labkit.device_api.api import DeviceApi
+from labkit.device_api.rooms import Rooms
+from labkit.devices.content import Content
+from labkit.devices.polls import Polls
+from labkit.devices.products import Product, Products
+from labkit.devices.registry import Registry
+from labkit.devices.state import State
+from labkit.edge.certificates import Authority
+from labkit.edge.connection import Connection
+from labkit.edge.face import GuardTimes
+from labkit.edge.listener import Edge
+from labkit.providers.mail import Mailbox
+from labkit.services.calls import Services
+from labkit.services.config import Config
+from labkit.services.email import Email
+from labkit.services.keystore import Keystore
+from labkit.settings import LabSettings, ProductSettings, SolutionSettings, unique
+from labkit.solutions.room import Solutions
+from labkit.solutions.solution import Solution
+
+
+class Platform:
+    """A platform of the documents, on the running event loop.
+
+    settings: what lab.yaml says, or None for an empty lab on free ports; seed: makes identifiers and
+    the journal repeatable and implies the virtual clock; clock: another clock than that.
+    """
+
+    def __init__(
+        self, settings: LabSettings | None = None, *, seed: int | None = None, clock: Clock | None = None
+    ) -> None:
+        self.settings = settings if settings is not None else LabSettings(https_port=0)
+        unique(self.settings)
+        self.clock = clock if clock is not None else Clock(1.0 if seed is None else 0.0)
+        self.dates = HttpDate()
+        self.identifiers = Identifiers(seed)
+        self.journal = Journal(self.clock.micros)
+        self.database = Database(self.settings.data)
+        self.activity = Activity()
+        self.events = Events(self.activity, self._event_failed, self._event_held)
+        self.products = Products(self.settings.domain)
+        self.registry = Registry(self.database, self.clock, self.identifiers)
+        self.content = Content(self.database, self.clock)
+        self.state = State(self.database)
+        self.polls = Polls(self.clock, self.activity)
+        self.mailbox = Mailbox(self.clock.now)
+        self.keystore = Keystore(
+            self.clock, self.database, url=self.settings.keystore, identifiers=self.identifiers
+        )
+        self.configuration: dict[str, dict[str, dict[str, object]]] = {}
+        self.services = Services(
+            [
+                self.keystore,
+                Email(self.mailbox, lambda solution: f"{solution}@{self.settings.domain}"),
+                Config(self._described, self.configuration, self._service_names),
+            ],
+            self.journal,
+            self.configuration,
+        )
+        self.solutions = Solutions(
+            domain=self.settings.domain,
+            journal=self.journal,
+            clock=self.clock,
+            identifiers=self.identifiers,
+            services=self.services,
+            url=self.url,
+            activity=self.activity,
+            script_cpu=self.settings.guard.script_cpu,
+        )
+        self.api = DeviceApi(
+            Rooms(
+                self.clock,
+                self.registry,
+                self.content,
+                self.state,
+                self.polls,
+                self.events,
+                self._emit,
+                self.dates,
+            ),
+            self.journal,
+            self.settings.wires(),
+            self.settings.guard.body,
+        )
+        self._running = AsyncExitStack()
+        self.edge: Edge
+        self.ca_pem: str  # the certificate of the lab's authority, for clients to trust
+
+    # ---- life
+
+    async def start(self) -> Self:
+        """Start, with all that the settings name. Raises SettingsError and leaves nothing behind if it cannot."""
+        async with AsyncExitStack() as stack:
+            stack.callback(self.clock.close)
+            self.database.start(metadata)
+            stack.callback(self.database.close)
+            await self.keystore.start()
+            stack.push_async_callback(self.keystore.stop)
+            stack.push_async_callback(self.solutions.close)
+            stack.push_async_callback(self.events.close)
+            self.clock.settle_with(self.settle)
+            authority = self._authority()
+            self.ca_pem = authority.ca_pem.decode()
+            self.edge = Edge(
+                authority=authority,
+                knows=self._knows,
+                wants_client_certificates=self._wants_client_certificates,
+                names=self._names,
+                handler=self._handle,
+                connected=self._connected,
+                refused=self._refused,
+                connection_id=lambda: self.identifiers.alphanumeric("connection", 20),
+                on_error=self._failed,
+                date=lambda: self.dates.at(self.clock.seconds()),
+                guard=GuardTimes(**self.settings.guard.model_dump(exclude={"script_cpu"})),
+            )
+            for product in self.settings.products:
+                await self.add_product(product)
+            for solution in self.settings.solutions:
+                await self.add_solution(solution)
+            try:
+                await self.edge.start(self.settings.host, self.settings.https_port, self.settings.http_port)
+            except OSError as error:
+                raise SettingsError(
+                    f"https_port: cannot listen on {self.settings.host}:{self.settings.https_port}: "
+                    f"{error.strerror}"
+                ) from error
+            stack.push_async_callback(self.edge.stop)
+            self._running = stack.pop_all()
+        return self
+
+    async def stop(self) -> None:
+        """End every connection, then everything else. What was acknowledged is stored."""
+        await self._running.aclose()
+
+    async def __aenter__(self) -> Self:
+        return await self.start()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    async def settle(self) -> None:
+        """Return once every request is answered or held as a poll, and every event is handled."""
+        await self.activity.idle()
+
+    async def reset(self) -> None:
+        """Forget devices, datapoints, content, Keystore, mails and journal; products and solutions stay."""
+        await self.settle()
+        await self.keystore.reset()
+        await self.database.run(
+            lambda connection: (
+                [connection.execute(table.delete()) for table in metadata.sorted_tables] and None
+            )
+        )
+        self.registry.forget_all()
+        self.mailbox.clear()
+        self.journal.clear()
+        for product in self.settings.products:
+            await self._fill(product)
+
+    # ---- products and solutions
+
+    async def add_product(self, settings: ProductSettings) -> Product:
+        """Raises SettingsError where the id or the domain is taken, or a content file cannot be read."""
+        if self.solutions.at(settings.domain or "") is not None:
+            raise SettingsError(f"product {settings.id!r}: domain {settings.domain} is taken")
+        product = self.products.add(settings)
+        await self._fill(settings)
+        return product
+
+    async def _fill(self, settings: ProductSettings) -> None:
+        if settings.identities:
+            await self.registry.allow(settings.id, settings.identities)
+        for item in settings.content:
+            try:
+                data = item.file.read_bytes()
+            except OSError as error:
+                raise SettingsError(f"product {settings.id!r}: {item.file}: {error.strerror}") from error
+            id = item.id or item.file.name
+            present = await self.content.info(settings.id, id)
+            whole = await self.content.read(settings.id, id, 0, len(data)) if present else b""
+            if present is None or whole != data:  # a restart on a data file does not touch what is the same
+                await self.content.add(settings.id, id, data, item.type, item.description)
+
+    async def add_solution(self, settings: SolutionSettings) -> Solution:
+        """Raises SettingsError where the id or domain is taken, a product is unknown or the folder is wrong."""
+        for product in settings.products:
+            self.products.get(product)
+        if settings.domain and self.products.at(settings.domain) is not None:
+            raise SettingsError(f"solution {settings.id!r}: domain {settings.domain} is taken")
+        solution = await self.solutions.add(settings)
+        self.configuration.setdefault(settings.id, {}).update(
+            {name: dict(values) for name, values in settings.services.items()}
+        )
+        return solution
+
+    # ---- names
+
+    def url(self, host: str, path: str = "") -> str:
+        """The URL of a path at a host of this lab: the one function that makes URLs which leave the lab."""
+        port = "" if self.edge.https_port == 443 else f":{self.edge.https_port}"
+        return f"https://{host}{port}{path}"
+
+    def _authority(self) -> Authority:
+        path = self.database.path
+        return Authority.create() if path is None else Authority.load(Path(f"{path}.tls"))
+
+    def _names(self) -> list[str]:
+        domain = self.settings.domain
+        own = {product.domain for product in self.products} | {each.domain for each in self.solutions}
+        wild = [f"*.m2.{domain}", f"*.apps.{domain}"]
+        return wild + sorted(name for name in own if not name.endswith((f".m2.{domain}", f".apps.{domain}")))
+
+    def _knows(self, host: str) -> bool:
+        return self.products.at(host) is not None or self.solutions.at(host) is not None
+
+    def _wants_client_certificates(self) -> bool:
+        return any(product.settings.auth == "certificate" for product in self.products)
+
+    def _service_names(self) -> list[str]:
+        return [service.name for service in self.services]
+
+    def _described(self, solution_id: str) -> Mapping[str, Any]:
+        solution = self.solutions.get(solution_id)
+        return {
+            "id": solution.id,
+            "name": solution.id,
+            "domain": self.url(solution.domain).removeprefix("https://"),
+            "products": list(solution.products),
+            "business_id": "labkit",
+        }
+
+    # ---- the way of a request
+
+    async def _connected(self, connection: Connection) -> None:
+        product = self.products.at(connection.host)
+        if product is not None:
+            with self.activity:
+                await self.api.connected(product, connection)
+
+    async def _handle(self, connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        with self.activity:
+            product = self.products.at(connection.host)
+            if product is not None:
+                return await self.api.handle(product, connection, request)
+            solution = self.solutions.at(connection.host)
+            if solution is None:
+                raise LabError(f"no product or solution at {connection.host}")
+            return await self.solutions.serve(solution, connection, request)
+
+    def _refused(self, reason: str, detail: str) -> None:
+        self.journal.record("refused", "edge", reason, detail={"reason": detail})
+
+    def _failed(self, error: BaseException) -> None:
+        self.journal.record(
+            "error", "platform", f"{type(error).__name__}: {error}", status=500, detail={"error": repr(error)}
+        )
+
+    # ---- events
+
+    def _emit(
+        self, product: str, identity: str, event: str, payload: Mapping[str, object], cause: int
+    ) -> None:
+        actor = f"{product}/{identity}"
+        sequence = self.journal.record("event", actor, event, cause=cause, detail=payload)
+        for solution in self.solutions.linked(product):
+            if solution.handles_event(event):
+                self.events.emit(actor, solution.id, self._deliver, (solution, event, payload, sequence))
+
+    async def _deliver(self, delivery: tuple[Solution, str, Mapping[str, object], int]) -> None:
+        solution, event, payload, cause = delivery
+        await self.solutions.deliver(solution, event, payload, cause=cause)
+
+    def _event_failed(self, error: BaseException) -> None:
+        self._failed(error)
+
+    def _event_held(self, source: str, queued: int) -> None:
+        self.journal.record("backpressure", source, "waits: too many of its events are queued", size=queued)
+
+
+def run_with_uvloop() -> bool:
+    """Is uvloop there? It serves faster and needs less memory for each TLS connection."""
+    if sys.platform == "win32":
+        return False
+    try:
+        import uvloop  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+__all__ = ["Iterable", "Platform", "run_with_uvloop"]
