@@ -10,12 +10,13 @@ NBVAL ?= --nbval
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-# What Jupyter, IPython and matplotlib would keep in the home folder stays in .venv.
+# What Jupyter (which asks npm for language servers), IPython and matplotlib would keep in the home folder stays in .venv.
 export JUPYTER_CONFIG_DIR := $(CURDIR)/.venv/var/jupyter/config
 export JUPYTER_DATA_DIR := $(CURDIR)/.venv/var/jupyter/data
 export JUPYTER_RUNTIME_DIR := $(CURDIR)/.venv/var/jupyter/runtime
 export IPYTHONDIR := $(CURDIR)/.venv/var/ipython
 export MPLCONFIGDIR := $(CURDIR)/.venv/var/matplotlib
+export npm_config_cache := $(CURDIR)/.venv/var/npm
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
