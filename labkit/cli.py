@@ -103,5 +103,43 @@ def _ready_text(platform: Platform, ready: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+@main.command()
+@click.argument("names", nargs=-1)
+@click.option("--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Rounds that count.")
+@click.option(
+    "--seconds", type=click.FloatRange(min=0.1), default=3.0, show_default=True, help="Of each round."
+)
+@click.option(
+    "--polls", type=click.IntRange(min=1), default=5000, show_default=True, help="Long polls to hold."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+def bench(names: tuple[str, ...], rounds: int, seconds: float, polls: int, as_json: bool) -> None:
+    """Measure speed as ratios to a bare server that runs beside the lab; NAMES are the measures to take."""
+    from tqdm import tqdm
+
+    from labkit.bench import bench as measures
+
+    with tqdm(total=None, unit="step", file=sys.stderr, disable=None) as bar:
+
+        def progress(text: str) -> None:
+            bar.set_description_str(text)
+            bar.update()
+
+        results = measures.run(
+            names or measures.NAMES, count=rounds, seconds=seconds, held=polls, progress=progress
+        )
+    if as_json:
+        click.echo(json.dumps([result.as_dict() for result in results], indent=2))
+        return
+    for result in results:
+        mark = "met" if result.met else "NOT MET"
+        click.echo(f"{result.title}")
+        click.echo(f"  {result.value:.1f} {result.unit}, reference {result.reference:.1f}")
+        click.echo(
+            f"  ratio {result.ratio:.2f}, asked {result.asked:.2f}: {mark}; rounds void: {result.void}"
+        )
+        click.echo("  " + ", ".join(f"{name} {value:,.1f}" for name, value in result.details.items()))
+
+
 if __name__ == "__main__":
     main()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -37,6 +38,7 @@ from labkit.services.config import Config
 from labkit.services.email import Email
 from labkit.services.keystore import Keystore
 from labkit.settings import LabSettings, ProductSettings, SolutionSettings, unique
+from labkit.solutions.events import of_device
 from labkit.solutions.room import Solutions
 from labkit.solutions.solution import Solution
 
@@ -69,11 +71,11 @@ class Platform:
         self.keystore = Keystore(
             self.clock, self.database, url=self.settings.keystore, identifiers=self.identifiers
         )
-        self.configuration: dict[str, dict[str, dict[str, object]]] = {}
+        self.configuration: dict[str, dict[str, dict[str, Any]]] = {}
         self.services = Services(
             [
                 self.keystore,
-                Email(self.mailbox, lambda solution: f"{solution}@{self.settings.domain}"),
+                Email(self.mailbox, lambda solution: self.solutions.sender(solution)),
                 Config(self._described, self.configuration, self._service_names),
             ],
             self.journal,
@@ -85,9 +87,10 @@ class Platform:
             clock=self.clock,
             identifiers=self.identifiers,
             services=self.services,
+            configuration=self.configuration,
             url=self.url,
-            activity=self.activity,
             script_cpu=self.settings.guard.script_cpu,
+            body_guard=self.settings.guard.body,
         )
         self.api = DeviceApi(
             Rooms(
@@ -212,11 +215,7 @@ class Platform:
             self.products.get(product)
         if settings.domain and self.products.at(settings.domain) is not None:
             raise SettingsError(f"solution {settings.id!r}: domain {settings.domain} is taken")
-        solution = await self.solutions.add(settings)
-        self.configuration.setdefault(settings.id, {}).update(
-            {name: dict(values) for name, values in settings.services.items()}
-        )
-        return solution
+        return await self.solutions.add(settings)
 
     # ---- names
 
@@ -287,13 +286,11 @@ class Platform:
     ) -> None:
         actor = f"{product}/{identity}"
         sequence = self.journal.record("event", actor, event, cause=cause, detail=payload)
+        meant = of_device(event)
         for solution in self.solutions.linked(product):
-            if solution.handles_event(event):
-                self.events.emit(actor, solution.id, self._deliver, (solution, event, payload, sequence))
-
-    async def _deliver(self, delivery: tuple[Solution, str, Mapping[str, object], int]) -> None:
-        solution, event, payload, cause = delivery
-        await self.solutions.deliver(solution, event, payload, cause=cause)
+            if solution.handles(*meant, product):
+                delivery = partial(self.solutions.deliver, solution, *meant, cause=sequence, product=product)
+                self.events.emit(actor, solution.id, delivery, payload)
 
     def _event_failed(self, error: BaseException) -> None:
         self._failed(error)

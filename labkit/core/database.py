@@ -64,10 +64,8 @@ class Database:
         except sqlalchemy.exc.DatabaseError as error:
             raise SettingsError(f"data: cannot use {self.path}: {error.orig}") from error
         self._connection = connection
-        raw = connection.connection.driver_connection
-        assert isinstance(raw, sqlite3.Connection)
-        self._raw = raw
-        self._changes = raw.total_changes
+        self._raw = driver(connection)
+        self._changes = self._raw.total_changes
 
     async def run(
         self,
@@ -134,6 +132,8 @@ class Database:
         return self._commit
 
     def _end_of_turn(self) -> None:
+        if self._connection is None:
+            return
         commit, self._commit = self._commit, None
         failure: BaseException | None = None
         try:
@@ -150,6 +150,13 @@ class Database:
         else:
             commit.set_exception(failure)
             commit.exception()  # seen: a turn that only read has nobody waiting
+
+
+def driver(connection: Connection) -> sqlite3.Connection:
+    """The driver's own connection below `connection`, for statements that run with every request."""
+    raw = connection.connection.driver_connection
+    assert isinstance(raw, sqlite3.Connection)
+    return raw
 
 
 def _path(url: str | Path | None) -> Path | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Protocol
 
 from aiohttp import web
 
+from labkit.core.bodies import BodyError, read_body
 from labkit.core.journal import Journal, Record
 from labkit.device_api import forms
 from labkit.devices.products import Product
@@ -92,25 +92,7 @@ class Exchange:
 
     async def body(self) -> bytes:
         """The body. Raises Refusal 413 beyond 64 KiB, 408 when it does not arrive, 400 when it breaks off."""
-        request = self.request
-        if (request.content_length or 0) > BODY_LIMIT:
-            raise Refusal(413, f"the body is larger than {BODY_LIMIT} bytes", {"Connection": "close"})
-        content = request.content
-        if content.is_eof() and not request.can_read_body:
-            return b""
-        pieces: list[bytes] = []
-        size = 0
         try:
-            async with asyncio.timeout(self.body_guard):
-                while piece := await content.readany():
-                    size += len(piece)
-                    if size > BODY_LIMIT:
-                        raise Refusal(
-                            413, f"the body is larger than {BODY_LIMIT} bytes", {"Connection": "close"}
-                        )
-                    pieces.append(piece)
-        except TimeoutError:
-            raise Refusal(408, "the body did not arrive in time", {"Connection": "close"}) from None
-        except (web.RequestPayloadError, ValueError):
-            raise Refusal(400, "the body is malformed", {"Connection": "close"}) from None
-        return b"".join(pieces)
+            return await read_body(self.request, BODY_LIMIT, self.body_guard)
+        except BodyError as error:
+            raise Refusal(error.status, error.reason, {"Connection": "close"}) from None

@@ -47,9 +47,13 @@ class Polls:
     async def held(self, product: str, identity: str, alias: str, count: int) -> None:
         """Return once at least `count` requests wait for this alias."""
         while self.count(product, identity, alias) < count:
-            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._held.append(future)
-            await future
+            await self.another()
+
+    async def another(self) -> None:
+        """Return once one more request waits."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._held.append(future)
+        await future
 
     def open(self, key: Key, since: int | None) -> Poll:
         """Begin to wait: from `since` (Unix seconds), or from this moment."""

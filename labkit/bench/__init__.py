@@ -1,0 +1,8 @@
+"""Measures, each as a ratio to a reference that runs beside it.
+
+measures   what is measured and what is asked of it
+rounds     rounds that alternate between the lab and its reference, and their medians
+server     the server process: the lab, or the reference
+load       the load process: many keep-alive connections that cost little
+control    how the bench talks to both
+"""

@@ -1,0 +1,102 @@
+"""A child process that takes one JSON command a line and answers each with one line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from labkit.core.errors import LabkitError
+
+Answer = dict[str, Any]
+
+
+class BenchError(LabkitError):
+    """A measurement could not be made."""
+
+
+class Child:
+    """A process of ours, pinned to a core."""
+
+    def __init__(self, module: str, *args: str, core: int) -> None:
+        self.name = module.rpartition(".")[2]
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", module, str(core), *args],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.ready = self._answer()
+
+    def ask(self, do: str, **more: Any) -> Answer:
+        """Send a command and wait for its answer. Raises BenchError where it fails."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"do": do, **more}) + "\n")
+        self._process.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> Answer:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise BenchError(f"the {self.name} process ended with status {self._process.wait()}")
+        answer: Answer = json.loads(line)
+        if "error" in answer:
+            raise BenchError(f"the {self.name} process: {answer['error']}")
+        return answer
+
+    def close(self) -> None:
+        """End the process and wait for that."""
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                stream.close()
+        self._process.wait(timeout=30)
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def prepare(core: int) -> None:
+    """Pin this process to a core, where the system lets it, and allow it many sockets."""
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[core % len(cores)]})
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+async def obey(ready: Answer, commands: dict[str, Callable[..., Awaitable[Answer]]]) -> None:
+    """Say that the process is ready, then answer commands until standard input ends."""
+    loop = asyncio.get_running_loop()
+    _say(ready)
+    while line := await loop.run_in_executor(None, sys.stdin.readline):
+        command = json.loads(line)
+        try:
+            _say(await commands[command.pop("do")](**command))
+        except Exception as error:
+            _say({"error": f"{type(error).__name__}: {error}"})
+
+
+def _say(answer: Answer) -> None:
+    print(json.dumps(answer), flush=True)
+
+
+def run(main: Awaitable[None]) -> None:
+    """Run a child's main function on the loop that the lab uses."""
+    from labkit.platform import run_with_uvloop
+
+    factory = None
+    if run_with_uvloop():
+        import uvloop
+
+        factory = uvloop.new_event_loop
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(main)  # type: ignore[arg-type]

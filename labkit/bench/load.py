@@ -1,0 +1,174 @@
+"""The load process: `python -m labkit.bench.load CORE`.
+
+Its connections send bytes that were made in advance and look only at the status and the length of what comes
+back, so that one core can load a server on another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import sys
+import time
+from collections import Counter
+from typing import cast
+from urllib.parse import quote
+
+from labkit.bench.control import Answer, BenchError, obey, prepare, run
+
+ALIAS = "/onep:v1/stack/alias"
+
+
+class Wire(asyncio.Protocol):
+    """One keep-alive connection: `ask` sends a request and gives (status, body)."""
+
+    def __init__(self) -> None:
+        self._buffer = b""
+        self._answer: asyncio.Future[tuple[int, bytes]] | None = None
+        self._transport: asyncio.Transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass of it
+
+    def ask(self, request: bytes) -> asyncio.Future[tuple[int, bytes]]:
+        self._answer = asyncio.get_running_loop().create_future()
+        self._transport.write(request)
+        return self._answer
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer = self._buffer + data if self._buffer else data
+        end = self._buffer.find(b"\r\n\r\n")
+        if end < 0 or self._answer is None:
+            return
+        head = self._buffer[:end]
+        at = head.lower().find(b"\r\ncontent-length:")
+        length = int(head[at + 17 :].split(b"\r\n", 1)[0]) if at >= 0 else 0
+        if len(self._buffer) < end + 4 + length:
+            return
+        body, self._buffer = self._buffer[end + 4 : end + 4 + length], self._buffer[end + 4 + length :]
+        answer, self._answer = self._answer, None
+        if not answer.done():
+            answer.set_result((int(head[9:12]), body))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(BenchError("the server closed a connection"))
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+class Load:
+    """Connections to one server, each a device of its own."""
+
+    def __init__(self) -> None:
+        self._wires: list[Wire] = []
+        self._tokens: list[str] = []
+        self._host = ""
+
+    async def connect(self, port: int, ca: str, domain: str, connections: int, activate: bool) -> Answer:
+        """Open connections; with `activate`, each provisions a token device of its own."""
+        self.close()
+        self._host = domain
+        context = ssl.create_default_context(cadata=ca)
+        loop = asyncio.get_running_loop()
+        gate = asyncio.Semaphore(32)  # more handshakes at once would only queue up at the server
+
+        async def open_one(number: int) -> tuple[Wire, str]:
+            async with gate:
+                _, wire = await loop.create_connection(
+                    Wire, "127.0.0.1", port, ssl=context, server_hostname=domain, ssl_handshake_timeout=120
+                )
+                if not activate:
+                    return wire, "0" * 40
+                request = self.request("POST", "/provision/activate", None, f"id=device-{number}")
+                status, body = await wire.ask(request)
+                if status != 200:
+                    raise BenchError(f"activate: {status} {body.decode()}")
+                return wire, body.decode()
+
+        opened = await asyncio.gather(*[open_one(number) for number in range(connections)])
+        self._wires = [wire for wire, _ in opened]
+        self._tokens = [token for _, token in opened]
+        return {"connections": len(self._wires)}
+
+    def request(self, method: str, path: str, token: str | None, body: str = "", headers: str = "") -> bytes:
+        """A request as bytes."""
+        lines = [f"{method} {path} HTTP/1.1", f"Host: {self._host}"]
+        lines += [f"X-Platform-CIK: {token}"] if token else []
+        if method == "POST":
+            lines.append("Content-Type: application/x-www-form-urlencoded; charset=utf-8")
+            lines.append(f"Content-Length: {len(body)}")
+        else:
+            lines.append("Accept: application/x-www-form-urlencoded; charset=utf-8")
+        return ("\r\n".join(lines) + f"\r\n{headers}\r\n{body}").encode()
+
+    async def hammer(self, method: str, body: str, query: str, seconds: float, expected: int) -> Answer:
+        """Send one request after the other on each connection for some seconds."""
+        path = ALIAS + (f"?{query}" if query else "")
+        end = time.perf_counter() + seconds
+        statuses: Counter[int] = Counter()
+
+        async def one(wire: Wire, token: str) -> None:
+            request = self.request(method, path, token, body)
+            while time.perf_counter() < end:
+                status, _ = await wire.ask(request)
+                statuses[status] += 1
+
+        began, cpu = time.perf_counter(), time.process_time()
+        await asyncio.gather(*map(one, self._wires, self._tokens))
+        elapsed = time.perf_counter() - began
+        if set(statuses) != {expected}:
+            raise BenchError(f"expected status {expected} alone, got {dict(statuses)}")
+        busy = (time.process_time() - cpu) / elapsed
+        return {"requests": statuses[expected], "seconds": elapsed, "busy": busy}
+
+    async def poll(self) -> Answer:
+        """Hold a long poll on every connection but the first; wake each by a write of its own device."""
+        writer, *wires = self._wires
+        tokens = self._tokens[1:]
+        headers = "Request-Timeout: 300000\r\n"
+        polls = [
+            wire.ask(self.request("GET", f"{ALIAS}?text", token, headers=headers))
+            for wire, token in zip(wires, tokens, strict=True)
+        ]
+        self._polls, self._writer, self._poll_tokens = polls, writer, tokens
+        return {"polls": len(polls)}
+
+    async def wake(self) -> Answer:
+        """Write to each polling device; wake times in seconds, and how many polls were lost or crossed."""
+        waits: list[float] = []
+        wrong = 0
+        for number, (poll, token) in enumerate(zip(self._polls, self._poll_tokens, strict=True)):
+            value = f"value {number}"
+            began = time.perf_counter()
+            answered: list[float] = []
+            poll.add_done_callback(lambda _, answered=answered: answered.append(time.perf_counter()))  # type: ignore[misc]
+            status, _ = await self._writer.ask(self.request("POST", ALIAS, token, f"text={quote(value)}"))
+            answer = await asyncio.wait_for(poll, 60)
+            await asyncio.sleep(0)
+            waits.append(answered[0] - began)
+            wrong += status != 204 or answer != (200, f"text={quote(value)}".encode())
+        waits.sort()
+        return {"wrong": wrong, "p50": waits[len(waits) // 2], "p99": waits[int(len(waits) * 0.99)]}
+
+    def close(self) -> None:
+        for wire in self._wires:
+            wire.close()
+        self._wires = []
+
+
+async def serve() -> None:
+    load = Load()
+    commands = {"connect": load.connect, "hammer": load.hammer, "poll": load.poll, "wake": load.wake}
+    await obey({}, commands)
+    load.close()
+
+
+def main() -> None:
+    prepare(int(sys.argv[1]))
+    run(serve())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""What is measured, and what is asked of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+COUNT = """
+Keystore.command({key = "dailyCount", command = "incrby", args = {1}})
+local now = os.time()
+Keystore.command({key = "dailyCount", command = "expireat", args = {math.floor(1 + now / 86400) * 86400}})
+Keystore.command({key = "logs", command = "lpush", args = {data.value[2]}})
+Keystore.command({key = "logs", command = "ltrim", args = {0, 9}})
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Requests to the lab and to the reference; `asked` is the least ratio of server CPU, reference over lab."""
+
+    name: str
+    title: str
+    asked: float
+    method: str
+    status: int
+    body: str = ""
+    query: str = ""
+    durable: bool = False
+    lua: str = ""
+    prepare: str = ""  # a body to write once before, so that there is something to read
+
+    def settings(self, folder: Path) -> str:
+        """The lab's settings as JSON."""
+        settings: dict[str, Any] = {"data": str(folder / "bench.db")} if self.durable else {}
+        if self.lua:
+            solution = folder / "solution"
+            (solution / "services").mkdir(parents=True)
+            (solution / "services" / "count.lua").write_text("--#EVENT device datapoint\n" + self.lua)
+            settings["solutions"] = [{"id": "count", "path": str(solution), "products": ["bench"]}]
+        return json.dumps(settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A measure: `value` beside its `reference`, and their `ratio`.
+
+    For traffic, value and reference are server CPU in microseconds a request, and the ratio is reference over
+    value. `asked` is the least ratio that is asked for; details hold what else was seen.
+    """
+
+    name: str
+    title: str
+    unit: str
+    value: float
+    reference: float
+    ratio: float
+    asked: float
+    met: bool
+    rounds: int
+    void: int
+    details: dict[str, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as plain data, for JSON."""
+        return asdict(self)
+
+
+TWO = "text=hello&number=21.5"
+TRAFFIC = [
+    Traffic("write", "write of two aliases, stored, events emitted", 0.4, "POST", 204, TWO),
+    Traffic("read", "read of two aliases", 0.5, "GET", 200, query="text&number", prepare=TWO),
+    Traffic("write-durable", "write of two aliases with a data file", 0.3, "POST", 204, TWO, durable=True),
+    Traffic(
+        "write-lua",
+        "write of one alias, counted by the metrics pattern in Lua",
+        0.1,
+        "POST",
+        204,
+        "text=hello",
+        lua=COUNT,
+    ),
+]

@@ -1,0 +1,74 @@
+"""Rounds that alternate between the lab and its reference."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from labkit.bench.control import Child
+from labkit.bench.measures import Result, Traffic
+
+CONNECTIONS = 64
+TOO_BUSY = 0.8  # share of a core beyond which the load, not the server, may be what is measured
+
+
+def take(traffic: Traffic, rounds: int, seconds: float, progress: Callable[[str], object]) -> Result:
+    """Measure traffic: rounds that alternate between lab and reference, after one that does not count."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        reference = stack.enter_context(Child("labkit.bench.server", "reference", core=0))
+        lab = stack.enter_context(Child("labkit.bench.server", "lab", traffic.settings(Path(folder)), core=0))
+        loads = {}
+        for name, server in (("reference", reference), ("lab", lab)):
+            loads[name] = stack.enter_context(Child("labkit.bench.load", core=1))
+            loads[name].ask("connect", **server.ready, connections=CONNECTIONS, activate=name == "lab")
+        if traffic.prepare:
+            loads["lab"].ask(
+                "hammer", method="POST", body=traffic.prepare, query="", seconds=0.2, expected=204
+            )
+        found: dict[str, list[tuple[float, float]]] = {"reference": [], "lab": []}
+        void = 0
+        for number in range(rounds + 1):  # the first is a warm-up
+            for name, server in (("reference", reference), ("lab", lab)):
+                before = server.ask("usage")["cpu"]
+                load = loads[name].ask(
+                    "hammer",
+                    method=traffic.method,
+                    body=traffic.body,
+                    query=traffic.query,
+                    seconds=seconds,
+                    expected=traffic.status,
+                )
+                after = server.ask("settle" if name == "lab" else "usage")["cpu"]
+                progress(f"{traffic.name}: {name}, round {number} of {rounds}")
+                if load["busy"] > TOO_BUSY:
+                    void += 1
+                elif number:
+                    micros = (after - before) / load["requests"] * 1e6
+                    found[name].append((micros, load["requests"] / load["seconds"]))
+    return summarize(traffic, found, rounds, void)
+
+
+def summarize(
+    traffic: Traffic, found: dict[str, list[tuple[float, float]]], rounds: int, void: int
+) -> Result:
+    """The medians of the rounds that count."""
+    cost = {name: statistics.median(micros for micros, _ in each) for name, each in found.items()}
+    rate = {name: statistics.median(rate for _, rate in each) for name, each in found.items()}
+    ratio = cost["reference"] / cost["lab"]
+    return Result(
+        traffic.name,
+        traffic.title,
+        "µs of server CPU a request",
+        cost["lab"],
+        cost["reference"],
+        ratio,
+        traffic.asked,
+        ratio >= traffic.asked,
+        rounds,
+        void,
+        {"requests_per_second": rate["lab"], "reference_requests_per_second": rate["reference"]},
+    )

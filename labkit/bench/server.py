@@ -1,0 +1,92 @@
+"""The server process: `python -m labkit.bench.server CORE reference|lab [SETTINGS]`.
+
+The reference is a bare aiohttp application on the same loop and TLS: it parses the form and answers 204, or
+answers a read with a fixed form body.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+from aiohttp import web
+
+from labkit.bench.control import Answer, obey, prepare, run
+from labkit.platform import Platform
+from labkit.settings import LabSettings, build
+
+FIXED = "text=hello&number=21.5"
+DOMAIN = "bench.m2.lab.localhost"
+
+
+async def usage() -> Answer:
+    """CPU seconds that this process has used, and its resident memory in bytes."""
+    return {"cpu": time.process_time(), "memory": psutil.Process().memory_info().rss}
+
+
+async def reference() -> None:
+    """Serve the bare aiohttp application."""
+    import ssl
+
+    from labkit.edge.certificates import Authority
+
+    async def write(request: web.Request) -> web.Response:
+        await request.post()
+        return web.Response(status=204)
+
+    async def read(request: web.Request) -> web.Response:
+        return web.Response(text=FIXED, content_type="application/x-www-form-urlencoded")
+
+    app = web.Application()
+    app.router.add_post("/onep:v1/stack/alias", write)
+    app.router.add_get("/onep:v1/stack/alias", read)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    authority = Authority.create()
+    certificate, key = authority.leaf([DOMAIN])
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "leaf.pem"
+        file.write_bytes(key + certificate)
+        context.load_cert_chain(file)
+    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context)
+    await site.start()
+    port = runner.addresses[0][1]
+    try:
+        await obey({"port": port, "ca": authority.ca_pem.decode(), "domain": DOMAIN}, {"usage": usage})
+    finally:
+        await runner.cleanup()
+
+
+async def lab(settings: dict[str, Any]) -> None:
+    """Serve a lab with one product, `bench`."""
+    product = {"id": "bench", "resources": {"text": "string", "number": "number"}}
+    built = build(LabSettings, {"https_port": 0, "products": [product], **settings})
+    async with Platform(built) as platform:
+
+        async def settle() -> Answer:
+            await platform.settle()
+            return await usage()
+
+        async def held(polls: int) -> Answer:
+            while len(platform.polls) < polls:
+                await platform.polls.another()
+            return await usage()
+
+        ready = {"port": platform.edge.https_port, "ca": platform.ca_pem, "domain": DOMAIN}
+        await obey(ready, {"usage": usage, "settle": settle, "held": held})
+
+
+def main() -> None:
+    core, kind, *rest = sys.argv[1:]
+    prepare(int(core))
+    run(reference() if kind == "reference" else lab(json.loads(rest[0]) if rest else {}))
+
+
+if __name__ == "__main__":
+    main()
