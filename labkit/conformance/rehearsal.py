@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module
 from typing import Any
 
@@ -30,7 +31,7 @@ def rehearse(mutant: Mutant) -> Trial:
 
 
 def apply(mutant: Mutant) -> None:
-    """Put the broken function in place, also where other modules imported it by name."""
+    """Put the broken function in place, also where other modules imported it or keep it in a table."""
     module_name, _, path = mutant.patches.partition(":")
     owner: Any = import_module(module_name)
     *parents, name = path.split(".")
@@ -40,14 +41,12 @@ def apply(mutant: Mutant) -> None:
     broken = mutant.replace(original)
     setattr(owner, name, broken)
     if not parents:
-        _replace_imports(original, broken)
+        _replace_elsewhere(original, broken)
 
 
-def _replace_imports(original: object, broken: object) -> None:
-    import sys
-
-    for module_name, module in list(sys.modules.items()):
-        if module_name.startswith("labkit."):
-            for name, value in list(vars(module).items()):
-                if value is original:
-                    setattr(module, name, broken)
+def _replace_elsewhere(original: object, broken: object) -> None:
+    """Replace the function in every namespace and table that holds it, but for those of mutants themselves."""
+    for holder in gc.get_referrers(original):
+        if isinstance(holder, dict) and not str(holder.get("__name__")).startswith("labkit.conformance"):
+            for name in [name for name, value in holder.items() if value is original]:
+                holder[name] = broken

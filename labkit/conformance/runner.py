@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterable
 
 from labkit.conformance.catalogue import Catalogue
 from labkit.conformance.check import Check
+from labkit.conformance.expect import exchange
 from labkit.conformance.target import Target
-from labkit.conformance.verdict import Mismatch, Unavailable, Verdict
+from labkit.conformance.verdict import Mismatch, Outcome, Unavailable, Verdict
+from labkit.fleet.device import DeviceError
 
 PATIENCE = 60.0  # seconds of real time for one check; then it counts as broken
 
@@ -36,32 +38,43 @@ def run(
 
 async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict:
     """Run one check."""
-    missing = check.needs - target.offers
-    if missing:
-        return _verdict(check, "skipped", reason=f"no {', no '.join(sorted(missing))}")
     began = time.perf_counter()
+
+    def verdict(outcome: Outcome, **details: str) -> Verdict:
+        seconds = time.perf_counter() - began
+        return Verdict(check.name, check.requirements, check.title, outcome, **details, seconds=seconds)
+
+    if missing := check.needs - target.offers:
+        return verdict("skipped", reason=f"no {', no '.join(sorted(missing))}")
     try:
         async with target.stage(), asyncio.timeout(PATIENCE):
             await check.function(target)
-        verdict = _verdict(check, "passed")
-    except Mismatch as mismatch:
-        only_choices = all(catalogue[id].level == "choice" for id in check.requirements)
-        verdict = _verdict(
-            check,
-            "warned" if only_choices else "failed",
-            reason=mismatch.what,
-            expected=mismatch.expected,
-            actual=mismatch.actual,
-            exchange=mismatch.exchange,
-        )
     except Unavailable as unavailable:
-        verdict = _verdict(check, "skipped", reason=str(unavailable))
-    except Exception as error:  # whatever it is, it is ours: the next check must still run
-        verdict = _verdict(check, "broken", reason=f"{type(error).__name__}: {error}")
-    return Verdict(
-        **{**verdict.as_dict(), "requirements": check.requirements, "seconds": time.perf_counter() - began}
-    )
+        return verdict("skipped", reason=str(unavailable))
+    except Exception as error:  # whatever it is, the next check must still run
+        fault = _fault(error)
+        if fault is None:  # the check's own
+            return verdict("broken", reason=f"{type(error).__name__}: {error}")
+        only_choices = all(catalogue[id].level == "choice" for id in check.requirements)
+        return verdict(
+            "warned" if only_choices else "failed",
+            reason=fault.what,
+            expected=fault.expected,
+            actual=fault.actual,
+            exchange=fault.exchange,
+        )
+    return verdict("passed")
 
 
-def _verdict(check: Check, outcome: str, **details: str) -> Verdict:
-    return Verdict(check.name, check.requirements, check.title, outcome, **details)  # type: ignore[arg-type]
+def _fault(error: Exception) -> Mismatch | None:
+    """What the target did wrong, where it was the target: it differs, refuses a device, or breaks off."""
+    import httpx
+
+    if isinstance(error, Mismatch):
+        return error
+    if isinstance(error, DeviceError):
+        return Mismatch(error.asked, "that it is served", error.status, exchange(error.response))
+    if isinstance(error, httpx.TransportError) and not isinstance(error, httpx.ConnectError):
+        asked = f"{error.request.method} {error.request.url.raw_path.decode()}"
+        return Mismatch(asked, "an answer", f"{type(error).__name__} {error}".rstrip())
+    return None

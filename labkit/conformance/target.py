@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from collections.abc import AsyncIterator, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.resources import files
@@ -43,8 +44,9 @@ class TargetProduct:
 class Target:
     """A platform that serves the products and solutions of `conformance/lab.yaml`.
 
-    address: where it listens; domains: product and solution ids with their domains; lab: the handle, where the
-    platform is a lab in this process, else None; seed: makes the identities of this run repeatable.
+    address: where it listens; domains: product and solution ids with their domains; guard: the guard times that
+    lab.yaml asks for; lab: the handle, where the platform is a lab in this process, else None; seed: makes the
+    identities of this run repeatable.
     """
 
     def __init__(
@@ -60,14 +62,18 @@ class Target:
         self.name = name
         self.address = address
         self.http_port = http_port
-        self.offers = LOCAL if lab is not None else frozenset()
+        self.offers = frozenset() if lab is None else LOCAL if lab.clock.rate == 0 else LOCAL - {"clock"}
         self._lab = lab
         self._domains = domains
-        self._settings = {each.id: each for each in load(LAB_YAML).products}
+        settings = load(LAB_YAML)
+        self.guard = settings.guard
+        self._settings = {each.id: each for each in settings.products}
         self._identifiers = Identifiers(seed)
         self._run = self._identifiers.hex("run", 8)
         self._count = itertools.count(1)
+        self._whitelisted: Counter[str] = Counter()
         self._clients: list[VirtualDevice | FlowClient] = []
+        self._tasks: list[asyncio.Task[Any]] = []
 
     @classmethod
     def local(cls, lab: Lab, seed: int | None = None) -> Self:
@@ -105,6 +111,15 @@ class Target:
         """An identity that nobody used before."""
         return f"check-{self._run}-{next(self._count)}"
 
+    def whitelisted(self, product: str) -> str:
+        """One of the identities that lab.yaml allows for a product, each once; runs begin at different ones."""
+        identities = self._settings[product].identities
+        used = self._whitelisted[product]
+        if used == len(identities):
+            raise Unavailable(f"all whitelisted identities of {product} are used up")
+        self._whitelisted[product] += 1
+        return identities[(int(self._run, 16) + used) % len(identities)]
+
     def device(self, product: str, identity: str | None = None) -> VirtualDevice:
         """A device of a product, by default with a fresh identity; not activated."""
         described = self.product(product)
@@ -130,12 +145,22 @@ class Target:
         self._clients.append(client)
         return client
 
+    def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Do something on the side, such as a request that is held. It ends with the check at the latest."""
+        task = asyncio.create_task(work)
+        self._tasks.append(task)
+        return task
+
     @asynccontextmanager
     async def stage(self) -> AsyncIterator[Self]:
-        """Closes, in the end, the connections of the devices and clients that a check used."""
+        """Ends what a check left under way, and the connections of the devices and clients that it used."""
         try:
             yield self
         finally:
+            tasks, self._tasks = self._tasks, []
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             clients, self._clients = self._clients, []
             for client in clients:
                 await client.close()
@@ -152,6 +177,11 @@ class Target:
     async def in_lab(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """Call the lab's handle: `await target.in_lab(target.lab.clock.advance, seconds=30)`."""
         return await asyncio.to_thread(function, *args, **kwargs)
+
+    async def held(self, device: VirtualDevice, alias: str) -> None:
+        """Wait until the lab holds a poll of this device and alias (a lab in this process only)."""
+        product = next(id for id, domain in self._domains.items() if domain == device.domain)
+        await asyncio.wrap_future(self.lab.product(product).device(device.identity).held(alias).future)
 
     async def settle(self) -> None:
         """Wait until every event is handled (a lab in this process only)."""

@@ -22,10 +22,12 @@ Values = Mapping[str, object]
 class DeviceError(LabkitError):
     """The platform refused what the device asked for.
 
-    status: the HTTP status; reason: the body, as text.
+    asked: who asked for what; status: the HTTP status; reason: the body, as text; response: all of the answer.
     """
 
     def __init__(self, asked: str, response: httpx.Response) -> None:
+        self.asked = asked
+        self.response = response
         self.status = response.status_code
         self.reason = response.text
         super().__init__(f"{asked}: {self.status} {self.reason}".rstrip())
