@@ -17,7 +17,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 
 
 class Cors(BaseModel):
-    """Settings of a solution. origin: True for all, or those allowed, with `*` for any part of a name."""
+    """Settings of a solution. origin: True for all, or those allowed: http://localhost:*."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -31,10 +31,7 @@ class Cors(BaseModel):
         """May pages of this origin read answers?"""
         if isinstance(self.origin, bool):
             return self.origin
-        return any(
-            re.fullmatch(re.escape(allowed).replace(r"\*", "[^/]*"), origin, re.IGNORECASE)
-            for allowed in self.origin
-        )
+        return any(re.fullmatch(_pattern(allowed), origin, re.IGNORECASE) for allowed in self.origin)
 
     def headers_for(self, request: Mapping[str, str], preflight: bool = False) -> dict[str, str]:
         """The headers to add to the answer of a request with these headers."""
@@ -52,6 +49,11 @@ class Cors(BaseModel):
         elif self.expose_headers:
             given["Access-Control-Expose-Headers"] = ", ".join(self.expose_headers)
         return given
+
+
+def _pattern(allowed: str) -> str:
+    """`*` stands for a port, or for any part of a host name."""
+    return re.escape(allowed).replace(r":\*", r":\d+").replace(r"\*", "[^/:]*")
 
 
 def preflight(method: str, headers: Mapping[str, str]) -> bool:

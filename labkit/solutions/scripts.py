@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from labkit.core.errors import SettingsError
 
-METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "WEBSOCKET"})
+WEBSOCKET = "WEBSOCKET"
+METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", WEBSOCKET})
 SECURITY = frozenset({"none", "basic", "bearer", "apiKey"})
 JSON = "application/json"
 

@@ -1,0 +1,79 @@
+"""Which handler an event means, and under which names a handler gets the event.
+
+A handler is registered under a service and an event: `--#EVENT device datapoint`,
+`services/device_datapoint.lua`, `solution.on("device", "datapoint", …)`. Events of devices have an older and
+a newer form, and public solutions use several keys for them. The first in a row that has a handler gets it:
+
+    datapoint (one for each value stored)
+        `<product id> datapoint`, `{product.id} datapoint`, `device datapoint`, `device2 datapoint`
+    data_in, provisioned (one for each request)
+        `<product id> event`, `{product.id} event`, `device2 event`, `device event`
+    any other
+        `<service> <event>` alone
+
+`{product.id}` stands for each product of the solution. Services compare without letter case, events with it.
+An event without a handler goes to `config fallback`, if there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+Key = tuple[str, str]
+
+DEVICE, DEVICE_DATA = "device", "device2"
+ANY_PRODUCT = "{product.id}"
+FALLBACK: Key = ("config", "fallback")
+
+# The name that a handler's argument has is fixed for each event; both are bound where scripts use two.
+ARGUMENTS: dict[Key, tuple[str, ...]] = {
+    ("timer", "timer"): ("message", "request"),
+    ("interface", "subscriberadded"): ("subscription",),
+    ("interface", "subscriberupdated"): ("subscription",),
+    ("interface", "subscriberremoved"): ("subscription",),
+    FALLBACK: ("event",),
+}
+ARGUMENTS_OF_SERVICE: dict[str, tuple[str, ...]] = {
+    "webservice": ("request",),
+    "websocket": ("websocketInfo",),
+    "interface": ("event", "operation"),
+    "config": ("service",),
+    "scripts": ("data",),
+}
+
+
+def key(service: str, event: str) -> Key:
+    """What handlers are kept under."""
+    return service.lower(), event
+
+
+def of_device(kind: str) -> Key:
+    """Service and event of what a device caused: `datapoint`, `data_in`, `provisioned` …"""
+    return (DEVICE, "datapoint") if kind == "datapoint" else (DEVICE_DATA, "event")
+
+
+def candidates(service: str, event: str, product: str | None) -> Iterator[Key]:
+    """The keys that may handle an event, best first."""
+    if service not in (DEVICE, DEVICE_DATA):
+        yield key(service, event)
+        return
+    if product is not None:
+        yield key(product, event)
+    yield key(ANY_PRODUCT, event)
+    yield from (
+        ((DEVICE, event), (DEVICE_DATA, event))
+        if event == "datapoint"
+        else (
+            (DEVICE_DATA, event),
+            (DEVICE, event),
+        )
+    )
+
+
+def arguments(service: str, event: str) -> tuple[str, ...]:
+    """The names under which a handler gets the event."""
+    service = service.lower()
+    if event == "datapoint":
+        return ("data",)
+    exact = ARGUMENTS.get((service, event.lower()))
+    return exact or ARGUMENTS_OF_SERVICE.get(service, ("event",))

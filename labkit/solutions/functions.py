@@ -1,0 +1,107 @@
+"""Python functions as handlers, sync or async."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from labkit.core.errors import LabError
+from labkit.services.calls import Services
+from labkit.services.operation import Caller
+from labkit.solutions import proxy
+from labkit.solutions.handlers import Log, Run
+from labkit.solutions.workers import Workers
+
+VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+HELPERS = ("services", "context", "log", "now")
+
+
+class Logger:
+    """`log.info("…")` and the other levels, into the journal."""
+
+    def __init__(self, write: Log) -> None:
+        self._write = write
+
+    def debug(self, text: object) -> None:
+        self._write("debug", str(text))
+
+    def info(self, text: object) -> None:
+        self._write("info", str(text))
+
+    def notice(self, text: object) -> None:
+        self._write("notice", str(text))
+
+    def warning(self, text: object) -> None:
+        self._write("warning", str(text))
+
+    def error(self, text: object) -> None:
+        self._write("error", str(text))
+
+
+class FunctionHandler:
+    """Calls a Python function with the arguments that it names.
+
+    names: those that this kind of handler has (`request`, `response`; `data` …). Every function may also name
+    services (to await in an async function; blocking in a sync one, which runs in a worker's thread),
+    context, log, and now (a function: lab time in seconds). Raises LabError for one that wants anything else.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        names: tuple[str, ...],
+        *,
+        services: Services,
+        workers: Workers,
+        now: Callable[[], float],
+        log: Callable[[Run, str, str], None],
+    ) -> None:
+        self._function = function
+        self._wanted = _wanted(function, (*names, *HELPERS))
+        self._async = inspect.iscoroutinefunction(function)
+        self._services = services
+        self._workers = workers
+        self._now = now
+        self._log = log
+
+    async def __call__(self, arguments: Mapping[str, Any], run: Run) -> object:
+        loop = asyncio.get_running_loop()
+        caller = Caller(run.solution, run.cause)
+
+        def call(service: str, operation: str, parameters: object) -> Any:
+            calling = partial(self._services.call, caller, service, operation, parameters)
+            return calling() if self._async else self._workers.wait_for(calling, loop)
+
+        def log(level: str, text: str) -> None:
+            if self._async:
+                self._log(run, level, text)
+            else:
+                loop.call_soon_threadsafe(self._log, run, level, text)
+
+        offered = {
+            **arguments,
+            "services": proxy.Services(partial(self._services.operations, caller), call),
+            "context": run.context,
+            "log": Logger(log),
+            "now": self._now,
+        }
+        function = partial(self._function, **{name: offered[name] for name in self._wanted})
+        return await function() if self._async else await self._workers.run(function)
+
+    def close(self) -> None:
+        pass
+
+
+def _wanted(function: Callable[..., Any], offered: tuple[str, ...]) -> list[str]:
+    wanted = []
+    for parameter in inspect.signature(function).parameters.values():
+        by_name = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+        if parameter.name in offered and by_name:
+            wanted.append(parameter.name)
+        elif parameter.default is parameter.empty and parameter.kind not in VARIABLE:
+            name = getattr(function, "__name__", "the function")
+            raise LabError(f"{name}: cannot give {parameter.name!r}; it may ask for: {', '.join(offered)}")
+    return wanted

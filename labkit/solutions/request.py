@@ -1,0 +1,137 @@
+"""What a route's handler sees of an HTTP request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+from urllib.parse import parse_qsl
+
+from multidict import CIMultiDictProxy
+
+FORM = "application/x-www-form-urlencoded"
+
+
+class RefusedError(Exception):
+    """The request never reaches a handler: it is answered with this status and reason."""
+
+    def __init__(self, status: int, reason: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+        self.headers = dict(headers or {})
+
+
+@dataclass(slots=True)
+class Request:
+    """A request to a route.
+
+    uri: the full URL; route: the path template; parameters: those of the path and the query, where the path
+    wins and a repeated name gives a list; headers: names in lower case; body: see `decode`; timestamp: lab
+    time in microseconds.
+    """
+
+    uri: str
+    route: str
+    method: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+    body: Any = field(default_factory=dict)
+    ip: str = ""
+    request_id: str = ""
+    timestamp: int = 0
+
+    def table(self) -> dict[str, Any]:
+        """The same for a script."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def query(text: str) -> dict[str, Any]:
+    """The parameters of a query. Raises RefusedError 400 where they are not percent-encoded UTF-8."""
+    try:
+        return collected(parse_qsl(text, keep_blank_values=True, errors="strict"))
+    except ValueError as error:
+        raise RefusedError(400, f"query: {error}") from None
+
+
+def headers(given: CIMultiDictProxy[str]) -> dict[str, str]:
+    """Headers by lower-case name; repeated ones are joined (RFC 9110 5.3; RFC 6265 for cookies)."""
+    joined: dict[str, str] = {}
+    for name, value in given.items():
+        name = name.lower()
+        if not value.isascii():  # what is not UTF-8 counts as ISO-8859-1
+            raw = value.encode("utf-8", "surrogateescape")
+            value = text if isinstance(text := _text(raw), str) else raw.decode("latin-1")
+        separator = "; " if name == "cookie" else ", "
+        joined[name] = f"{joined[name]}{separator}{value}" if name in joined else value
+    return joined
+
+
+def decode(data: bytes, expected: str, declared: str | None) -> Any:
+    """The body for a handler. expected: the route's content type; declared: the request's.
+
+    A JSON route gets what the JSON means; a form route gets a table, with a list for a repeated name; any
+    other route gets text. A body of another declared type stays text, except that a JSON route takes a table
+    in JSON whatever the declaration (curl's -d says it is a form). No body is an empty table. Text that is
+    not UTF-8 stays bytes. Raises RefusedError 400 for a body that is not what it is declared to be.
+    """
+    if not data:
+        return {}
+    expected, sent = media_type(expected), media_type(declared or expected)
+    if is_json(expected) or (is_json(sent) and expected == FORM):
+        if is_json(sent):
+            return parse_json(data)
+        if data.lstrip()[:1] in (b"{", b"["):
+            try:
+                return parse_json(data)
+            except RefusedError:
+                return _text(data)
+    if expected == sent == FORM:
+        try:
+            return collected(parse_qsl(data.decode(), keep_blank_values=True, errors="strict"))
+        except ValueError as error:
+            raise RefusedError(400, f"body: {error}") from None
+    return _text(data)
+
+
+def parse_json(data: bytes) -> Any:
+    """What JSON text means (RFC 8259); null is an empty table. Raises RefusedError 400."""
+    try:
+        value = json.loads(data.decode("utf-8-sig"), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(400, f"body: not JSON: {error}") from None
+    return {} if value is None else value
+
+
+def media_type(content_type: str) -> str:
+    """`application/json` of `Application/JSON; charset=utf-8`."""
+    return content_type.split(";", 1)[0].strip().lower()
+
+
+def is_json(media: str) -> bool:
+    return media == "application/json" or media.endswith("+json")
+
+
+def collected(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Pairs as a table; a repeated name gives a list."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name not in found:
+            found[name] = value
+        elif isinstance(found[name], list):
+            found[name].append(value)
+        else:
+            found[name] = [found[name], value]
+    return found
+
+
+def _text(data: bytes) -> str | bytes:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,136 @@
+"""What a handler's outcome becomes: status, headers and body."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import hdrs, web
+
+from labkit.core.errors import LabkitError
+
+JSON = "application/json"
+TEXT = "text/plain; charset=utf-8"
+NOTHING = "OK"  # the body where a handler returns nothing and sets nothing
+EMPTY = frozenset({204, 304})  # never with a body (RFC 9110)
+NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+UNSENDABLE = re.compile("[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
+# The server's own: what a script says about the framing of its answer is not heeded.
+FRAMING = frozenset({"content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "trailer"})
+
+
+class ReplyError(LabkitError):
+    """A handler's outcome cannot be sent as a response."""
+
+
+@dataclass(slots=True)
+class Response:
+    """What a handler sets: `code`, `message` (or `body`; message wins) and `headers` by name.
+
+    A header's value may be a list, for several headers of one name.
+    """
+
+    code: Any = 200
+    message: Any = None
+    body: Any = None
+    headers: dict[str, Any] = field(default_factory=dict)
+
+    def take(self, table: Any) -> None:
+        """Take over what a script left in its `response`. Raises ReplyError if that is no table."""
+        if table == []:  # an empty table of a script may look like a list
+            table = {}
+        if not isinstance(table, Mapping):
+            raise ReplyError(f"response is {type(table).__name__}, expected a table")
+        self.code = table.get("code", 200)
+        self.message, self.body = table.get("message"), table.get("body")
+        self.headers = table.get("headers") or {}
+
+
+def reply(result: Any, response: Response) -> web.Response:
+    """The HTTP response for what a handler returned and set.
+
+    The returned value wins over `response.message`, that over `response.body`; nothing at all is the text OK.
+    Text is text/plain, everything else JSON, unless a header says otherwise. Raises ReplyError.
+    """
+    status = _status(response.code)
+    headers = list(_headers(response.headers))
+    value = next((each for each in (result, response.message, response.body) if each is not None), NOTHING)
+    if status in EMPTY:
+        body = b""
+    elif isinstance(value, bytes):
+        body = value
+    elif isinstance(value, str):
+        body = value.encode("utf-8", "surrogateescape")
+    else:
+        body = encode(value)
+    made = web.Response(status=status, body=body)
+    made.headers.popall(hdrs.CONTENT_TYPE, None)
+    made.headers.extend(headers)
+    if hdrs.CONTENT_TYPE not in made.headers and status not in EMPTY:
+        made.headers[hdrs.CONTENT_TYPE] = TEXT if isinstance(value, str | bytes) else JSON
+    return made
+
+
+def failure(status: int, text: str, headers: Mapping[str, str] | None = None) -> web.Response:
+    """A response that tells an error: JSON {error: text}."""
+    return web.Response(status=status, body=encode({"error": text}), content_type=JSON, headers=headers)
+
+
+def encode(value: Any) -> bytes:
+    """JSON text, an empty list as [] and an empty table as {}. Raises ReplyError for what JSON cannot say."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ReplyError(f"the result is not JSON: {error}") from None
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # text of a script that is not UTF-8
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").encode()
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, bytes | bytearray):
+        return value.decode("utf-8", "replace")
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
+def _status(code: Any) -> int:
+    """`response.code` as a status. 1xx is no final answer in HTTP (RFC 9110 15.2), so it is none here."""
+    status = code
+    if isinstance(code, float) and code.is_integer():
+        status = int(code)
+    elif isinstance(code, str) and code.isdecimal() and code.isascii():
+        status = int(code[:4])
+    if isinstance(status, bool) or not isinstance(status, int) or not 200 <= status <= 599:
+        raise ReplyError(f"response.code is {code!r}, expected a status from 200 to 599")
+    return status
+
+
+def _headers(given: Any) -> Iterator[tuple[str, str]]:
+    if not isinstance(given, Mapping):
+        raise ReplyError(f"response.headers is {type(given).__name__}, expected a table")
+    for name, values in given.items():
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            raise ReplyError(f"response.headers: {name!r} is not the name of a header")
+        if name.lower() in FRAMING:
+            continue
+        for value in values if isinstance(values, list | tuple) else [values]:
+            text = _header_text(value)
+            if UNSENDABLE.search(text):
+                raise ReplyError(f"response.headers: the value of {name} holds a control character")
+            yield name, text
+
+
+def _header_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
+    raise ReplyError(f"response.headers: a value is {type(value).__name__}, expected text")

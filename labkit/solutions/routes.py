@@ -1,0 +1,130 @@
+"""Which route a method and a path mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from urllib.parse import unquote
+
+from labkit.core.errors import SettingsError
+from labkit.solutions.handlers import Handler
+from labkit.solutions.scripts import JSON, METHODS, Tags
+
+Values = tuple[str, ...]
+
+PLACEHOLDER = re.compile(r"\{([^{}/]+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A method and a path template with what answers them. where: the file and line that say so."""
+
+    method: str
+    path: str
+    handler: Handler
+    content_type: str = JSON
+    where: str = "a cell"
+    tags: Tags = field(default_factory=Tags)
+
+    @property
+    def placeholders(self) -> list[str]:
+        return PLACEHOLDER.findall(self.path)
+
+
+@dataclass(slots=True)
+class Node:
+    """A place in the tree of paths: what may follow, and the routes that end here."""
+
+    exact: dict[str, Node] = field(default_factory=dict)
+    any: Node | None = None
+    routes: dict[str, Route] = field(default_factory=dict)
+
+    def next(self, segment: str) -> Node:
+        """The place after a segment of a template, made if it is not there."""
+        if PLACEHOLDER.fullmatch(segment):
+            self.any = self.any or Node()
+            return self.any
+        return self.exact.setdefault(unquote(segment), Node())
+
+    def ends(self, segments: list[str], values: Values = ()) -> Iterator[tuple[Node, Values]]:
+        """The places that a path leads to, with the values of its placeholders; exact segments first."""
+        if not segments:
+            if self.routes:
+                yield self, values
+            return
+        segment, *rest = segments
+        if (exact := self.exact.get(segment)) is not None:
+            yield from exact.ends(rest, values)
+        if self.any is not None and segment:
+            yield from self.any.ends(rest, (*values, segment))
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What a path means. route: None where there is none for the method; allowed: the methods it has."""
+
+    route: Route | None
+    parameters: dict[str, str]
+    allowed: list[str]
+
+
+class Routes:
+    """The routes of a solution.
+
+    A placeholder stands for one non-empty segment, url-decoded; exact segments go before placeholders; a
+    slash at the end does not count; HEAD falls back to GET.
+    """
+
+    def __init__(self) -> None:
+        self._root = Node()
+
+    def add(self, route: Route) -> None:
+        """Raises SettingsError for a bad method or path, and for a route that is there already."""
+        other = self._end(route).get(route.method)
+        if other is not None:
+            raise SettingsError(f"{route.where}: {route.method} {route.path} is in {other.where} too")
+        self.replace(route)
+
+    def replace(self, route: Route) -> Route | None:
+        """Add a route; gives the one whose place it takes. Raises SettingsError for a bad method or path."""
+        routes = self._end(route)
+        replaced = routes.get(route.method)
+        routes[route.method] = route
+        return replaced
+
+    def _end(self, route: Route) -> dict[str, Route]:
+        """The routes by method at the place of a new one."""
+        if route.method not in METHODS:
+            raise SettingsError(f"{route.where}: {route.method!r} is no method: {', '.join(sorted(METHODS))}")
+        node = self._root
+        for segment in _segments(route.path):
+            if re.search("[{}]", segment) and not PLACEHOLDER.fullmatch(segment):
+                raise SettingsError(f"{route.where}: {route.path}: a placeholder must be a whole segment")
+            node = node.next(segment)
+        if len(set(route.placeholders)) < len(route.placeholders):
+            raise SettingsError(f"{route.where}: {route.path}: a placeholder is named twice")
+        return node.routes
+
+    def match(self, method: str, path: str) -> Match:
+        """What a raw path means. Raises ValueError where it is not percent-encoded UTF-8."""
+        segments = [unquote(segment, errors="strict") for segment in _segments(path)]
+        ends = list(self._root.ends(segments))
+        for wanted in (method, "GET") if method == "HEAD" else (method,):
+            for node, values in ends:
+                if (route := node.routes.get(wanted)) is not None:
+                    return Match(route, dict(zip(route.placeholders, values, strict=True)), [])
+        allowed = {method for node, _ in ends for method in node.routes}
+        return Match(None, {}, sorted(allowed | ({"HEAD"} if "GET" in allowed else set())))
+
+    def __iter__(self) -> Iterator[Route]:
+        waiting = [self._root]
+        while waiting:
+            node = waiting.pop()
+            yield from node.routes.values()
+            waiting += [*node.exact.values(), *([node.any] if node.any else [])]
+
+
+def _segments(path: str) -> list[str]:
+    path = path.removeprefix("/").rstrip("/")
+    return path.split("/") if path else []

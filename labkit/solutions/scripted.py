@@ -1,0 +1,169 @@
+"""Lua scripts as handlers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from labkit.core.errors import SettingsError
+from labkit.services.calls import Services
+from labkit.services.operation import Caller
+from labkit.solutions import events
+from labkit.solutions.handlers import Handler, Run
+from labkit.solutions.lua import LuaFunction, LuaHost, LuaLimits, LuaSyntaxError
+from labkit.solutions.request import Request
+from labkit.solutions.response import Response
+from labkit.solutions.scripts import WEBSOCKET, Script
+
+ROUTE = ("request", "response", "context")
+SOCKET = ("websocketInfo", "context")
+
+
+class Scripts:
+    """The Lua of one solution: compiles scripts, all of which share their globals.
+
+    seed: of math.random, None for a random one; cpu: seconds between two service calls.
+    """
+
+    def __init__(
+        self,
+        modules: Mapping[str, Script],
+        *,
+        services: Services,
+        log: Callable[[Run, str, str], None],
+        now: Callable[[], float],
+        environment: Mapping[str, str],
+        seed: int | None,
+        cpu: float,
+    ) -> None:
+        self._modules = modules
+        self._services = services
+        self._log = log
+        self._now = now
+        self._environment = environment
+        self._seed = seed
+        self._cpu = cpu
+
+    @cached_property
+    def _host(self) -> LuaHost:
+        """Made for the first script: a solution in Python needs none."""
+        try:
+            return LuaHost(
+                call=self._call,
+                write_log=lambda level, text, run: self._log(run, level, text),
+                now=self._now,
+                random_seed=self._seed,
+                environment=self._environment,
+                modules={name: script.source for name, script in self._modules.items()},
+                limits=LuaLimits(cpu_seconds=self._cpu),
+            )
+        except LuaSyntaxError as error:
+            raise SettingsError(str(error)) from None
+
+    def endpoint(self, script: Script, method: str) -> Handler:
+        """A route's script: gets request, response, context. Raises SettingsError naming file and line."""
+        if method == WEBSOCKET:
+            return ScriptHandler(self._host, self._load("websocket", script, SOCKET), SOCKET)
+        return RouteHandler(self._host, self._load("endpoint", script, ROUTE, readback=("response",)))
+
+    def event(self, service: str, event: str, script: Script) -> Handler:
+        """An event's script: the global function handle_<service>_<event>, with the event and context."""
+        name, *others = events.arguments(service, event)
+        function = self._load(
+            re.sub(r"\W", "_", f"handle_{service}_{event}", flags=re.ASCII),
+            script,
+            (name, "context"),
+            aliases=dict.fromkeys(others, name),
+            publish=True,
+        )
+        return ScriptHandler(self._host, function, (name, "context"))
+
+    def plain(self, script: Script) -> Handler:
+        """A script that is given nothing but context."""
+        return ScriptHandler(self._host, self._load("script", script, ("context",)), ("context",))
+
+    def modules(self) -> Handler | None:
+        """Runs the modules; without it the first script does. None where there are none."""
+        return ModulesHandler(self._host) if self._modules else None
+
+    def close(self) -> None:
+        if "_host" in self.__dict__:
+            self._host.close()
+
+    def _load(
+        self,
+        name: str,
+        script: Script,
+        arguments: Sequence[str],
+        *,
+        readback: Sequence[str] = (),
+        aliases: Mapping[str, str] | None = None,
+        publish: bool = False,
+    ) -> LuaFunction:
+        try:
+            return self._host.load(
+                name,
+                script.source,
+                arguments,
+                file=script.file,
+                first_line=script.line,
+                readback=readback,
+                aliases=aliases,
+                publish=publish,
+            )
+        except LuaSyntaxError as error:
+            raise SettingsError(str(error)) from None
+
+    async def _call(self, service: str, operation: str, parameters: Any, run: Run) -> object:
+        return await self._services.call(Caller(run.solution, run.cause), service, operation, parameters)
+
+
+class ScriptHandler:
+    """Runs a Lua function with the arguments that it names."""
+
+    def __init__(self, host: LuaHost, function: LuaFunction, parameters: Sequence[str]) -> None:
+        self._host = host
+        self._function = function
+        self._parameters = parameters
+
+    async def __call__(self, arguments: Mapping[str, Any], run: Run) -> object:
+        offered = {**arguments, "context": run.context}
+        values = [offered.get(name) for name in self._parameters]
+        result = await self._host.run(self._function, *values, context=run)
+        run.measures["cpu"] = result.cpu_seconds
+        return result.value
+
+    def close(self) -> None:
+        """Forget the script: another one takes its place."""
+        self._host.unload(self._function)
+
+
+class ModulesHandler:
+    """Runs the modules that have not run yet."""
+
+    def __init__(self, host: LuaHost) -> None:
+        self._host = host
+
+    async def __call__(self, arguments: Mapping[str, Any], run: Run) -> None:
+        await self._host.start(run)
+
+    def close(self) -> None:
+        pass
+
+
+class RouteHandler(ScriptHandler):
+    """Runs the Lua of a route, which may set `response`, or assign a table of its own to it."""
+
+    def __init__(self, host: LuaHost, function: LuaFunction) -> None:
+        super().__init__(host, function, ROUTE)
+
+    async def __call__(self, arguments: Mapping[str, Any], run: Run) -> object:
+        request: Request = arguments["request"]
+        response: Response = arguments["response"]
+        given = (request.table(), {"code": response.code, "headers": {}}, run.context)
+        result = await self._host.run(self._function, *given, context=run)
+        run.measures["cpu"] = result.cpu_seconds
+        response.take(result.readback["response"])
+        return result.value

@@ -1,0 +1,309 @@
+"""One solution: its routes and event handlers, and how they run."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any, TypeVar, overload
+
+from aiohttp import web
+
+from labkit.core.clock import Clock
+from labkit.core.identifiers import Identifiers
+from labkit.core.journal import Journal
+from labkit.services.calls import Services
+from labkit.solutions import events
+from labkit.solutions.folder import SolutionFolder
+from labkit.solutions.functions import FunctionHandler
+from labkit.solutions.handlers import Handler, Run, explain, status_of, trace
+from labkit.solutions.request import Request
+from labkit.solutions.response import Response, reply
+from labkit.solutions.routes import Route, Routes
+from labkit.solutions.scripted import Scripts
+from labkit.solutions.scripts import JSON, Script
+from labkit.solutions.workers import Workers
+
+F = TypeVar("F", bound=Callable[..., object])
+
+LONGEST_LOG = 4096  # characters of one line of script output that the journal keeps
+ROUTE_NAMES = ("request", "response")
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What every solution of a lab shares. script_cpu: seconds a script may compute between service calls."""
+
+    services: Services
+    journal: Journal
+    clock: Clock
+    identifiers: Identifiers
+    workers: Workers
+    script_cpu: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a handler ended: 200 with a result, 204 without one, 500 or 504 with an error's text."""
+
+    status: int
+    result: object = None
+    error: str | None = None
+
+
+class Solution:
+    """A solution of a lab.
+
+    products: ids of those whose events it handles; environment: what scripts get by os.getenv; folder: where
+    its scripts come from. Raises SettingsError naming file and line of a script that does not compile.
+    """
+
+    def __init__(
+        self,
+        id: str,
+        domain: str,
+        surroundings: Surroundings,
+        *,
+        products: Iterable[str] = (),
+        environment: Mapping[str, str] | None = None,
+        folder: SolutionFolder | None = None,
+    ) -> None:
+        folder = folder if folder is not None else SolutionFolder()
+        self.id = id
+        self.domain = domain
+        self.products = list(products)
+        self.environment = dict(environment or {})
+        self.routes = Routes()
+        self.cors = folder.cors
+        self.assets: Mapping[str, Path] = folder.assets
+        self._around = surroundings
+        self._handlers: dict[events.Key, Handler] = {}
+        seeded = surroundings.identifiers.seed is not None
+        self._scripts = Scripts(
+            folder.modules,
+            services=surroundings.services,
+            log=self._log,
+            now=surroundings.clock.now,
+            environment=self.environment,
+            seed=int(surroundings.identifiers.hex(f"{id} random", 8), 16) if seeded else None,
+            cpu=surroundings.script_cpu,
+        )
+        for endpoint in folder.endpoints:
+            handler = self._scripts.endpoint(endpoint.script, endpoint.method)
+            self.routes.add(
+                Route(
+                    endpoint.method,
+                    endpoint.path,
+                    handler,
+                    endpoint.content_type,
+                    endpoint.script.where,
+                    endpoint.tags,
+                )
+            )
+        for each in folder.events:
+            self._handle_with(each.service, each.event, each.script)
+
+    # ---- registering
+
+    @overload
+    def route(self, method: str, path: str, *, content_type: str = JSON) -> Callable[[F], F]: ...
+    @overload
+    def route(self, method: str, path: str, function: F, *, content_type: str = JSON) -> F: ...
+    @overload
+    def route(
+        self, method: str, path: str, function: None = None, *, lua: str, content_type: str = JSON
+    ) -> None: ...
+    def route(
+        self,
+        method: str,
+        path: str,
+        function: Callable[..., object] | None = None,
+        *,
+        lua: str | None = None,
+        content_type: str = JSON,
+    ) -> Any:
+        """Answer `method path` with Lua or with a function; with neither, decorate a function.
+
+        The function, sync or async, gets by name what it asks for of: request, response, services, context,
+        log, now. A route of the same method and path is replaced. content_type: of the bodies it takes.
+        Raises SettingsError for a wrong method, path or script, LabError for a function that asks for more.
+        """
+        if function is None and lua is None:
+            return lambda given: self.route(method, path, given, content_type=content_type)
+        method = method.upper()
+        handler: Handler
+        if function is not None:
+            handler = self._function(function, ROUTE_NAMES)
+        else:
+            handler = self._scripts.endpoint(Script(f"{method} {path}", 1, lua or ""), method)
+        replaced = self.routes.replace(Route(method, path, handler, content_type))
+        if replaced is not None:
+            replaced.handler.close()
+        return function
+
+    @overload
+    def on(self, service: str, event: str) -> Callable[[F], F]: ...
+    @overload
+    def on(self, service: str, event: str, function: F) -> F: ...
+    @overload
+    def on(self, service: str, event: str, function: None = None, *, lua: str) -> None: ...
+    def on(
+        self,
+        service: str,
+        event: str,
+        function: Callable[..., object] | None = None,
+        *,
+        lua: str | None = None,
+    ) -> Any:
+        """Handle an event with Lua or with a function; with neither, decorate a function.
+
+        A script gets the event under its fixed name (events.py) and context, a function under that name or
+        `event`, and services, context, log, now. A handler of the same service and event is replaced.
+        """
+        if function is None and lua is None:
+            return lambda given: self.on(service, event, given)
+        if function is not None:
+            names = dict.fromkeys((*events.arguments(service, event), "event"))
+            self._keep(service, event, self._function(function, tuple(names)))
+        else:
+            self._handle_with(service, event, Script(f"{service}_{event}", 1, lua or ""))
+        return function
+
+    # ---- running
+
+    async def initialise(self, init_script: Script | None) -> None:
+        """Run the modules, then the script, if there are any. The journal tells how it went.
+
+        Raises SettingsError if they do not compile.
+        """
+        context = self.context("solution", "init")
+        if (modules := self._scripts.modules()) is not None:
+            await self._guarded("modules", modules, {}, context, None)
+        if init_script is not None:
+            handler = self._scripts.plain(init_script)
+            await self._guarded(init_script.file, handler, {}, context, None)
+            handler.close()
+
+    def close(self) -> None:
+        """Free the Lua of it."""
+        self._scripts.close()
+
+    async def answer(self, route: Route, request: Request, cause: int | None) -> web.Response:
+        """Run a route; gives the request its id.
+
+        Raises what the handler raises, and ReplyError for an outcome that cannot be sent.
+        """
+        response = Response()
+        context = self.context("webservice", "request")
+        request.request_id = str(context["tracking_id"])
+        result = await self.run(
+            f"{route.method} {route.path}",
+            route.handler,
+            {"request": request, "response": response},
+            context,
+            cause,
+        )
+        return reply(result, response)
+
+    def handles(self, service: str, event: str, product: str | None = None) -> bool:
+        """Is there a handler for an event (of a device of `product`), or one for events without a handler?"""
+        return self._find(service, event, product) is not None or events.FALLBACK in self._handlers
+
+    async def handle(
+        self, service: str, event: str, argument: Any, *, cause: int | None = None, product: str | None = None
+    ) -> Outcome | None:
+        """Run the handler of an event. None where there is none. Never raises for what a handler does."""
+        key = self._find(service, event, product)
+        context = self.context(*(key or (service, event)))
+        if key is None and events.FALLBACK not in self._handlers:
+            return None
+        key = key or events.FALLBACK
+        handler = self._handlers[key]
+        if isinstance(handler, FunctionHandler):
+            argument = copy.deepcopy(argument)  # it belongs to the journal and to other solutions too
+        names = (*events.arguments(*key), "event")
+        return await self._guarded(
+            f"{key[0]} {key[1]}", handler, dict.fromkeys(names, argument), context, cause
+        )
+
+    async def run(
+        self,
+        what: str,
+        handler: Handler,
+        arguments: Mapping[str, Any],
+        context: Mapping[str, object],
+        cause: int | None,
+    ) -> object:
+        """Run a handler, with a record in the journal. Raises what it raises."""
+        record = self._around.journal.open("script", self.id, what, cause=cause)
+        run = Run(self.id, record.sequence, context)
+        detail: dict[str, object] = {}
+        started = perf_counter()
+        try:
+            result = await handler(arguments, run)
+        except Exception as error:
+            record.status = status_of(error)
+            detail |= {"error": explain(error), "trace": trace(error)}
+            raise
+        else:
+            record.status = 204 if result is None else 200
+        finally:
+            record.detail = {**detail, **run.measures, "duration": perf_counter() - started}
+        return result
+
+    def context(self, service: str, event: str) -> dict[str, object]:
+        """What a handler sees as `context`."""
+        return {
+            "solution_id": self.id,
+            "service": service,
+            "event": event,
+            "script_key": service,
+            "tracking_id": self._around.identifiers.hex(f"{self.id} tracking", 32),
+        }
+
+    async def _guarded(
+        self,
+        what: str,
+        handler: Handler,
+        arguments: Mapping[str, Any],
+        context: Mapping[str, object],
+        cause: int | None,
+    ) -> Outcome:
+        try:
+            result = await self.run(what, handler, arguments, context, cause)
+        except Exception as error:  # noqa: BLE001  whatever a handler raises is its outcome
+            return Outcome(status_of(error), error=explain(error))
+        return Outcome(204 if result is None else 200, result)
+
+    def _find(self, service: str, event: str, product: str | None) -> events.Key | None:
+        return next(
+            (key for key in events.candidates(service, event, product) if key in self._handlers), None
+        )
+
+    def _handle_with(self, service: str, event: str, script: Script) -> None:
+        self._keep(service, event, self._scripts.event(service, event, script))
+
+    def _keep(self, service: str, event: str, handler: Handler) -> None:
+        replaced = self._handlers.get(events.key(service, event))
+        self._handlers[events.key(service, event)] = handler
+        if replaced is not None:
+            replaced.close()
+
+    def _function(self, function: Callable[..., object], names: tuple[str, ...]) -> FunctionHandler:
+        return FunctionHandler(
+            function,
+            names,
+            services=self._around.services,
+            workers=self._around.workers,
+            now=self._around.clock.now,
+            log=self._log,
+        )
+
+    def _log(self, run: Run, level: str, text: str) -> None:
+        text = text if len(text) <= LONGEST_LOG else text[:LONGEST_LOG] + "…"
+        self._around.journal.record("log", self.id, text, cause=run.cause, detail={"level": level})
+
+    def __repr__(self) -> str:
+        return f"<solution {self.id} at {self.domain}>"

@@ -1,0 +1,132 @@
+"""Which route a method and a path mean."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from labkit.core.errors import SettingsError
+from labkit.solutions.handlers import Run
+from labkit.solutions.routes import Route, Routes
+
+
+class Nothing:
+    async def __call__(self, arguments: Mapping[str, Any], run: Run) -> object:
+        return None
+
+    def close(self) -> None: ...
+
+
+def route(line: str, where: str) -> Route:
+    method, path = line.split(" ", 1)
+    return Route(method, path, Nothing(), where=where)
+
+
+def routes(*lines: str) -> Routes:
+    table = Routes()
+    for line in lines:
+        table.add(route(line, where=line))
+    return table
+
+
+TABLE = routes(
+    "GET /",
+    "GET /user/{email}/x",
+    "GET /user/me/x",
+    "POST /user/{id}/x",
+    "GET /user/me",
+    "DELETE /user/{id}",
+    "GET /a/{b}/{c}",
+    "GET /a/{b}/end",
+    "PUT /only",
+    "HEAD /own",
+    "GET /own",
+    "GET /café au lait",
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "where", "parameters"),
+    [
+        ("GET", "/", "GET /", {}),
+        ("GET", "", "GET /", {}),
+        ("GET", "/user/ann%40example.com/x", "GET /user/{email}/x", {"email": "ann@example.com"}),
+        ("GET", "/user/a%2Fb/x", "GET /user/{email}/x", {"email": "a/b"}),
+        ("GET", "/user/a+b/x", "GET /user/{email}/x", {"email": "a+b"}),
+        ("GET", "/user/me/x", "GET /user/me/x", {}),
+        ("GET", "/user/me/x/", "GET /user/me/x", {}),
+        ("POST", "/user/me/x", "POST /user/{id}/x", {"id": "me"}),
+        ("GET", "/user/me", "GET /user/me", {}),
+        ("DELETE", "/user/me", "DELETE /user/{id}", {"id": "me"}),
+        ("GET", "/a/1/end", "GET /a/{b}/end", {"b": "1"}),
+        ("GET", "/a/1/2", "GET /a/{b}/{c}", {"b": "1", "c": "2"}),
+        ("HEAD", "/user/me", "GET /user/me", {}),
+        ("HEAD", "/own", "HEAD /own", {}),
+        ("GET", "/caf%C3%A9%20au%20lait", "GET /café au lait", {}),
+    ],
+)
+def test_matching(method: str, path: str, where: str, parameters: dict[str, str]) -> None:
+    match = TABLE.match(method, path)
+    assert match.route is not None
+    assert (match.route.where, match.parameters) == (where, parameters)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("PUT", "/user/me", ["DELETE", "GET", "HEAD"]),
+        ("GET", "/only", ["PUT"]),
+        ("HEAD", "/only", ["PUT"]),
+        ("GET", "/nothing", []),
+        ("GET", "/user", []),
+        ("GET", "/user//x", []),
+        ("GET", "//user/me", []),
+        ("GET", "/User/me", []),
+        ("get", "/user/me", ["DELETE", "GET", "HEAD"]),
+    ],
+)
+def test_what_does_not_match(method: str, path: str, allowed: list[str]) -> None:
+    match = TABLE.match(method, path)
+    assert match.route is None
+    assert match.allowed == allowed
+
+
+def test_a_path_that_is_not_utf8_is_an_error() -> None:
+    with pytest.raises(ValueError, match="utf-8"):
+        TABLE.match("GET", "/user/%FF/x")
+
+
+@pytest.mark.parametrize("second", ["GET /a/{b}", "GET /a/{other}", "GET /a/{b}/"])
+def test_the_same_route_twice_names_both_places(second: str) -> None:
+    table = routes("GET /a/{b}")
+    with pytest.raises(SettingsError) as error:
+        table.add(route(second, where="endpoints/b.lua:3"))
+    assert "endpoints/b.lua:3: GET /a/{" in str(error.value)
+    assert str(error.value).endswith("is in GET /a/{b} too")
+
+
+def test_a_route_can_be_replaced() -> None:
+    table = routes("GET /a")
+    replaced = table.replace(route("GET /a", where="new"))
+    assert replaced is not None
+    assert replaced.where == "GET /a"
+    assert [route.where for route in table] == ["new"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "words"),
+    [
+        ("FETCH", "/a", "'FETCH' is no method"),
+        ("GET", "/a/x{b}", "whole segment"),
+        ("GET", "/a/{b", "whole segment"),
+        ("GET", "/a/{}", "whole segment"),
+        ("GET", "/{a}/{a}", "named twice"),
+    ],
+)
+def test_wrong_routes(method: str, path: str, words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        Routes().add(Route(method, path, Nothing()))
+
+
+def test_iterating_gives_every_route() -> None:
+    assert len(list(TABLE)) == 12
