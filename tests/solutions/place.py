@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from aiohttp import ClientResponse, web
 from aiohttp.test_utils import RawTestServer, TestClient
+from yarl import URL
 
 from labkit.core.clock import Clock
 from labkit.core.errors import ServiceError
@@ -79,7 +80,7 @@ class Place:
     async def request(self, method: str, path: str, id: str = "acme", **options: Any) -> ClientResponse:
         options.setdefault("allow_redirects", False)
         options["headers"] = {**options.get("headers", {}), "Host": f"{id}.apps.lab.localhost"}
-        return await self.client.request(method, path, **options)
+        return await self.client.request(method, URL(path, encoded=True), **options)
 
     async def get(self, path: str, id: str = "acme", **options: Any) -> ClientResponse:
         return await self.request("GET", path, id, **options)
