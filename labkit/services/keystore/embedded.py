@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from types import MappingProxyType
 from typing import Any
 
 import redis
@@ -26,6 +27,16 @@ from labkit.services.keystore.log import CommandLog
 from labkit.services.keystore.settled import settle
 
 VERSION = (7,)  # of Redis, whose errors and arguments are followed
+# Where fakeredis words a refusal otherwise than Redis.
+_TEXTS = MappingProxyType(
+    {
+        "ERR Wrong number of args calling Redis command from script": (
+            "ERR wrong number of arguments for '{0}' command"
+        ),
+        "ERR invalid expire time in {0}": "ERR invalid expire time in '{0}' command",
+        "ERR min or max not a valid string range item": "ERR min or max not valid string range item",
+    }
+)
 
 
 class Embedded:
@@ -92,6 +103,13 @@ class Embedded:
                 yield b"PEXPIREAT", key, str(self.now + left).encode()
 
 
+def _worded(text: str, name: str) -> str:
+    for theirs, ours in _TEXTS.items():
+        if text == theirs.format(name):
+            return ours.format(name)
+    return text
+
+
 def _bytes(reply: Reply) -> list[bytes]:
     return [item for item in reply if isinstance(item, bytes)] if isinstance(reply, list) else []
 
@@ -122,12 +140,12 @@ class _Socket(FakeSocket):
     def answer(self, command: Command) -> Reply:
         self._process_command(list(command))
         reply, self._reply = self._reply, None
-        if isinstance(reply, ServiceError):
-            raise reply
+        if isinstance(reply, SimpleError):
+            raise ServiceError(400, _worded(reply.value, command[0].decode().lower()))
         return reply  # type: ignore[no-any-return]
 
     def put_response(self, msg: Any) -> None:
         self._reply = msg
 
-    def _decode_error(self, error: SimpleError) -> ServiceError:  # type: ignore[override]
-        return ServiceError(400, error.value)
+    def _decode_error(self, error: SimpleError) -> SimpleError:  # type: ignore[override]
+        return error  # not one of redis-py's exceptions, which cut the text

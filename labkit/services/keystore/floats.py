@@ -33,11 +33,17 @@ def words(value: float) -> str:
 
 def added(one: bytes, other: bytes) -> bytes:
     """The sum of two decimal numbers as INCRBYFLOAT gives it, with the precision of Redis' long double."""
-    total = _extended(_extended(Fraction(one.decode())) + _extended(Fraction(other.decode())))
+    total = _extended(_read(one) + _read(other))
     scaled = round(total * 10**_PLACES)
     whole, fraction = divmod(abs(scaled), 10**_PLACES)
     text = f"{whole}.{fraction:0{_PLACES}d}".rstrip("0").rstrip(".")
     return (text if scaled >= 0 else f"-{text}").encode()
+
+
+def _read(text: bytes) -> Fraction:
+    if not float(text):
+        return Fraction(0)  # also for 0e999999999, whose power of ten nobody needs
+    return _extended(Fraction(text.decode()))
 
 
 def _extended(value: Fraction) -> Fraction:

@@ -77,6 +77,7 @@ class CommandLog:
 
 
 def _read(connection: Connection) -> Rows:
+    keystore_log.create(connection, checkfirst=True)  # this module may be imported after the tables were made
     query = select(keystore_log.c.time, keystore_log.c.command).order_by(keystore_log.c.sequence)
     return [(time, command) for time, command in connection.execute(query)]
 

@@ -23,6 +23,7 @@ LARGEST_BIT = (
 )  # a bitmap of 1 MiB, as if proto-max-bulk-len were that: one call cannot fill memory
 MOST_MEMBERS = 100_000  # that one SRANDMEMBER with repeats may ask for
 LONGEST = 2**63
+LONGEST_NUMBER = 4000  # characters of a float
 _UNITS = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b"PXAT": (1, False)}
 
 
@@ -115,33 +116,45 @@ def _ttl(store: Store, command: Command) -> Settled:
 
 
 def _spop(store: Store, command: Command) -> Settled:
-    key, *rest = command[1:] or (b"",)
-    count = _integer(rest[0]) if len(rest) == 1 else None
-    if len(command) < 2 or len(rest) > 1 or (rest and (count is None or count < 0)):
+    if len(command) < 2:
         return _as_is(store, command)
-    members = _members(store, key)
-    taken = _sample(store, key, members, 1 if count is None else count)
+    key, *rest = command[1:]
+    count = _optional(rest)
+    if rest and (count is None or count < 0):
+        raise ServiceError(400, "ERR value is out of range, must be positive")
+    taken = _sample(store, key, _members(store, key), 1 if count is None else count)
     effects = ((b"SREM", key, *taken),) if taken else ()
     for effect in effects:
         store.run(*effect)
     if count is None:
         return Settled(taken[0] if taken else None, effects)
-    return Settled(list(taken), effects)
+    return Settled([*taken], effects)
 
 
 def _srandmember(store: Store, command: Command) -> Settled:
-    key, *rest = command[1:] or (b"",)
-    count = _integer(rest[0]) if len(rest) == 1 else None
-    if len(command) < 2 or len(rest) > 1 or (rest and count is None):
+    if len(command) < 2:
         return _as_is(store, command)
+    key, *rest = command[1:]
+    count = _optional(rest)
+    if rest and count is None:
+        raise ServiceError(400, "ERR value is not an integer or out of range")
     if count is not None and count < -MOST_MEMBERS:
-        raise ServiceError(400, "ERR value is out of range")
+        raise ServiceError(
+            400, f"ERR value is out of range, value must between -{MOST_MEMBERS} and {LONGEST - 1}"
+        )
     members = _members(store, key)
     if count is None:
         return Settled(_sample(store, key, members, 1)[0] if members else None)
     if count >= 0:
-        return Settled(list(_sample(store, key, members, count)))
+        return Settled([*_sample(store, key, members, count)])
     return Settled([members[number % len(members)] for number in store.draw(key, -count)] if members else [])
+
+
+def _optional(rest: list[bytes]) -> int | None:
+    """The one argument that a command may have, as a number; None where there is none or it is no number."""
+    if len(rest) > 1:
+        raise ServiceError(400, "ERR syntax error")
+    return _integer(rest[0]) if rest else None
 
 
 def _members(store: Store, key: bytes) -> list[bytes]:
@@ -168,22 +181,28 @@ def _incrbyfloat(store: Store, command: Command) -> Settled:
         return _as_is(store, command)
     *place, amount = rest
     read, write = (b"GET", b"SET") if name == b"INCRBYFLOAT" else (b"HGET", b"HSET")
-    kind = store.run(b"TYPE", place[0])
-    old = store.run(read, *place) if kind == (b"string" if read == b"GET" else b"hash") else None
-    if isinstance(old, bytes) and _infinite(old):
-        amount = b"inf"  # the sum is infinite whatever the amount: refused
+    of_its_kind = store.run(b"TYPE", place[0]) == (b"string" if read == b"GET" else b"hash")
+    held = store.run(read, *place) if of_its_kind else None
+    old = held if isinstance(held, bytes) else b"0"
+    if max(len(amount), len(old)) > LONGEST_NUMBER or b"_" in amount:  # which Python reads, but not Redis
+        raise ServiceError(400, "ERR value is not a valid float")
+    number = _float(old)
+    if number is None and read == b"HGET":
+        raise ServiceError(400, "ERR hash value is not a float")
+    if number is not None and math.isinf(number):
+        amount = b"inf"  # then so is the sum, whatever the amount: refused
     store.run(name, *place, amount)
-    total = added(old if isinstance(old, bytes) else b"0", amount)
+    total = added(old, amount)
     effect = (write, *place, total, *((b"KEEPTTL",) if write == b"SET" else ()))
     store.run(*effect)
     return Settled(total, (effect,))
 
 
-def _infinite(text: bytes) -> bool:
+def _float(text: bytes) -> float | None:
     try:
-        return math.isinf(float(text))
+        return float(text)
     except ValueError:
-        return False
+        return None
 
 
 def _setbit(store: Store, command: Command) -> Settled:
@@ -193,8 +212,25 @@ def _setbit(store: Store, command: Command) -> Settled:
     return _as_is(store, command)
 
 
+def _bitpos(store: Store, command: Command) -> Settled:
+    ends = [_integer(end) for end in command[3:5]]
+    if not any(end is not None and end < 0 for end in ends):
+        return _as_is(store, command)
+    length = store.run(b"STRLEN", command[1])
+    assert isinstance(length, int)
+    size = length * 8 if command[5:] and command[5].upper() == b"BIT" else length
+    # An end before the first byte is the first byte; fakeredis takes it for an empty range.
+    places = [
+        _text(max(0, size + end)) if end is not None and end < 0 else given
+        for end, given in zip(ends, command[3:5], strict=True)
+    ]
+    return _as_is(store, (*command[:3], *places, *command[5:]))
+
+
 def _hscan(store: Store, command: Command) -> Settled:
     options, pattern = list(command[:3]), None
+    if len(command) > 2 and not command[2].isdigit():
+        raise ServiceError(400, "ERR invalid cursor")
     rest = iter(command[3:])
     for option in rest:
         value = next(rest, None)
@@ -240,6 +276,7 @@ _REWRITES: Mapping[bytes, Callable[[Store, Command], Settled]] = MappingProxyTyp
         b"INCRBYFLOAT": _incrbyfloat,
         b"HINCRBYFLOAT": _incrbyfloat,
         b"SETBIT": _setbit,
+        b"BITPOS": _bitpos,
         b"HSCAN": _hscan,
     }
 )

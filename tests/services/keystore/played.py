@@ -1,0 +1,242 @@
+"""Random commands for the tests: valid ones and nearly valid ones, all commands of the list."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+DAY = 86_400
+
+# Each command with the forms that its arguments may take, between bars. A word names a kind of argument below
+# or stands for itself; a form with `!` is refused as it is.
+FORMS = {
+    "get": "",
+    "set": """value | value EX ahead | value PX ahead_ms | value EXAT at | value PXAT at_ms | value NX
+        | value XX | value KEEPTTL | value GET | value NX GET | value XX EX ahead GET | value ex ahead nx
+        | ! value NX XX | ! value EX ahead PX ahead_ms | ! value EX ahead KEEPTTL""",
+    "del": "| key | key key",
+    "setnx": "value",
+    "strlen": "",
+    "type": "",
+    "exists": "| key | key key",
+    "append": "value",
+    "bitcount": "| index index | index index BIT | index index BYTE",
+    "bitpos": "bit | bit index | bit index index | bit index index BIT",
+    "getbit": "offset",
+    "setbit": "offset bit",
+    "getrange": "index index",
+    "incr": "",
+    "incrby": "integer",
+    "decr": "",
+    "decrby": "integer",
+    "getset": "value",
+    "incrbyfloat": "decimal",
+    "lpush": "value | value value value",
+    "lpushx": "value | value value",
+    "lindex": "index",
+    "llen": "",
+    "linsert": "BEFORE value value | after value value",
+    "lrange": "index index | 0 -1",
+    "lrem": "index value",
+    "lset": "index value",
+    "ltrim": "index index | 0 9",
+    "lpop": "| count",
+    "rpop": "| count",
+    "rpush": "value | value value value",
+    "rpushx": "value | value value",
+    "sadd": "member | member member member",
+    "srem": "member | member member",
+    "scard": "",
+    "smembers": "",
+    "sismember": "member",
+    "srandmember": "| repeats",
+    "spop": "| count",
+    "setex": "ahead value",
+    "psetex": "ahead_ms value",
+    "expire": "ahead | ahead option | past",
+    "pexpireat": "at_ms | at_ms option | past",
+    "pexpire": "ahead_ms | ahead_ms option | past",
+    "expireat": "at | at option | past",
+    "pttl": "",
+    "ttl": "",
+    "persist": "",
+    "zadd": """score member | score member score member | NX score member | XX score member
+        | XX CH score member | GT score member | LT CH score member | INCR score member | NX INCR score member
+        | ! NX GT score member | ! NX XX score member | ! INCR score member score member""",
+    "zcard": "",
+    "zcount": "bound bound | -inf +inf",
+    "zincrby": "score member",
+    "zlexcount": "lexical lexical | - +",
+    "zrange": """index index | index index WITHSCORES | bound bound BYSCORE | index index REV
+        | bound bound BYSCORE LIMIT index count | bound bound BYSCORE REV WITHSCORES | 0 -1 WITHSCORES
+        | lexical lexical BYLEX | lexical lexical BYLEX LIMIT 0 count
+        | ! index index LIMIT 0 1 | ! lexical lexical BYLEX WITHSCORES""",
+    "zrangebylex": "lexical lexical | - + | lexical lexical LIMIT index count",
+    "zrangebyscore": """bound bound | bound bound WITHSCORES | bound bound WITHSCORES LIMIT index count
+        | bound bound LIMIT index count | -inf +inf WITHSCORES""",
+    "zrank": "member",
+    "zrem": "member | member member",
+    "zremrangebylex": "lexical lexical",
+    "zremrangebyscore": "bound bound",
+    "zremrangebyrank": "index index",
+    "zrevrange": "index index | index index WITHSCORES",
+    "zrevrangebylex": "lexical lexical | + - | lexical lexical LIMIT index count",
+    "zrevrangebyscore": "bound bound | bound bound WITHSCORES LIMIT index count | +inf -inf",
+    "zrevrank": "member",
+    "zscore": "member",
+    "hdel": "field | field field",
+    "hexists": "field",
+    "hget": "field",
+    "hgetall": "",
+    "hincrby": "field integer",
+    "hincrbyfloat": "field decimal",
+    "hkeys": "",
+    "hlen": "",
+    "hmget": "field | field field field",
+    "hstrlen": "field",
+    "hvals": "",
+    "hscan": "cursor | cursor MATCH glob | cursor MATCH glob COUNT 100",
+    "hset": "field value | field value field value",
+    "hmset": "field value | field value field value",
+    "hsetnx": "field value",
+}
+
+BAD_INTEGERS = ["", "abc", "1.5", " 1", "1 ", "+1", "01", "-0", "1e3", "0x10", "9223372036854775808", "nan"]
+BAD_FLOATS = ["", "abc", "1.5.2", " 1", "1 ", "nan", "1,5", "--1", "1e", ".", "1_0", "0x10"]
+
+# Each kind of argument: what may stand there, and what may not.
+GOOD = {
+    "value": ["", "a", "b", "hello", "10", "-3", "3.5", "0", "zero\0byte", "ünï", "x" * 70, str(2**63 - 1)],
+    "number": ["0", "1", "-7", "100", "12345", "0"],
+    "member": ["a", "b", "c", "d", "é", "", "10", "9"],
+    "field": ["f", "g", "h", "n", "é", ""],
+    "integer": ["0", "1", "2", "7", "-1", "-5", "100", str(2**63 - 1), str(1 - 2**63)],
+    "index": ["0", "0", "1", "2", "-1", "-1", "-2", "3", "-7", "100", "-100"],
+    "count": ["0", "1", "2", "3", "100"],
+    "bit": ["0", "1"],
+    "offset": ["0", "1", "7", "8", "63", "1000"],
+    "decimal": ["0.1", "0.2", "1", "-1.5", "10.5", "3.14159", "-0.3", "100", "5e3", "1e-5", "2.50", "1e15"],
+    "score": ["0", "1", "2", "-1", "1.5", "3.2", "0.1", "1e10", "1e20", "1.5e-7", "inf", "-inf", "12345.678"],
+    "bound": ["-inf", "+inf", "0", "1", "(1", "(-1", "1.5", "3.2", "(inf", "(-inf"],
+    "lexical": ["-", "+", "[a", "[b", "(b", "(c", "[", "("],
+    "glob": ["*", "f*", "?", "[fg]", "[^f]", "n", "*é*", "\\f", "[f-h]", "a*b*c", "", "["],
+    "option": ["NX", "XX", "GT", "LT", "nx"],
+    "cursor": ["0"],
+    "past": ["0", "-1", "-100000"],
+    "repeats": ["-3", "-1", "0", "2"],
+}
+BAD = {
+    "integer": BAD_INTEGERS,
+    "index": BAD_INTEGERS,
+    "count": [*BAD_INTEGERS, "-1"],
+    "repeats": BAD_INTEGERS,
+    "bit": ["2", "-1", *BAD_INTEGERS],
+    "offset": ["-1", "4294967296", *BAD_INTEGERS],
+    "decimal": ["inf", "-inf", *BAD_FLOATS],
+    "score": BAD_FLOATS,
+    "bound": ["(", "((1", *BAD_FLOATS],
+    "lexical": ["a", "", "abc"],
+    "option": ["foo", ""],
+    "cursor": ["abc", "1.5", "-"],
+    "ahead": ["0", "-1", str(2**63 - 1), *BAD_INTEGERS],
+    "ahead_ms": ["0", "-1", str(2**63 - 1), *BAD_INTEGERS],
+    "at": BAD_INTEGERS,
+    "at_ms": BAD_INTEGERS,
+}
+EXACT_DECIMALS = ["1", "-1.5", "10.5", "100", "5e3", "0.25", "2.50"]
+EXTRA = ["foo", "", "NX", "LIMIT", "10"]
+
+# The keys of each kind of content; x are sorted sets whose scores are all 0, as the lexical commands need.
+STRING, NUMBER, LIST, SET, SCORED, LEXICAL, HASH, NONE = "s", "n", "l", "t", "z", "x", "h", "missing"
+OWN_KEYS = {STRING: ["s1", "s2", "s3"], NUMBER: ["n1", "n2"], LIST: ["l1", "l2"], SET: ["t1", "t2"]}
+OWN_KEYS |= {SCORED: ["z1", "z2"], LEXICAL: ["x1", "x2"], HASH: ["h1", "h2"], NONE: ["missing"]}
+ELSEWHERE = [STRING, LIST, SET, HASH, NONE]  # where commands are played by mistake
+KEYS = [key for keys in OWN_KEYS.values() for key in keys]
+STRINGS = frozenset(
+    "get set setnx strlen append bitcount bitpos getbit setbit getrange getset setex psetex".split()
+)
+NUMBERS = frozenset("incr incrby decr decrby incrbyfloat".split())
+ANY = frozenset("del type exists expire pexpireat pexpire expireat pttl ttl persist".split())
+
+
+@dataclass(frozen=True)
+class Played:
+    """A command with one mistake at most, so that there is one error to expect."""
+
+    name: str
+    key: str
+    args: list[str]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.key} {self.args}"
+
+
+class Player:
+    """Plays commands from a seed; each of the list comes up equally often.
+
+    now: seconds since 1970; exact: only decimal fractions whose sums are exact in any machine's floats.
+    """
+
+    def __init__(self, seed: int, now: int, exact: bool = False) -> None:
+        self._chance = random.Random(seed)
+        self._now = now
+        self._good = {**GOOD, "decimal": EXACT_DECIMALS} if exact else GOOD
+
+    def play(self, count: int) -> Iterator[Played]:
+        """`count` commands, some of them spelled in capitals."""
+        names = list(FORMS)
+        for _ in range(count):
+            played = self._command(self._chance.choice(names))
+            if self._chance.random() < 0.2:
+                played = Played(played.name.upper(), played.key, played.args)
+            yield played
+
+    def _command(self, name: str) -> Played:
+        chance = self._chance
+        words = chance.choice(FORMS[name].split("|")).split()
+        refused = words[:1] == ["!"]
+        words = words[refused:]
+        kind = self._kind(name, words)
+        if kind == LEXICAL and name == "zadd":
+            words = ["0" if word == "score" else word for word in words]
+        if kind == NUMBER:
+            words = ["number" if word == "value" else word for word in words]
+        args = [self._argument(word) for word in words]
+        key = chance.choice(OWN_KEYS[kind] if kind else KEYS)
+        mistake = "none" if refused else chance.choice(["none"] * 12 + ["bad", "bad", "extra", "less", "key"])
+        places = [place for place, word in enumerate(words) if word in BAD]
+        if mistake == "bad" and places:
+            place = chance.choice(places)
+            args[place] = chance.choice(BAD[words[place]])
+        elif mistake == "extra":
+            args.append(chance.choice(EXTRA))
+        elif mistake == "less":
+            args = args[:-1]
+        elif mistake == "key" and kind:
+            key = chance.choice([key for other in ELSEWHERE for key in OWN_KEYS[other]])
+        return Played(name, key, args)
+
+    def _kind(self, name: str, words: list[str]) -> str | None:
+        """Which keys a command is meant for; None for any."""
+        if name in ANY:
+            return None
+        if name in NUMBERS:
+            return NUMBER
+        if name in STRINGS:
+            return self._chance.choice([STRING, STRING, NUMBER]) if name in ("set", "getset") else STRING
+        if "BYLEX" in words or "lex" in name:
+            return LEXICAL
+        if name == "zadd" and "INCR" not in words:
+            return self._chance.choice([SCORED, LEXICAL])
+        return {"l": LIST, "r": LIST, "s": SET, "z": SCORED, "h": HASH}[name[0]]
+
+    def _argument(self, word: str) -> str:
+        far = self._chance.choice([1, 2, 30, 365]) * DAY + self._chance.randrange(DAY)
+        far_ms = far * 1000 + self._chance.randrange(1000)
+        ahead = {"ahead": far, "ahead_ms": far_ms, "at": self._now + far, "at_ms": self._now * 1000 + far_ms}
+        if word in ahead:
+            return str(ahead[word])
+        if word == "key":
+            return self._chance.choice(KEYS)
+        return self._chance.choice(self._good[word]) if word in GOOD else word

@@ -1,0 +1,59 @@
+"""A Keystore as the tests use it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from labkit.core.clock import Clock
+from labkit.core.database import Database
+from labkit.core.identifiers import Identifiers
+from labkit.core.journal import Journal
+from labkit.core.tables import metadata
+from labkit.services.calls import Services
+from labkit.services.keystore import Keystore
+from labkit.services.operation import Caller
+
+ACME = Caller("acme")
+
+
+class Lab:
+    """A Keystore that was started, with the clock and the database it stands on."""
+
+    def __init__(self, clock: Clock, database: Database, keystore: Keystore) -> None:
+        self.clock = clock
+        self.database = database
+        self.keystore = keystore
+        self._services = Services([keystore], Journal(clock.micros), {})
+
+    async def call(self, operation: str, caller: Caller = ACME, /, **parameters: Any) -> Any:
+        """The result of an operation or its error object, as scripts get it."""
+        return await self._services.call(caller, "Keystore", operation, parameters)
+
+    async def command(self, command: str, key: str, *args: Any) -> Any:
+        """The value of a command; fails where it is refused or over."""
+        result = await self.call("command", command=command, key=key, args=[*args])
+        assert "status" not in result, result
+        return result.get("value")
+
+    async def refused(self, command: str, key: str, *args: Any) -> tuple[int, str]:
+        """Status and text of a command that is refused."""
+        result = await self.call("command", command=command, key=key, args=[*args])
+        return result["status"], result["error"]
+
+
+@asynccontextmanager
+async def opened(path: Path | None = None, clock: Clock | None = None, **settings: Any) -> AsyncIterator[Lab]:
+    """A lab's Keystore: on a virtual clock and a seed unless told otherwise, in memory or in a file."""
+    clock = clock or Clock(rate=0)
+    database = Database(path)
+    database.start(metadata)
+    keystore = Keystore(clock, database, **{"identifiers": Identifiers(7), **settings})
+    await keystore.start()
+    try:
+        yield Lab(clock, database, keystore)
+    finally:
+        await keystore.stop()
+        database.close()

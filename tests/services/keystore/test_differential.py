@@ -1,0 +1,281 @@
+"""The embedded Keystore against a real Redis: random commands in step, the same value or kind of error.
+
+LABKIT_SIZE=full plays ten times as many. Times are a day or more away, or past: the edges of expiry are in
+test_expiry.py, on the virtual clock.
+"""
+
+from __future__ import annotations
+
+import platform
+import random
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from labkit.core.clock import Clock
+from labkit.core.errors import ServiceError
+from labkit.services.keystore import Keystore
+from labkit.services.keystore.commands import COMMANDS
+from tests.services.keystore.played import FORMS, KEYS, Played, Player
+from tests.services.keystore.stores import ACME, opened
+from tests.sizes import size
+
+SEED = 2026
+X87 = platform.machine().lower() in ("x86_64", "amd64")  # whose long double INCRBYFLOAT adds with; ours too
+SLACK = 5  # seconds that may pass between the two
+
+ERRORS = {
+    "wrong type": "^WRONGTYPE ",
+    "arity": "^ERR wrong number of arguments for '",
+    "syntax": "^ERR syntax error|^ERR Unsupported option |options? at the same time are not compatible"
+    "|^ERR INCR option supports a single increment-element pair",
+    "not an integer": "^ERR (hash )?value is not an integer( or out of range)?$|^ERR invalid cursor$",
+    "not a float": "^ERR (hash )?value is not a (valid )?float$|^ERR min or max is not a float$",
+    "infinite": "NaN",
+    "overflow": "would overflow$",
+    "out of range": "^ERR value is out of range|^ERR index out of range$",
+    "bit": "^ERR bit (offset )?is not an integer or out of range$|^ERR The bit argument must be 1 or 0.$",
+    "lexical range": "^ERR min or max not valid string range item$",
+    "no key": "^ERR no such key$",
+    "expiry": "^ERR invalid expire time in '",
+    "key": "^Parameter args validation failed: ",  # ours: a key among the arguments
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command came to: a value, or a kind of error."""
+
+    kind: str
+    value: object = None
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Known:
+    """A difference that is known, with its reason. The outcomes are kinds of error, or `value`.
+
+    names: the commands that it concerns, all if empty; mark: what then stands in an argument.
+    """
+
+    reason: str
+    names: str
+    embedded: str
+    real: str
+    mark: str = ""
+
+    def covers(self, played: Played, embedded: Outcome, real: Outcome) -> bool:
+        return (
+            (embedded.kind, real.kind) == (self.embedded, self.real)
+            and (not self.names or played.name.lower() in self.names.split())
+            and (not self.mark or any(self.mark in arg for arg in played.args))
+        )
+
+
+KNOWN = [
+    Known("ZRANK has a third argument since Redis 7.2", "zrank zrevrank", "syntax", "arity"),
+    Known("fakeredis counts LPOP's arguments late", "lpop rpop", "syntax", "arity"),
+    Known("fakeredis reads places as scores", "zrange zrevrange", "not a float", "not an integer"),
+    Known("fakeredis lets WITHSCORES pass beside BYLEX", "zrange", "value", "syntax", "BYLEX"),
+    Known("Redis answers for a missing key at once", "hscan bitcount bitpos", "syntax", "value"),
+    Known("a word plus infinity: Redis reads infinity first", "hincrbyfloat", "not a float", "infinite"),
+    Known("C reads hexadecimal floats", "", "not a float", "value", mark="0x"),
+    Known("Python reads digits grouped with _", "", "value", "not a float", mark="_"),
+]
+
+
+def known(played: Played, embedded: Outcome, real: Outcome) -> bool:
+    """Is this difference one of those above, or a key of the wrong type and a wrong argument at once?
+
+    Redis and fakeredis look at the two in different order; both refuse.
+    """
+    refusals = {embedded.kind, real.kind} - {"value"}
+    if len(refusals) == 2 and "wrong type" in refusals:
+        return True
+    return any(each.covers(played, embedded, real) for each in KNOWN)
+
+
+async def run(keystore: Keystore, played: Played) -> Outcome:
+    """Play a command, through the arguments' validation as a script would."""
+    declared = keystore.operations["command"]
+    parameters = {"command": played.name, "key": played.key, "args": played.args}
+    try:
+        result: Any = await declared.function(keystore, ACME, **declared.arguments(parameters))
+    except ServiceError as error:
+        text = error.message
+        kinds = [kind for kind, pattern in ERRORS.items() if re.search(pattern, text)]
+        return Outcome(kinds[0] if len(kinds) == 1 else f"another error: {text}", text=text)
+    return Outcome("value", result.get("value"))
+
+
+def same(name: str, embedded: Outcome, real: Outcome) -> bool:
+    """Do the two say the same, but for the order of a hash's fields and the passing of time?"""
+    if embedded.kind != real.kind or embedded.kind != "value":
+        return embedded.kind == real.kind
+    one, other = (arranged(name, outcome.value) for outcome in (embedded, real))
+    if name in ("ttl", "pttl") and isinstance(one, int) and isinstance(other, int) and min(one, other) >= 0:
+        return abs(one - other) <= SLACK * (1000 if name == "pttl" else 1)
+    return one == other
+
+
+def arranged(name: str, value: Any) -> object:
+    """A value, sorted where Redis promises no order."""
+    if name in ("hkeys", "hvals"):
+        return sorted(value)
+    if name == "hscan":
+        cursor, found = value
+        return cursor, sorted(zip(found[::2], found[1::2], strict=True))
+    return value
+
+
+def chosen(value: Any) -> list[str]:
+    return value if isinstance(value, list) else [value] if value is not None else []
+
+
+class Pair:
+    """The embedded store and a real Redis, with the same contents."""
+
+    def __init__(self, embedded: Keystore, real: Keystore, now: int) -> None:
+        self.embedded = embedded
+        self.real = real
+        self.now = now
+        self.differed = 0
+
+    async def both(self, name: str, key: str, *args: str) -> tuple[Outcome, Outcome]:
+        """What a command comes to on each."""
+        played = Played(name, key, [*args])
+        return await run(self.embedded, played), await run(self.real, played)
+
+    async def play(self, played: Played) -> Outcome:
+        """Play a command on both, which must agree but for what is known. What it came to on the real one."""
+        name = played.name.lower()
+        held = await run(self.real, Played("smembers", played.key, [])) if name in DRAWING else None
+        embedded, real = await self.both(played.name, played.key, *played.args)
+        if held is not None and embedded.kind == real.kind == "value":
+            agree = drawn_alike(played, embedded.value, real.value, held.value)
+            if name == "spop":  # both lose what either drew
+                await self.both("srem", played.key, *chosen(embedded.value), *chosen(real.value))
+        else:
+            agree = same(name, embedded, real)
+        if not agree:
+            assert known(played, embedded, real), f"{played}: embedded {embedded}, real {real}"
+            self.differed += 1
+            await self.both("del", played.key)  # they may hold different things now
+        return real
+
+    async def compare_contents(self) -> None:
+        """Every key must hold the same on both, for the same time."""
+        reads = {"string": ["get"], "list": ["lrange", "0", "-1"], "set": ["smembers"]}
+        reads |= {"hash": ["hgetall"], "zset": ["zrange", "0", "-1", "WITHSCORES"]}
+        for key in KEYS:
+            kind, real_kind = await self.both("type", key)
+            assert kind == real_kind
+            if kind.value != "none":
+                name, *args = reads[str(kind.value)]
+                held, really_held = await self.both(name, key, *args)
+                assert held == really_held
+            assert same("ttl", *await self.both("ttl", key))
+
+
+DRAWING = frozenset({"spop", "srandmember"})
+
+
+def drawn_alike(played: Played, one: Any, other: Any, held: Any) -> bool:
+    """Did both draw as many, from what was there, and without repeats where none are wanted?"""
+    repeats = bool(played.args) and played.args[0].startswith("-")
+    return (
+        type(one) is type(other)
+        and len(chosen(one)) == len(chosen(other))
+        and {*chosen(one), *chosen(other)} <= {*held}
+        and (repeats or len(set(chosen(one))) == len(chosen(one)))
+    )
+
+
+@pytest.fixture
+async def pair(redis_url: str) -> AsyncIterator[Pair]:
+    clock = Clock()
+    async with (
+        opened(clock=clock) as embedded,
+        opened(clock=clock, url=redis_url, prefix="labkit-differential") as real,
+    ):
+        await real.call("clear")
+        yield Pair(embedded.keystore, real.keystore, clock.seconds())
+        await real.call("clear")
+
+
+def test_every_command_of_the_list_is_played() -> None:
+    assert set(FORMS) == set(COMMANDS)
+
+
+@pytest.mark.timeout(300)
+async def test_random_commands_come_to_the_same(pair: Pair) -> None:
+    succeeded, refusals = set(), set()
+    count = size(5_000, 50_000)
+    for number, played in enumerate(Player(SEED, pair.now, exact=not X87).play(count)):
+        outcome = await pair.play(played)
+        if outcome.kind == "value":
+            succeeded.add(played.name.lower())
+        else:
+            refusals.add(outcome.kind)
+        if number % 100 == 99:
+            await pair.compare_contents()
+    assert succeeded == set(COMMANDS)  # else it would have compared refusals only
+    assert refusals | {"key"} == set(ERRORS)
+    assert pair.differed < count * 0.02  # what is known must stay rare
+
+
+@pytest.mark.skipif(not X87, reason="another machine's long double has another precision")
+async def test_sums_of_floats_are_those_of_redis(pair: Pair) -> None:
+    chance = random.Random(SEED)
+    for _ in range(size(300, 5_000)):
+        for _ in range(4):
+            digits = chance.choice([2, 6, 12, 17])
+            amount = f"{chance.uniform(-1, 1) * 10 ** chance.randint(-4, 12):.{digits}g}"
+            embedded, real = await pair.both("incrbyfloat", "sum", amount)
+            assert embedded == real, amount
+        await pair.both("del", "sum")
+
+
+async def test_texts_of_refusals_are_those_of_redis(pair: Pair) -> None:
+    refused = [
+        ("incr", "text"),
+        ("lpush", "text", "x"),
+        ("lpush", "list"),
+        ("hset", "hash", "field"),
+        ("hincrby", "hash", "word", "1"),
+        ("hincrbyfloat", "hash", "word", "1"),
+        ("incrbyfloat", "text", "1"),
+        ("incrby", "number", str(2**63 - 1)),
+        ("setex", "text", "0", "x"),
+        ("psetex", "text", "-1", "x"),
+        ("set", "text", "x", "EX", "0"),
+        ("set", "text", "x", "NX", "XX"),
+        ("expire", "text", "soon"),
+        ("expire", "text", str(2**63 - 1)),
+        ("lset", "list", "9", "x"),
+        ("lset", "missing", "0", "x"),
+        ("linsert", "list", "beside", "x", "y"),
+        ("setbit", "text", "-1", "1"),
+        ("setbit", "text", "1", "2"),
+        ("spop", "set", "-1"),
+        ("zadd", "sorted", "high", "x"),
+        ("zrangebyscore", "sorted", "low", "high"),
+        ("zrangebylex", "sorted", "a", "b"),
+        ("hscan", "hash", "next"),
+    ]
+    for made in [
+        ("set", "text", "word"),
+        ("set", "number", "1"),
+        ("rpush", "list", "a"),
+        ("sadd", "set", "a"),
+    ]:
+        await pair.both(*made)
+    await pair.both("hset", "hash", "word", "word")
+    await pair.both("zadd", "sorted", "1", "a")
+    for command in refused:
+        embedded, real = await pair.both(*command)
+        assert embedded.kind != "value"
+        assert embedded.text == real.text

@@ -1,0 +1,110 @@
+"""Floats in Redis' words, sums of floats, and glob patterns."""
+
+from __future__ import annotations
+
+import re
+import time
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from fakeredis._helpers import compile_pattern
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labkit.services.keystore.floats import added, words
+from labkit.services.keystore.glob import matcher
+from tests.services.keystore.stores import opened
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.0, "0"),
+        (-0.0, "-0"),
+        (3.0, "3"),
+        (-17.0, "-17"),
+        (3.2, "3.2"),
+        (0.1 + 0.2, "0.30000000000000004"),
+        (0.0001, "0.0001"),
+        (1.5e-7, "1.5e-7"),
+        (-1e-10, "-1e-10"),
+        (2.0**52 - 1, "4503599627370495"),
+        (1e16, "1e+16"),
+        (1e20, "1e+20"),
+        (1.7976931348623157e308, "1.7976931348623157e+308"),
+        (123456789012345680000.0, "123456789012345680000"),
+        (12345.678, "12345.678"),
+        (float("inf"), "inf"),
+        (float("-inf"), "-inf"),
+    ],
+)
+def test_words_of_floats(value: float, shown: str) -> None:
+    assert words(value) == shown
+
+
+@given(st.floats(allow_nan=False))
+def test_words_read_back_the_same(value: float) -> None:
+    assert float(words(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "total"),
+    [
+        ("0.1", "0.2", "0.3"),
+        ("10.5", "0.1", "10.6"),
+        ("5.0e3", "2.0e2", "5200"),
+        ("3", "-3", "0"),
+        ("-0.3", "0.1", "-0.2"),
+        ("1e15", "0.1", "1000000000000000.0999755859375"),
+        ("0e999999999", "1.5", "1.5"),
+        ("1e-30", "0", "0"),
+        ("-1e-30", "0", "0"),
+    ],
+)
+def test_sums_of_floats(one: str, other: str, total: str) -> None:
+    assert added(one.encode(), other.encode()).decode() == total
+
+
+DECIMALS = st.decimals(allow_nan=False, allow_infinity=False, min_value=-1000, max_value=1000, places=6)
+
+
+@given(DECIMALS, DECIMALS)
+def test_sums_have_the_precision_of_a_long_double(one: Decimal, other: Decimal) -> None:
+    total = added(str(one).encode(), str(other).encode()).decode()
+    exact = Fraction(one) + Fraction(other)
+    assert abs(Fraction(total) - exact) <= 4000 * Fraction(1, 2**64) + Fraction(1, 10**17)
+
+
+GLOBS = st.text(alphabet="ab*?[]^-\\", max_size=8).map(str.encode)
+TEXTS = st.text(alphabet="abc]-\\", max_size=6).map(str.encode)
+
+
+@given(GLOBS, st.lists(TEXTS, min_size=1, max_size=20))
+def test_globs_match_what_fakeredis_matches(pattern: bytes, texts: list[bytes]) -> None:
+    matches, theirs = matcher(pattern), compile_pattern(pattern)
+    for text in texts:
+        assert matches(text) == bool(re.match(theirs, text)), text
+
+
+@pytest.mark.parametrize(
+    "pattern", [b"a*" * 40 + b"b", b"*a" * 40 + b"*b", b"*?" * 40 + b"b", b"[a-z]*" * 40 + b"B"]
+)
+def test_no_pattern_is_slow(pattern: bytes) -> None:
+    matches = matcher(pattern)
+    started = time.perf_counter()
+    assert not matches(b"a" * 5_000)
+    assert time.perf_counter() - started < 0.5
+
+
+async def test_no_command_fills_the_memory_or_holds_the_loop_up() -> None:
+    async with opened() as lab:
+        await lab.command("hset", "h", "a" * 5_000, "v")
+        started = time.perf_counter()
+        assert await lab.command("hscan", "h", 0, "MATCH", "*a" * 40 + "*b") == ["0", []]
+        assert (await lab.refused("setbit", "bits", 2**32 - 1, 1))[0] == 400
+        await lab.command("sadd", "s", "a")
+        assert (await lab.refused("srandmember", "s", -(10**9)))[0] == 400
+        assert await lab.command("incrbyfloat", "f", "0e999999999") == "0"
+        assert (await lab.refused("incrbyfloat", "f", "1." + "1" * 5_000))[0] == 400
+        assert time.perf_counter() - started < 0.5
