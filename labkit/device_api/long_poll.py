@@ -7,6 +7,7 @@ first one written after the request arrived.
 from __future__ import annotations
 
 import re
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 
 from aiohttp import web
@@ -63,9 +64,8 @@ def timestamp(text: str) -> int:
     if DIGITS.fullmatch(text.strip()) and int(text) <= LATEST_TIMESTAMP:
         return int(text)
     try:
-        moment = parsedate_to_datetime(text)
-        if moment.tzinfo is not None:
-            return max(0, int(moment.timestamp()))
+        moment = parsedate_to_datetime(text)  # of the three forms (RFC 9110 5.6.7), asctime's names no zone
+        return max(0, int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()))
     except (ValueError, TypeError, OverflowError, IndexError):
         pass
     raise Refusal(400, "If-Modified-Since: expected Unix seconds or an HTTP-date")

@@ -113,6 +113,10 @@ class Device:
         self._portal.run(_held_or_done, polls, key, count + 1, poll)
         return HeldPoll(poll)
 
+    def held(self, alias: str, count: int = 1) -> Task[None]:
+        """Ends once the lab holds `count` polls of this alias, whichever client they come from."""
+        return self._portal.begin(self._platform.polls.held, self._product, self.identity, alias, count)
+
     def record(self, points: Mapping[str, Mapping[float, object]]) -> None:
         """Store values at timestamps: {alias: {Unix seconds: value}}."""
         self._portal.run(self._virtual.record, points)

@@ -1,0 +1,357 @@
+"""Long polling: a read that waits for the next datapoint of one alias.
+
+A check that begins a poll and then writes holds for either order in which the two reach the target, unless
+the target tells when a poll is held: the polls start from a time before the write, with If-Modified-Since.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from typing import TYPE_CHECKING
+
+from labkit.conformance import expect, play
+from labkit.conformance.check import check
+from labkit.conformance.target import Target
+from labkit.fleet.device import VirtualDevice
+
+if TYPE_CHECKING:
+    import httpx
+
+PRODUCT = "token-open"
+SHORT = 50  # milliseconds
+
+
+@check("DEV-POLL-1", "a poll is held until its alias is written, and brings the value")
+async def held(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    poll = await play.begin(target, device, "text", since=0)
+    await poll.waits()
+    expect.status(await play.write(device, {"text": "hello"}), 204)
+    expect.body(expect.status(await poll.answer(), 200), "text=hello")
+
+
+@check("DEV-POLL-1", "a poll from now on is answered by a write within the same second", needs={"polls"})
+async def held_from_now(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    expect.status(await play.write(device, {"text": "before"}), 204)
+    poll = await play.begin(target, device, "text")
+    expect.status(await play.write(device, {"text": "after"}), 204)
+    expect.body(expect.status(await poll.answer(), 200), "text=after")
+
+
+@check("DEV-POLL-2", "what was stored before the poll arrived does not answer it")
+async def earlier_value(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    expect.status(await play.write(device, {"text": "before"}), 204)
+    poll = await play.begin(target, device, "text", timeout=SHORT)
+    response = await poll.run_out()
+    expect.true("the earlier value does not come", "before" not in response.text, response.text, response)
+
+
+@check("DEV-POLL-3", "writes of another alias, device or product do not answer a poll")
+async def others(target: Target) -> None:
+    identity = target.identity()
+    device = target.device(PRODUCT, identity)
+    namesake = target.device("token-other", identity)
+    neighbour = target.device(PRODUCT)
+    for each in (device, namesake, neighbour):
+        await each.activate()
+    poll = await play.begin(target, device, "text", since=0)
+    expect.status(await play.write(device, {"number": 1, "Text": "another alias"}), 204)
+    expect.status(await play.write(neighbour, {"text": "another device"}), 204)
+    expect.status(await play.write(namesake, {"text": "another product"}), 204)
+    expect.status(await play.write(device, {"text": "its own"}), 204)
+    response = expect.status(await poll.answer(), 200)
+    expect.equal("the pairs", play.values(response), {"text": "its own"}, response)
+
+
+@check("DEV-POLL-4", "Last-Modified is the timestamp of the value")
+async def last_modified(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    stamp = await play.now(device) - 100
+    expect.status(await play.record(device, [("alias", "text"), (str(stamp), "hello")]), 204)
+    response = expect.status(await (await play.begin(target, device, "text", since=0)).answer(), 200)
+    expect.header(response, "Last-Modified", str(stamp))
+
+
+@check("DEV-POLL-4", "Last-Modified of a poll that waited is the time of the write")
+async def last_modified_of_a_write(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    before = await play.now(device)
+    poll = await play.begin(target, device, "text", since=0)
+    expect.status(await play.write(device, {"text": "hello"}), 204)
+    after = await play.now(device)
+    response = expect.status(await poll.answer(), 200)
+    stamp = response.headers.get("Last-Modified", "")
+    expect.true(
+        f"Last-Modified is within {before} to {after}",
+        stamp.isdecimal() and before <= int(stamp) <= after,
+        stamp,
+        response,
+    )
+
+
+@check("DEV-POLL-5", "without a new datapoint a poll ends with 304 and no body")
+async def not_modified(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    expect.status(await play.write(device, {"text": "before"}), 204)
+    response = await (await play.begin(target, device, "text", timeout=SHORT)).run_out()
+    expect.body(expect.status(response, 304), b"")
+
+
+@check("DEV-POLL-6", "the 304 comes once the milliseconds are over, while a longer poll goes on")
+async def milliseconds(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    longer = await play.begin(target, device, "number", since=0)
+    began = time.monotonic()
+    expect.status(await (await play.begin(target, device, "text", timeout=120)).run_out(), 304)
+    if "clock" not in target.offers:
+        took = time.monotonic() - began
+        expect.true("a poll of 120 ms takes no less", took >= 0.12, f"{took:.3f} s")
+    expect.status(await play.write(device, {"number": 1}), 204)
+    expect.status(await longer.answer(), 200)
+
+
+@check(
+    "DEV-POLL-6",
+    "a poll of 1500 ms is held for less than that, and ends when they are over",
+    needs={"clock", "polls"},
+)
+async def exact_milliseconds(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    woken = await play.begin(target, device, "text", timeout=1500, since=0)
+    ended = await play.begin(target, device, "number", timeout=1500)
+    await target.advance(1.4375)  # a sum of powers of 2, so that lab time is exact
+    expect.status(await play.write(device, {"text": "just in time"}), 204)
+    expect.status(await woken.answer(), 200)
+    await ended.waits()
+    await target.advance(0.0625)
+    expect.status(await ended.answer(), 304)
+
+
+@check("DEV-POLL-7", "a datapoint after If-Modified-Since answers at once")
+async def since(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    stamp = await _recorded(device, {-100: "hello"})
+    for earlier in (stamp - 1, stamp - 1000):
+        poll = await play.begin(target, device, "text", since=earlier)
+        expect.body(expect.status(await poll.answer(), 200), "text=hello")
+
+
+@check("DEV-POLL-7", "a datapoint before If-Modified-Since does not answer")
+async def before_since(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    stamp = await _recorded(device, {-100: "early"})
+    poll = await play.begin(target, device, "text", since=stamp + 50)
+    expect.status(await play.write(device, {"text": "late"}), 204)
+    expect.body(expect.status(await poll.answer(), 200), "text=late")
+
+
+@check("DEV-POLL-8", "giving Last-Modified back brings every datapoint once, in order")
+async def no_update_missed(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    await _recorded(device, {-90: "1", -89: "2", -60: "3"})
+    marker = "0"
+    for value in ("1", "2", "3"):
+        marker = await _next(target, device, marker, value)
+    await _recorded(device, {-50: "4", -49: "5"})  # between its polls
+    marker = await _next(target, device, marker, "4")
+    marker = await _next(target, device, marker, "5")
+    poll = await play.begin(target, device, "text", since=marker)
+    expect.status(await play.write(device, {"text": "6"}), 204)  # while it polls
+    response = expect.status(await poll.answer(), 200)
+    expect.body(response, "text=6")
+    last = await play.begin(target, device, "text", timeout=SHORT, since=response.headers["Last-Modified"])
+    expect.status(await last.run_out(), 304)
+
+
+@check("DEV-POLL-9", "a poll of two aliases is refused")
+async def two_aliases(target: Target) -> None:
+    response = await _two_aliases(target)
+    expect.true("it is the client's error", 400 <= response.status_code < 500, response.status_code, response)
+
+
+@check("DEV-POLL-10", "a poll of two aliases is answered 400 at once")
+async def two_aliases_at_once(target: Target) -> None:
+    expect.refusal(await _two_aliases(target), 400)
+
+
+@check("DEV-POLL-11", "of several datapoints after If-Modified-Since the first one answers")
+async def first_not_newest(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    stamp = await _recorded(device, {-100: "first", -90: "second", -80: "third"})
+    poll = await play.begin(target, device, "text", since=stamp - 1)
+    response = expect.status(await poll.answer(), 200)
+    expect.body(response, "text=first")
+    expect.header(response, "Last-Modified", str(stamp))
+
+
+@check(
+    "DEV-POLL-12",
+    "a datapoint of the very second of If-Modified-Since does not answer, the next second's does",
+)
+async def strictly_later(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    stamp = await _recorded(device, {-100: "same second"})
+    poll = await play.begin(target, device, "text", since=stamp)
+    again = [("alias", "text"), (str(stamp), "same second again")]
+    expect.status(await play.record(device, again), 204)
+    later = [("alias", "text"), (str(stamp + 1), "later")]
+    expect.status(await play.record(device, later), 204)
+    response = expect.status(await poll.answer(), 200)
+    expect.body(response, "text=later")
+
+
+@check("DEV-POLL-13", "300000 milliseconds are taken; more, less than 0 or no whole number is answered 400")
+async def bounds(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    expect.status(await play.write(device, {"text": "here"}), 204)
+    expect.status(await (await play.begin(target, device, "text", timeout=300_000, since=0)).answer(), 200)
+    for wrong in ("300001", "-1", "1.5", "soon", "", "1e3", "0x10"):
+        headers = {"Request-Timeout": wrong, "If-Modified-Since": "0"}
+        expect.refusal(await device.request("GET", f"{play.ALIAS}?text", headers=headers), 400)
+
+
+@check("DEV-POLL-14", "Request-Timeout 0 answers at once, with 200 or 304")
+async def zero(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    empty = await play.begin(target, device, "text", timeout=0, since=0)
+    expect.status(await empty.answer(), 304)
+    stamp = await _recorded(device, {-100: "first", -90: "second"})
+    poll = await play.begin(target, device, "text", timeout=0, since=stamp)
+    expect.body(expect.status(await poll.answer(), 200), "text=second")
+    for since in (None, stamp + 10):
+        poll = await play.begin(target, device, "text", timeout=0, since=since)
+        expect.status(await poll.answer(), 304)
+
+
+@check("DEV-POLL-15", "If-Modified-Since takes an HTTP-date in its three forms, Unix seconds and 0")
+async def date_forms(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    stamp = await _recorded(device, {-100: "first", -99: "second"})
+    moment = datetime.fromtimestamp(stamp, UTC)
+    forms = (
+        str(stamp),
+        format_datetime(moment, usegmt=True),
+        moment.strftime("%A, %d-%b-%y %H:%M:%S GMT"),  # RFC 850
+        moment.strftime("%a %b %e %H:%M:%S %Y"),  # asctime
+    )
+    for form in forms:
+        poll = await play.begin(target, device, "text", since=form)
+        expect.body(expect.status(await poll.answer(), 200), "text=second")
+    poll = await play.begin(target, device, "text", since="0")
+    expect.body(expect.status(await poll.answer(), 200), "text=first")
+
+
+@check("DEV-POLL-15", "any other If-Modified-Since is answered 400")
+async def no_date(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    expect.status(await play.write(device, {"text": "here"}), 204)
+    for wrong in ("yesterday", "-5", "1.5", "", "Sat, 45 Jan 2026 00:00:00 GMT", "1767225600 GMT"):
+        headers = {"Request-Timeout": "0", "If-Modified-Since": wrong}
+        expect.refusal(await device.request("GET", f"{play.ALIAS}?text", headers=headers), 400)
+
+
+@check("DEV-POLL-16", "If-Modified-Since alone changes nothing about a read")
+async def since_without_timeout(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    expect.status(await play.write(device, {"text": "here", "number": 1}), 204)
+    later = str(await play.now(device) + 50)
+    for since in (later, "0", "yesterday"):
+        response = await device.request(
+            "GET", f"{play.ALIAS}?text&number", headers={"If-Modified-Since": since}
+        )
+        expect.body(expect.status(response, 200), "text=here&number=1")
+        expect.header(response, "Last-Modified", None)
+
+
+@check("DEV-POLL-17", "a poll of an unknown alias waits and ends with 304")
+async def unknown_alias(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    began = time.monotonic()
+    poll = await play.begin(target, device, "nowhere", timeout=SHORT, since=0)
+    expect.status(await play.write(device, {"nowhere": "lost"}), 204)
+    expect.status(await poll.run_out(), 304)
+    if "clock" not in target.offers:
+        took = time.monotonic() - began
+        expect.true("it waits for its time", took >= SHORT / 1000, f"{took:.3f} s")
+
+
+@check("DEV-POLL-17", "a poll of an unknown alias is held for all its time", needs={"clock", "polls"})
+async def unknown_alias_held(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    poll = await play.begin(target, device, "nowhere", timeout=2000)
+    await target.advance(1.9375)
+    await poll.waits()
+    await target.advance(0.0625)
+    expect.status(await poll.answer(), 304)
+
+
+@check("DEV-POLL-18", "a 304 has no Last-Modified")
+async def bare_304(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    expect.status(await play.write(device, {"text": "before"}), 204)
+    response = await (await play.begin(target, device, "text", timeout=SHORT)).run_out()
+    expect.header(expect.status(response, 304), "Last-Modified", None)
+
+
+@check("DEV-POLL-19", "a hybrid write answers a poll")
+async def woken_by_hybrid(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    poll = await play.begin(target, device, "text", since=0)
+    expect.status(await play.write(device, {"text": "hybrid"}, "text"), 200)
+    expect.body(expect.status(await poll.answer(), 200), "text=hybrid")
+
+
+@check("DEV-POLL-19", "a recorded point answers a poll if it is later than the poll's time")
+async def woken_by_record(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    now = await play.now(device)
+    poll = await play.begin(target, device, "text", since=now - 100)
+    expect.status(await play.record(device, [("alias", "text"), (str(now - 150), "too early")]), 204)
+    expect.status(await play.record(device, [("alias", "text"), (str(now - 50), "later")]), 204)
+    response = expect.status(await poll.answer(), 200)
+    expect.body(response, "text=later")
+    expect.header(response, "Last-Modified", str(now - 50))
+
+
+@check("DEV-POLL-19", "a point recorded for the past does not answer a poll from now on")
+async def not_woken_by_the_past(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    poll = await play.begin(target, device, "text", timeout=SHORT)
+    await _recorded(device, {-100: "the past"})
+    expect.status(await poll.run_out(), 304)
+
+
+@check("DEV-POLL-20", "a client that leaves while it polls takes nothing with it")
+async def client_leaves(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    stamp = await play.now(device) - 1
+    await (await play.begin(target, device, "text", since=stamp)).leave()
+    expect.status(await play.write(device, {"text": "meanwhile"}), 204)
+    poll = await play.begin(target, device, "text", since=stamp)
+    expect.body(expect.status(await poll.answer(), 200), "text=meanwhile")
+
+
+async def _recorded(device: VirtualDevice, points: dict[int, str]) -> int:
+    """Record values of text at seconds from now; the first one's timestamp."""
+    now = await play.now(device)
+    pairs = [("alias", "text"), *((str(now + offset), value) for offset, value in points.items())]
+    expect.status(await play.record(device, pairs), 204)
+    return now + min(points)
+
+
+async def _next(target: Target, device: VirtualDevice, since: str, value: str) -> str:
+    """The next datapoint of text must have this value; its Last-Modified."""
+    response = expect.status(await (await play.begin(target, device, "text", since=since)).answer(), 200)
+    expect.body(response, f"text={value}")
+    return str(response.headers.get("Last-Modified"))
+
+
+async def _two_aliases(target: Target) -> httpx.Response:
+    device = await target.activated(PRODUCT)
+    expect.status(await play.write(device, {"text": "here", "number": 1}), 204)
+    headers = {"Request-Timeout": str(play.LONG), "If-Modified-Since": "0"}
+    return await device.request("GET", f"{play.ALIAS}?text&number", headers=headers)

@@ -1,0 +1,234 @@
+"""Recording values at timestamps: POST /onep:v1/stack/record."""
+
+from __future__ import annotations
+
+from labkit.conformance import expect, play
+from labkit.conformance.check import check
+from labkit.conformance.target import Target
+from labkit.fleet.device import VirtualDevice
+
+PRODUCT = "token-open"
+Pairs = list[tuple[str, object]]
+
+
+@check("DEV-REC-1", "one pair and several are answered 204 with Content-Length: 0")
+async def answer(target: Target) -> None:
+    device, past = await _device(target)
+    for points in ({past: "a"}, {past + 10: "b", past + 11: "c", past + 12: "d"}):
+        response = expect.status(await play.record(device, _points("text", points)), 204)
+        expect.header(response, "Content-Length", "0")
+        expect.body(response, b"")
+
+
+@check("DEV-REC-2", "each value is stored under its own timestamp")
+async def own_timestamps(target: Target) -> None:
+    device, past = await _device(target)
+    points = {past + 20: "third", past: "first", past + 1: "second"}
+    expect.status(await play.record(device, _points("text", points)), 204)
+    await _expect_points(target, device, "text", points)
+
+
+@check("DEV-REC-3", "the pairs of several aliases in one body are all stored")
+async def several_aliases(target: Target) -> None:
+    device, past = await _device(target)
+    text = {past: "a", past + 1: "b"}
+    number = {past + 5: "1", past + 7: "2", past + 9: "3"}
+    body = [*_points("text", text), *_points("number", number), *_points("flag", {past: "true"})]
+    expect.status(await play.record(device, body), 204)
+    await _expect_points(target, device, "text", text)
+    await _expect_points(target, device, "number", number)
+    await _expect_points(target, device, "flag", {past: "true"})
+
+
+@check("DEV-REC-4", "equal timestamps of one alias are a conflict, next to each other or not")
+async def conflict(target: Target) -> None:
+    device, past = await _device(target)
+    adjacent: Pairs = [("alias", "text"), (str(past), "a"), (str(past), "b")]
+    apart: Pairs = [("alias", "text"), (str(past), "a"), (str(past + 5), "b"), (str(past), "c")]
+    same: Pairs = [("alias", "text"), (str(past), "a"), (str(past), "a")]
+    for body in (adjacent, apart, same):
+        expect.status(await play.record(device, body), 409)
+
+
+@check("DEV-REC-4", "timestamps one second apart are no conflict")
+async def one_second_apart(target: Target) -> None:
+    device, past = await _device(target)
+    points = {past + 1: "b", past: "a", past + 2: "c"}
+    expect.status(await play.record(device, _points("text", points)), 204)
+    await _expect_points(target, device, "text", points)
+
+
+@check("DEV-REC-5", "equal timestamps of different aliases are no conflict")
+async def different_aliases(target: Target) -> None:
+    device, past = await _device(target)
+    body = [*_points("text", {past: "a"}), *_points("number", {past: "1"}), *_points("flag", {past: "true"})]
+    expect.status(await play.record(device, body), 204)
+    expect.equal(
+        "the values",
+        await play.stored(device, "text", "number", "flag"),
+        {"text": "a", "number": "1", "flag": "true"},
+    )
+
+
+@check("DEV-REC-6", "a 409 lists alias and timestamp of those that conflict, not the others")
+async def listed(target: Target) -> None:
+    device, past = await _device(target)
+    clash: Pairs = [("alias", "text"), (str(past), "a"), (str(past), "b")]
+    fine = _points("number", {past: "1", past + 1: "2"})
+    other: Pairs = [("alias", "mode"), (str(past + 7), "on"), (str(past + 7), "off")]
+    response = expect.status(await play.record(device, [*clash, *fine, *other]), 409)
+    pairs = sorted(response.text.split("&"))
+    expect.equal("the pairs", pairs, [f"mode={past + 7}", f"text={past}"], response)
+    response = expect.status(await play.record(device, [*fine, *clash]), 409)
+    expect.body(response, f"text={past}")
+
+
+@check("DEV-REC-7", "a 409 lists each alias once, with the first timestamp of its first clash")
+async def first_clash(target: Target) -> None:
+    device, past = await _device(target)
+    body: Pairs = [("alias", "text"), (str(past), "a"), (str(past + 3), "b"), (str(past + 9), "c")]
+    body += [(str(past + 3), "d"), (str(past), "e")]
+    expect.body(expect.status(await play.record(device, body), 409), f"text={past + 3}")
+    body = [*_points("text", {past: "a"}), *_points("number", {past: "1"}), *_points("text", {past: "b"})]
+    expect.body(expect.status(await play.record(device, body), 409), f"text={past}")
+    body = [("alias", "text"), (f"{past}.2", "a"), (f"{past}.9", "b")]
+    expect.body(expect.status(await play.record(device, body), 409), f"text={past}.2")
+
+
+@check("DEV-REC-8", "a record that is refused stores nothing")
+async def nothing_stored(target: Target) -> None:
+    device, past = await _device(target)
+    fine = _points("number", {past: "1"})
+    clash: Pairs = [("alias", "text"), (str(past), "a"), (str(past), "b")]
+    misfit = _points("level", {past: "101"})
+    for wrong, status in ((clash, 409), (misfit, 400), ([("alias", "flag")], 400)):
+        for body in ([*fine, *wrong], [*wrong, *fine]):
+            expect.status(await play.record(device, body), status)
+            found = await play.stored(device, "text", "number", "level", "flag")
+            expect.equal("what is stored", found, {})
+
+
+@check("DEV-REC-9", "a point at the timestamp of a stored one replaces it")
+async def replaces(target: Target) -> None:
+    device, past = await _device(target)
+    for value in ("before", "after"):
+        expect.status(await play.record(device, _points("text", {past: value})), 204)
+        expect.equal("the point", await play.datapoint(target, device, "text"), (past, value))
+
+
+@check("DEV-REC-10", "decimals are taken, judged exactly and stored as whole seconds")
+async def decimals(target: Target) -> None:
+    device, past = await _device(target)
+    body: Pairs = [("alias", "text"), (f"{past}.25", "a"), (f"{past + 1}.25", "b"), (f"{past + 2}.999", "c")]
+    expect.status(await play.record(device, body), 204)
+    await _expect_points(target, device, "text", {past: "a", past + 1: "b", past + 2: "c"})
+    for first, second in (
+        (f"{past}.5", f"{past + 1}.499"),
+        (f"{past}.001", f"{past + 1}"),
+        (past, f"{past}.9"),
+    ):
+        body = [("alias", "text"), (str(first), "a"), (str(second), "b")]
+        expect.status(await play.record(device, body), 409)
+        expect.status(await play.record(device, [body[0], body[2], body[1]]), 409)
+
+
+@check("DEV-REC-11", "a negative timestamp counts back from the time of receipt")
+async def negative(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    before = await play.now(device)
+    body: Pairs = [("alias", "text"), ("-600", "ten minutes ago"), ("-30", "half a minute ago")]
+    expect.status(await play.record(device, body), 204)
+    after = await play.now(device)
+    stamp, value = await play.datapoint(target, device, "text")
+    expect.equal("the first value", value, "ten minutes ago")
+    expect.true(
+        f"its timestamp is within {before - 600} to {after - 600}",
+        before - 600 <= stamp <= after - 600,
+        stamp,
+    )
+    expect.equal("the newest value", await play.value(device, "text"), "half a minute ago")
+
+
+@check("DEV-REC-12", "a timestamp a little ahead is taken; one minutes ahead is answered 400")
+async def ahead(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    now = await play.now(device)
+    expect.status(await play.record(device, _points("text", {now + 50: "soon"})), 204)
+    expect.equal("the point", await play.datapoint(target, device, "text"), (now + 50, "soon"))
+    expect.refusal(await play.record(device, _points("number", {now + 600: "1"})), 400)
+    expect.equal("number", await play.value(device, "number"), None)
+
+
+@check("DEV-REC-12", "60 seconds ahead are taken, 61 are not", needs={"clock"})
+async def edge_ahead(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    now = await play.now(device)
+    expect.status(await play.record(device, _points("text", {now + 60: "at the edge"})), 204)
+    expect.refusal(await play.record(device, _points("number", {now + 61: "1"})), 400)
+
+
+@check("DEV-REC-13", "an unknown alias is ignored, and the others are stored")
+async def unknown_alias(target: Target) -> None:
+    device, past = await _device(target)
+    lost = _points("nowhere", {past: "lost"})
+    for body in ([*lost, *_points("text", {past: "a"})], [*_points("text", {past + 9: "b"}), *lost], lost):
+        expect.status(await play.record(device, body), 204)
+    await _expect_points(target, device, "text", {past: "a", past + 9: "b"})
+    expect.equal("nowhere", await play.value(device, "nowhere"), None)
+
+
+@check("DEV-REC-14", "an empty body, a wrong order, no points, no number or a misfit is answered 400")
+async def malformed(target: Target) -> None:
+    device, past = await _device(target)
+    bodies = (
+        "",
+        f"{past}=a",
+        f"{past}=a&alias=text",
+        f"text={past}",
+        "alias=text",
+        f"alias=text&alias=number&{past}=1",
+        f"alias=number&{past}=1&alias=text",
+        "alias=text&soon=a",
+        "alias=text&=a",
+        "alias=text&0x10=a",
+        "alias=text&1e9=a",
+        "alias=text&nan=a",
+        f"alias=number&{past}=warm",
+        f"alias=level&{past}=5&{past + 1}=101",
+    )
+    for body in bodies:
+        expect.refusal(await play.record(device, body), 400)
+        expect.equal("what is stored", await play.stored(device, "text", "number", "level"), {})
+
+
+@check("DEV-REC-15", "a recorded point is read only where it is newer than the value that stands")
+async def newer_only(target: Target) -> None:
+    device, past = await _device(target)
+    expect.status(await play.record(device, _points("text", {past: "stands"})), 204)
+    expect.status(await play.record(device, _points("text", {past - 10: "older"})), 204)
+    expect.equal("the value", await play.value(device, "text"), "stands")
+    expect.status(await play.record(device, _points("text", {past + 10: "newer"})), 204)
+    expect.equal("the value", await play.value(device, "text"), "newer")
+    expect.status(await play.write(device, {"number": 1}), 204)
+    expect.status(await play.record(device, _points("number", {past: "2"})), 204)
+    expect.equal("the value", await play.value(device, "number"), "1")
+
+
+async def _device(target: Target) -> tuple[VirtualDevice, int]:
+    """A fresh device, and a timestamp in its past."""
+    device = await target.activated(PRODUCT)
+    return device, await play.now(device) - 1000
+
+
+def _points(alias: str, points: dict[int, str]) -> Pairs:
+    return [("alias", alias), *((str(stamp), value) for stamp, value in points.items())]
+
+
+async def _expect_points(target: Target, device: VirtualDevice, alias: str, points: dict[int, str]) -> None:
+    """These are the first datapoints of an alias, in the order of time, and the last one is read."""
+    since = 0
+    for stamp, value in sorted(points.items()):
+        found = await play.datapoint(target, device, alias, since)
+        expect.equal(f"the point of {alias} after {since}", found, (stamp, value))
+        since = stamp
+    expect.equal(alias, await play.value(device, alias), points[max(points)])
