@@ -72,12 +72,14 @@ def refusal(response: httpx.Response, expected: int) -> None:
 
 def exchange(response: httpx.Response | None) -> str:
     """A request and its answer as text, without secrets."""
+    import httpx
+
     if response is None:
         return ""
     request = response.request
     try:
         sent = request.content.decode("utf-8", "replace")
-    except Exception:  # a request whose body was a stream has none to show
+    except httpx.RequestNotRead:  # a request whose body was a stream has none to show
         sent = ""
     lines = [f"{request.method} {request.url.raw_path.decode('ascii', 'replace')}"]
     lines += _headers(request.headers)

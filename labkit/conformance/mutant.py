@@ -1,8 +1,8 @@
 """Mutants: breaking the platform on purpose, to prove that the checks notice.
 
-A mutant patches one named function of the platform in a process of its own, starts a fresh lab there, and runs
-the checks of its requirements, of which for each requirement at least one must fail, and one smoke check, which
-must pass. The platform has no hook for this.
+A mutant patches one named function of the platform in a process of its own, starts a fresh lab there, and
+runs the checks of its requirements, of which for each requirement at least one must fail, and one smoke check,
+which must pass. The platform has no hook for this.
 """
 
 from __future__ import annotations
@@ -83,11 +83,16 @@ def all_mutants() -> list[Mutant]:
 def try_all(mutants: Iterable[Mutant], processes: int = 2) -> Iterator[Trial]:
     """Try each mutant in a process of its own; trials come as they end."""
     import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, as_completed
 
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["labkit.conformance.rehearsal"])
-    with context.Pool(processes, maxtasksperchild=1) as pool:
-        yield from pool.imap_unordered(_try, [each.name for each in mutants])
+    context.set_forkserver_preload(["labkit.conformance.preload"])
+    with ProcessPoolExecutor(processes, context, max_tasks_per_child=1) as pool:
+        try:
+            for trial in as_completed([pool.submit(_try, each.name) for each in mutants]):
+                yield trial.result()
+        finally:
+            pool.shutdown(cancel_futures=True)  # nobody wants the others any more
 
 
 def _try(name: str) -> Trial:
@@ -99,10 +104,10 @@ def _try(name: str) -> Trial:
 def judge(mutant: Mutant, verdicts: Iterable[Verdict]) -> Trial:
     """The trial of a mutant from the verdicts of its checks and of the smoke check."""
     verdicts = list(verdicts)
-    noticed = {id for each in verdicts if each.outcome in ("failed", "warned") for id in each.requirements}
+    noticed = {name for each in verdicts if each.outcome in ("failed", "warned") for name in each.requirements}
     return Trial(
         mutant.name,
-        tuple(id for id in mutant.requirements if id not in noticed),
+        tuple(each for each in mutant.requirements if each not in noticed),
         any(each.check == mutant.smoke and each.outcome == "passed" for each in verdicts),
         tuple(f"{each.check}: {each.reason}" for each in verdicts if each.outcome == "broken"),
     )

@@ -22,7 +22,7 @@ def run(
     catalogue: Catalogue,
     progress: Callable[[Verdict], object] = lambda verdict: None,
 ) -> list[Verdict]:
-    """Run checks against a target, from plain code or a notebook cell. `progress` gets each verdict as it falls."""
+    """Run checks against a target, from plain code or a notebook cell. progress: gets each verdict at once."""
     from anyio.from_thread import start_blocking_portal
 
     async def all_of_them() -> list[Verdict]:
@@ -51,11 +51,11 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
             await check.function(target)
     except Unavailable as unavailable:
         return verdict("skipped", reason=str(unavailable))
-    except Exception as error:  # whatever it is, the next check must still run
+    except Exception as error:  # noqa: BLE001 - whatever it is, the next check must still run
         fault = _fault(error)
         if fault is None:  # the check's own
             return verdict("broken", reason=f"{type(error).__name__}: {error}")
-        only_choices = all(catalogue[id].level == "choice" for id in check.requirements)
+        only_choices = all(catalogue[each].level == "choice" for each in check.requirements)
         return verdict(
             "warned" if only_choices else "failed",
             reason=fault.what,

@@ -18,7 +18,7 @@ from labkit.core.errors import SettingsError
 from labkit.core.identifiers import Identifiers
 from labkit.fleet.device import VirtualDevice
 from labkit.fleet.flow import Address, FlowClient
-from labkit.settings import ProductSettings, load
+from labkit.settings import LabSettings, ProductSettings, load
 
 if TYPE_CHECKING:
     from labkit.lab.lab import Lab
@@ -44,9 +44,9 @@ class TargetProduct:
 class Target:
     """A platform that serves the products and solutions of `conformance/lab.yaml`.
 
-    address: where it listens; domains: product and solution ids with their domains; guard: the guard times that
-    lab.yaml asks for; lab: the handle, where the platform is a lab in this process, else None; seed: makes the
-    identities of this run repeatable.
+    address: where it listens; domains: product and solution ids with their domains; settings: those of
+    lab.yaml; lab: the handle, where the platform is a lab in this process, else None; seed: makes the
+    identities of this run repeatable. `guard` has the guard times that lab.yaml asks for.
     """
 
     def __init__(
@@ -54,6 +54,7 @@ class Target:
         name: str,
         address: Address,
         domains: dict[str, str],
+        settings: LabSettings,
         *,
         lab: Lab | None = None,
         seed: int | None = None,
@@ -65,7 +66,6 @@ class Target:
         self.offers = frozenset() if lab is None else LOCAL if lab.clock.rate == 0 else LOCAL - {"clock"}
         self._lab = lab
         self._domains = domains
-        settings = load(LAB_YAML)
         self.guard = settings.guard
         self._settings = {each.id: each for each in settings.products}
         self._identifiers = Identifiers(seed)
@@ -81,7 +81,7 @@ class Target:
         settings = load(LAB_YAML)
         domains = {each.id: lab.product(each.id).domain for each in settings.products}
         domains |= {each.id: lab.solution(each.id).domain for each in settings.solutions}
-        return cls("lab", lab.address, domains, lab=lab, seed=seed, http_port=lab.http_port)
+        return cls("lab", lab.address, domains, settings, lab=lab, seed=seed, http_port=lab.http_port)
 
     @classmethod
     def remote(cls, ready: str | dict[str, Any], seed: int | None = None) -> Self:
@@ -99,7 +99,7 @@ class Target:
         except KeyError as error:
             raise SettingsError(f"target: {error.args[0]}: is required") from error
         domains = {name: url.removeprefix("https://").split(":")[0] for name, url in urls.items()}
-        return cls("remote", address, domains, seed=seed, http_port=data.get("http_port"))
+        return cls("remote", address, domains, load(LAB_YAML), seed=seed, http_port=data.get("http_port"))
 
     # ---- who takes part
 
@@ -112,7 +112,7 @@ class Target:
         return f"check-{self._run}-{next(self._count)}"
 
     def whitelisted(self, product: str) -> str:
-        """One of the identities that lab.yaml allows for a product, each once; runs begin at different ones."""
+        """One of the identities that lab.yaml allows a product, each once; runs begin at different ones."""
         identities = self._settings[product].identities
         used = self._whitelisted[product]
         if used == len(identities):
@@ -180,7 +180,7 @@ class Target:
 
     async def held(self, device: VirtualDevice, alias: str) -> None:
         """Wait until the lab holds a poll of this device and alias (a lab in this process only)."""
-        product = next(id for id, domain in self._domains.items() if domain == device.domain)
+        product = next(name for name, domain in self._domains.items() if domain == device.domain)
         await asyncio.wrap_future(self.lab.product(product).device(device.identity).held(alias).future)
 
     async def settle(self) -> None:

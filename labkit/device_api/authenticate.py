@@ -45,14 +45,18 @@ class Credential:
 
 
 def presented(exchange: Exchange) -> Credential | None:
-    """The credential that the request shows. Raises Refusal 400 for more than one."""
+    """The credential that the request shows. Raises Refusal 400 for more than one.
+
+    The listener asks every client for a certificate as soon as one product wants them, so a certificate is a
+    credential only where its product does.
+    """
     headers = exchange.request.headers
     found: list[Credential] = []
     for name in exchange.wire.token_headers:
         found += [Credential("token", value.strip()) for value in headers.getall(name, ())]
     found += [_authorization(exchange, value) for value in headers.getall("Authorization", ())]
     connection = exchange.connection
-    if connection.certificate is not None:
+    if connection.certificate is not None and exchange.product.settings.auth == "certificate":
         found.append(Credential("certificate", connection.certificate, connection.common_name))
     if len(found) > 1:
         raise Refusal(400, "expected exactly one credential")

@@ -1,0 +1,113 @@
+"""The endpoints of the device API, for checks that play the same thing on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from labkit.conformance import expect
+from labkit.conformance.target import Target
+from labkit.conformance.verdict import Mismatch
+from labkit.core.certificates import KeyPair, client_certificate
+from labkit.fleet.device import FORM, VirtualDevice
+from labkit.fleet.flow import FlowClient
+
+if TYPE_CHECKING:
+    import httpx
+
+ACTIVATE = "/provision/activate"
+DOWNLOAD = "/provision/download"
+ALIAS = "/onep:v1/stack/alias"
+RECORD = "/onep:v1/stack/record"
+TIMESTAMP = "/timestamp"
+CONTENT = "alphabet.txt"  # an id that the products of PRODUCTS offer
+
+PRODUCTS = {
+    "token": "content",
+    "password": "password-open",
+    "certificate": "certificate-open",
+}  # one of each type
+PATIENCE = 10.0  # seconds of real time for an answer
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request to an endpoint. served: the status that a device gets which wrote `text` before."""
+
+    title: str
+    method: str
+    path: str
+    served: int
+    form: tuple[tuple[str, str], ...] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    async def by(self, sender: VirtualDevice | FlowClient, headers: Headers = ()) -> httpx.Response:
+        """Have it sent, with further headers."""
+        options: dict[str, Any] = {"headers": [*self.headers.items(), *headers], "patience": PATIENCE}
+        if self.form is not None:
+            options["headers"].append(("Content-Type", FORM))
+            options["content"] = urlencode(self.form)
+        return await sender.request(self.method, self.path, **options)
+
+
+Headers = Iterable[tuple[str, str]]
+
+WRITE = Call("write", "POST", ALIAS, 204, (("text", "written"),))
+READ = Call("read", "GET", f"{ALIAS}?text", 200)
+
+# Those that need credentials (document 1, Authentication); a poll from the beginning of time answers at once.
+GUARDED = (
+    WRITE,
+    READ,
+    Call("hybrid", "POST", f"{ALIAS}?text", 200, (("text", "written"),)),
+    Call(
+        "long poll", "GET", f"{ALIAS}?text", 200, None, {"Request-Timeout": "5000", "If-Modified-Since": "0"}
+    ),
+    Call("record", "POST", RECORD, 204, (("alias", "text"), ("1000000000", "recorded"))),
+    Call("list", "GET", DOWNLOAD, 200),
+    Call("info", "GET", f"{DOWNLOAD}?id={CONTENT}&info=true", 200),
+    Call("download", "GET", f"{DOWNLOAD}?id={CONTENT}", 200),
+)
+
+
+async def activate(
+    sender: VirtualDevice | FlowClient, fields: Mapping[str, str], headers: Headers = ()
+) -> httpx.Response:
+    """POST these fields to activate."""
+    return await Call("activate", "POST", ACTIVATE, 200, tuple(fields.items())).by(sender, headers)
+
+
+async def served(device: VirtualDevice | FlowClient, headers: Headers = ()) -> None:
+    """The device must be served on every endpoint that needs credentials."""
+    for call in GUARDED:
+        expect.status(await call.by(device, headers), call.served)
+
+
+async def refused(device: VirtualDevice | FlowClient, *statuses: int, headers: Headers = ()) -> None:
+    """Every endpoint that needs credentials must refuse, with one of these statuses or any 4xx."""
+    for call in GUARDED:
+        response = await call.by(device, headers)
+        if statuses:
+            expect.status(response, *statuses)
+        else:
+            client_error(response)
+
+
+def client_error(response: httpx.Response) -> None:
+    """The status must be one that blames the client."""
+    if not 400 <= response.status_code <= 499:
+        raise Mismatch("status", "400 to 499", response.status_code, expect.exchange(response))
+
+
+def key_pair(common_name: str | None, *, expired: bool = False, issuer: KeyPair | None = None) -> KeyPair:
+    """A new certificate for a device, with its key."""
+    return KeyPair.from_pem(*client_certificate(common_name, expired=expired, issuer=issuer))
+
+
+def showing(target: Target, product: str, certificate: KeyPair | None) -> FlowClient:
+    """A client of a product that shows a certificate."""
+    client = target.client(product)
+    client.certificate = certificate
+    return client

@@ -1,0 +1,197 @@
+"""Who is meant by a request, and who is refused."""
+
+from __future__ import annotations
+
+import base64
+import re
+
+from labkit.conformance import calls, expect, play
+from labkit.conformance.calls import PRODUCTS, WRITE, Headers
+from labkit.conformance.check import check
+from labkit.conformance.target import Target
+from labkit.fleet.device import VirtualDevice
+
+TOKEN = "X-Platform-CIK"
+NOBODY = "0" * 40
+PASSWORD = "a password that nobody has"
+
+
+def basic(identity: str, password: str) -> tuple[str, str]:
+    return ("Authorization", "Basic " + base64.b64encode(f"{identity}:{password}".encode()).decode())
+
+
+def encoded(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+@check("DEV-AUTH-1", "the token header authenticates on every endpoint that needs credentials")
+async def token_authenticates(target: Target) -> None:
+    device = await target.activated(PRODUCTS["token"])
+    assert device.token is not None
+    await calls.served(target.client(PRODUCTS["token"]), [(TOKEN, device.token)])
+
+
+@check(
+    "DEV-AUTH-2", "Basic with identity and password authenticates on every endpoint that needs credentials"
+)
+async def password_authenticates(target: Target) -> None:
+    device = await target.activated(PRODUCTS["password"])
+    assert device.password is not None
+    credentials = basic(device.identity, device.password)
+    await calls.served(target.client(PRODUCTS["password"]), [credentials])
+
+
+@check("DEV-AUTH-3", "the client certificate authenticates on every endpoint that needs credentials")
+async def certificate_authenticates(target: Target) -> None:
+    device = await target.activated(PRODUCTS["certificate"])
+    await calls.served(calls.showing(target, PRODUCTS["certificate"], device.certificate))
+
+
+@check("DEV-AUTH-4", "without credentials each of those endpoints answers 401, on products of every type")
+async def credentials_are_needed(target: Target) -> None:
+    for product in PRODUCTS.values():
+        await calls.refused(target.client(product), 401)
+
+
+@check("DEV-AUTH-5", "a token that is unknown, cut short, longer or empty is answered 401 and stores nothing")
+async def wrong_token(target: Target) -> None:
+    device = await _written(target, "token")
+    assert device.token is not None
+    client = target.client(PRODUCTS["token"])
+    for token in (NOBODY, device.token[:-1], device.token + "0", ""):
+        await calls.refused(client, 401, headers=[(TOKEN, token)])
+    await _still_as_written(device)
+
+
+@check("DEV-AUTH-5", "a wrong password and an unknown identity are answered 401 and store nothing")
+async def wrong_password(target: Target) -> None:
+    device = await _written(target, "password")
+    assert device.password is not None
+    client = target.client(PRODUCTS["password"])
+    pairs = [
+        (device.identity, PASSWORD),
+        (device.identity, device.password[:-1]),
+        (device.identity, ""),
+        (target.identity(), device.password),
+        ("", device.password),
+    ]
+    for identity, password in pairs:
+        await calls.refused(client, 401, headers=[basic(identity, password)])
+    await _still_as_written(device)
+
+
+@check(
+    "DEV-AUTH-5", "a certificate that nobody showed before is answered 401 where it may not be provisioned"
+)
+async def unknown_certificate(target: Target) -> None:
+    pair = calls.key_pair(target.identity())
+    await calls.refused(calls.showing(target, "certificate-closed", pair), 401)
+
+
+@check("DEV-AUTH-5", "an Authorization that cannot be parsed is answered 401")
+async def unreadable_credentials(target: Target) -> None:
+    no_colon, no_text = encoded(b"no colon"), encoded(b"\xff:\xff")
+    for value in ("Basic", "Basic !", f"Basic {no_colon}", f"Basic {no_text}", "Bearer x", "Basic", "x"):
+        response = await WRITE.by(target.client(PRODUCTS["password"]), [("Authorization", value)])
+        expect.status(response, 401)
+
+
+@check("DEV-AUTH-6", "a product takes no credential of another type than its own")
+async def other_type(target: Target) -> None:
+    holder, keeper, shower = [await _written(target, auth) for auth in PRODUCTS]
+    assert holder.token is not None
+    assert keeper.password is not None
+    token = (TOKEN, holder.token)
+    password = basic(keeper.identity, keeper.password)
+    wrong: dict[str, list[Headers]] = {
+        "token": [[password], [basic(holder.identity, holder.token)]],
+        "password": [[token], [(TOKEN, keeper.password)]],
+        "certificate": [[token], [password]],
+    }
+    for auth, headers in wrong.items():
+        for each in headers:
+            await calls.refused(target.client(PRODUCTS[auth]), 401, headers=each)
+    for auth in ("token", "password"):
+        await calls.refused(calls.showing(target, PRODUCTS[auth], shower.certificate), 401)
+
+
+@check("DEV-AUTH-7", "what one device writes, another of the product does not read")
+async def devices_are_apart(target: Target) -> None:
+    for product in PRODUCTS.values():
+        one, other = await target.activated(product), await target.activated(product)
+        expect.status(await play.write(one, {"text": "of one"}), 204)
+        expect.equal("what the other device reads", await play.value(other, "text"), None)
+        expect.status(await play.write(other, {"text": "of the other"}), 204)
+        expect.equal("what the first device reads", await play.value(one, "text"), "of one")
+
+
+@check("DEV-AUTH-8", "a request with two credentials is refused and stores nothing, though both are valid")
+async def two_credentials(target: Target) -> None:
+    for device, headers in await _doubled(target):
+        client = calls.showing(target, PRODUCTS[device.auth], device.certificate)
+        await calls.refused(client, headers=headers)
+        await _still_as_written(device)
+
+
+@check("DEV-AUTH-9", "the refusal of two credentials is 400")
+async def two_credentials_are_400(target: Target) -> None:
+    for device, headers in await _doubled(target):
+        client = calls.showing(target, PRODUCTS[device.auth], device.certificate)
+        await calls.refused(client, 400, headers=headers)
+
+
+@check("DEV-AUTH-9", "a client certificate counts for nothing where the product asks for none")
+async def certificate_beside_a_token(target: Target) -> None:
+    device = await _written(target, "token")
+    assert device.token is not None
+    client = calls.showing(target, PRODUCTS["token"], calls.key_pair(device.identity))
+    await calls.served(client, [(TOKEN, device.token)])
+
+
+@check("DEV-AUTH-10", "a 401 names the scheme that the product's type wants")
+async def challenge(target: Target) -> None:
+    schemes = {
+        "token": re.compile(r"Token\b.*"),
+        "password": re.compile(r'Basic\b.*\brealm="device".*'),
+        "certificate": re.compile(r"(?!(Token|Basic)\b)[A-Za-z-]+\b.*"),
+    }
+    for auth, scheme in schemes.items():
+        response = expect.status(await WRITE.by(target.client(PRODUCTS[auth])), 401)
+        expect.header(response, "WWW-Authenticate", scheme)
+
+
+@check("DEV-AUTH-11", "Authorization: token <token> authenticates, in any letter case")
+async def token_scheme(target: Target) -> None:
+    device = await target.activated(PRODUCTS["token"])
+    client = target.client(PRODUCTS["token"])
+    for word in ("token", "Token", "TOKEN"):
+        await calls.served(client, [("Authorization", f"{word} {device.token}")])
+
+
+async def _written(target: Target, auth: str) -> VirtualDevice:
+    """A device of a product of this type, whose text is `kept`."""
+    device = await target.activated(PRODUCTS[auth])
+    expect.status(await play.write(device, {"text": "kept"}), 204)
+    return device
+
+
+async def _still_as_written(device: VirtualDevice) -> None:
+    expect.equal("the value that stood before", await play.value(device, "text"), "kept")
+
+
+async def _doubled(target: Target) -> list[tuple[VirtualDevice, Headers]]:
+    """Devices of each type, and headers that make two valid credentials with what the connection shows."""
+    holder, keeper, shower = [await _written(target, auth) for auth in PRODUCTS]
+    assert holder.token is not None
+    assert keeper.password is not None
+    token = (TOKEN, holder.token)
+    password = basic(keeper.identity, keeper.password)
+    return [
+        (holder, [token, token]),
+        (holder, [token, ("Authorization", f"token {holder.token}")]),
+        (holder, [token, password]),
+        (keeper, [password, password]),
+        (keeper, [password, token]),
+        (shower, [token]),
+        (shower, [password]),
+    ]

@@ -1,0 +1,158 @@
+"""Clients that write bytes: for requests that no HTTP library sends, and for answers that must not come."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from labkit.conformance import expect
+from labkit.conformance.target import Target
+from labkit.conformance.verdict import Mismatch, Unavailable
+from labkit.core.certificates import KeyPair
+
+if TYPE_CHECKING:
+    import httpx
+
+PATIENCE = 10.0  # seconds of real time for an answer, or for the end of a connection
+
+Headers = Sequence[tuple[str, str]]
+
+
+class HandshakeEnded(Mismatch):
+    """The other side ended the TLS handshake."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__("the TLS handshake", "that it succeeds", f"{type(error).__name__}: {error}")
+
+
+class Raw:
+    """One connection. Nothing is added to what is sent, and nothing taken from what comes."""
+
+    def __init__(self, name: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.name = name
+        self._reader = reader
+        self._writer = writer
+
+    def send(self, data: bytes | str) -> None:
+        """Write bytes, or text as UTF-8."""
+        self._writer.write(data.encode() if isinstance(data, str) else data)
+
+    async def ask(
+        self, method: str, path: str, headers: Headers = (), content: bytes = b"", host: str | None = None
+    ) -> httpx.Response:
+        """Send a request and read its answer. host: what Host says, else the connection's name."""
+        import httpx
+
+        request = httpx.Request(
+            method,
+            f"https://{self.name}{path}",
+            headers=[("Host", host or self.name), *headers],
+            content=content,
+        )
+        self.send(head(method, path, request.headers.multi_items()) + content)
+        return await self.answer(request)
+
+    async def answer(self, request: httpx.Request) -> httpx.Response:
+        """Read one answer. Raises Mismatch where none comes, or what comes is none."""
+        import httpx
+
+        asked = f"the answer to {request.method} {request.url.raw_path.decode()}"
+        try:
+            async with asyncio.timeout(PATIENCE):
+                start = await self._reader.readuntil(b"\r\n\r\n")
+                first, *lines = start.decode("latin-1").split("\r\n")[:-2]
+                fields = (line.partition(":") for line in lines)
+                headers = httpx.Headers([(name, value.strip()) for name, _, value in fields])
+                protocol, _, status = first.partition(" ")
+                if protocol != "HTTP/1.1":
+                    raise Mismatch(asked, "that it begins with HTTP/1.1", repr(first))
+                bodiless = request.method == "HEAD" or status[:3] in ("204", "304")
+                body = b"" if bodiless else await self._body(headers)
+        except TimeoutError:
+            raise Mismatch(asked, "an answer", f"none within {PATIENCE:g} seconds") from None
+        except (OSError, EOFError, ValueError, asyncio.LimitOverrunError) as error:
+            raise Mismatch(asked, "an answer", f"{type(error).__name__}: {error}") from None
+        return httpx.Response(int(status[:3]), headers=headers, content=body, request=request)
+
+    async def _body(self, headers: httpx.Headers) -> bytes:
+        if headers.get("Transfer-Encoding") != "chunked":
+            return await self._reader.readexactly(int(headers["Content-Length"]))
+        body = b""
+        while size := int((await self._reader.readuntil(b"\r\n")).split(b";")[0], 16):
+            body += await self._reader.readexactly(size)
+            await self._reader.readexactly(2)
+        await self._reader.readexactly(2)
+        return body
+
+    async def rest(self, patience: float = PATIENCE) -> bytes:
+        """All that comes until the connection ends. Raises Mismatch where it does not end."""
+        came = b""
+        try:
+            async with asyncio.timeout(patience):
+                while piece := await self._reader.read(65536):
+                    came += piece
+        except TimeoutError:
+            raise Mismatch("the connection", "that it ends", f"open after {patience:g} seconds") from None
+        except OSError:
+            pass  # ended all the same
+        return came
+
+    def leave(self) -> None:
+        """End the connection."""
+        self._writer.transport.abort()
+
+
+def head(method: str, path: str, headers: Headers) -> bytes:
+    """The head of a request."""
+    return "\r\n".join([f"{method} {path} HTTP/1.1", *(f"{n}: {v}" for n, v in headers), "", ""]).encode()
+
+
+@asynccontextmanager
+async def connect(
+    target: Target,
+    name: str | None,
+    *,
+    certificate: KeyPair | None = None,
+    version: ssl.TLSVersion | None = None,
+) -> AsyncIterator[Raw]:
+    """A TLS connection that names `name` in SNI, or nothing. Raises HandshakeEnded.
+
+    certificate: the client's; version: the only one to speak.
+    """
+    context = target.address.context(certificate)
+    context.check_hostname = False  # the name may be none that the target has
+    if version is not None:
+        context.minimum_version = context.maximum_version = version
+    try:
+        async with asyncio.timeout(PATIENCE):
+            streams = await asyncio.open_connection(
+                target.address.host, target.address.https_port, ssl=context, server_hostname=name or ""
+            )
+    except (ssl.SSLError, ConnectionResetError, ConnectionAbortedError, BrokenPipeError) as error:
+        raise HandshakeEnded(error) from None
+    raw = Raw(name or "", *streams)
+    try:
+        yield raw
+    finally:
+        raw.leave()
+
+
+@asynccontextmanager
+async def connect_plainly(target: Target, name: str) -> AsyncIterator[Raw]:
+    """A connection without TLS, for requests to `name`. Raises Unavailable if the target has no such port."""
+    if target.http_port is None:
+        raise Unavailable("the target has no plain HTTP port")
+    raw = Raw(name, *await asyncio.open_connection(target.address.host, target.http_port))
+    try:
+        yield raw
+    finally:
+        raw.leave()
+
+
+async def unanswered(raw: Raw, request: bytes | str, what: str) -> None:
+    """A request must end its connection without one byte of HTTP."""
+    raw.send(request)
+    expect.equal(f"bytes that answer {what}", await raw.rest(), b"")
