@@ -90,12 +90,14 @@ class Place:
 
 
 @asynccontextmanager
-async def place(**limits: Any) -> AsyncIterator[Place]:
-    clock = Clock(rate=0)
+async def place(
+    more: Service | None = None, clock: Clock | None = None, **limits: Any
+) -> AsyncIterator[Place]:
+    clock = clock if clock is not None else Clock(rate=0)
     journal = Journal(clock.micros)
     store = Store()
     configuration: dict[str, dict[str, dict[str, Any]]] = {}
-    services = Services([store], journal, configuration)
+    services = Services([store, *([more] if more else [])], journal, configuration)
     solutions = Solutions(
         domain="lab.localhost",
         journal=journal,

@@ -1,0 +1,284 @@
+"""Solutions in Lua: folders and cells, requests, events, modules, and what two solutions share (nothing)."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labkit.core.errors import SettingsError
+from tests.solutions.place import Place, place
+
+
+def folder(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        file = root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return root
+
+
+async def answer(lab: Place, path: str = "/a", id: str = "acme", **options: Any) -> tuple[int, Any]:
+    response = await lab.request(options.pop("method", "GET"), path, id, **options)
+    json = response.headers["Content-Type"].startswith("application/json")
+    return response.status, await (response.json() if json else response.text())
+
+
+async def run(lua: str, **options: Any) -> tuple[int, Any]:
+    """What a route that is this script answers."""
+    async with place() as lab:
+        (await lab.add(environment={"COLOUR": "red"})).route("GET", "/a", lua=lua)
+        return await answer(lab, **options)
+
+
+@pytest.mark.parametrize(
+    ("lua", "expected"),
+    [
+        ("return {a = 1, b = {}}", (200, {"a": 1, "b": {}})),
+        ("return {}", (200, {})),
+        ("return from_json('[]')", (200, [])),
+        ("return {1, 2, 'x'}", (200, [1, 2, "x"])),
+        ("return 'text'", (200, "text")),
+        ("return false", (200, False)),
+        ("return 1.5", (200, 1.5)),
+        ("return", (200, "OK")),
+        ("local x = 1", (200, "OK")),
+        ("response.code = 404 response.message = {error = 'gone'}", (404, {"error": "gone"})),
+        ("response.body = 'b'", (200, "b")),
+        ("response.message = 'm' response.body = 'b'", (200, "m")),
+        ("response.message = 'm' return 'r'", (200, "r")),
+        ("response = {code = 201, message = 'new'}", (201, "new")),
+        ("response.code = 99", (500, {"error": "response.code is 99, expected a status from 200 to 599"})),
+        ("response = 'x'", (500, {"error": "response is str, expected a table"})),
+        ("return {request.method, request.route, request.parameters.x}", (200, ["GET", "/a", "1"])),
+        ("return request.headers['x-one']", (200, "1")),
+        ("return tostring(next(request.body))", (200, "nil")),
+        ("return context.solution_id .. context.service .. context.event", (200, "acmewebservicerequest")),
+        ("return os.getenv('COLOUR')", (200, "red")),
+        ("return os.time()", (200, 1_767_225_600)),
+        ("return Store.get{key = 'k'}.status", (200, 404)),
+        ("Store.put{key = 'k', value = {1}} return Store.get{key = 'k'}", (200, {"value": [1]})),
+        ("return Store.nothing{}.error", (200, "Operation nothing of service Store Not Found")),
+        ("return Nobody.get{}.status", (200, 404)),
+        ("error('boom')", (500, {"error": "GET /a:1: boom"})),
+        ("error({code = 1})", None),
+        ("local function f() error('deep') end\nf()", (500, {"error": "GET /a:1: deep"})),
+    ],
+)
+async def test_a_script_answers(lua: str, expected: tuple[int, Any] | None) -> None:
+    found = await run(lua, path="/a?x=1", headers={"X-One": "1"})
+    if expected is None:
+        assert found[0] == 500
+    else:
+        assert found == expected
+
+
+async def test_headers_that_a_script_sets() -> None:
+    async with place() as lab:
+        solution = await lab.add()
+        solution.route(
+            "GET",
+            "/a",
+            lua="response.headers['Set-Cookie'] = {'a=1', 'b=2'} response.headers.location = '/x'",
+        )
+        response = await lab.get("/a")
+        assert response.headers.getall("Set-Cookie") == ["a=1", "b=2"]
+        assert response.headers["Location"] == "/x"
+
+
+async def test_text_that_is_not_utf8_passes_through() -> None:
+    async with place() as lab:
+        solution = await lab.add()
+        solution.route("POST", "/a", lua="return request.body .. '\\254'", content_type="text/plain")
+        response = await lab.request("POST", "/a", data=b"\xff\x00")
+        assert await response.read() == b"\xff\x00\xfe"
+
+
+async def test_a_script_that_does_not_end_is_stopped() -> None:
+    async with place(script_cpu=0.02) as lab:
+        solution = await lab.add()
+        solution.route("GET", "/a", lua="while true do end")
+        solution.route("GET", "/b", lua="return 'fine'")
+        status, body = await answer(lab)
+        assert status == 504
+        assert body["error"].startswith("CPU limit")
+        assert await answer(lab, "/b") == (200, "fine")
+
+
+FOLDER = {
+    "endpoints/first.lua": "--#ENDPOINT GET /a\nreturn require('lib.tool').greet('a')\n\n"
+    "--#ENDPOINT post /b text/plain\nreturn old.shout(request.body)\n\n"
+    "--#ENDPOINT GET /broken\nlocal x = nil\nreturn x.y\n",
+    "modules/lib/tool.lua": "local tool = {}\nfunction tool.greet(x) return 'hello ' .. x end\nreturn tool\n",
+    "modules/old.lua": "old = {shout = function(x) return x:upper() end}\n",
+    "services/user_account.lua": "return {event.email, context.script_key}\n",
+    "services/more.lua": "--#EVENT device datapoint\nprint(data.alias, data.value[2])\nreturn data.value\n"
+    "--#EVENT timer timer\nreturn {message.x, request.x}\n"
+    "--#EVENT interface light\nreturn {operation.x, event.x}\n"
+    "--#EVENT scripts all\nreturn handle_device_datapoint({alias = 'x', value = {1, 2}})\n",
+    "init.lua": "Store.put{key = 'made', value = old.shout('by init')}\n",
+    "solution.yaml": "formatversion: 1.0.0\ninfo: {name: x}\nendpoints:\nservices:\nmodules:\n"
+    "init_script: init.lua\n",
+}
+
+
+async def test_a_folder(tmp_path: Path) -> None:
+    async with place() as lab:
+        await lab.add(path=folder(tmp_path, FOLDER))
+        assert lab.store.values == {("acme", "made"): "BY INIT"}
+        assert [(each.summary, each.status) for each in lab.records("script")] == [
+            ("modules", 204),
+            ("init.lua", 204),
+        ]
+        assert await answer(lab, "/a") == (200, "hello a")
+        assert await answer(lab, "/b", method="POST", data=b"x") == (200, "X")
+        status, body = await answer(lab, "/broken")
+        assert (status, body["error"][:25]) == (500, "endpoints/first.lua:9: at")
+
+
+@pytest.mark.parametrize(
+    ("service", "event", "argument", "result"),
+    [
+        ("user", "account", {"email": "a@b.c"}, ["a@b.c", "user"]),
+        ("device", "datapoint", {"alias": "t", "value": [5, "x"]}, [5, "x"]),
+        ("timer", "timer", {"x": 1}, [1, 1]),
+        ("interface", "light", {"x": 1}, [1, 1]),
+        ("scripts", "all", {}, [1, 2]),
+    ],
+)
+async def test_event_handlers(tmp_path: Path, service: str, event: str, argument: Any, result: Any) -> None:
+    async with place() as lab:
+        solution = await lab.add(path=folder(tmp_path, FOLDER))
+        outcome = await solution.handle(service, event, argument)
+        assert outcome is not None
+        assert (outcome.status, outcome.result) == (200, result)
+
+
+async def test_output_goes_to_the_journal(tmp_path: Path) -> None:
+    async with place() as lab:
+        solution = await lab.add()
+        solution.on("user", "account", lua="print('seen', {a = 1}) log.error('bad')")
+        await solution.handle("user", "account", {})
+        (script,) = lab.records("script")
+        logs = lab.records("log")
+        assert [each.detail for each in logs] == [{"level": "print"}, {"level": "error"}]
+        assert [each.cause for each in logs] == [script.sequence] * 2
+        assert "seen" in logs[0].summary
+        assert logs[1].summary == "bad"
+        assert script.detail is not None
+        assert set(script.detail) == {"cpu", "duration"}
+
+
+async def test_an_error_leaves_its_traceback_in_the_journal(tmp_path: Path) -> None:
+    async with place() as lab:
+        await lab.add(path=folder(tmp_path, FOLDER))
+        await lab.get("/broken")
+        script = lab.records("script")[-1]
+        assert script.status == 500
+        assert script.detail is not None
+        assert "endpoints/first.lua:9" in str(script.detail["trace"])
+        assert str(tmp_path) not in str(script.detail)
+
+
+async def test_two_solutions_share_no_globals() -> None:
+    async with place() as lab:
+        for name in ("acme", "other"):
+            solution = await lab.add(name)
+            solution.route(
+                "GET", "/set", lua="counter = (counter or 0) + 1 string.mine = counter return counter"
+            )
+            solution.route("GET", "/get", lua="return {counter or 'none', string.mine or 'none'}")
+        assert [await answer(lab, "/set") for _ in range(2)] == [(200, 1), (200, 2)]
+        assert await answer(lab, "/get") == (200, [2, 2])
+        assert await answer(lab, "/get", id="other") == (200, ["none", "none"])
+        assert await answer(lab, "/set", id="other") == (200, 1)
+
+
+async def test_each_solution_calls_services_in_its_own_name() -> None:
+    async with place() as lab:
+        for name in ("acme", "other"):
+            solution = await lab.add(name)
+            solution.route("GET", "/a", lua="Store.put{key = 'k', value = context.solution_id}")
+            await lab.get("/a", name)
+        assert lab.store.values == {("acme", "k"): "acme", ("other", "k"): "other"}
+
+
+async def test_a_handler_of_a_cell_is_replaced_when_the_cell_runs_again() -> None:
+    async with place() as lab:
+        solution = await lab.add()
+        solution.on("scripts", "all", lua="return handle_user_account({})")
+        for lua in ("return 'one'", "return 'two'"):
+            solution.on("user", "account", lua=lua)
+        outcome = await solution.handle("scripts", "all", {})
+        assert outcome is not None
+        assert outcome.result == "two"
+        solution.on("user", "account", lambda: "three")
+        outcome = await solution.handle("user", "account", {})
+        assert outcome is not None
+        assert outcome.result == "three"
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"endpoints/a.lua": "--#ENDPOINT GET /a\n\nreturn return"}, "endpoints/a.lua:3: "),
+        ({"endpoints/a.lua": "--#ENDPOINT GET /a\n--#ENDPOINT GET /b\nx ="}, "endpoints/a.lua:"),
+        ({"services/user_account.lua": "\n\nx = = 1"}, "services/user_account.lua:3: "),
+        (
+            {"modules/lib/m.lua": "\nreturn )", "endpoints/a.lua": "--#ENDPOINT GET /a"},
+            "modules/lib/m.lua:2: ",
+        ),
+        (
+            {"endpoints/a.lua": "--#ENDPOINT GET /a/{b}", "endpoints/b.lua": "\n--#ENDPOINT get /a/{c}"},
+            "endpoints/b.lua:2: GET /a/{c} is in endpoints/a.lua:1 too",
+        ),
+        ({"endpoints/a.lua": "--#ENDPOINT GET /a/x{b}"}, "endpoints/a.lua:1: /a/x{b}"),
+    ],
+)
+async def test_a_folder_with_mistakes_is_refused_with_their_place(
+    tmp_path: Path, files: dict[str, str], words: str
+) -> None:
+    async with place() as lab:
+        with pytest.raises(SettingsError) as error:
+            await lab.add(path=folder(tmp_path, files))
+        assert str(error.value).startswith(f"{tmp_path}: ")
+        assert words in str(error.value)
+        assert "acme" not in lab.solutions
+
+
+async def test_a_script_of_a_cell_that_does_not_compile() -> None:
+    async with place() as lab:
+        solution = await lab.add()
+        with pytest.raises(SettingsError, match=r"^GET /a:2: "):
+            solution.route("GET", "/a", lua="\nreturn return")
+        with pytest.raises(SettingsError, match=r"^user_account:1: "):
+            solution.on("user", "account", lua="x = =")
+
+
+async def test_a_module_that_fails_is_told_by_the_journal_and_every_answer(tmp_path: Path) -> None:
+    files = {"modules/m.lua": "error('no module today')", "endpoints/a.lua": "--#ENDPOINT GET /a\nreturn 1"}
+    async with place() as lab:
+        await lab.add(path=folder(tmp_path, files))
+        assert [(each.summary, each.status) for each in lab.records("script")] == [("modules", 500)]
+        status, body = await answer(lab)
+        assert status == 500
+        assert "no module today" in body["error"]
+
+
+async def test_an_older_folder_runs_its_hook_once(tmp_path: Path) -> None:
+    files = {
+        "Solutionfile.json": '{"custom_api": "api.lua", "routes_hook": "_init", "modules": {"u": "u.lua"}}',
+        "u.lua": "u = {name = 'u'}",
+        "api.lua": "--#ENDPOINT GET /_init\nStore.put{key = u.name, value = request.uri}",
+    }
+    async with place() as lab:
+        await lab.add(path=folder(tmp_path, files))
+        assert lab.store.values == {("acme", "u"): "https://acme.apps.lab.localhost:8443/_init"}
+
+
+async def test_placeholders_and_odd_services_make_valid_function_names(tmp_path: Path) -> None:
+    files = {"services/{product.id}_event.lua": "return event.identity"}
+    async with place() as lab:
+        solution = await lab.add(path=folder(tmp_path, files))
+        outcome = await solution.handle("device2", "event", {"identity": "t-1"}, product="thermostat")
+        assert outcome is not None
+        assert outcome.result == "t-1"
