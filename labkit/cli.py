@@ -43,9 +43,13 @@ def main() -> None:
 @click.option(
     "--speed", type=click.FloatRange(min=0, min_open=True), default=1.0, help="Lab seconds a second."
 )
-def serve(config: Path | None, as_json: bool, speed: float) -> None:
+@click.option(
+    "--ca-file", type=click.Path(path_type=Path, dir_okay=False), help="Where to put the CA's certificate."
+)
+def serve(config: Path | None, as_json: bool, speed: float, ca_file: Path | None) -> None:
     """Run a standing platform for real devices and other languages, until SIGTERM or Ctrl-C."""
     from labkit.core.clock import Clock
+    from labkit.core.memory import serve_for_long
     from labkit.platform import Platform, run_with_uvloop
     from labkit.settings import LabSettings, load
 
@@ -55,21 +59,22 @@ def serve(config: Path | None, as_json: bool, speed: float) -> None:
         import uvloop
 
         loop_factory = uvloop.new_event_loop
+    serve_for_long()
     with asyncio.Runner(loop_factory=loop_factory) as runner:
-        runner.run(_serve(Platform(settings, clock=Clock(speed)), as_json))
+        runner.run(_serve(Platform(settings, clock=Clock(speed)), as_json, ca_file))
 
 
-async def _serve(platform: Platform, as_json: bool) -> None:
+async def _serve(platform: Platform, as_json: bool, ca_file: Path | None) -> None:
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, ended.set)
     async with platform:
         with tempfile.TemporaryDirectory(prefix="labkit-") as folder:
-            ca_file = Path(folder) / "ca.pem"
-            if platform.database.path is not None:
-                ca_file = Path(f"{platform.database.path}.tls") / "ca.pem"
+            if ca_file is None and platform.database.path is not None:
+                ca_file = Path(f"{platform.database.path}.tls") / "ca.pem"  # it is there already
             else:
+                ca_file = ca_file or Path(folder) / "ca.pem"
                 ca_file.write_text(platform.ca_pem)
             ready = {
                 "https_port": platform.edge.https_port,
@@ -139,6 +144,46 @@ def bench(names: tuple[str, ...], rounds: int, seconds: float, polls: int, as_js
             f"  ratio {result.ratio:.2f}, asked {result.asked:.2f}: {mark}; rounds void: {result.void}"
         )
         click.echo("  " + ", ".join(f"{name} {value:,.1f}" for name, value in result.details.items()))
+
+
+@main.command()
+@click.option("--target", default="lab", help="lab, or what `serve --json` prints, or a file that holds it.")
+@click.option("--seed", type=int, help="Makes identities and credentials repeat.")
+@click.option("--only", default="", metavar="PREFIX", help="Requirements below this prefix: DEV-ALIAS.")
+@click.option(
+    "--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of the notebooks."
+)
+@click.option("--output", type=click.Path(path_type=Path, file_okay=False), help="Default: reports/latest.")
+@click.option(
+    "--notebooks",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Their folder; default: notebooks.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the counts as one line of JSON.")
+def report(output: Path | None, notebooks: Path | None, as_json: bool, **options: Any) -> None:
+    """Run the notebooks as a conformance report; exit status 0 if nothing failed, broke or raised."""
+    from labkit.reporting.notebooks import default_folder
+    from labkit.reporting.report import make
+
+    made, folder = make(notebooks or default_folder(), output, **options)
+    for line in made.problems():
+        click.echo(line, err=True)
+    click.echo(json.dumps(made.summary()) if as_json else made.line(folder))
+    sys.exit(0 if made.good else 1)
+
+
+@main.command("list")
+@click.argument("topic", required=False, type=click.Choice(["requirements", "operations", "coverage"]))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_(topic: str | None, as_json: bool) -> None:
+    """List every statement of the documents with its requirements, checks and mutants, and the coverage.
+
+    Or one TOPIC: the requirements, the operations of the services, or the coverage.
+    """
+    from labkit.conformance import listing
+
+    data, text = listing.TOPICS[topic]() if topic else listing.statements()
+    click.echo(json.dumps(data, ensure_ascii=False) if as_json else text)
 
 
 if __name__ == "__main__":

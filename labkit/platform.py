@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -282,7 +282,7 @@ class Platform:
     # ---- events
 
     def _emit(
-        self, product: str, identity: str, event: str, payload: Mapping[str, object], cause: int
+        self, product: str, identity: str, event: str, payload: Callable[[], Mapping[str, object]], cause: int
     ) -> None:
         actor = f"{product}/{identity}"
         sequence = self.journal.record("event", actor, event, cause=cause, detail=payload)
@@ -290,7 +290,7 @@ class Platform:
         for solution in self.solutions.linked(product):
             if solution.handles(*meant, product):
                 delivery = partial(self.solutions.deliver, solution, *meant, cause=sequence, product=product)
-                self.events.emit(actor, solution.id, delivery, payload)
+                self.events.emit(actor, solution.id, delivery, payload())
 
     def _event_failed(self, error: BaseException) -> None:
         self._failed(error)
@@ -308,6 +308,3 @@ def run_with_uvloop() -> bool:
     except ImportError:
         return False
     return True
-
-
-__all__ = ["Iterable", "Platform", "run_with_uvloop"]

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from labkit.core.errors import LabkitError
+from labkit.core.memory import serve_for_long
 
 Answer = dict[str, Any]
 
@@ -98,5 +99,6 @@ def run(main: Awaitable[None]) -> None:
         import uvloop
 
         factory = uvloop.new_event_loop
+    serve_for_long()
     with asyncio.Runner(loop_factory=factory) as runner:
         runner.run(main)  # type: ignore[arg-type]

@@ -35,7 +35,8 @@ class Database:
         self.path = _path(url)
         self._connection: Connection | None = None
         self._raw: sqlite3.Connection
-        self._commit: asyncio.Future[None] | None = None
+        self._scheduled = False
+        self._waiting: list[asyncio.Future[None]] = []
         self._changes = 0
 
     @property
@@ -91,9 +92,29 @@ class Database:
             raise
         finally:
             raw.execute("RELEASE call")
-            commit = self._schedule()
+            if not self._scheduled:
+                self._scheduled = True
+                asyncio.get_running_loop().call_soon(self._end_of_turn)
         if raw.total_changes != self._changes:
-            await asyncio.shield(commit)
+            await self._committed()
+        return result
+
+    async def read(
+        self,
+        function: Callable[Concatenate[Connection, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """As `run`, for a function that only reads: it needs no transaction of its own.
+
+        Where this turn has written, it returns after the commit too, so that nothing is shown that may yet fail.
+        """
+        if self._connection is None:
+            raise LabError("the lab is closed")
+        result = function(self._connection, *args, **kwargs)
+        if self._raw.total_changes != self._changes:
+            await self._committed()
         return result
 
     def close(self) -> None:
@@ -124,18 +145,18 @@ class Database:
             raise LabError(f"sql: {getattr(error, 'orig', None) or error}") from error
         return pandas.DataFrame(rows, columns=columns)
 
-    def _schedule(self) -> asyncio.Future[None]:
-        if self._commit is None:
-            loop = asyncio.get_running_loop()
-            self._commit = loop.create_future()
-            loop.call_soon(self._end_of_turn)
-        return self._commit
+    def _committed(self) -> asyncio.Future[None]:
+        """A future of the caller's own, because a caller that is cancelled cancels what it waits for."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        return future
 
     def _end_of_turn(self) -> None:
+        self._scheduled = False
         if self._connection is None:
             return
-        commit, self._commit = self._commit, None
-        failure: BaseException | None = None
+        waiting, self._waiting = self._waiting, []
+        failure: sqlite3.Error | None = None
         try:
             self._raw.execute("COMMIT")
         except sqlite3.Error as error:
@@ -143,13 +164,13 @@ class Database:
             if self._raw.in_transaction:
                 self._raw.execute("ROLLBACK")
         self._changes = self._raw.total_changes
-        if commit is None or commit.done():
-            return
-        if failure is None:
-            commit.set_result(None)
-        else:
-            commit.set_exception(failure)
-            commit.exception()  # seen: a turn that only read has nobody waiting
+        for future in waiting:
+            if future.done():
+                continue
+            if failure is None:
+                future.set_result(None)
+            else:
+                future.set_exception(failure)
 
 
 def driver(connection: Connection) -> sqlite3.Connection:

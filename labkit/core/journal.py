@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,23 +19,65 @@ CAPACITY = 200_000
 UNREPEATABLE = frozenset({"duration", "port", "peer_port", "tls_bytes", "cpu"})
 
 
-@dataclass(slots=True, eq=False)
+Detail = Mapping[str, object]
+
+
 class Record:
     """What happened once.
 
-    time: lab time in microseconds; cause: sequence number of the record that led to this one.
+    time: lab time in microseconds; cause: sequence number of the record that led to this one; count: the
+    actor's own, from 1. The detail may be given as a function that makes it, called when somebody reads it.
     """
 
-    sequence: int
-    time: int
-    kind: str
-    actor: str
-    summary: str
-    cause: int | None = None
-    status: int | None = None
-    size: int | None = None
-    detail: Mapping[str, object] | None = None
-    count: int = field(default=0)
+    __slots__ = (
+        "_detail",
+        "actor",
+        "cause",
+        "count",
+        "kind",
+        "sequence",
+        "size",
+        "status",
+        "summary",
+        "time",
+    )
+
+    def __init__(
+        self,
+        sequence: int,
+        time: int,
+        kind: str,
+        actor: str,
+        count: int,
+        summary: str,
+        cause: int | None,
+        status: int | None,
+        size: int | None,
+        detail: Detail | Callable[[], Detail] | None,
+    ) -> None:
+        self.sequence = sequence
+        self.time = time
+        self.kind = kind
+        self.actor = actor
+        self.count = count
+        self.summary = summary
+        self.cause = cause
+        self.status = status
+        self.size = size
+        self._detail = detail
+
+    @property
+    def detail(self) -> Detail | None:
+        if callable(self._detail):
+            self._detail = self._detail()
+        return self._detail
+
+    @detail.setter
+    def detail(self, detail: Detail | None) -> None:
+        self._detail = detail
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.actor}#{self.count}: {self.summary}>"
 
 
 class Journal:
@@ -58,7 +99,7 @@ class Journal:
         cause: int | None = None,
         status: int | None = None,
         size: int | None = None,
-        detail: Mapping[str, object] | None = None,
+        detail: Detail | Callable[[], Detail] | None = None,
     ) -> int:
         """Add a record and return its sequence number, to be the cause of what follows from it."""
         return self.open(kind, actor, summary, cause=cause, status=status, size=size, detail=detail).sequence
@@ -72,7 +113,7 @@ class Journal:
         cause: int | None = None,
         status: int | None = None,
         size: int | None = None,
-        detail: Mapping[str, object] | None = None,
+        detail: Detail | Callable[[], Detail] | None = None,
     ) -> Record:
         """Add a record of something that begins; set its status, size and detail when the outcome is known."""
         self._sequence += 1
@@ -82,12 +123,12 @@ class Journal:
             self._micros(),
             kind,
             actor,
+            self._counts[actor],
             summary,
             cause,
             status,
             size,
             detail,
-            self._counts[actor],
         )
         self._records.append(entry)
         for watcher in self._watchers:

@@ -8,7 +8,7 @@ provisioned  on the device-data service: credentials were given or replaced
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 from labkit.device_api.exchange import Connection
@@ -44,29 +44,27 @@ def data_in(
     return {**device_data(connection, "data_in", identity, micros), "payload": entries}
 
 
-def datapoints(
+def datapoint(
     product: str,
     connection: Connection,
     identity: str,
     micros: int,
-    points: Iterable[tuple[Datapoint, int]],
+    point: Datapoint,
+    sequence: int,
     api: str,
-) -> list[Payload]:
-    """One payload for each (datapoint, its sequence number). `value` is [timestamp in seconds, value]."""
-    return [
-        {
-            "api": api,
-            "alias": point.alias,
-            "value": [point.timestamp, point.value],
-            "device_sn": identity,
-            "rid": hashlib.sha1(
-                f"{product}/{identity}/{point.alias}".encode(), usedforsecurity=False
-            ).hexdigest(),
-            "seq": sequence,
-            "vendor": product,
-            "pid": product,
-            "source_ip": connection.peer_ip,
-            "timestamp": micros,
-        }
-        for point, sequence in points
-    ]
+) -> Payload:
+    """`value` is [timestamp in seconds, value]; `seq` counts the datapoints of the alias."""
+    return {
+        "api": api,
+        "alias": point.alias,
+        "value": [point.timestamp, point.value],
+        "device_sn": identity,
+        "rid": hashlib.sha1(
+            f"{product}/{identity}/{point.alias}".encode(), usedforsecurity=False
+        ).hexdigest(),
+        "seq": sequence,
+        "vendor": product,
+        "pid": product,
+        "source_ip": connection.peer_ip,
+        "timestamp": micros,
+    }

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from urllib.parse import quote, unquote_to_bytes
 
+PLAIN = re.compile(r"[A-Za-z0-9_.~-]*")
 BROKEN_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
@@ -47,4 +48,8 @@ def decode(text: str) -> str:
 
 def encode(pairs: Iterable[tuple[str, object]]) -> str:
     """`name=value` pairs joined by `&`; all but letters, digits and `_.-~` is percent-encoded."""
-    return "&".join(f"{quote(name, safe='')}={quote(str(value), safe='')}" for name, value in pairs)
+    return "&".join([f"{_quoted(name)}={_quoted(str(value))}" for name, value in pairs])
+
+
+def _quoted(text: str) -> str:
+    return text if PLAIN.fullmatch(text) else quote(text, safe="")

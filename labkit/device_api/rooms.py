@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from labkit.core.clock import Clock
 from labkit.core.dates import HttpDate
@@ -16,8 +17,9 @@ from labkit.devices.polls import Polls
 from labkit.devices.registry import Device, Registry
 from labkit.devices.state import Datapoint, State
 
-# (product, identity, event, payload, sequence of the journal record that caused it)
-Emit = Callable[[str, str, str, Mapping[str, object], int], None]
+# (product, identity, event, what makes its payload, sequence of the journal record that caused it). Most payloads
+# are read by nobody, so they are made when somebody does.
+Emit = Callable[[str, str, str, Callable[[], Mapping[str, object]], int], None]
 
 
 @dataclass(frozen=True)
@@ -42,16 +44,16 @@ class Rooms:
             self.polls.wake(product, identity, point, live)
         connection, micros = exchange.connection, self.clock.micros()
         cause = exchange.identify(identity).sequence
-        self.emit(
-            product, identity, "data_in", emitted.data_in(connection, identity, micros, points, live), cause
-        )
-        numbered = [(point, self._next(product, identity, point.alias)) for point in points]
-        for payload in emitted.datapoints(product, connection, identity, micros, numbered, api):
+        payload = partial(emitted.data_in, connection, identity, micros, points, live)
+        self.emit(product, identity, "data_in", payload, cause)
+        for point in points:
+            sequence = self._next(product, identity, point.alias)
+            payload = partial(emitted.datapoint, product, connection, identity, micros, point, sequence, api)
             self.emit(product, identity, "datapoint", payload, cause)
 
     def provisioned(self, product: str, connection: Connection, identity: str, cause: int) -> None:
         """Emit that credentials were given or replaced."""
-        payload = emitted.device_data(connection, "provisioned", identity, self.clock.micros())
+        payload = partial(emitted.device_data, connection, "provisioned", identity, self.clock.micros())
         self.emit(product, identity, "provisioned", payload, cause)
 
     def _next(self, *resource: str) -> int:

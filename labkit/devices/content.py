@@ -72,15 +72,15 @@ class Content:
 
     async def list(self, product: str) -> list[ContentInfo]:
         """The items of a product by id."""
-        return await self._database.run(_list, product)
+        return await self._database.read(_list, product)
 
     async def info(self, product: str, id: str) -> ContentInfo | None:
         """The meta fields of an item."""
-        return await self._database.run(_info, product, id)
+        return await self._database.read(_info, product, id)
 
     async def read(self, product: str, id: str, first: int, last: int) -> bytes:
         """The bytes of an item from position `first` to `last`, both 0-based and included."""
-        return await self._database.run(_read, product, id, first, last)
+        return await self._database.read(_read, product, id, first, last)
 
 
 def _row(product: str, id: str) -> object:

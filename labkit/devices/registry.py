@@ -87,14 +87,14 @@ class Registry:
 
     async def find(self, product: str, identity: str) -> Device | None:
         """The device of this identity."""
-        return await self._database.run(_find, product, identity)
+        return await self._database.read(_find, product, identity)
 
     async def by_token(self, product: str, token: str) -> Device | None:
         """The device that this token belongs to."""
         key = (product, fingerprint(token))
         device = self._by_digest.get(key)
         if device is None:
-            device = await self._database.run(_by_digest, *key)
+            device = await self._database.read(_by_digest, *key)
             if device is not None:
                 self._by_digest[key] = device
         return device
@@ -118,7 +118,7 @@ class Registry:
 
     async def all(self, product: str) -> list[Device]:
         """The devices of a product by identity."""
-        return await self._database.run(_all, product)
+        return await self._database.read(_all, product)
 
     async def provision_token(
         self, product: str, identity: str, *, register: bool, replace: bool = False

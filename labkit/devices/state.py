@@ -7,7 +7,7 @@ The newest datapoint of an alias is its current value.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy import Column, Connection, Integer, String, Table
 
@@ -38,8 +38,7 @@ AFTER = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Datapoint:
+class Datapoint(NamedTuple):
     """A value of an alias at a time (Unix seconds)."""
 
     alias: str
@@ -61,11 +60,11 @@ class State:
 
     async def latest(self, product: str, identity: str, aliases: Iterable[str]) -> list[tuple[str, str]]:
         """(alias, newest value) of each alias that has one, in the order given."""
-        return await self._database.run(_latest, product, identity, aliases)
+        return await self._database.read(_latest, product, identity, aliases)
 
     async def first_after(self, product: str, identity: str, alias: str, since: int) -> Datapoint | None:
         """The earliest datapoint later than `since` (Unix seconds)."""
-        return await self._database.run(_first_after, product, identity, alias, since)
+        return await self._database.read(_first_after, product, identity, alias, since)
 
 
 def _store(

@@ -1,0 +1,218 @@
+"""The lab's handle: life, clock, replay, and what it leaves behind."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from labkit import Lab, LabError, SettingsError
+from tests.sizes import size
+
+RESOURCES = {"temperature": "number", "message": "string"}
+
+
+def thermostat(lab: Lab, **settings: object):
+    return lab.product("thermostat", resources=RESOURCES, **settings)
+
+
+def test_a_device_activates_writes_and_reads():
+    with Lab(seed=7) as lab:
+        device = thermostat(lab).device("t-001").activate()
+        device.write(temperature=21.5)
+        assert device.read("temperature") == {"temperature": "21.5"}
+        assert device.write_and_read({"message": "hi & bye"}, "message") == {"message": "hi & bye"}
+
+
+def test_a_poll_ends_when_the_virtual_clock_says_so():
+    with Lab(seed=7) as lab:
+        device = thermostat(lab).device("t-001").activate()
+        poll = device.start_poll("message", timeout=30)
+        lab.clock.advance(seconds=29.999)
+        assert not poll.done
+        lab.clock.advance(seconds=0.001)
+        assert poll.result() is None
+
+
+def test_a_poll_is_answered_by_a_write_in_the_same_instant():
+    with Lab(seed=7) as lab:
+        device = thermostat(lab).device("t-001").activate()
+        poll = device.start_poll("message")
+        device.write(message="now")
+        assert poll.result() == "now"
+
+
+def test_a_blocking_poll_on_a_virtual_clock_names_what_to_use_instead():
+    with Lab(seed=7) as lab:
+        device = thermostat(lab).device("t-001").activate()
+        with pytest.raises(LabError, match="start_poll"):
+            device.poll("message", timeout=30)
+
+
+def test_a_wall_clock_lab_polls_in_real_time():
+    with Lab() as lab:
+        device = thermostat(lab).device("t-001").activate()
+        assert device.poll("message", timeout=0.05) is None
+
+
+def test_a_scaled_clock_makes_long_waits_short():
+    with Lab(speed=3600) as lab:
+        device = thermostat(lab).device("t-001").activate()
+        assert device.poll("message", timeout=120) is None  # 120 lab seconds are 33 ms
+
+
+def test_calls_on_the_loops_own_thread_raise_at_once():
+    with Lab(seed=1) as lab:
+        solution = lab.solution("acme")
+
+        async def handler(request: object) -> None:
+            lab.settle()
+
+        solution.route("GET", "/stuck", handler)
+        assert solution.get("/stuck").status_code == 500
+        assert "own loop" in lab.journal.frame().to_string()
+
+
+def test_a_closed_lab_says_so_and_closes_only_once():
+    lab = Lab(seed=1)
+    lab.close()
+    lab.close()
+    with pytest.raises(LabError, match="closed"):
+        lab.settle()
+    assert repr(lab) == "<lab: closed>"
+
+
+def test_a_wrong_setting_is_named_and_starts_nothing():
+    before = threading.active_count()
+    with pytest.raises(SettingsError, match="profile"):
+        Lab(profile="imaginary")
+    assert threading.active_count() == before
+
+
+def test_settings_change_on_a_running_lab():
+    with Lab(seed=1) as lab:
+        product = thermostat(lab)
+        product.settings.change(self_registration=False)
+        assert product.device("t-1").request("GET", "/timestamp").status_code == 200
+        refused = product.device("t-1").request("POST", "/provision/activate", data={"id": "t-1"})
+        assert refused.status_code == 404
+        product.allow("t-1")
+        product.device("t-1").activate().write(message="in")
+        with pytest.raises(SettingsError, match="auth"):
+            product.settings.change(auth="magic")
+        assert product.settings.auth == "token"
+
+
+def test_reset_forgets_state_and_keeps_products():
+    with Lab(seed=1) as lab:
+        product = thermostat(lab, identities=["t-9"])
+        product.device("t-1").activate().write(message="x")
+        product.content.add("fw.bin", b"1234")
+        lab.reset()
+        assert list(product.devices().index) == ["t-9"]
+        assert lab.sql("select count(*) n from datapoint")["n"][0] == 0
+        assert len(product.content.frame()) == 0
+        assert product.device("t-1").request("GET", "/onep:v1/stack/alias?message").status_code == 401
+
+
+def test_sql_shows_and_does_not_change():
+    with Lab(seed=1) as lab:
+        thermostat(lab).device("t-1").activate().write(message="x")
+        assert lab.sql("select alias, value from datapoint").values.tolist() == [["message", "x"]]
+        with pytest.raises(LabError, match="readonly|read-only"):
+            lab.sql("delete from datapoint returning 1")
+
+
+def story(lab: Lab) -> str:
+    """Two devices, a poll, a day of time, a solution that counts."""
+    product = thermostat(lab)
+    solution = lab.solution("acme", products=[product])
+    solution.on(
+        "device",
+        "datapoint",
+        lua='Keystore.command({key="n", command="incrby", args={1}})',
+    )
+    for name in ("t-1", "t-2"):
+        device = product.device(name).activate()
+        device.write(temperature=1, message="hi")
+        poll = device.start_poll("message", timeout=10)
+        lab.clock.advance(hours=12)
+        poll.result()
+        lab.settle()
+    return lab.journal.canonical()
+
+
+def test_a_seeded_story_replays_byte_for_byte():
+    texts = []
+    for _ in range(2):
+        with Lab(seed=7) as lab:
+            texts.append(story(lab))
+    assert texts[0] == texts[1]
+    assert texts[0].count("\n") > 15
+    with Lab(seed=8) as lab:
+        assert story(lab) != texts[0]
+
+
+def test_two_labs_share_nothing():
+    with Lab(seed=1) as one, Lab(seed=1) as two:
+        one_device = thermostat(one).device("t-1").activate()
+        two_device = thermostat(two).device("t-1").activate()
+        one_device.write(message="one")
+        one.clock.advance(days=1)
+        assert two_device.read("message") == {}
+        assert two.clock.time != one.clock.time
+        assert len(one.journal) != len(two.journal)
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts file descriptors in /proc")
+def test_labs_leave_nothing_behind():
+    def one_life(number: int) -> None:
+        with Lab(seed=number, http_port=0) as lab:
+            device = thermostat(lab).device("t-1").activate()
+            device.write(message="x")
+            device.start_poll("message")  # left open on purpose
+
+    one_life(0)  # what is imported and cached at first use is no leak
+    gc.collect()
+    threads, files = threading.active_count(), descriptors()
+    for number in range(size(20, 200)):
+        one_life(number)
+    gc.collect()
+    assert threading.active_count() == threads
+    assert descriptors() <= files
+    assert not [each for each in gc.get_objects() if isinstance(each, asyncio.Task) and not each.done()]
+
+
+def test_an_unclosed_lab_ends_with_the_process():
+    script = (
+        "from labkit import Lab; lab = Lab(seed=1); lab.product('p').device('d').activate(); print('done')"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert ended.stdout == "done\n"
+    assert ended.stderr == ""
+
+
+def test_handles_show_themselves():
+    with Lab(seed=1) as lab:
+        product = thermostat(lab)
+        device = product.device("t-1").activate()
+        solution = lab.solution("acme", products=[product])
+        for handle in (lab, product, product.settings, product.content, device, solution, lab.journal):
+            assert handle._repr_html_().startswith("<")
+            assert repr(handle)
+        secret = lab.sql("select hex(digest) d from datapoint join device using (product)")
+        assert secret.empty
+        assert "Keystore" in dir(solution)
+        assert "get" in dir(solution.Keystore)
+        assert solution.Keystore.get(key="nothing") == {}

@@ -1,0 +1,85 @@
+"""The README's examples do what they show."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_first_result_is_what_it_shows(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    failed, tried = doctest.testfile(
+        str(ROOT / "README.md"), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
+    )
+    assert tried > 10
+    assert failed == 0
+
+
+def steps() -> list[tuple[str, list[str]]]:
+    """(command, expected lines) of the README's curl session."""
+    block = re.search(r"```console\n(.*?)```", README, re.DOTALL)
+    assert block
+    found: list[tuple[str, list[str]]] = []
+    for line in block.group(1).splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        elif line and not line.startswith("#"):
+            found[-1][1].append(line)
+    return found
+
+
+@pytest.mark.skipif(not (shutil.which("curl") and shutil.which("openssl")), reason="needs curl and openssl")
+def test_every_curl_line_does_what_it_shows(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks")
+    config = tmp_path / "notebooks" / "lab.yaml"
+    config.write_text(config.read_text().replace("8443", port))
+    (serve, _), *calls = steps()
+    server = subprocess.Popen(
+        [sys.executable, "-m", "labkit.cli", *serve.removesuffix("&").split()[1:]],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert server.stdout is not None
+        assert (
+            server.stdout.readline() == f"labkit serves on 127.0.0.1:{port}; trust ca.pem; Ctrl-C ends it\n"
+        )
+        marked = "".join(f"{command}\necho '<end>'\n" for command, _ in calls).replace("8443", port)
+        ended = subprocess.run(
+            ["bash", "-O", "expand_aliases"],
+            input=marked,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+    finally:
+        server.terminate()
+        server.communicate(timeout=20)
+    assert ended.stderr == ""
+    outputs = ended.stdout.split("<end>\n")
+    for (command, expected), output in zip(calls, outputs, strict=False):
+        shown = "\n".join(expected).replace("[?*]", "[[]?*]")
+        assert fnmatchcase(output.strip(), shown), f"{command}\n{output}"
+
+
+def test_every_room_of_the_house_is_there():
+    rooms = set(re.findall(r"^  (\w+(?:/|\.py))\s", README, re.MULTILINE))
+    present = {f"{each.name}/" if each.is_dir() else each.name for each in (ROOT / "labkit").iterdir()}
+    assert rooms <= present
+    assert {name for name in present if name[0] != "_" and name != "py.typed"} == rooms

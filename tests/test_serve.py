@@ -1,0 +1,177 @@
+"""`labkit serve` as its users meet it: a process of its own, which may be killed."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from labkit.fleet.device import VirtualDevice
+from labkit.fleet.flow import Address
+from tests.sizes import size
+
+LAB_YAML = """
+https_port: {port}
+http_port: 0
+data: lab.db
+products:
+  - id: thermostat
+    resources: {{message: string, n: number}}
+    identities: [t-preset]
+    content: [{{id: fw.bin, file: fw.bin, description: firmware}}]
+solutions:
+  - id: acme
+    path: acme
+    products: [thermostat]
+"""
+COUNT = """--#EVENT device datapoint
+Keystore.command({key = "n", command = "incrby", args = {1}})
+"""
+ROUTE = """--#ENDPOINT GET /count
+return Keystore.get({key = "n"})
+"""
+
+
+def folder(path: Path, port: int = 0) -> Path:
+    (path / "acme" / "endpoints").mkdir(parents=True)
+    (path / "acme" / "services").mkdir()
+    (path / "acme" / "services" / "count.lua").write_text(COUNT)
+    (path / "acme" / "endpoints" / "count.lua").write_text(ROUTE)
+    (path / "fw.bin").write_bytes(b"firmware")
+    (path / "lab.yaml").write_text(LAB_YAML.format(port=port))
+    return path / "lab.yaml"
+
+
+@contextmanager
+def serving(config: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, object]]]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "labkit.cli", "serve", "--config", str(config), "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line, process.stderr.read() if process.stderr else ""
+        yield process, json.loads(line)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def address(ready: dict[str, object]) -> Address:
+    return Address("127.0.0.1", int(str(ready["https_port"])), Path(str(ready["ca_file"])).read_text())
+
+
+def virtual(ready: dict[str, object], identity: str) -> VirtualDevice:
+    return VirtualDevice(address(ready), "thermostat.m2.lab.localhost", "token", identity, "p".ljust)
+
+
+@pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGINT])
+def test_serve_says_when_it_is_ready_and_ends_cleanly(tmp_path, name):
+    with serving(folder(tmp_path)) as (process, ready):
+        assert ready["products"] == {
+            "thermostat": f"https://thermostat.m2.lab.localhost:{ready['https_port']}"
+        }
+        assert set(ready) == {"https_port", "http_port", "ca_file", "products", "solutions"}
+        assert isinstance(ready["http_port"], int)
+        process.send_signal(name)
+        out, err = process.communicate(timeout=20)
+        assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_a_wrong_file_is_one_line_and_no_traceback(tmp_path):
+    config = folder(tmp_path)
+    config.write_text(config.read_text().replace("resources", "resorces"))
+    ended = subprocess.run(
+        [sys.executable, "-m", "labkit.cli", "serve", "--config", str(config)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr == "labkit: products[0].resorces: unknown key (line 7)\n"
+
+
+def test_a_taken_port_is_one_line(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        config = folder(tmp_path, taken.getsockname()[1])
+        ended = subprocess.run(
+            [sys.executable, "-m", "labkit.cli", "serve", "--config", str(config)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("labkit: https_port: cannot listen on 127.0.0.1:")
+    assert ended.stderr.count("\n") == 1
+
+
+async def test_what_was_acknowledged_survives_kill_9(tmp_path):
+    """Rounds of writers that are cut off; after each, every write answered 204 is there."""
+    import asyncio
+
+    config = folder(tmp_path)
+    tokens: dict[str, str] = {}
+    acknowledged: dict[str, int] = {}
+    for round_ in range(size(3, 20)):
+        with serving(config) as (process, ready):
+            devices = [virtual(ready, f"w-{number}") for number in range(8)]
+            enough = threading.Event()
+            for device in devices:
+                if device.identity in tokens:  # credentials survive, too
+                    device.token = tokens[device.identity]
+                    values = await device.read(["n"])
+                    assert int(values["n"]) >= acknowledged[device.identity]
+                else:
+                    await device.activate()
+                    tokens[device.identity] = device.token or ""
+
+            async def write(device: VirtualDevice, begin: int) -> None:
+                for n in range(begin, begin + 100_000):
+                    try:
+                        await device.write({"n": n})
+                    except Exception:  # the process is gone
+                        return
+                    acknowledged[device.identity] = n
+                    if n - begin > 20:
+                        enough.set()
+
+            begin = (round_ + 1) * 1_000_000
+            writers = [asyncio.create_task(write(device, begin)) for device in devices]
+            await asyncio.to_thread(enough.wait, 60)
+            process.kill()
+            await asyncio.gather(*writers)
+            for device in devices:
+                await device.close()
+    with serving(config) as (_, ready):
+        for identity, token in tokens.items():
+            device = virtual(ready, identity)
+            device.token = token
+            values = await device.read(["n"])
+            assert int(values["n"]) >= acknowledged[identity] >= size(3, 20) * 1_000_000
+            assert await device.content() == ["fw.bin"]
+            assert await device.download("fw.bin") == b"firmware"
+            await device.close()
+        await check_count(ready, at_least=size(3, 20) * 20)
+
+
+async def check_count(ready: dict[str, object], at_least: int) -> None:
+    """The solution's Keystore survived as well; events that were queued at the kill may be lost."""
+    from labkit.fleet.flow import FlowClient
+
+    client = FlowClient(address(ready), "acme.apps.lab.localhost")
+    counted = int((await client.request("GET", "/count")).json()["value"])
+    await client.close()
+    assert counted >= at_least
