@@ -1,0 +1,24 @@
+"""What is known of a connection, whatever comes over it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Connection:
+    """One connection of a client.
+
+    id: made by whoever runs the edge. host: the server name (SNI) in lower case; over plain HTTP the Host of
+    the request now handled, empty before the first. certificate: the client's, in DER; common_name: its first
+    CommonName. ready: done once `Face.connected` has run; its result says whether it went well.
+    """
+
+    id: str
+    host: str
+    peer_ip: str
+    certificate: bytes | None = None
+    common_name: str | None = None
+    tls: bool = True
+    ready: asyncio.Future[bool] | None = None

@@ -1,0 +1,192 @@
+"""TLS by pyOpenSSL, because Python's own `ssl` refuses a client certificate that it cannot verify.
+
+`AnyClientContext.wrap_bio` gives an object with the methods of `ssl.SSLObject`, so both event loops take it.
+It costs more CPU than `ssl`: it serves only where client certificates count.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from OpenSSL import SSL, crypto
+
+from labkit.edge.names import NameRefused, ServerName
+
+RECORD_HEADER = 5
+RECORD = 16 * 1024  # the largest plaintext of a TLS record (RFC 8446 5.1)
+RECORD_EXTRA = 256  # the most that a record grows by (RFC 8446 5.2)
+HAND_OUT = 64 * 1024
+
+# Of what pyOpenSSL does not export.
+PARTIAL_WRITE = 0x1  # SSL_MODE_ENABLE_PARTIAL_WRITE
+
+
+class AnyClientContext:
+    """A server's TLS settings that ask for a client certificate and take any, or none.
+
+    No session is ever resumed: a resumed one would carry the certificate of the first.
+    """
+
+    def __init__(self, certificate: bytes, key: bytes, judge: Callable[[str | None], ServerName]) -> None:
+        self._judge = judge
+        self._context = context = SSL.Context(SSL.TLS_SERVER_METHOD)
+        context.set_min_proto_version(SSL.TLS1_2_VERSION)
+        context.set_options(SSL.OP_NO_TICKET | SSL.OP_NO_COMPRESSION | SSL.OP_NO_RENEGOTIATION)
+        context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
+        context.set_mode(SSL.MODE_RELEASE_BUFFERS)
+        context.clear_mode(PARTIAL_WRITE)
+        context.use_certificate(x509.load_pem_x509_certificate(certificate))
+        context.use_privatekey(load_pem_private_key(key, password=None))  # type: ignore[arg-type]
+        context.set_verify(SSL.VERIFY_PEER, lambda *_: True)
+        context.set_tlsext_servername_callback(self._named)
+
+    def wrap_bio(self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO) -> AnyClientObject:
+        return AnyClientObject(SSL.Connection(self._context, None), incoming, outgoing)
+
+    def _named(self, connection: SSL.Connection) -> None:
+        name = connection.get_servername()
+        greeting: Greeting = connection.get_app_data()
+        greeting.name = self._judge(None if name is None else name.decode("ascii", "backslashreplace"))
+
+
+@dataclass(slots=True)
+class Greeting:
+    """What the client asked for; apart from the TLS object, which would otherwise hold itself."""
+
+    name: ServerName | None = None
+
+
+class AnyClientObject:
+    """One connection's TLS, with the methods of `ssl.SSLObject` that event loops call."""
+
+    __slots__ = ("_connection", "_drained", "_greeting", "_incoming", "_one_record", "_outgoing")
+
+    def __init__(self, connection: SSL.Connection, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO) -> None:
+        self._connection = connection
+        self._incoming = incoming
+        self._outgoing = outgoing
+        self._drained = True  # OpenSSL holds no input that it could still turn into data
+        self._one_record = False  # what it was fed last is exactly one record
+        self._greeting = Greeting()
+        connection.set_app_data(self._greeting)
+        connection.set_accept_state()
+
+    @property
+    def server_name(self) -> str:
+        return self._greeting.name.host if self._greeting.name else ""
+
+    def do_handshake(self) -> None:
+        """Raises NameRefused, or as `ssl.SSLObject.do_handshake`."""
+        self._feed()
+        failure: SSL.Error | None = None
+        try:
+            self._connection.do_handshake()
+        except SSL.Error as error:
+            failure = error
+        name = self._greeting.name
+        if name is not None and name.refusal is not None:
+            # pyOpenSSL's callback could only take note of it: what OpenSSL wrote since must not leave.
+            raise NameRefused(name.refusal)
+        self._send()
+        if failure is not None:
+            raise self._translated(failure)
+
+    def read(self, size: int = RECORD, buffer: Any = None) -> bytes | int:
+        """As `ssl.SSLObject.read`: empty at the end of the stream."""
+        if self._incoming.pending:
+            self._feed()
+        elif self._drained:
+            raise ssl.SSLWantReadError(ssl.SSL_ERROR_WANT_READ, "no input")
+        try:
+            data = self._connection.recv(min(size, RECORD))
+        except SSL.WantReadError:
+            self._drained = True
+            raise ssl.SSLWantReadError(ssl.SSL_ERROR_WANT_READ, "no input") from None
+        except SSL.ZeroReturnError:
+            self._drained = True
+            data = b""
+        except SSL.Error as error:
+            self._drained = True
+            self._send()  # an alert, if it is the client's fault
+            raise self._translated(error) from None
+        if self._one_record and not self._connection.pending():
+            self._drained = True
+        if buffer is None:
+            return data
+        buffer[: len(data)] = data
+        return len(data)
+
+    def write(self, data: bytes | bytearray | memoryview) -> int:
+        """As `ssl.SSLObject.write`; all of it is taken."""
+        try:
+            sent = self._connection.send(data)
+        except SSL.Error as error:
+            raise self._translated(error) from None
+        self._send(min(len(data) + RECORD_EXTRA, HAND_OUT))
+        return sent
+
+    def unwrap(self) -> None:
+        """As `ssl.SSLObject.unwrap`: say goodbye, and wait for the client's."""
+        self._feed()
+        try:
+            done = self._connection.shutdown()
+        except SSL.Error as error:
+            raise self._translated(error) from None
+        finally:
+            self._send()
+        if not done:
+            raise ssl.SSLWantReadError(ssl.SSL_ERROR_WANT_READ, "the client has not said goodbye")
+
+    def pending(self) -> int:
+        """As `ssl.SSLObject.pending`; at least 1 while OpenSSL may still hold an undeciphered record."""
+        return self._connection.pending() or int(not self._drained)
+
+    def getpeercert(self, binary_form: bool = False) -> bytes | dict[str, Any] | None:
+        """The client's certificate in DER. The event loops ask for a dictionary, which nobody reads."""
+        if not binary_form:
+            return {}
+        certificate = self._connection.get_peer_certificate()
+        return crypto.dump_certificate(crypto.FILETYPE_ASN1, certificate) if certificate else None
+
+    def cipher(self) -> tuple[str | None, str, int | None]:
+        connection = self._connection
+        return (
+            connection.get_cipher_name(),
+            connection.get_protocol_version_name(),
+            connection.get_cipher_bits(),
+        )
+
+    def compression(self) -> None:
+        return None
+
+    def _feed(self) -> None:
+        if data := self._incoming.read():
+            length = RECORD_HEADER + int.from_bytes(data[3:5], "big")
+            self._one_record = self._drained and len(data) == length
+            self._drained = False
+            self._connection.bio_write(data)
+
+    def _send(self, size: int = HAND_OUT) -> None:
+        try:
+            while True:
+                data = self._connection.bio_read(size)
+                self._outgoing.write(data)
+                if len(data) < size:
+                    return
+        except SSL.WantReadError:
+            return
+
+    def _translated(self, error: SSL.Error) -> ssl.SSLError:
+        if isinstance(error, SSL.WantReadError):
+            return ssl.SSLWantReadError(ssl.SSL_ERROR_WANT_READ, "no input")
+        if isinstance(error, SSL.ZeroReturnError):
+            return ssl.SSLZeroReturnError(ssl.SSL_ERROR_ZERO_RETURN, "the client closed TLS")
+        if isinstance(error, SSL.SysCallError):
+            return ssl.SSLEOFError(ssl.SSL_ERROR_EOF, "the client left without closing TLS")
+        reasons = error.args[0] if error.args else []
+        return ssl.SSLError(ssl.SSL_ERROR_SSL, "; ".join(reason for *_, reason in reasons) or "TLS failed")

@@ -1,0 +1,50 @@
+"""A request as handlers get it."""
+
+from __future__ import annotations
+
+from aiohttp import hdrs, web
+from aiohttp.http import SERVER_SOFTWARE, HttpVersion10
+from aiohttp.streams import StreamReader
+
+SERVER = "labkit"
+
+
+class EdgeRequest(web.BaseRequest):
+    """Sends `100 Continue` when its body is first asked for (RFC 9110 10.1.1).
+
+    expecting: the client holds the body back until then. date: the HTTP-date for its response.
+    """
+
+    ATTRS = web.BaseRequest.ATTRS | frozenset(["date", "expecting"])
+    expecting = False
+    date: str | None = None
+
+    @property
+    def content(self) -> StreamReader:
+        self._go_on()
+        return self._payload
+
+    async def read(self) -> bytes:
+        self._go_on()
+        return await super().read()
+
+    def is_foreign(self) -> bool:
+        """Is this no HTTP/1? (aiohttp's parsers let 0.9 and 2.0 pass.) If so it is answered as HTTP/1.0."""
+        if self._version.major == 1:
+            return False
+        self._version = HttpVersion10
+        return True
+
+    def _go_on(self) -> None:
+        if self.expecting:
+            self.expecting = False
+            if self.transport is not None and not self._payload.is_eof():
+                self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    async def _prepare_hook(self, response: web.StreamResponse) -> None:
+        """Called by aiohttp once a response's headers are made."""
+        headers = response.headers
+        if headers.get(hdrs.SERVER) == SERVER_SOFTWARE:  # names versions
+            headers[hdrs.SERVER] = SERVER
+        if self.date is not None:
+            headers[hdrs.DATE] = self.date

@@ -1,0 +1,164 @@
+"""All connections of an edge: who is meant, what answers, and how they end."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+from aiohttp import hdrs, web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http import HttpVersion11
+from aiohttp.http_parser import RawRequestMessage
+from aiohttp.streams import StreamReader
+
+from labkit.core.certificates import common_name
+from labkit.edge.connection import Connection
+from labkit.edge.face import Face
+from labkit.edge.hosts import described, host_name, target_host
+from labkit.edge.limits import plain
+from labkit.edge.protocol import BodyLateError, EdgeProtocol
+from labkit.edge.request import EdgeRequest
+from labkit.edge.tasks import Tasks
+
+
+class EdgeServer(web.Server):
+    """Makes a protocol for each connection, and hands its requests to the face's handler."""
+
+    def __init__(self, face: Face, *, max_body: int) -> None:
+        super().__init__(self._serve, request_factory=self._request, handler_cancellation=True)
+        self._face = face
+        self._max_body = max_body
+        self._tasks = Tasks()
+        self._transports: dict[EdgeProtocol, asyncio.Transport] = {}
+        self._all_gone: asyncio.Future[None] | None = None
+
+    def __call__(self) -> EdgeProtocol:
+        return EdgeProtocol(self, self._face, self._tasks.keep, loop=self._loop)
+
+    # --- connections
+
+    def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
+        """Called by aiohttp, after the handshake."""
+        protocol = cast(EdgeProtocol, handler)
+        super().connection_made(protocol, transport)
+        self._transports[protocol] = transport
+        protocol.connection = connection = self._connection(transport)
+        if connection.tls and self._face.connected is not None:
+            connection.ready = self._tasks.spawn(self._connected(connection))
+
+    def connection_lost(self, handler: web.RequestHandler, exc: BaseException | None = None) -> None:
+        super().connection_lost(handler, exc)
+        self._transports.pop(cast(EdgeProtocol, handler), None)
+        if not self._transports and self._all_gone is not None and not self._all_gone.done():
+            self._all_gone.set_result(None)
+
+    async def stop(self) -> None:
+        """End all connections; requests in progress get a moment to finish."""
+        for protocol in self._transports:
+            protocol.close()
+        await self._tasks.finish(self._face.guard.grace)
+        for transport in self._transports.values():
+            transport.abort()
+        if self._transports:
+            self._all_gone = self._loop.create_future()
+            await self._all_gone
+
+    def _connection(self, transport: asyncio.Transport) -> Connection:
+        peer = transport.get_extra_info("peername")
+        tls = transport.get_extra_info("ssl_object")
+        certificate = tls.getpeercert(True) if tls is not None else None
+        return Connection(
+            id=self._face.connection_id(),
+            host=tls.server_name if tls is not None else "",
+            peer_ip=peer[0] if peer else "",
+            certificate=certificate,
+            common_name=common_name(certificate) if certificate is not None else None,
+            tls=tls is not None,
+        )
+
+    async def _connected(self, connection: Connection) -> bool:
+        assert self._face.connected is not None
+        try:
+            await self._face.connected(connection)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a 500 and the caller is told
+            self._face.on_error(error)
+            return False
+        return True
+
+    # --- requests
+
+    def _request(
+        self,
+        message: RawRequestMessage,
+        payload: StreamReader,
+        protocol: web.RequestHandler,
+        writer: AbstractStreamWriter,
+        task: asyncio.Task[None],
+    ) -> EdgeRequest:
+        request = EdgeRequest(
+            message, payload, protocol, writer, task, self._loop, client_max_size=self._max_body
+        )
+        if self._face.date is not None:
+            request.date = self._face.date()
+        return request
+
+    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        assert isinstance(request, EdgeRequest)
+        protocol = cast(EdgeProtocol, request.protocol)
+        connection = protocol.connection
+        if request.is_foreign():
+            return protocol.unreadable(400, "only HTTP/1.0 and HTTP/1.1 are spoken here")
+        if wrong := self._wrong_host(protocol, request):
+            protocol.end("wrong host", wrong)
+            return web.Response()  # has nowhere to go
+        if (ready := connection.ready) is not None:
+            if not ready.done():
+                await asyncio.wait([ready])  # not cancelled with the request
+            if not ready.result():
+                return plain(500, "internal error")
+        if (expect := request.headers.get(hdrs.EXPECT)) is not None and request.version >= HttpVersion11:
+            if expect.lower() != "100-continue":
+                return protocol.unreadable(417, "only 100-continue can be expected")
+            request.expecting = True
+        return await self._answer(protocol, connection, request)
+
+    async def _answer(
+        self, protocol: EdgeProtocol, connection: Connection, request: EdgeRequest
+    ) -> web.StreamResponse:
+        try:
+            response = await self._face.handler(connection, request)
+            if request.expecting:
+                # Nobody asked for the body: whether the client sends it now or not, only it knows.
+                protocol.no_lingering()
+                response.force_close()
+            await response.prepare(request)  # here, where what is wrong with it can still be answered
+        except web.HTTPException:
+            raise
+        except BodyLateError as late:
+            return plain(408, str(late))
+        except web.RequestPayloadError as broken:
+            return plain(400, f"malformed body: {broken}")
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a 500 and the caller is told
+            if protocol.transport is None:
+                return web.Response()  # the client left while it was being answered
+            self._face.on_error(error)
+            if request.writer.output_size > 0:
+                protocol.end("answer broke off", type(error).__name__)
+            return plain(500, "internal error")
+        return response
+
+    def _wrong_host(self, protocol: EdgeProtocol, request: EdgeRequest) -> str | None:
+        """Why the request is not for this connection's host; None if it is (document 1, TLS rule)."""
+        connection = protocol.connection
+        named = request.headers.get(hdrs.HOST)
+        if named is None or named != protocol.host_header:
+            host = host_name(named or "")
+            if host is None or (connection.tls and host != connection.host):
+                return described(connection, named)
+            connection.host, protocol.host_header = host, named
+        if not self._face.knows(connection.host):
+            return described(connection, named)
+        target = target_host(request)
+        if target is not None and host_name(target) != connection.host:
+            return f"request target for {target!r}, {described(connection, named)}"
+        return None

@@ -1,0 +1,36 @@
+"""Tasks that somebody has to see the end of."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Tasks:
+    """Keeps tasks until they are done; `finish()` returns when all are."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Run `work` on the running loop."""
+        task = asyncio.get_running_loop().create_task(work)
+        self.keep(task)
+        return task
+
+    def keep(self, task: asyncio.Task[Any]) -> None:
+        """Keep a task that somebody else started."""
+        if not task.done():
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def finish(self, grace: float = 0.0) -> None:
+        """Give the tasks `grace` seconds of real time, then cancel those that are left, and wait for them."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=grace)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -1,0 +1,49 @@
+"""Every async test of the edge runs on both event loops; `stage` gives it an edge and clients."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+import pytest
+import uvloop
+from aiohttp.http_parser import HttpRequestParser, HttpRequestParserPy
+
+from tests.edge.stage import Stage
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    return {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
+
+
+@pytest.fixture(params=["ssl", "pyopenssl"])
+def engine(request: pytest.FixtureRequest) -> str:
+    """Who does the TLS."""
+    return str(request.param)
+
+
+@pytest.fixture
+async def stage(caplog: pytest.LogCaptureFixture) -> AsyncIterator[Stage]:
+    """An edge that is started on first use. Nothing may reach the log or the loop's exception handler."""
+    stray: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: stray.append(context))
+    made = Stage()
+    with caplog.at_level(logging.INFO):
+        yield made
+        await made.close()
+    assert stray == []
+    assert caplog.records == []
+
+
+@pytest.fixture(params=["c", "python"])
+def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Which of aiohttp's two parsers reads requests."""
+    if request.param == "python":
+        monkeypatch.setattr("aiohttp.web_protocol.HttpRequestParser", HttpRequestParserPy)
+    else:
+        assert HttpRequestParser is not HttpRequestParserPy
+    return str(request.param)

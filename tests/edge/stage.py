@@ -1,0 +1,193 @@
+"""An edge with a handler that tells what it saw, and raw clients for it."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import tempfile
+from collections.abc import Awaitable, Callable
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from aiohttp import web
+
+from labkit.edge.certificates import Authority
+from labkit.edge.connection import Connection
+from labkit.edge.face import GuardTimes
+from labkit.edge.listener import Edge
+
+HOST = "a.lab.localhost"
+OTHER = "b.lab.localhost"
+SOON = 0.05  # seconds: the guard times that tests wait for
+PATIENCE = 10.0  # seconds after which a test has failed
+Handler = Callable[[Connection, web.BaseRequest], Awaitable[web.StreamResponse]]
+
+
+async def tell(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+    """Answers with what was asked."""
+    body = await request.read()
+    return web.Response(text=f"{connection.host} {request.method} {request.raw_path} {body.decode()}")
+
+
+class Stage:
+    def __init__(self) -> None:
+        self.authority = Authority.create()
+        self.hosts = {HOST, OTHER}
+        self.names = ["*.lab.localhost"]
+        self.client_certificates = False
+        self.refused: list[tuple[str, str]] = []
+        self.errors: list[BaseException] = []
+        self.connections: list[Connection] = []
+        self.handler: Handler = tell
+        self.connected: Callable[[Connection], Awaitable[None]] | None = None
+        self.something = asyncio.Event()  # set when something was refused
+        self._ids = count(1)
+        self._clients: list[Client] = []
+        self.edge: Edge | None = None
+
+    async def start(self, *, http: bool = False, https_port: int = 0, **guard: float) -> Edge:
+        assert self.edge is None
+        edge = Edge(
+            authority=self.authority,
+            knows=lambda host: host in self.hosts,
+            wants_client_certificates=lambda: self.client_certificates,
+            names=lambda: self.names,
+            handler=self._handle,
+            connected=self._connected,
+            refused=self._refused,
+            on_error=self.errors.append,
+            connection_id=lambda: f"{next(self._ids):020d}",
+            guard=GuardTimes(**guard),
+        )
+        await edge.start(https_port=https_port, http_port=0 if http else None)
+        self.edge = edge
+        return edge
+
+    async def close(self) -> None:
+        for client in self._clients:
+            await client.close()
+        if self.edge is not None:
+            await self.edge.stop()
+
+    async def refusal(self) -> tuple[str, str]:
+        """The one thing that was refused, waited for."""
+        async with asyncio.timeout(PATIENCE):
+            await self.something.wait()
+        assert len(self.refused) == 1
+        return self.refused[0]
+
+    async def connect(self, name: str | None = HOST, context: ssl.SSLContext | None = None) -> Client:
+        """A TLS connection that names `name`; None names nothing. Raises OSError."""
+        if self.edge is None:
+            await self.start()
+        assert self.edge is not None
+        if context is None:
+            context = self.trusting()
+        if name is None:
+            context.check_hostname = False
+        return await self._open(self.edge.https_port, ssl=context, server_hostname=name or "")
+
+    async def connect_plainly(self, port: int | None = None) -> Client:
+        assert self.edge is not None
+        port = port or self.edge.http_port
+        assert port is not None
+        return await self._open(port)
+
+    async def ask(self, data: bytes | str, name: str | None = HOST) -> bytes:
+        """All that comes back over a new connection until its end."""
+        client = await self.connect(name)
+        return await client.ask(data)
+
+    def trusting(
+        self, pair: tuple[bytes, bytes] | None = None, version: ssl.TLSVersion | None = None
+    ) -> ssl.SSLContext:
+        """A client's context; pair: its certificate and key."""
+        context = ssl.create_default_context(cadata=self.authority.ca_pem.decode())
+        if version is not None:
+            context.minimum_version = context.maximum_version = version
+        if pair is not None:
+            with tempfile.TemporaryDirectory() as folder:
+                file = Path(folder, "pair.pem")
+                file.write_bytes(pair[0] + pair[1])
+                context.load_cert_chain(file)
+        return context
+
+    async def _open(self, port: int, **tls: Any) -> Client:
+        async with asyncio.timeout(PATIENCE):
+            client = Client(*await asyncio.open_connection("127.0.0.1", port, **tls))
+        self._clients.append(client)
+        return client
+
+    async def _handle(self, connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        if connection not in self.connections:
+            self.connections.append(connection)
+        return await self.handler(connection, request)
+
+    async def _connected(self, connection: Connection) -> None:
+        if self.connected is not None:
+            await self.connected(connection)
+
+    def _refused(self, reason: str, detail: str) -> None:
+        self.refused.append((reason, detail))
+        self.something.set()
+
+
+class Client:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def send(self, data: bytes | str) -> None:
+        self.writer.write(data.encode() if isinstance(data, str) else data)
+
+    async def ask(self, data: bytes | str) -> bytes:
+        """Send, and read to the end."""
+        self.send(data)
+        return await self.rest()
+
+    async def rest(self) -> bytes:
+        """All that comes until the connection ends, well or not."""
+        came = b""
+        async with asyncio.timeout(PATIENCE):
+            try:
+                while data := await self.reader.read(65536):
+                    came += data
+            except OSError:
+                pass
+        return came
+
+    async def answer(
+        self, data: bytes | str = b"", *, head: bool = False
+    ) -> tuple[int, dict[str, str], bytes]:
+        """Send, and read one response that has a Content-Length: status, headers, body."""
+        self.send(data)
+        async with asyncio.timeout(PATIENCE):
+            lines = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+            headers = {
+                name.lower(): value for name, _, value in (line.partition(": ") for line in lines[1:-2])
+            }
+            body = b"" if head else await self.reader.readexactly(int(headers.get("content-length", "0")))
+        return int(lines[0].split()[1]), headers, body
+
+    async def turn(self) -> None:
+        """Let what was sent arrive, most likely: on its own rather than with what is sent next."""
+        for _ in range(3):
+            await asyncio.sleep(0)
+
+    async def close(self) -> None:
+        self.writer.transport.abort()
+
+
+def get(path: str = "/", host: str = HOST, *headers: str, method: str = "GET") -> str:
+    """A request; `headers` are whole lines."""
+    return "\r\n".join([f"{method} {path} HTTP/1.1", f"Host: {host}", *headers, "", ""])

@@ -1,0 +1,305 @@
+"""How requests are handled and answered: one after the other, whole, and never with a traceback."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
+import pytest
+from aiohttp import web
+
+from labkit.edge.connection import Connection
+from tests.edge.stage import HOST, PATIENCE, Client, Stage, get
+
+
+async def test_a_connection_is_kept_and_has_one_identity(stage: Stage, engine: str) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    client = await stage.connect()
+    for number in range(20):
+        status, headers, body = await client.answer(get(f"/{number}"))
+        assert (status, body.decode()) == (200, f"{HOST} GET /{number} ")
+        assert "connection" not in headers
+    assert len(stage.connections) == 1
+    assert len(stage.connections[0].id) == 20
+
+
+async def test_pipelined_requests_are_answered_in_order(stage: Stage, engine: str, parser: str) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    client = await stage.connect()
+    client.send("".join(get(f"/{number}") for number in range(100)))
+    for number in range(100):
+        assert (await client.answer())[2].decode() == f"{HOST} GET /{number} "
+
+
+async def test_many_records_at_once_are_all_read(stage: Stage, engine: str) -> None:
+    """Each write of the client is a TLS record; they come in one piece. None may be left lying."""
+    stage.client_certificates = engine == "pyopenssl"
+    edge = await stage.start()
+    client = await stage.connect_plainly(edge.https_port)
+    tls = InMemory(client, stage.trusting())
+    await tls.shake_hands()
+    for number in range(5):
+        tls.secure.write(get(f"/{number}").encode())
+    client.send(tls.up.read())
+    came = b""
+    while came.count(b"HTTP/1.1 200 OK") < 5:
+        came += await tls.read()
+    assert all(f"GET /{number} ".encode() in came for number in range(5))
+
+
+async def test_connection_close_is_obeyed(stage: Stage, parser: str) -> None:
+    answer = await stage.ask(get("/", HOST, "Connection: close"))
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert b"\r\nConnection: close\r\n" in answer
+
+
+async def test_http_1_0_is_answered_and_closed(stage: Stage, parser: str) -> None:
+    answer = await stage.ask(f"GET / HTTP/1.0\r\nHost: {HOST}\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.0 200 ")
+
+
+async def test_head_has_the_headers_of_get_and_no_body(stage: Stage) -> None:
+    async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(text="hello")
+
+    stage.handler = handler
+    client = await stage.connect()
+    _, of_get, _ = await client.answer(get())
+    status, of_head, _ = await client.answer(get(method="HEAD"), head=True)
+    assert (status, of_head["content-length"]) == (200, "5")
+    assert of_head.keys() == of_get.keys()
+    assert (await client.answer(get()))[2] == b"hello"
+
+
+@pytest.mark.parametrize("framing", ["Content-Length: 3", "Transfer-Encoding: chunked"])
+async def test_a_body_is_read_however_it_is_framed(stage: Stage, framing: str, parser: str) -> None:
+    body = "a=1" if "Length" in framing else "1\r\na\r\n2\r\n=1\r\n0\r\n\r\n"
+    client = await stage.connect()
+    for _ in range(2):
+        assert (await client.answer(get("/", HOST, framing, method="POST") + body))[2].endswith(b" a=1")
+
+
+async def test_large_bodies_and_answers_are_whole(stage: Stage, engine: str) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    data = "".join(f"{number:08d}" for number in range(100_000))
+
+    async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        assert await request.text() == data
+        return web.Response(text=data)
+
+    stage.handler = handler
+    client = await stage.connect()
+    request = get("/", HOST, f"Content-Length: {len(data)}", method="POST") + data
+    assert (await client.answer(request))[2].decode() == data
+    assert stage.errors == []
+
+
+async def test_versions_are_not_told(stage: Stage) -> None:
+    client = await stage.connect()
+    _, headers, _ = await client.answer(get())
+    assert headers["server"] == "labkit"
+
+
+# --- Expect: 100-continue
+
+
+async def test_the_body_is_asked_for_when_it_is_read(stage: Stage, parser: str) -> None:
+    client = await stage.connect()
+    client.send(get("/", HOST, "Content-Length: 3", "Expect: 100-continue", method="POST"))
+    async with asyncio.timeout(PATIENCE):
+        assert await client.reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+    assert (await client.answer("a=1"))[2].endswith(b" a=1")
+    assert (await client.answer(get()))[0] == 200
+
+
+async def test_a_request_that_is_refused_does_not_ask_for_the_body(stage: Stage, parser: str) -> None:
+    async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(status=401)
+
+    stage.handler = handler
+    answer = await stage.ask(get("/", HOST, "Content-Length: 3", "Expect: 100-continue", method="POST"))
+    assert answer.startswith(b"HTTP/1.1 401 ")
+    assert b"\r\nConnection: close\r\n" in answer
+
+
+async def test_a_body_that_came_unasked_needs_no_100(stage: Stage) -> None:
+    client = await stage.connect()
+    status, _, body = await client.answer(
+        get("/", HOST, "Content-Length: 3", "Expect: 100-continue", method="POST") + "a=1"
+    )
+    assert (status, body[-3:]) == (200, b"a=1")
+
+
+async def test_nothing_else_can_be_expected(stage: Stage) -> None:
+    assert (await stage.ask(get("/", HOST, "Expect: miracles"))).startswith(b"HTTP/1.1 417 ")
+
+
+# --- what goes wrong in a handler
+
+
+async def raises(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+    raise ValueError("a secret of ours")
+
+
+async def runs_into_a_time_limit(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+    raise TimeoutError("a secret of ours")
+
+
+async def returns_nothing(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+    return None  # type: ignore[return-value]
+
+
+async def returns_a_header_that_would_be_two(
+    connection: Connection, request: web.BaseRequest
+) -> web.StreamResponse:
+    return web.Response(headers={"X": "a\r\nSecret: b"})
+
+
+@pytest.mark.parametrize(
+    "handler", [raises, runs_into_a_time_limit, returns_nothing, returns_a_header_that_would_be_two]
+)
+@pytest.mark.parametrize("accept", ["*/*", "text/html"])
+async def test_an_exception_is_a_500_in_plain_text(stage: Stage, handler: object, accept: str) -> None:
+    stage.handler = handler  # type: ignore[assignment]
+    answer = await stage.ask(get("/", HOST, f"Accept: {accept}"))
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 500 ")
+    assert b"\r\nContent-Type: text/plain" in head
+    assert body == b"internal error"
+    assert b"ecret" not in answer
+    assert len(stage.errors) == 1
+
+
+async def test_an_answer_that_breaks_off_ends_the_connection(stage: Stage) -> None:
+    trouble = ValueError("gone")
+
+    async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(b"begun")
+        raise trouble
+
+    stage.handler = handler
+    answer = await stage.ask(get())
+    assert answer.count(b"HTTP/1.1") <= 1
+    assert not answer.endswith(b"0\r\n\r\n")
+    assert stage.errors == [trouble]
+    assert (await stage.refusal())[0] == "answer broke off"
+
+
+async def test_an_http_exception_is_an_answer(stage: Stage) -> None:
+    async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        raise web.HTTPNotFound(text="no such thing")
+
+    stage.handler = handler
+    client = await stage.connect()
+    for _ in range(2):
+        status, _, body = await client.answer(get())
+        assert (status, body) == (404, b"no such thing")
+    assert stage.errors == []
+
+
+# --- a client that leaves
+
+
+async def test_a_client_that_leaves_cancels_its_request(stage: Stage, engine: str) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    begun, cancelled = asyncio.Event(), asyncio.Event()
+
+    async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+        raise AssertionError
+
+    stage.handler = handler
+    client = await stage.connect()
+    client.send(get())
+    async with asyncio.timeout(PATIENCE):
+        await begun.wait()
+        client.writer.close()
+        await cancelled.wait()
+    assert stage.errors == []
+
+
+async def test_a_client_that_leaves_during_an_answer_is_no_error(stage: Stage) -> None:
+    ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
+
+    async def pieces() -> AsyncIterator[bytes]:
+        while True:
+            yield b"x" * 65536
+
+    async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        try:
+            async for piece in pieces():
+                await response.write(piece)
+        except BaseException as error:
+            ended.set_result(error)
+            raise
+        return response
+
+    stage.handler = handler
+    client = await stage.connect()
+    client.send(get())
+    async with asyncio.timeout(PATIENCE):
+        await client.reader.read(10)
+        await client.close()
+        assert isinstance(await ended, (ConnectionError, asyncio.CancelledError))
+    assert stage.errors == []
+
+
+# --- how an answer leaves
+
+
+class InMemory:
+    """TLS of a client whose records can be counted."""
+
+    APPLICATION_DATA = 23
+
+    def __init__(self, client: Client, context: ssl.SSLContext) -> None:
+        self.client = client
+        self.up, self.down = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.secure = context.wrap_bio(self.down, self.up, server_hostname=HOST)
+        self.records = 0
+
+    async def shake_hands(self) -> None:
+        while True:
+            with suppress(ssl.SSLWantReadError):
+                self.secure.do_handshake()
+                self.client.send(self.up.read())
+                return
+            self.client.send(self.up.read())
+            await self._receive()
+
+    async def read(self) -> bytes:
+        """What comes next."""
+        while True:
+            with suppress(ssl.SSLWantReadError):
+                return self.secure.read(65536)
+            await self._receive()
+
+    async def _receive(self) -> None:
+        async with asyncio.timeout(PATIENCE):
+            header = await self.client.reader.readexactly(5)
+            data = await self.client.reader.readexactly(int.from_bytes(header[3:5], "big"))
+        self.records += header[0] == self.APPLICATION_DATA
+        self.down.write(header + data)
+
+
+async def test_head_and_body_of_a_small_answer_are_one_record(stage: Stage, engine: str) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    edge = await stage.start()
+    client = await stage.connect_plainly(edge.https_port)
+    tls = InMemory(client, stage.trusting(version=ssl.TLSVersion.TLSv1_2))
+    await tls.shake_hands()
+    for path in ("/1", "/2"):
+        before = tls.records
+        tls.secure.write(get(path).encode())
+        client.send(tls.up.read())
+        answer = await tls.read()
+        assert answer.endswith(f"GET {path} ".encode())
+        assert tls.records == before + 1

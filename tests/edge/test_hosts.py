@@ -1,0 +1,140 @@
+import ssl
+
+import pytest
+
+from labkit.edge.hosts import host_name
+from tests.edge.stage import HOST, OTHER, Stage, get
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a.example", "A.Example", "a.example:443", "a.example:", "a.example.", "a.example.:8443"],
+)
+def test_case_port_and_final_dot_do_not_tell_hosts_apart(text: str) -> None:
+    assert host_name(text) == "a.example"
+
+
+@pytest.mark.parametrize(
+    "text", ["", ".", ":443", "a b", "a,b", "a@b", "a/b", "a:b", "[::1]", "a\n", "ä", "a.."]
+)
+def test_what_is_no_host_name(text: str) -> None:
+    assert host_name(text) is None
+
+
+async def test_the_server_name_chooses(stage: Stage, engine: str) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    for host in (HOST, OTHER):
+        client = await stage.connect(host)
+        _, _, body = await client.answer(get(host=host))
+        assert body.decode() == f"{host} GET / "
+    assert [each.tls for each in stage.connections] == [True, True]
+    assert len({each.id for each in stage.connections}) == 2
+    assert {each.peer_ip for each in stage.connections} == {"127.0.0.1"}
+    assert stage.refused == []
+
+
+async def test_letter_case_of_the_server_name_does_not_matter(stage: Stage, engine: str) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    client = await stage.connect(HOST.upper())
+    assert (await client.answer(get()))[2].decode() == f"{HOST} GET / "
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@pytest.mark.parametrize("name", ["c.lab.localhost", None])
+async def test_an_unknown_or_missing_server_name_ends_the_handshake(
+    stage: Stage, engine: str, name: str | None, version: ssl.TLSVersion
+) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    with pytest.raises(OSError) as caught:  # noqa: PT011 - ssl.SSLError, or a reset
+        await stage.connect(name, stage.trusting(version=version))
+    assert not isinstance(caught.value, ssl.SSLCertVerificationError)
+    reason, detail = await stage.refusal()
+    assert reason == "unknown server name"
+    assert (repr(name) if name else "named no server") in detail
+    assert "127.0.0.1" in detail
+    assert stage.connections == []
+
+
+@pytest.mark.parametrize(
+    ("request_text", "named"),
+    [
+        (get(host=OTHER), OTHER),
+        (get(host="c.lab.localhost"), "c.lab.localhost"),
+        (get(host=f"{HOST}.evil"), f"{HOST}.evil"),
+        (get(host=f"{HOST}:x"), f"{HOST}:x"),
+        (get(host=""), "''"),
+        ("GET / HTTP/1.1\r\n\r\n", "no Host header"),
+        ("GET / HTTP/1.0\r\n\r\n", "no Host header"),
+        (get(f"https://{OTHER}/"), OTHER),
+        (get(f"https://x@{OTHER}:8443?q=@{HOST}"), OTHER),
+        (get(f"https://{HOST}/", OTHER), OTHER),
+        (get(f"{OTHER}:443", method="CONNECT"), OTHER),
+    ],
+)
+async def test_another_host_than_the_server_name_ends_the_connection_without_a_byte(
+    stage: Stage, request_text: str, named: str, engine: str, parser: str
+) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    assert await stage.ask(request_text) == b""
+    reason, detail = await stage.refusal()
+    assert reason == "wrong host"
+    assert named in detail
+    assert HOST in detail
+    assert stage.connections == []
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        get(host=HOST.upper()),
+        get(host=f"{HOST}:8443"),
+        get(host=f"{HOST}."),
+        get(f"https://{HOST}:8443/"),
+        get(f"https://{HOST.upper()}"),
+        get("*", method="OPTIONS"),
+    ],
+)
+async def test_the_same_host_may_be_written_otherwise(stage: Stage, request_text: str, parser: str) -> None:
+    client = await stage.connect()
+    status, _, body = await client.answer(request_text)
+    assert (status, body.decode().split()[0]) == (200, HOST)
+    assert stage.refused == []
+
+
+async def test_requests_before_the_wrong_one_are_answered(stage: Stage, parser: str) -> None:
+    answer = await stage.ask(get("/1") + get("/2") + get("/3", OTHER) + get("/4"))
+    assert answer.count(b"HTTP/1.1 200 OK") == 2
+    assert (await stage.refusal())[0] == "wrong host"
+
+
+async def test_a_host_that_is_served_no_longer_ends_its_connections(stage: Stage) -> None:
+    client = await stage.connect()
+    assert (await client.answer(get()))[0] == 200
+    stage.hosts.remove(HOST)
+    assert await client.ask(get()) == b""
+    assert (await stage.refusal())[0] == "wrong host"
+
+
+async def test_over_plain_http_each_host_header_decides(stage: Stage) -> None:
+    await stage.start(http=True)
+    client = await stage.connect_plainly()
+    for host in (HOST, OTHER, HOST):
+        assert (await client.answer(get(host=host)))[2].decode() == f"{host} GET / "
+    (connection,) = stage.connections
+    assert not connection.tls
+    assert connection.certificate is None
+
+
+@pytest.mark.parametrize(
+    "text", [get(host="c.lab.localhost"), "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.0\r\n\r\n"]
+)
+async def test_over_plain_http_an_unknown_host_ends_the_connection(stage: Stage, text: str) -> None:
+    await stage.start(http=True)
+    client = await stage.connect_plainly()
+    assert await client.ask(text) == b""
+    assert (await stage.refusal())[0] == "wrong host"
+
+
+async def test_there_is_no_plain_http_unless_asked_for(stage: Stage) -> None:
+    edge = await stage.start()
+    assert edge.http_port is None

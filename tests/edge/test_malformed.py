@@ -1,0 +1,199 @@
+"""What cannot be read is answered with a short reason in plain text, and the connection ends."""
+
+import asyncio
+import re
+
+import pytest
+from aiohttp import web
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labkit.edge.connection import Connection
+from tests.edge.stage import HOST, PATIENCE, SOON, Stage, get
+
+FIELDS = [f"X-{number}: y" for number in range(200)]
+LONG = "x" * 8200
+WHOLE = f"Host: {HOST}\r\n\r\n"
+
+MALFORMED = {
+    "no HTTP at all": ("hello\r\n\r\n", 400),
+    "binary": ("\x00\x01\x02\x03\r\n\r\n", 400),
+    "no version": (f"GET /\r\n{WHOLE}", 400),
+    "a version of another kind": (f"GET / HTTP/9.x\r\n{WHOLE}", 400),
+    "HTTP/2 preface": ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+    "no method": (f" / HTTP/1.1\r\n{WHOLE}", 400),
+    "a method with a comma": (f"GE,T / HTTP/1.1\r\n{WHOLE}", 400),
+    "a target with spaces": (f"GET /a b HTTP/1.1\r\n{WHOLE}", 400),
+    "a target without a host": (get("http:///x"), 400),
+    "a field without a colon": (get("/", HOST, "nonsense"), 400),
+    "a field without a name": (get("/", HOST, ": x"), 400),
+    "a space before the colon": (get("/", HOST, "X : y"), 400),
+    "a null byte": (get("/", HOST, "X: \x00"), 400),
+    "two hosts": (get("/", HOST, f"Host: {HOST}"), 400),
+    "a length with letters": (get("/", HOST, "Content-Length: abc", method="POST"), 400),
+    "a negative length": (get("/", HOST, "Content-Length: -1", method="POST"), 400),
+    "a length with a plus": (get("/", HOST, "Content-Length: +1", method="POST") + "x", 400),
+    "two lengths": (get("/", HOST, "Content-Length: 1", "Content-Length: 2", method="POST") + "xx", 400),
+    "both framings": (
+        get("/", HOST, "Content-Length: 5", "Transfer-Encoding: chunked", method="POST") + "0\r\n\r\n",
+        400,
+    ),
+    "an unknown framing": (get("/", HOST, "Transfer-Encoding: gzip", method="POST") + "x", 400),
+    "a line too long": (get("/" + LONG), 414),
+    "a line too long, without an end": ("GET /" + LONG, 414),
+    "a field too long": (get("/", HOST, f"X: {LONG}"), 431),
+    "a name too long": (get("/", HOST, f"{LONG}: y"), 431),
+    "too many fields": (get("/", HOST, *FIELDS), 431),
+    "a block too large": (get("/", HOST, *(f"X-{number}: {'y' * 8000}" for number in range(9))), 431),
+}
+BROKEN_BODIES = {
+    "a chunk size that is none": "xyz\r\n",
+    "a negative chunk size": "-1\r\n",
+    "a chunk longer than it says": "1\r\nabc\r\n0\r\n\r\n",
+}
+
+
+def check(answer: bytes, status: int) -> None:
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert len(re.findall(rb"^HTTP/1\.[01] \d{3} ", answer, re.MULTILINE)) == 1, answer
+    assert head.split()[1] == str(status).encode(), answer
+    assert b"\r\nContent-Type: text/plain; charset=utf-8" in head
+    assert b"\r\nConnection: close" in head or head.startswith(b"HTTP/1.0")
+    assert 0 < len(body) <= 200
+    assert b"\n" not in body
+    for sign in (b"<", b"Traceback", b'File "', b"aiohttp"):
+        assert sign not in answer
+
+
+@pytest.mark.parametrize("kind", MALFORMED)
+async def test_a_head_that_cannot_be_read(stage: Stage, kind: str, parser: str) -> None:
+    data, status = MALFORMED[kind]
+    check(await stage.ask(data), status)
+    reason, detail = await stage.refusal()
+    assert reason == "request cannot be read"
+    assert detail.startswith(str(status))
+    assert (stage.connections, stage.errors) == ([], [])
+
+
+@pytest.mark.parametrize("kind", MALFORMED)
+async def test_it_may_come_in_small_pieces(stage: Stage, kind: str, parser: str) -> None:
+    await stage.start(http=True)
+    data, status = MALFORMED[kind]
+    client = await stage.connect_plainly()
+    step = max(1, len(data) // 100)
+    for start in range(0, len(data), step):
+        client.send(data[start : start + step])
+        await client.turn()
+    check(await client.rest(), status)
+
+
+@pytest.mark.parametrize("kind", ["no HTTP at all", "a line too long", "a block too large"])
+async def test_the_request_before_it_is_answered_first(stage: Stage, kind: str, parser: str) -> None:
+    begun, held = asyncio.Event(), asyncio.Event()
+
+    async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        begun.set()
+        await held.wait()
+        return web.Response(text="the first")
+
+    stage.handler = handler
+    client = await stage.connect()
+    client.send(get())
+    async with asyncio.timeout(PATIENCE):
+        await begun.wait()
+    client.send(MALFORMED[kind][0])
+    await client.turn()
+    held.set()
+    assert (await client.answer())[2] == b"the first"
+    check(await client.rest(), MALFORMED[kind][1])
+
+
+@pytest.mark.parametrize("kind", BROKEN_BODIES)
+async def test_a_body_that_cannot_be_read(stage: Stage, kind: str, parser: str, engine: str) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    client = await stage.connect()
+    client.send(get("/", HOST, "Transfer-Encoding: chunked", method="POST"))
+    await client.writer.drain()
+    check(await client.ask(BROKEN_BODIES[kind]), 400)
+    assert stage.errors == []
+
+
+@pytest.mark.parametrize("kind", BROKEN_BODIES)
+async def test_a_body_that_cannot_be_read_and_is_not(stage: Stage, kind: str, parser: str) -> None:
+    async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(status=401)
+
+    stage.handler = handler
+    answer = await stage.ask(
+        get("/", HOST, "Transfer-Encoding: chunked", method="POST") + BROKEN_BODIES[kind]
+    )
+    assert answer.startswith((b"HTTP/1.1 401 ", b"HTTP/1.0 400 "))
+    assert stage.errors == []
+
+
+async def test_a_body_that_breaks_off_is_no_error_of_ours(stage: Stage) -> None:
+    client = await stage.connect()
+    client.send(get("/", HOST, "Content-Length: 9", method="POST") + "a")
+    await client.writer.drain()
+    client.writer.close()
+    await (await stage.connect()).answer(get())
+    assert stage.errors == []
+
+
+async def test_a_large_request_that_keeps_coming_gets_its_answer(stage: Stage, engine: str) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    check(await stage.ask(get("/", HOST, *[f"X: {'y' * 8000}"] * 100)), 431)
+
+
+async def test_a_head_just_within_the_limits_is_read(stage: Stage, parser: str) -> None:
+    fields = [f"X-{number}: {'y' * 8000}" for number in range(8)]
+    assert 64_000 < len(get("/", HOST, *fields)) < 65_536
+    client = await stage.connect()
+    assert (await client.answer(get("/", HOST, *fields)))[0] == 200
+    assert (await client.answer(get("/", HOST, *FIELDS[:120])))[0] == 200
+
+
+async def test_a_body_is_not_counted_as_head(stage: Stage, parser: str) -> None:
+    client = await stage.connect()
+    head = get("/", HOST, "Content-Length: 200000", method="POST")
+    client.send(head[:-1])
+    await client.writer.drain()
+    await client.turn()
+    assert (await client.answer(head[-1:] + "x" * 200_000))[0] == 200
+    assert (await client.answer(head + "x" * 200_000))[0] == 200
+
+
+async def test_a_body_beyond_the_limit_is_413(stage: Stage) -> None:
+    big = 2 * 1024 * 1024
+    client = await stage.connect()
+    status, headers, _ = await client.answer(
+        get("/", HOST, f"Content-Length: {big}", method="POST") + "x" * big
+    )
+    assert (status, headers["content-type"]) == (413, "text/plain; charset=utf-8")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        get("/", HOST, f"Content-Length: {'9' * 30}", method="POST"),
+        get("/", HOST, "Transfer-Encoding: chunked", method="POST") + f"{'f' * 20}\r\n",
+    ],
+)
+async def test_a_size_beyond_all_numbers(stage: Stage, data: str, parser: str) -> None:
+    await stage.start(body=SOON)
+    check(await stage.ask(data), 400 if parser == "c" else 408)  # Python's numbers have no end
+
+
+LINES = st.text("GETPOSH /:aHTTP1.x\r\n\t\x00é", max_size=60)
+
+
+@given(texts=st.lists(LINES, min_size=1, max_size=3))
+async def test_nothing_gets_a_5xx_or_a_traceback(texts: list[str]) -> None:
+    stage = Stage()
+    await stage.start(http=True, header=0.01)
+    client = await stage.connect_plainly()
+    answer = await client.ask("".join(texts) + "\r\n\r\n")
+    assert b"HTTP/1.1 5" not in answer
+    assert b"HTTP/1.0 5" not in answer
+    assert stage.errors == []
+    await stage.close()

@@ -1,0 +1,139 @@
+"""Starting and stopping leaves nothing behind."""
+
+import asyncio
+import gc
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from labkit.edge.connection import Connection
+from tests.edge.stage import HOST, OTHER, PATIENCE, Stage, get
+from tests.sizes import size
+
+
+def descriptors() -> set[str]:
+    """Sockets that are open."""
+    found = set()
+    for entry in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            target = str(entry.readlink())
+            if target.startswith("socket:"):
+                found.add(target)
+    return found
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc to look into")
+
+
+@needs_proc
+async def test_nothing_is_left(stage: Stage, engine: str) -> None:
+    """Idle connections, a held request, half a request, half a handshake: all end with the edge."""
+    stage.client_certificates = engine == "pyopenssl"
+    held, cancelled = asyncio.Event(), asyncio.Event()
+
+    async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        if request.path != "/held":
+            return web.Response()
+        held.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+        raise AssertionError
+
+    stage.handler = handler
+    tasks, sockets, threads = asyncio.all_tasks(), descriptors(), threading.active_count()
+    edge = await stage.start(http=True, grace=0.01)
+    idle = await stage.connect()
+    assert (await idle.answer(get()))[0] == 200
+    clients = [idle, await stage.connect(), await stage.connect(OTHER), await stage.connect_plainly()]
+    clients[1].send(get("/held"))
+    clients[2].send("GET / HT")
+    clients.append(await stage.connect_plainly(edge.https_port))
+    clients[4].send(b"\x16\x03\x01")
+    async with asyncio.timeout(PATIENCE):
+        await held.wait()
+        await edge.stop()
+    assert cancelled.is_set()
+    assert asyncio.all_tasks() == tasks
+    for client in clients:
+        assert await client.rest() == b""
+        await client.close()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert descriptors() == sockets
+    assert threading.active_count() == threads
+    assert stage.errors == []
+
+
+async def test_a_request_in_progress_may_finish(stage: Stage) -> None:
+    held, go_on = asyncio.Event(), asyncio.Event()
+
+    async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        held.set()
+        await go_on.wait()
+        return web.Response(text="done")
+
+    stage.handler = handler
+    edge = await stage.start(grace=PATIENCE)
+    client = await stage.connect()
+    client.send(get())
+    async with asyncio.timeout(PATIENCE):
+        await held.wait()
+        stopping = asyncio.create_task(edge.stop())
+        await asyncio.sleep(0)
+        go_on.set()
+        assert (await client.answer())[2] == b"done"
+        await stopping
+
+
+async def test_it_stops_listening(stage: Stage) -> None:
+    edge = await stage.start(http=True)
+    ports = edge.https_port, edge.http_port
+    await edge.stop()
+    for port in ports:
+        with pytest.raises(ConnectionRefusedError):
+            await stage.connect_plainly(port)
+
+
+async def test_a_taken_port_is_an_error_and_leaves_nothing(stage: Stage) -> None:
+    taken = (await stage.start()).https_port
+    other = Stage()
+    sockets = descriptors()
+    with pytest.raises(OSError, match="in use"):
+        await other.start(http=True, https_port=taken)
+    assert descriptors() == sockets
+
+
+@needs_proc
+async def test_many_lives(engine: str) -> None:
+    """What one life leaves behind would add up."""
+    tasks, sockets = asyncio.all_tasks(), descriptors()
+    for _ in range(size(10, 200)):
+        stage = Stage()
+        stage.client_certificates = engine == "pyopenssl"
+        client = await stage.connect()
+        assert (await client.answer(get("/", HOST)))[0] == 200
+        await stage.close()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == tasks
+    assert descriptors() == sockets
+
+
+async def test_connections_that_are_over_are_forgotten(stage: Stage) -> None:
+    """A long-running edge does not grow with the number of connections it has had."""
+    await stage.start()
+    for _ in range(10):
+        client = await stage.connect()
+        assert (await client.answer(get()))[0] == 200
+        client.writer.close()
+        await client.writer.wait_closed()
+    await asyncio.sleep(0)
+    stage.connections.clear()
+    gc.collect()
+    left = [thing for thing in gc.get_objects() if isinstance(thing, Connection)]
+    assert len(left) <= 1

@@ -1,0 +1,283 @@
+"""Who does the TLS, client certificates, and handshakes that fail."""
+
+import asyncio
+import socket
+import ssl
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from aiohttp import web
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from labkit.core.certificates import authority, client_certificate
+from labkit.edge.certificates import Authority
+from labkit.edge.connection import Connection
+from tests.edge.stage import HOST, OTHER, PATIENCE, SOON, Stage, get
+
+VERSIONS = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
+Pair = tuple[bytes, bytes]
+
+
+def weak_pair() -> Pair:
+    """What an old device may hold: RSA."""
+    key = rsa.generate_private_key(65537, 2048)
+    name = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, "t-001")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), 1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+    return certificate.public_bytes(Encoding.PEM), private
+
+
+PAIRS = {
+    "self-signed": client_certificate("t-001"),
+    "expired": client_certificate("t-001", expired=True),
+    "of an unknown issuer": client_certificate("t-001", issuer=authority("a maker")),
+    "expired, of an unknown issuer": client_certificate("t-001", expired=True, issuer=authority("a maker")),
+    "rsa": weak_pair(),
+}
+
+
+async def seen(stage: Stage, context: ssl.SSLContext) -> Connection:
+    """The connection as the handler of a request saw it."""
+    client = await stage.connect(HOST, context)
+    assert (await client.answer(get()))[0] == 200
+    return stage.connections[-1]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("kind", PAIRS)
+async def test_any_client_certificate_is_taken(stage: Stage, kind: str, version: ssl.TLSVersion) -> None:
+    stage.client_certificates = True
+    pair = PAIRS[kind]
+    connection = await seen(stage, stage.trusting(pair, version))
+    assert connection.certificate == ssl.PEM_cert_to_DER_cert(pair[0].decode())
+    assert connection.common_name == "t-001"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_a_client_may_show_none(stage: Stage, engine: str, version: ssl.TLSVersion) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    connection = await seen(stage, stage.trusting(version=version))
+    assert (connection.certificate, connection.common_name) == (None, None)
+
+
+async def test_a_certificate_without_a_common_name_names_nobody(stage: Stage) -> None:
+    stage.client_certificates = True
+    connection = await seen(stage, stage.trusting(client_certificate(None)))
+    assert connection.certificate is not None
+    assert connection.common_name is None
+
+
+async def test_where_no_product_wants_certificates_none_is_asked_for(stage: Stage) -> None:
+    connection = await seen(stage, stage.trusting(PAIRS["self-signed"]))
+    assert connection.certificate is None
+
+
+async def test_new_connections_follow_what_products_want(stage: Stage) -> None:
+    context = stage.trusting(PAIRS["self-signed"])
+    before = await stage.connect(HOST, context)
+    stage.client_certificates = True
+    assert (await seen(stage, context)).common_name == "t-001"
+    await before.answer(get())
+    assert stage.connections[-1].certificate is None
+    stage.client_certificates = False
+    assert (await seen(stage, context)).certificate is None
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_no_session_is_resumed_where_certificates_count(stage: Stage, version: ssl.TLSVersion) -> None:
+    stage.client_certificates = True
+    context = stage.trusting(PAIRS["self-signed"], version)
+    edge = await stage.start()
+    session: ssl.SSLSession | None = None
+    for _ in range(2):
+        came, session = await asyncio.to_thread(once, edge.https_port, context, session)
+        assert came.startswith(b"HTTP/1.1 200")
+    assert [each.common_name for each in stage.connections] == ["t-001", "t-001"]
+
+
+def once(
+    port: int, context: ssl.SSLContext, session: ssl.SSLSession | None = None
+) -> tuple[bytes, ssl.SSLSession | None]:
+    """One request by a client that blocks: the answer, and the session to go on with."""
+    with (
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as plain,
+        context.wrap_socket(plain, server_hostname=HOST, session=session) as secure,
+    ):
+        secure.sendall(get().encode())
+        came = secure.recv(65536)
+        assert not secure.session_reused
+        return came, secure.session
+
+
+async def test_the_certificate_follows_the_names(stage: Stage, engine: str) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    stage.names = [HOST]
+    await stage.connect(HOST)
+    with pytest.raises(ssl.SSLCertVerificationError):
+        await stage.connect(OTHER)
+    stage.names = [HOST, OTHER]
+    await stage.connect(OTHER)
+
+
+async def test_a_client_that_does_not_trust_the_authority_is_told_of(stage: Stage, engine: str) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    stranger = ssl.create_default_context(cadata=Authority.create().ca_pem.decode())
+    edge = await stage.start()
+    with pytest.raises(ssl.SSLCertVerificationError):
+        await asyncio.to_thread(once, edge.https_port, stranger)
+    reason, detail = await stage.refusal()
+    assert reason == "TLS handshake failed"
+    assert "unknown ca" in detail
+
+
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1_1 is deprecated:DeprecationWarning")
+async def test_tls_below_1_2_is_refused(stage: Stage, engine: str) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    context = stage.trusting(version=ssl.TLSVersion.TLSv1_1)
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    with pytest.raises(OSError):  # noqa: PT011 - ssl.SSLError, or a reset
+        await stage.connect(HOST, context)
+    reason, detail = await stage.refusal()
+    assert reason == "TLS handshake failed"
+    assert "unsupported protocol" in detail
+
+
+async def test_what_is_no_tls_is_refused_without_an_answer_in_http(stage: Stage, engine: str) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    edge = await stage.start()
+    client = await stage.connect_plainly(edge.https_port)
+    assert b"HTTP" not in await client.ask(get())
+    assert (await stage.refusal())[0] == "TLS handshake failed"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_a_spoiled_handshake_is_an_ordinary_failure(
+    stage: Stage, engine: str, version: ssl.TLSVersion
+) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    edge = await stage.start()
+    client = await stage.connect_plainly(edge.https_port)
+    up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = stage.trusting(PAIRS["self-signed"], version).wrap_bio(down, up, server_hostname=HOST)
+    with suppress(ssl.SSLWantReadError):
+        tls.do_handshake()
+    client.send(up.read())
+    async with asyncio.timeout(PATIENCE):
+        while not up.pending:  # until the server's part is whole and the client has an answer to it
+            down.write(await client.reader.read(65536))
+            with suppress(ssl.SSLWantReadError):
+                tls.do_handshake()
+    flight = bytearray(up.read())
+    flight[-1] ^= 1
+    assert b"HTTP" not in await client.ask(bytes(flight))
+    assert (await stage.refusal())[0] == "TLS handshake failed"
+    assert stage.connections == []
+
+
+async def test_a_handshake_that_never_ends_is_ended(stage: Stage, engine: str) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    edge = await stage.start(handshake=SOON)
+    client = await stage.connect_plainly(edge.https_port)
+    client.send(b"\x16\x03\x01")
+    assert await client.rest() == b""
+    reason, detail = await stage.refusal()
+    assert reason == "TLS handshake not finished"
+    assert "0.05 s" in detail
+
+
+async def test_a_client_that_leaves_during_the_handshake_is_told_of(stage: Stage, engine: str) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    edge = await stage.start()
+    client = await stage.connect_plainly(edge.https_port)
+    client.writer.close()
+    reason, detail = await stage.refusal()
+    assert reason == "TLS handshake not finished"
+    assert "left" in detail
+
+
+# --- what happens when a connection is made
+
+
+async def test_connected_is_over_before_the_first_request(stage: Stage, engine: str) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    story: list[str] = []
+    go_on = asyncio.Event()
+
+    async def connected(connection: Connection) -> None:
+        story.append(f"connected to {connection.host}")
+        await go_on.wait()
+        story.append("ready")
+
+    async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        story.append(request.path)
+        return web.Response()
+
+    stage.connected, stage.handler = connected, handler
+    client = await stage.connect()
+    client.send(get("/1") + get("/2"))
+    await client.writer.drain()
+    asyncio.get_running_loop().call_soon(go_on.set)
+    assert (await client.answer())[0] == 200
+    assert (await client.answer())[0] == 200
+    assert story == [f"connected to {HOST}", "ready", "/1", "/2"]
+
+
+async def test_connected_runs_without_any_request(stage: Stage) -> None:
+    stage.client_certificates = True
+    came: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
+
+    async def connected(connection: Connection) -> None:
+        came.set_result(connection)
+
+    stage.connected = connected
+    await stage.connect(HOST, stage.trusting(PAIRS["self-signed"]))
+    async with asyncio.timeout(PATIENCE):
+        assert (await came).common_name == "t-001"
+
+
+async def test_connected_goes_on_when_the_client_leaves(stage: Stage) -> None:
+    begun, left, done = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def connected(connection: Connection) -> None:
+        begun.set()
+        await left.wait()
+        done.set()
+
+    async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        raise AssertionError("the client has left")
+
+    stage.connected, stage.handler = connected, handler
+    client = await stage.connect()
+    client.send(get())
+    async with asyncio.timeout(PATIENCE):
+        await begun.wait()
+        await client.close()
+        again = await stage.connect()  # a round trip later the edge knows that the first has left
+        left.set()
+        await done.wait()
+    await again.close()
+    assert stage.errors == []
+
+
+async def test_when_connected_fails_requests_are_answered_500(stage: Stage) -> None:
+    trouble = ValueError("no room for devices")
+
+    async def connected(connection: Connection) -> None:
+        raise trouble
+
+    stage.connected = connected
+    answer = await stage.ask(get())
+    assert answer.startswith(b"HTTP/1.1 500 ")
+    assert answer.endswith(b"\r\n\r\ninternal error")
+    assert stage.errors == [trouble]
+    assert stage.connections == []
