@@ -61,7 +61,7 @@ class FunctionHandler:
     ) -> None:
         self._function = function
         self._wanted = _wanted(function, (*names, *HELPERS))
-        self._async = inspect.iscoroutinefunction(function)
+        self._async = any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))
         self._services = services
         self._workers = workers
         self._now = now

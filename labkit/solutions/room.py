@@ -228,7 +228,9 @@ class Solutions:
             except OSError as error:
                 raise RefusedError(404, f"{path}: {error.strerror}") from None
             kind = self._types.guess_type(asset.name)[0] or "application/octet-stream"
-            return web.Response(body=data, content_type=kind)
+            return web.Response(
+                body=data, content_type=kind, charset="utf-8" if kind.startswith("text/") else None
+            )
         if not match.allowed and not asset:
             raise RefusedError(404, "unknown path")
         if WEBSOCKET in match.allowed and request.method == "GET":

@@ -12,13 +12,17 @@ from labkit.core.errors import LabError
 T = TypeVar("T")
 
 THREADS = 8
-GRACE = 2.0  # seconds of real time that `close` gives to functions which are still running
+GRACE = 2.0
 
 
 class Workers:
-    """Runs functions in threads, at most `threads` at once; more of them wait for their turn."""
+    """Runs functions in threads, at most `threads` at once; more of them wait for their turn.
 
-    def __init__(self, threads: int = THREADS) -> None:
+    grace: seconds of real time that `close` gives to functions which are still running.
+    """
+
+    def __init__(self, threads: int = THREADS, grace: float = GRACE) -> None:
+        self._grace = grace
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="labkit-handler")
         self._running: set[Future[Any]] = set()
         self._closed = False
@@ -48,11 +52,17 @@ class Workers:
         return asyncio.run_coroutine_threadsafe(call(), loop).result()
 
     async def close(self) -> bool:
-        """Let what runs end, and end the threads. False where a function did not end in time."""
+        """Let what runs end, and end the threads. False where a function did not end in time.
+
+        Nothing can end a Python thread from outside: that one is left behind.
+        """
         self._closed = True
-        for future in tuple(self._running):
-            future.cancel()
-        waiting = [asyncio.wrap_future(future) for future in tuple(self._running) if not future.done()]
-        late = (await asyncio.wait(waiting, timeout=GRACE))[1] if waiting else set()
-        self._pool.shutdown(wait=not late, cancel_futures=True)
-        return not late
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        running = [asyncio.wrap_future(future) for future in tuple(self._running)]
+        try:
+            async with asyncio.timeout(self._grace):
+                await asyncio.gather(*running, return_exceptions=True)
+        except TimeoutError:
+            return False
+        self._pool.shutdown(wait=True)
+        return True

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from labkit.core.errors import LabError
+from labkit.solutions.workers import Workers
 from tests.solutions.place import place
 
 
@@ -197,3 +198,34 @@ async def test_a_handler_that_outlives_its_lab_gets_no_services() -> None:
         outcome = await solution.handle("user", "account", {})
         assert outcome is not None
         assert (outcome.status, outcome.error) == (500, "the lab is closed")
+
+
+async def test_an_object_with_an_async_call_counts_as_async() -> None:
+    class Handler:
+        async def __call__(self, services: Any) -> Any:
+            return await services.Store.get(key="none")
+
+    async with place() as lab:
+        (await lab.add()).route("GET", "/a", Handler())
+        assert (await (await lab.get("/a")).json())["status"] == 404
+
+
+async def test_a_function_that_never_ends_does_not_hold_up_closing() -> None:
+    leave = threading.Event()
+    loop = asyncio.get_running_loop()
+    entered = asyncio.Event()
+
+    def stuck() -> None:
+        loop.call_soon_threadsafe(entered.set)
+        leave.wait()
+
+    workers = Workers(threads=1, grace=0.02)
+    running, queued = (asyncio.create_task(workers.run(stuck)) for _ in range(2))
+    await entered.wait()
+    assert await workers.close() is False
+    leave.set()
+    await running
+    with pytest.raises(asyncio.CancelledError):
+        await queued
+    with pytest.raises(LabError, match="the lab is closed"):
+        await workers.run(stuck)

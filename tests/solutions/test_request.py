@@ -1,8 +1,11 @@
 """What handlers see of requests: parameters, headers and bodies."""
 
+import contextlib
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from labkit.solutions.request import RefusedError, Request, decode, headers, query
@@ -117,3 +120,22 @@ def test_the_table_for_scripts_has_every_field() -> None:
         "request_id": "id",
         "timestamp": 5,
     }
+
+
+@given(
+    data=st.binary(max_size=60)
+    | st.text(alphabet='{}[]",:0123456789.eE-+ntf\\u&=%', max_size=60).map(str.encode),
+    expected=st.sampled_from([JSON, FORM, TEXT]),
+    declared=st.sampled_from([None, JSON, FORM, TEXT, "", ";", "a/b+json"]),
+)
+def test_any_body_is_decoded_or_refused(data: bytes, expected: str, declared: str | None) -> None:
+    with contextlib.suppress(RefusedError):
+        assert decode(data, expected, declared) is not None
+
+
+@given(
+    st.text(alphabet=st.characters(codec="utf-8"), max_size=60) | st.text(alphabet="a&=%+;ZF0", max_size=60)
+)
+def test_any_query_is_decoded_or_refused(text: str) -> None:
+    with contextlib.suppress(RefusedError):
+        assert isinstance(query(text), dict)

@@ -212,11 +212,11 @@ def assets(root: Path) -> Path:
 @pytest.mark.parametrize(
     ("method", "path", "status", "kind", "text"),
     [
-        ("GET", "/", 200, "text/html", "<p>"),
-        ("GET", "/index.html", 200, "text/html", "<p>"),
-        ("GET", "/css/a.css", 200, "text/css", "p{}"),
+        ("GET", "/", 200, "text/html; charset=utf-8", "<p>"),
+        ("GET", "/index.html", 200, "text/html; charset=utf-8", "<p>"),
+        ("GET", "/css/a.css", 200, "text/css; charset=utf-8", "p{}"),
         ("GET", "/a%20b.bin", 200, "application/octet-stream", "x"),
-        ("HEAD", "/css/a.css", 200, "text/css", ""),
+        ("HEAD", "/css/a.css", 200, "text/css; charset=utf-8", ""),
         ("GET", "/taken", 200, "text/plain; charset=utf-8", "route"),
         ("GET", "/.secret", 404, "application/json", None),
         ("GET", "/css/%2e%2e/%2e%2e/secret", 404, "application/json", None),
