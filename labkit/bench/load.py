@@ -7,6 +7,7 @@ back, so that one core can load a server on another.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import ssl
 import sys
 import time
@@ -64,6 +65,7 @@ class Load:
     def __init__(self) -> None:
         self._wires: list[Wire] = []
         self._tokens: list[str] = []
+        self._numbers = itertools.count()
         self._host = ""
 
     async def connect(self, port: int, ca: str, domain: str, connections: int, activate: bool) -> Answer:
@@ -74,20 +76,22 @@ class Load:
         loop = asyncio.get_running_loop()
         gate = asyncio.Semaphore(32)  # more handshakes at once would only queue up at the server
 
-        async def open_one(number: int) -> tuple[Wire, str]:
+        async def open_one() -> tuple[Wire, str]:
             async with gate:
                 _, wire = await loop.create_connection(
                     Wire, "127.0.0.1", port, ssl=context, server_hostname=domain, ssl_handshake_timeout=120
                 )
                 if not activate:
                     return wire, "0" * 40
-                request = self.request("POST", "/provision/activate", None, f"id=device-{number}")
+                request = self.request(
+                    "POST", "/provision/activate", None, f"id=device-{next(self._numbers)}"
+                )
                 status, body = await wire.ask(request)
                 if status != 200:
                     raise BenchError(f"activate: {status} {body.decode()}")
                 return wire, body.decode()
 
-        opened = await asyncio.gather(*[open_one(number) for number in range(connections)])
+        opened = await asyncio.gather(*[open_one() for _ in range(connections)])
         self._wires = [wire for wire, _ in opened]
         self._tokens = [token for _, token in opened]
         return {"connections": len(self._wires)}

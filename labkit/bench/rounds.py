@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from labkit.bench.control import Child
+from labkit.bench.control import BenchError, Child
 from labkit.bench.measures import Result, Traffic
 
 CONNECTIONS = 64
@@ -55,7 +55,9 @@ def take(traffic: Traffic, rounds: int, seconds: float, progress: Callable[[str]
 def summarize(
     traffic: Traffic, found: dict[str, list[tuple[float, float]]], rounds: int, void: int
 ) -> Result:
-    """The medians of the rounds that count."""
+    """The medians of the rounds that count. Raises BenchError where none of a side does."""
+    if not all(found.values()):
+        raise BenchError(f"{traffic.name}: the load was too busy in every round, all are void")
     cost = {name: statistics.median(micros for micros, _ in each) for name, each in found.items()}
     rate = {name: statistics.median(rate for _, rate in each) for name, each in found.items()}
     ratio = cost["reference"] / cost["lab"]

@@ -32,9 +32,7 @@ class Services:
         """Service name → operation name → operation, as this caller may use them."""
         return {name: service.offered(caller) for name, service in self._services.items()}
 
-    async def call(
-        self, caller: Caller, service: str, operation: str, parameters: object = None
-    ) -> object:
+    async def call(self, caller: Caller, service: str, operation: str, parameters: object = None) -> object:
         """Call `service.operation(parameters)` for a solution.
 
         Returns the result, or the error object `{type, error, status}`; never raises for a platform error.

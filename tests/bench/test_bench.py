@@ -1,0 +1,56 @@
+"""The bench measures what it says; how fast this machine is, is no test."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from labkit.bench import bench, rounds
+from labkit.bench.control import BenchError
+from labkit.bench.measures import TRAFFIC
+from labkit.cli import main
+
+
+def test_traffic_is_measured_beside_its_reference():
+    (result,) = bench.run(["read"], count=1, seconds=0.2)
+    assert result.name == "read"
+    assert result.ratio == pytest.approx(result.reference / result.value)
+    assert result.met == (result.ratio >= result.asked)
+    assert result.details["requests_per_second"] > 0
+
+
+def test_polls_are_held_and_woken_each_by_its_own_write():
+    (result,) = bench.run(["polls"], held=20)
+    assert result.details["wrong"] == 0
+    assert result.details["wake_p99_ms"] > 0
+
+
+def test_the_median_of_the_rounds_counts_and_a_shortfall_is_not_met():
+    found = {
+        "reference": [(10.0, 1.0), (30.0, 1.0), (20.0, 1.0)],
+        "lab": [(50.0, 1.0), (100.0, 2.0), (60.0, 3.0)],
+    }
+    result = rounds.summarize(TRAFFIC[0], found, rounds=3, void=0)
+    assert (result.value, result.reference) == (60.0, 20.0)
+    assert result.ratio == pytest.approx(1 / 3)
+    assert not result.met
+
+
+def test_rounds_that_are_all_void_are_no_result():
+    with pytest.raises(BenchError, match="void"):
+        rounds.summarize(TRAFFIC[0], {"reference": [], "lab": []}, rounds=3, void=6)
+
+
+def test_an_unknown_measure_is_named():
+    with pytest.raises(BenchError, match="'speed'.*write"):
+        bench.run(["speed"])
+
+
+def test_the_verb_prints_json():
+    answer = CliRunner().invoke(main, ["bench", "polls", "--polls", "2", "--json"])
+    assert answer.exit_code == 0, answer.output
+    (result,) = json.loads(answer.stdout)
+    assert result["name"] == "polls"
+    assert set(result) >= {"value", "reference", "ratio"}
