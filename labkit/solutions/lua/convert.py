@@ -1,0 +1,205 @@
+"""Values between Python and Lua.
+
+What crosses, and how:
+
+- None is nil; a whole number from Lua is an int, and exact up to 2**53. Larger ints from Python arrive as
+  text, so that no digit is lost. Infinite numbers and NaN cross as they are.
+- dict is a table with text keys; None as a value is a missing key. list and tuple are a table that is marked
+  as a list: `__type` is "slice" in its metatable, None leaves a hole at its place. An empty table from Lua is
+  a dict unless marked.
+- str is UTF-8. Bytes of Lua that are not arrive as lone surrogates (PEP 383) and go back as the same bytes;
+  so do `bytes`.
+
+Lua writes JSON, which Python reads fast, and which Lua can write where the hook sees it. Python writes the
+serialization format of LuaJIT's string buffers (LuaJIT documentation, "String Buffer Library"), which LuaJIT
+reads fast. A list that holds None has no form in it that keeps its length, so a value with one goes as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from struct import Struct
+from typing import Any
+
+from labkit.solutions.lua.errors import LuaError
+
+_EXACT = 2**53
+_NIL, _FALSE, _TRUE, _INT, _NUMBER, _EMPTY, _HASH, _ARRAY, _MARKED, _TEXT = 0, 1, 2, 6, 7, 8, 9, 12, 14, 32
+_JSON = b"\xff"  # leads JSON: no value in the buffer format starts with it
+
+_int = Struct("<Bi").pack
+_number = Struct("<Bd").pack
+_count = Struct("<BI").pack
+
+
+class _HoleError(Exception):
+    """A list holds None."""
+
+
+def to_bytes(text: str) -> bytes:
+    """UTF-8; lone surrogates that stand for a byte become it, others a question mark."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return b"".join(_character(character) for character in text)
+
+
+def _character(character: str) -> bytes:
+    try:
+        return character.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return b"?"
+
+
+def to_text(data: bytes) -> str:
+    """The text of a Lua string."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def to_lua(value: object, most_bytes: int, most_depth: int) -> bytes:
+    """A value as Lua will read it.
+
+    Raises LuaError for objects that have no form in Lua, nesting deeper than most_depth (cycles too), more
+    than most_bytes.
+    """
+    out = bytearray()
+    try:
+        _put(out, value, most_depth)
+    except _HoleError:
+        out[:] = _JSON + to_bytes(_write_json(value))
+    if len(out) > most_bytes:
+        raise LuaError(f"cannot hand the value to a script: it takes more than {most_bytes} bytes")
+    return bytes(out)
+
+
+def from_lua(data: bytes | None) -> Any:
+    """The value that Lua wrote."""
+    return None if data is None else _read_json(data.decode("utf-8", "surrogateescape"))[0]
+
+
+def _put(out: bytearray, value: object, depth: int) -> None:
+    # Exact types first: a value has a dozen parts, and isinstance on an abstract type costs as much as
+    # writing one.
+    kind = type(value)
+    if kind is str:
+        _put_text(out, value)  # type: ignore[arg-type]
+    elif kind is int:
+        _put_int(out, value)  # type: ignore[arg-type]
+    elif value is None or value is True or value is False:
+        out.append(_NIL if value is None else _TRUE if value else _FALSE)
+    elif kind is float:
+        out += _number(_NUMBER, value)
+    elif kind is dict or isinstance(value, Mapping):
+        _put_object(out, value, depth)  # type: ignore[arg-type]
+    elif isinstance(value, list | tuple):
+        _put_list(out, value, depth)
+    else:
+        _put_other(out, value)
+
+
+def _put_other(out: bytearray, value: object) -> None:
+    """Of a type derived from a plain one, or bytes."""
+    if isinstance(value, str):
+        _put_text(out, str(value))
+    elif isinstance(value, int):
+        _put_int(out, int(value))
+    elif isinstance(value, float):
+        out += _number(_NUMBER, value)
+    else:
+        data = _bytes(value)
+        _put_size(out, _TEXT + len(data))
+        out += data
+
+
+def _put_int(out: bytearray, value: int) -> None:
+    if -(2**31) <= value < 2**31:
+        out += _int(_INT, value)
+    elif -_EXACT <= value <= _EXACT:
+        out += _number(_NUMBER, value)
+    else:
+        _put_text(out, _digits(value))
+
+
+def _put_text(out: bytearray, value: str) -> None:
+    try:
+        data = value.encode()
+    except UnicodeEncodeError:
+        data = to_bytes(value)
+    size = _TEXT + len(data)
+    if size < 0xE0:
+        out.append(size)
+    else:
+        _put_size(out, size)
+    out += data
+
+
+def _put_size(out: bytearray, size: int) -> None:
+    """One, two or five bytes (format: U)."""
+    if size < 0xE0:
+        out.append(size)
+    elif size < 0xE0 + 0x1F00:
+        size -= 0xE0
+        out += bytes((0xE0 | size >> 8, size & 0xFF))
+    else:
+        out += _count(0xFF, size)
+
+
+def _put_object(out: bytearray, value: Mapping[Any, object], depth: int) -> None:
+    if depth <= 0:
+        raise LuaError("cannot hand the value to a script: it is nested too deeply, or holds itself")
+    if None in value.values():
+        value = {key: item for key, item in value.items() if item is not None}
+    if not value:
+        out.append(_EMPTY)
+        return
+    out.append(_HASH)
+    _put_size(out, len(value))
+    for key, item in value.items():
+        _put_text(out, key if isinstance(key, str) else _name(key))
+        _put(out, item, depth - 1)
+
+
+def _put_list(out: bytearray, value: list[object] | tuple[object, ...], depth: int) -> None:
+    if depth <= 0:
+        raise LuaError("cannot hand the value to a script: it is nested too deeply, or holds itself")
+    out += bytes((_MARKED, 0))  # the first metatable that both sides know
+    if not value:
+        out.append(_EMPTY)
+        return
+    out.append(_ARRAY)
+    _put_size(out, len(value) + 1)
+    for item in value:
+        if item is None:
+            raise _HoleError
+        _put(out, item, depth - 1)
+
+
+def _name(key: object) -> str:
+    """A key that is no text, as JSON would write it."""
+    if isinstance(key, bool) or key is None:
+        return json.dumps(key)
+    if isinstance(key, int | float):
+        return repr(key)
+    raise LuaError(f"cannot hand the value to a script: a key is a {type(key).__name__}")
+
+
+def _digits(value: int) -> str:
+    try:
+        return str(value)
+    except ValueError as error:  # the interpreter's own limit of digits
+        raise LuaError(f"cannot hand the value to a script: {error}") from error
+
+
+def _bytes(value: object) -> bytes:
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value)
+    raise LuaError(f"cannot hand the value to a script: {type(value).__name__} has no form in Lua")
+
+
+def _other(value: object) -> object:
+    return dict(value) if isinstance(value, Mapping) else to_text(_bytes(value))
+
+
+_write_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_other).encode
+_read_json = json.JSONDecoder().raw_decode  # Lua writes nothing around a value

@@ -1,0 +1,54 @@
+"""What can go wrong with a script.
+
+LuaError            the script raised, or handed over a value that cannot cross
+├── LuaSyntaxError  the source does not compile
+└── LuaLimitError   the script used more than it may
+"""
+
+from __future__ import annotations
+
+import re
+
+from labkit.core.errors import LabkitError
+
+_POSITION = re.compile(r"^(.*):(\d+): (.*)$", re.DOTALL)
+
+
+class LuaError(LabkitError):
+    """A script raised an error, or a value could not be converted.
+
+    message: the text, as a rule led by `script:line:`; traceback: where it happened, innermost first, may be
+    empty.
+    """
+
+    def __init__(self, message: str, traceback: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.traceback = traceback
+
+
+class LuaSyntaxError(LuaError):
+    """A source does not compile.
+
+    name: the script; line: counted as in its file, 0 if unknown; message: without position.
+    """
+
+    def __init__(self, name: str, line: int, message: str) -> None:
+        super().__init__(f"{name}:{line}: {message}")
+        self.name = name
+        self.line = line
+        self.message = message
+
+    @classmethod
+    def from_text(cls, name: str, text: str) -> LuaSyntaxError:
+        """The error for a compiler's message (`script:line: reason`) about the script `name`."""
+        found = _POSITION.match(text)
+        return cls(name, int(found[2]), found[3]) if found else cls(name, 0, text)
+
+
+class LuaLimitError(LuaError):
+    """A script was stopped. limit: `cpu`, `memory`, `pattern` or `coroutines`."""
+
+    def __init__(self, limit: str, message: str, traceback: str = "") -> None:
+        super().__init__(message, traceback)
+        self.limit = limit

@@ -1,0 +1,155 @@
+-- What a running script may use: CPU between two service calls, and memory. Everything here runs beside the
+-- script's own code.
+--
+-- A count hook looks every few instructions. One instruction on big data (`..` of long strings, a table that
+-- grows) costs up to a millisecond per MiB, so the hook comes more often as the heap grows, and the allocator
+-- is never allowed more than `room` ahead of the last look: no single step can take long. Once a limit is
+-- hit, the hook raises at every instruction, so that no pcall, handler or coroutine keeps the script alive.
+local set_limit, thread_cpu, cpu_seconds, memory_bytes = ...
+
+local sethook, running, clock, collect = debug.sethook, coroutine.running, os.clock, collectgarbage
+local error, floor = error, math.floor
+
+local MIB = 1024 * 1024
+local LIGHT = MIB / 2          -- with less data than this no instruction is slow
+local RARE, OFTEN = 500, 200   -- instructions between two looks, with light data and with 1 MiB ...
+local MOST_OFTEN = 20          -- ... and with much more
+local MOST_ROOM = 8 * MIB
+local LOOKS = 2                -- with light data, the clock is read at every so many looks only ...
+local NOTICEABLE = 32 * 1024   -- ... unless so many bytes were gained or lost since
+local CHARGE = 1e6             -- units (about 2 ns each) of native work between two readings of the clock
+
+local code = 0             -- bytes in use that are no data of scripts
+local interval = RARE
+local ceiling = 0          -- bytes the allocator may hand out until the next look
+local looks = 0            -- until the clock is read again
+local least, most = 0, 0   -- KiB in use that call for nothing
+local owed = 0             -- units of native work since the clock was last read
+local started, deadline    -- thread CPU at the first reading; process CPU when it is worth reading again
+local stopped, reason      -- the limit that was hit, and the text for people
+local look
+
+local function room(used)
+  local data = used - code
+  return data < LIGHT and MIB or data > MOST_ROOM and MOST_ROOM or data > 2 * MIB and data or 2 * MIB
+end
+
+local function raise_ceiling(bytes)
+  ceiling = bytes < memory_bytes and floor(bytes) or memory_bytes
+  set_limit(ceiling, true)
+end
+
+local function every(instructions)
+  interval = instructions
+  sethook(look, "", instructions)
+end
+
+local function stop(limit, text)
+  stopped, reason = limit, text
+  every(1)
+  error(text, 0)
+end
+
+-- os.clock counts all threads of the process, so it only says when the exact and dearer clock of this thread
+-- is worth reading.
+local function read_clock()
+  owed = 0
+  local process = clock()
+  if not deadline then
+    started, deadline = thread_cpu(), process + cpu_seconds
+  elseif process > deadline then
+    local left = started + cpu_seconds - thread_cpu()
+    if left <= 0 then
+      stop("cpu", "CPU limit: more than " .. cpu_seconds .. " s between two service calls")
+    end
+    deadline = process + left
+  end
+end
+
+-- What is in use calls for nothing while it stays near `used` and leaves half of the room.
+local function expect(used)
+  local data = used - code
+  looks = data < LIGHT and LOOKS or 1
+  least, most = (used - NOTICEABLE) / 1024, (used + NOTICEABLE) / 1024
+end
+
+local function look_closely()
+  if not running() then return end -- the driver, not a script
+  if stopped then error(reason, 0) end
+  local used = collect("count") * 1024
+  local free, ahead = ceiling - used, room(used)
+  if free > 2 * ahead or free < ahead / 2 and ceiling < memory_bytes then raise_ceiling(used + ahead) end
+  expect(used)
+  local data, wanted = used - code, RARE
+  if data > LIGHT then
+    wanted = floor(OFTEN * MIB / data)
+    wanted = wanted < MOST_OFTEN and MOST_OFTEN or wanted > OFTEN and OFTEN or wanted
+  end
+  if wanted ~= interval then every(wanted) end
+  read_clock()
+end
+
+look = function()
+  looks = looks - 1
+  if looks > 0 then
+    local used = collect("count")
+    if used > least and used < most and not stopped then return end
+  end
+  look_closely()
+end
+
+local budget = { stop = stop }
+
+-- A slice begins: from here to the next service call. Memory is limited from now on; the caller lifts the
+-- limit afterwards, since an allocation that fails outside of a protected call would end the process.
+function budget.begin()
+  stopped, reason, deadline = nil, nil, nil
+  if interval == 1 then every(RARE) end
+  local used = collect("count") * 1024
+  expect(used)
+  raise_ceiling(used + room(used))
+end
+
+-- The limit that ended the slice, and its text; nil if none did.
+function budget.stopped()
+  return stopped, reason
+end
+
+-- CPU seconds since the slice's first reading; nil if it was too short to be read.
+function budget.spent()
+  return deadline and thread_cpu() - started
+end
+
+function budget.lift()
+  set_limit(0)
+end
+
+-- Native work of about `units` times 2 ns is about to be done, unseen by the hook.
+function budget.charge(units)
+  owed = owed + units
+  if owed > CHARGE and running() then
+    if stopped then error(reason, 0) end
+    read_clock()
+  end
+end
+
+-- Let the next allocation be larger than `room`, for those who know the size beforehand.
+function budget.reserve(bytes)
+  local used = collect("count") * 1024
+  raise_ceiling(used + bytes + room(used))
+end
+
+-- Source of so many bytes was loaded: compiled code is no data that could slow an instruction down.
+function budget.loaded(bytes)
+  code = code + 10 * bytes
+end
+
+-- The prelude is complete.
+function budget.ready()
+  collect("setpause", 150) -- a failed allocation does not collect garbage, so collect early
+  collect("setstepmul", 400)
+  code = collect("count") * 1024
+  every(RARE)
+end
+
+return budget

@@ -1,0 +1,153 @@
+-- Puts the parts together, and drives scripts: each run is a coroutine that yields whenever it wants a
+-- service.
+--
+-- To Python only numbers, texts and nil are given back: anything else needs memory outside of a protected
+-- call.
+local part, set_limit, thread_cpu, now, write_log, environment, settings = ...
+
+jit.off()
+local create, resume, status = coroutine.create, coroutine.resume, coroutine.status
+local debug_getmetatable, traceback, collect = debug.getmetatable, debug.traceback, collectgarbage
+local error, load, rawget, rawset = error, load, rawget, rawset
+local select, tostring, type = select, tostring, type
+
+local budget = part("budget")(set_limit, thread_cpu, settings.cpu_seconds, settings.memory_bytes)
+local tables = part("tables")(budget)
+local matcher = part("matcher")(settings.pattern_steps, budget.stop)
+local patterns = part("patterns")(matcher, budget, tables.concat)
+local codec = part("codec")(tables.sort, tables.concat, budget, settings.depth, settings.value_bytes)
+local coroutines, request = part("coroutines")(budget, settings.coroutines)
+local clock = part("clock")(now, environment)
+local services = part("services")(codec, request, write_log, now, settings.log_bytes)
+
+local table_library = { concat = tables.concat, insert = tables.insert, sort = tables.sort }
+patterns.rep = tables.rep
+local libraries = { string = patterns, table = table_library, coroutine = coroutines, os = clock }
+local sandbox = part("sandbox")(services.names, libraries, budget, tables.sort)
+local env = sandbox.make(settings.seeded)
+services.install(env)
+math.randomseed(settings.seed)
+
+local DONE, CALL, FAILED, LIMITED = 0, 1, 2, 3
+local functions, threads, last = {}, {}, 0
+local driver = {}
+
+local function encoded(value)
+  if value == nil then return nil end
+  local text, problem = codec.encode(value, true)
+  return text or error(problem, 0)
+end
+
+-- The value, then what arguments became, as JSON; nil stays nil.
+local function results(value, ...)
+  local n = select("#", ...)
+  if n == 0 then return encoded(value) end
+  if n == 1 then return encoded(value), encoded((...)) end
+  return encoded(value), results(...)
+end
+
+local function arguments(n, text, ...)
+  if n == 0 then return end
+  if n == 1 then return codec.receive(text) end
+  return codec.receive(text), arguments(n - 1, ...)
+end
+
+local function body(f, n, ...)
+  return results(f(arguments(n, ...)))
+end
+
+-- Text for an error value. Its __tostring is code of the script, so it runs as a coroutine too.
+local function describe(problem)
+  local kind = type(problem)
+  if kind == "string" or kind == "number" then return tostring(problem) end
+  if kind == "table" then
+    local meta = debug_getmetatable(problem)
+    if meta and rawget(meta, "__tostring") then
+      local ok, text = resume(create(tostring), problem)
+      if ok and type(text) == "string" then return text end
+    end
+    local text = codec.encode(problem, true)
+    if text then return text end
+  end
+  return "(error object is a " .. kind .. ")"
+end
+
+local function left(id, co, ok, first, ...)
+  local limit, reason = budget.stopped()
+  if ok and not limit then
+    if status(co) ~= "dead" then return CALL, id, ... end
+    threads[id] = nil
+    return DONE, id, first, ...
+  end
+  threads[id] = nil
+  local text = not limit and describe(first)
+  limit, reason = budget.stopped() -- describing may hit a limit too
+  budget.lift()
+  if limit then return LIMITED, id, reason, traceback(co), limit end
+  if first == "not enough memory" then
+    reason = "memory limit: no more than " .. settings.memory_bytes .. " bytes"
+    return LIMITED, id, reason, traceback(co), "memory"
+  end
+  return FAILED, id, text, traceback(co)
+end
+
+-- Begin a run of a function with n arguments, as codec.receive takes them.
+function driver.start(number, n, ...)
+  local co = create(body)
+  last = last + 1
+  threads[last] = co
+  budget.begin()
+  return left(last, co, resume(co, functions[number], n, ...))
+end
+
+-- Go on with a run, with the answer to its service call.
+function driver.answer(id, ok, text)
+  local co = threads[id]
+  budget.begin()
+  return left(id, co, resume(co, ok, text))
+end
+
+function driver.drop(id)
+  threads[id] = nil
+end
+
+function driver.spent()
+  return budget.spent()
+end
+
+function driver.collect()
+  collect()
+  return collect("count") * 1024
+end
+
+-- Compile: gives nil, or the message of what is wrong. The body alone must be a chunk, so that it cannot
+-- close what wraps it.
+local function compiled(script, lines, head, source, tail)
+  local text = lines .. source
+  local chunk, problem = load(text, script, "t", env)
+  if chunk and head ~= "" then chunk, problem = load(lines .. head .. source .. tail, script, "t", env) end
+  if chunk then budget.loaded(#source) end
+  return chunk, problem
+end
+
+function driver.load(number, name, script, lines, head, source, tail)
+  local chunk, problem = compiled(script, lines, head, source, tail)
+  if not chunk then return problem end
+  functions[number] = chunk()
+  if name then rawset(env, name, functions[number]) end
+end
+
+function driver.unload(number, name)
+  if name and rawget(env, name) == functions[number] then rawset(env, name, nil) end
+  functions[number] = nil
+end
+
+function driver.add_module(name, script, source)
+  local chunk, problem = compiled(script, "", "", source, "")
+  if not chunk then return problem end
+  sandbox.add_module(name, chunk)
+end
+
+functions[0] = env.require
+budget.ready()
+return driver

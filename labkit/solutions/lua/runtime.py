@@ -1,0 +1,225 @@
+"""One LuaJIT state with labkit's prelude: the only file that touches lupa.
+
+An allocation that fails outside of a protected call ends the process (LuaJIT panics), and lupa pushes
+arguments outside of one. So memory is limited only while Lua runs: the prelude sets the limit after the
+arguments arrived, and it is lifted here as soon as Lua returns. For the same reason Lua gives back numbers,
+texts and nil only, and Python objects never go in.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from labkit.solutions.lua.convert import to_bytes, to_text
+from labkit.solutions.lua.errors import LuaError, LuaLimitError, LuaSyntaxError
+from labkit.solutions.lua.limits import LuaLimits
+
+_CALL, _FAILED, _LIMITED = 1, 2, 3
+
+
+class Call(NamedTuple):
+    """A run asks for a service. thread: what to answer; arguments: as convert.from_lua reads them."""
+
+    thread: int
+    service: str
+    operation: str
+    arguments: bytes
+
+
+class Done(NamedTuple):
+    """A run ended. values: its result, then what is read back, as convert.from_lua reads them."""
+
+    values: tuple[bytes | None, ...]
+
+
+class Runtime:
+    """A Lua state. Every method runs Lua to its end or to its next service call, on the calling thread.
+
+    write_log gets (level, text); now gives lab seconds. What they raise is raised by the method that was
+    running.
+    """
+
+    def __init__(
+        self,
+        *,
+        write_log: Callable[[str, str], None],
+        now: Callable[[], float],
+        seed: int,
+        seeded: bool,
+        environment: Mapping[str, str],
+        limits: LuaLimits,
+    ) -> None:
+        from lupa.luajit21 import LuaMemoryError, LuaRuntime
+
+        self._memory_error = LuaMemoryError
+        self._write_log = write_log
+        self._now = now
+        self._failure: BaseException | None = None
+        self._lua = LuaRuntime(
+            encoding=None,
+            attribute_filter=_deny,
+            register_eval=False,
+            register_builtins=False,
+            unpack_returned_tuples=True,
+            max_memory=0,
+        )
+        self._limit_memory = self._lua.set_max_memory
+        settings = {
+            "cpu_seconds": limits.cpu_seconds,
+            "memory_bytes": limits.memory_bytes + self._lua.get_memory_used(total=True),
+            "pattern_steps": limits.pattern_steps,
+            "coroutines": limits.coroutines,
+            "depth": limits.depth,
+            "value_bytes": limits.value_bytes,
+            "log_bytes": limits.log_bytes,
+            "seeded": seeded,
+            "seed": seed,
+        }
+        driver = self._part("main")(
+            self._part,
+            self._limit_memory,
+            time.thread_time,
+            self._lab_time,
+            self._log,
+            self._table({name: to_bytes(value) for name, value in environment.items()}),
+            self._table(settings),
+        )
+        self._start, self._answer = driver[b"start"], driver[b"answer"]
+        self._drop, self._collect, self._spent = driver[b"drop"], driver[b"collect"], driver[b"spent"]
+        self._load, self._unload, self._add_module = driver[b"load"], driver[b"unload"], driver[b"add_module"]
+
+    def _part(self, name: str | bytes) -> Any:
+        """A file of the prelude, compiled."""
+        name = to_text(name) if isinstance(name, bytes) else name
+        source = files(__package__).joinpath("prelude", f"{name}.lua").read_bytes()
+        return self._lua.compile(source, name=f"@[labkit]/{name}.lua".encode())
+
+    def _table(self, items: Mapping[str, object]) -> Any:
+        return self._lua.table_from({to_bytes(name): value for name, value in items.items()})
+
+    # An exception that passes through Lua becomes an object there, in reach of scripts: keep it aside
+    # instead.
+
+    def _log(self, level: bytes, text: bytes) -> None:
+        try:
+            self._write_log(to_text(level), to_text(text))
+        except BaseException as error:  # noqa: BLE001 - raised again as soon as Lua returns
+            self._failure = error
+
+    def _lab_time(self) -> float:
+        try:
+            return float(self._now())
+        except BaseException as error:  # noqa: BLE001 - raised again as soon as Lua returns
+            self._failure = error
+            return 0.0
+
+    def _enter(self, function: Any, *arguments: int | bytes | bool) -> Call | Done:
+        try:
+            answer = function(*arguments)
+        except self._memory_error as error:
+            raise LuaLimitError("memory", "memory limit: not enough to go on") from error
+        finally:
+            self._limit_memory(0)
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+        kind = answer[0]
+        if kind == _CALL:
+            return Call(answer[1], to_text(answer[2]), to_text(answer[3]), answer[4])
+        if kind == _FAILED:
+            raise LuaError(to_text(answer[2]), _tidy(answer[3]))
+        if kind == _LIMITED:
+            raise LuaLimitError(to_text(answer[4]), to_text(answer[2]), _tidy(answer[3]))
+        return Done(answer[2:])
+
+    def start(self, number: int, *arguments: bytes) -> Call | Done:
+        """Begin a run of the function `number`. Raises LuaError."""
+        return self._enter(self._start, number, len(arguments), *arguments)
+
+    def answer(self, call: Call, result: bytes) -> Call | Done:
+        """Go on with the result of a call. Raises LuaError."""
+        return self._enter(self._answer, call.thread, True, result)
+
+    def refuse(self, call: Call, reason: str) -> Call | Done:
+        """Go on with an error that the script may catch. Raises LuaError."""
+        return self._enter(self._answer, call.thread, False, to_bytes(reason))
+
+    def drop(self, call: Call) -> None:
+        """Forget a run that waits for a call."""
+        self._drop(call.thread)
+
+    def spent(self) -> float | None:
+        """CPU seconds of what ran last; None if it was too short to be measured."""
+        return self._spent()  # type: ignore[no-any-return]
+
+    def collect(self) -> int:
+        """Free what no script holds; gives the bytes still held."""
+        return int(self._collect())
+
+    def load(self, number: int, script: Script) -> None:
+        """Compile a script as the function `number`. Raises LuaSyntaxError."""
+        parameters = ", ".join(script.parameters)
+        aliases = "".join(f"local {alias} = {name} " for alias, name in script.aliases.items())
+        head, tail = f"return function({parameters}) {aliases}", "\nend"
+        if script.readback:
+            head, tail = head + "return (function() ", f"\nend)(), {', '.join(script.readback)} end"
+        name = to_bytes(script.name) if script.publish else None
+        lines = b"\n" * (script.first_line - 1)
+        self._check(
+            script.file,
+            self._load(
+                number,
+                name,
+                _chunk(script.file),
+                lines,
+                head.encode(),
+                to_bytes(script.source),
+                tail.encode(),
+            ),
+        )
+
+    def unload(self, number: int, script: Script) -> None:
+        """Forget the function `number`."""
+        self._unload(number, to_bytes(script.name) if script.publish else None)
+
+    def add_module(self, name: str, source: str) -> None:
+        """Compile a module for require. Raises LuaSyntaxError."""
+        file = f"modules/{name.replace('.', '/')}.lua"
+        self._check(file, self._add_module(to_bytes(name), _chunk(file), to_bytes(source)))
+
+    @staticmethod
+    def _check(file: str, problem: bytes | None) -> None:
+        if problem is not None:
+            raise LuaSyntaxError.from_text(file, to_text(problem))
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script as it is to be compiled; see LuaHost.load."""
+
+    name: str
+    source: str
+    parameters: tuple[str, ...]
+    file: str
+    first_line: int
+    readback: tuple[str, ...]
+    aliases: Mapping[str, str]
+    publish: bool
+
+
+def _deny(_object: object, _name: object, _setting: bool) -> str:
+    raise AttributeError("no attributes in reach of scripts")
+
+
+def _chunk(file: str) -> bytes:
+    return b"@" + to_bytes(file)
+
+
+def _tidy(traceback: bytes) -> str:
+    """A traceback without the frames of the prelude."""
+    lines = to_text(traceback).splitlines()
+    return "\n".join(line for line in lines if "[labkit]/" not in line)
