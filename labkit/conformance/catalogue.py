@@ -117,11 +117,15 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """All statements by reference, in the documents' order; all requirements by id, in the files' order."""
+    """All statements by reference, in the documents' order; all requirements by id, in the files' order.
+
+    parts: what each part of the ids is about (`DEV-REC`: record).
+    """
 
     statements: Mapping[str, Statement]
     requirements: Mapping[str, Requirement]
     retired: frozenset[str]
+    parts: Mapping[str, str]
 
     def __iter__(self) -> Iterator[Requirement]:
         return iter(self.requirements.values())
@@ -180,6 +184,7 @@ class _Section(_Model):
 
 class _Area(_Model):
     retired: list[Id]
+    parts: dict[str, Sentence] = {}
     requirement: list[dict[str, Any]]
     nothing_to_test: list[dict[str, Any]] = []
 
@@ -227,7 +232,10 @@ def load(root: Traversable | None = None) -> Catalogue:
             raise UncoveredStatementError(
                 places[reference], reference, "has no requirement, nor a reason under nothing_to_test"
             )
-    return Catalogue(MappingProxyType(statements), MappingProxyType(requirements), retired)
+    parts = {name: about for area in areas.values() for name, about in area.parts.items()}
+    return Catalogue(
+        MappingProxyType(statements), MappingProxyType(requirements), retired, MappingProxyType(parts)
+    )
 
 
 def _statements(folder: Traversable) -> tuple[dict[str, Statement], dict[str, str]]:

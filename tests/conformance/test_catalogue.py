@@ -59,6 +59,9 @@ class TestTheCatalogue:
         }
         assert set(whole.statements) == expected
 
+    def test_each_part_says_what_it_is_about(self, whole: Catalogue) -> None:
+        assert list(whole.parts) == list(dict.fromkeys(each.part for each in whole))
+
     def test_every_statement_is_tested_or_says_why_not(self, whole: Catalogue) -> None:
         for reference, statement in whole.statements.items():
             assert bool(whole.covering(reference)) is (statement.nothing_to_test is None), reference

@@ -1,0 +1,168 @@
+"""What `labkit list` shows, as data for JSON and as text."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from labkit.conformance.coverage import Coverage, Covered, coverage
+from labkit.services.operation import Operation
+
+
+def statements() -> tuple[dict[str, Any], str]:
+    """Every statement of the documents with its requirements, their checks and mutants; and the coverage."""
+    whole = coverage()
+    data = {"statements": whole.statements(), "coverage": whole.as_dict()}
+    return data, "\n".join([*_statement_lines(whole), "", *_count_lines(whole)])
+
+
+def requirements() -> tuple[list[dict[str, Any]], str]:
+    """Every requirement with its checks and mutants."""
+    whole = coverage()
+    return [each.as_dict() for each in whole], "\n".join(_requirement_lines(whole))
+
+
+def operations() -> tuple[list[dict[str, Any]], str]:
+    """Every operation of the services, with its arguments and documentation."""
+    from labkit.platform import Platform
+
+    data = [
+        {"service": service.name, "operation": each.name, "arguments": arguments(each), "doc": each.doc}
+        for service in Platform().services  # it is only described here, never started
+        for each in service.operations.values()
+    ]
+    return data, "\n".join(_operation_lines(data))
+
+
+def covered() -> tuple[dict[str, Any], str]:
+    """How much is covered, what is not mutable, and what the documents leave open and labkit chose."""
+    whole = coverage()
+    return whole.as_dict(), "\n".join(_coverage_lines(whole))
+
+
+TOPICS: dict[str, Callable[[], tuple[Any, str]]] = {
+    "requirements": requirements,
+    "operations": operations,
+    "coverage": covered,
+}
+
+
+def arguments(operation: Operation) -> list[dict[str, Any]]:
+    """The arguments of an operation: name, type, whether required, the default, whether secret."""
+    return [
+        {
+            "name": name,
+            "type": type_name(parameter.annotation),
+            "required": field.is_required(),
+            "default": None if field.is_required() else field.default,
+            "secret": name in operation.secrets,
+        }
+        for (name, field), parameter in zip(
+            operation.model.model_fields.items(), operation.signature.parameters.values(), strict=True
+        )
+    ]
+
+
+def type_name(annotation: Any) -> str:
+    """A type as a script's author thinks of it: without validators, secrets as what they hold."""
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Annotated:
+        return type_name(inner[0])
+    if origin in (typing.Union, types.UnionType):
+        return " | ".join(type_name(each) for each in inner)
+    name = "None" if annotation is type(None) else getattr(origin or annotation, "__name__", str(annotation))
+    if name == "SecretStr":
+        return "str"
+    if name.startswith("Secret"):
+        generic = getattr(annotation, "__pydantic_generic_metadata__", {}).get("args") or inner
+        return type_name(generic[0])
+    name = {"Sequence": "list", "tuple": "list", "Mapping": "dict"}.get(name, name)
+    shown = [type_name(each) for each in inner if each is not Ellipsis]
+    return f"{name}[{', '.join(shown)}]" if shown else name
+
+
+# --- as text ------------------------------------------------------------------------------------------------
+
+
+def _statement_lines(whole: Coverage) -> Iterator[str]:
+    document = section = ""
+    for statement in whole.catalogue.statements.values():
+        if statement.document != document:
+            yield from ([""] if document else [])
+            document = statement.document
+            yield document
+        if statement.section != section:
+            section = statement.section
+            yield from ("", f"  {section}")
+        yield f"    {statement.item:>9}  {statement.gist}"
+        if statement.nothing_to_test is not None:
+            yield f"{'':15}nothing to test: {statement.nothing_to_test}"
+        for covered in whole.of(statement):
+            yield f"{'':15}{_brief(covered)}"
+
+
+def _brief(covered: Covered) -> str:
+    proof = [_count(covered.checks, "check")]
+    if covered.requirement.not_mutable is None:
+        proof.append(_count(covered.mutants, "mutant"))
+    else:
+        proof.append("not mutable")
+    return f"{covered.id:14} {covered.requirement.level:6} {', '.join(proof)}"
+
+
+def _requirement_lines(whole: Coverage) -> Iterator[str]:
+    for covered in whole:
+        requirement = covered.requirement
+        yield f"{covered.id}  {requirement.level}  ({', '.join(requirement.sources)})"
+        yield f"    {requirement.text}"
+        yield from (f"      check   {each.name}: {each.title}" for each in covered.checks)
+        yield from (f"      mutant  {each.name}: {each.title}" for each in covered.mutants)
+        if requirement.not_mutable is not None:
+            yield f"      not mutable: {requirement.not_mutable}"
+
+
+def _operation_lines(operations: Iterable[dict[str, Any]]) -> Iterator[str]:
+    service = ""
+    for each in operations:
+        if each["service"] != service:
+            yield from ([""] if service else [])
+            service = each["service"]
+            yield service
+        shown = ", ".join(_argument(argument) for argument in each["arguments"])
+        yield f"  {each['operation']}({shown})"
+        yield from (f"      {line}".rstrip() for line in each["doc"].splitlines())
+
+
+def _argument(argument: dict[str, Any]) -> str:
+    shown = f"{argument['name']}: {argument['type']}"
+    return shown if argument["required"] else f"{shown} = {argument['default']!r}"
+
+
+def _coverage_lines(whole: Coverage) -> Iterator[str]:
+    yield from _count_lines(whole)
+    fixed = whole.not_mutable
+    yield from ("", f"not mutable: {len(fixed)}")
+    yield from (f"  {each.id:14} {each.requirement.not_mutable}" for each in fixed)
+    untested = [each for each in whole.catalogue.statements.values() if each.nothing_to_test is not None]
+    yield from ("", f"nothing to test: {len(untested)}")
+    yield from (f"  {each.reference:32} {each.nothing_to_test}" for each in untested)
+    yield from ("", f"left open by the documents, chosen by labkit: {len(whole.choices)}")
+    yield from (f"  {each.id:14} {each.requirement.text}" for each in whole.choices)
+    for name, gaps in (
+        ("without check", [each.id for each in whole.unchecked]),
+        ("level must, mutable, without mutant", [each.id for each in whole.unproved]),
+        ("checks and mutants of no requirement", list(whole.strangers)),
+    ):
+        if gaps:
+            yield from ("", f"{name}: {len(gaps)}", *(f"  {each}" for each in gaps))
+
+
+def _count_lines(whole: Coverage) -> Iterator[str]:
+    for name, count in whole.counts().items():
+        yield f"{count:6}  {name}"
+
+
+def _count(things: Sequence[object], name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"

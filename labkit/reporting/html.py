@@ -1,0 +1,95 @@
+"""The report and its notebooks as HTML pages that need nothing but themselves."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labkit.reporting import matrix
+from labkit.reporting.run_notebook import NotebookRun
+from labkit.reporting.verdicts import BAD, MARKS, Verdicts, collected
+
+if TYPE_CHECKING:
+    from nbconvert import HTMLExporter
+
+    from labkit.reporting.report import Report
+
+TEMPLATES = Path(__file__).parent / "templates"
+ATTENTION = ("failed", "broken", "warned", "no check")
+UNSEEN = ("skipped", "not run")
+
+
+def report_page(report: Report) -> str:
+    """report.html: summary, problems, notebooks, and the matrix of requirements."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=select_autoescape(["html", "html.j2"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html.j2").render(_facts(report))
+
+
+def notebook_page(run: NotebookRun) -> str:
+    """The page of an executed notebook."""
+    notebook = deepcopy(run.notebook)
+    notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
+    page, _ = _exporter().from_notebook_node(notebook, {"run": run, "pygments": _pygments()})
+    return str(page)
+
+
+def _facts(report: Report) -> dict[str, Any]:
+    rows = report.rows
+    summary = report.summary()
+    bad = sum(each.outcome in BAD for each in report.verdicts)
+    raised = sum(run.error is not None for run in report.runs)
+    catalogue = report.coverage.catalogue
+    groups = {
+        "attention": {row.id for row in rows if row.state in ATTENTION},
+        "unseen": {row.id for row in rows if row.state in UNSEEN},
+        "must": {row.id for row in rows if row.covered.requirement.level == "must"},
+        "choice": {row.id for row in rows if row.covered.requirement.level == "choice"},
+    }
+    return {
+        "report": report,
+        "summary": summary,
+        "rows": rows,
+        "parts": matrix.parts(rows, report.coverage),
+        "states": matrix.counts(rows),
+        "checks": summary["checks"],
+        "bad": bad,
+        "problems": bad + raised or int(not report.verdicts),
+        "books": [(run, _nonzero(Verdicts(collected(run.notebook)).counts)) for run in report.runs],
+        "totals": report.coverage.counts(),
+        "groups": groups,
+        "attention": len(groups["attention"]),
+        "unseen": len(groups["unseen"]),
+        "untested": [each for each in catalogue.statements.values() if each.nothing_to_test is not None],
+        "not_mutable": report.coverage.not_mutable,
+        "marks": MARKS,
+    }
+
+
+def _nonzero(counts: dict[str, int]) -> dict[str, int]:
+    return {name: count for name, count in counts.items() if count}
+
+
+def _exporter() -> HTMLExporter:
+    from nbconvert import HTMLExporter
+
+    # Its own templates load scripts from outside; these paths leave them out of reach.
+    return HTMLExporter(template_paths=[str(TEMPLATES)], template_file="notebook.html.j2")
+
+
+def _pygments() -> str:
+    """Colours of code, for light and for dark."""
+    from pygments.formatters import HtmlFormatter
+
+    light = HtmlFormatter(style="friendly").get_style_defs(".highlight")
+    dark = HtmlFormatter(style="github-dark").get_style_defs(".highlight")
+    plain = ".highlight, .highlight pre { background: var(--code); }"
+    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n{plain}"

@@ -1,0 +1,75 @@
+"""The verdicts as JUnit XML, for CI servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+from xml.etree import ElementTree
+
+from labkit.conformance.verdict import Verdict
+from labkit.reporting.run_notebook import NotebookRun
+
+ILLEGAL = {code: "�" for code in range(32) if chr(code) not in "\t\n\r"}  # XML 1.0 has no such characters
+
+
+def junit(verdicts: Iterable[Verdict], runs: Iterable[NotebookRun]) -> str:
+    """A suite for each part of the requirements, a case for each check; and a suite of the notebooks.
+
+    failed is a failure, broken an error; warned passes and says so in its output.
+    """
+    root = ElementTree.Element("testsuites", name="labkit conformance")
+    ordered = sorted(verdicts, key=_part)  # a stable sort: checks stay in order within their part
+    for part, members in groupby(ordered, _part):
+        suite = ElementTree.SubElement(root, "testsuite", name=part)
+        for verdict in members:
+            _case(suite, verdict, part)
+        _count(suite)
+    suite = ElementTree.SubElement(root, "testsuite", name="notebooks")
+    for run in runs:
+        case = ElementTree.SubElement(suite, "testcase", classname="notebooks", name=run.name)
+        if run.error is not None:
+            element = ElementTree.SubElement(case, "error", message=_legal(run.error.message))
+            element.text = _legal(f"{run.error}\n\n{run.error.traceback}")
+    _count(suite)
+    for name in ("tests", "failures", "errors", "skipped"):
+        root.set(name, str(sum(int(each.get(name, "0")) for each in root)))
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _case(suite: ElementTree.Element, verdict: Verdict, part: str) -> None:
+    case = ElementTree.SubElement(
+        suite,
+        "testcase",
+        classname=part,
+        name=_legal(f"{verdict.check}: {verdict.title}"),
+        time=f"{verdict.seconds:.3f}",
+    )
+    message = _legal(verdict.reason)
+    ids = " ".join(verdict.requirements)
+    detail = _legal(
+        f"requirements: {ids}\nexpected: {verdict.expected}\nactual: {verdict.actual}\n\n{verdict.exchange}"
+    )
+    match verdict.outcome:
+        case "failed":
+            ElementTree.SubElement(case, "failure", message=message).text = detail
+        case "broken":
+            ElementTree.SubElement(case, "error", message=message)
+        case "skipped":
+            ElementTree.SubElement(case, "skipped", message=message)
+        case "warned":
+            ElementTree.SubElement(case, "system-out").text = f"warned: {message}\n{detail}"
+
+
+def _part(verdict: Verdict) -> str:
+    return verdict.requirements[0].rpartition("-")[0]
+
+
+def _count(suite: ElementTree.Element) -> None:
+    suite.set("tests", str(len(suite)))
+    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
+
+
+def _legal(text: str) -> str:
+    return text.translate(ILLEGAL)

@@ -1,0 +1,159 @@
+"""The matrix: each requirement with what proves it and what came of that; git keeps it as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal, get_args
+
+from labkit.conformance.catalogue import Statement
+from labkit.conformance.check import Check
+from labkit.conformance.coverage import Coverage, Covered
+from labkit.conformance.verdict import Outcome, Verdict
+from labkit.reporting.verdicts import BAD, MARKS
+
+State = Literal[Outcome, "not run", "no check"]
+STATES: tuple[str, ...] = ("passed", "failed", "warned", "broken", "skipped", "not run", "no check")
+WORST_FIRST: tuple[Outcome, ...] = ("failed", "broken", "warned", "passed", "skipped")
+assert set(WORST_FIRST) == set(get_args(Outcome))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A requirement in a run. verdicts: by the name of its check; a check that did not run has none."""
+
+    covered: Covered
+    sources: tuple[Statement, ...]
+    verdicts: Mapping[str, Verdict]
+
+    @property
+    def id(self) -> str:
+        return self.covered.id
+
+    @property
+    def state(self) -> State:
+        """The worst of its checks' outcomes; where one passed, a skipped one does not count."""
+        if not self.covered.checks:
+            return "no check"
+        outcomes = [each.outcome for each in self.verdicts.values()]
+        return next((each for each in WORST_FIRST if each in outcomes), "not run")
+
+    @property
+    def bad(self) -> bool:
+        """Did a check of it fail or break?"""
+        return self.state in BAD
+
+    def checks(self) -> list[tuple[Check, Verdict | None]]:
+        """Its checks with their verdicts."""
+        return [(each, self.verdicts.get(each.name)) for each in self.covered.checks]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The requirements of one part: `DEV-ALIAS`. about: what it is about."""
+
+    name: str
+    about: str
+    rows: tuple[Row, ...]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many requirements there are in each state."""
+        return counts(self.rows)
+
+
+def rows(coverage: Coverage, verdicts: Iterable[Verdict]) -> list[Row]:
+    """A row for each requirement, in the catalogue's order."""
+    by_check = {each.check: each for each in verdicts}
+    statements = coverage.catalogue.statements
+    return [
+        Row(
+            covered,
+            tuple(statements[source] for source in covered.requirement.sources),
+            {each.name: by_check[each.name] for each in covered.checks if each.name in by_check},
+        )
+        for covered in coverage
+    ]
+
+
+def parts(rows: Iterable[Row], coverage: Coverage) -> list[Part]:
+    """The rows by the part of their ids."""
+    about = coverage.catalogue.parts
+    grouped = groupby(rows, lambda row: row.covered.requirement.part)
+    return [Part(name, about.get(name, ""), tuple(members)) for name, members in grouped]
+
+
+def counts(rows: Iterable[Row]) -> dict[str, int]:
+    """How many rows there are in each state that occurs."""
+    states = [row.state for row in rows]
+    return {each: states.count(each) for each in STATES if each in states}
+
+
+def merged(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """One verdict for each check, where several notebooks ran it: the worst."""
+    worst: dict[str, Verdict] = {}
+    for each in verdicts:
+        known = worst.get(each.check)
+        if known is None or WORST_FIRST.index(each.outcome) < WORST_FIRST.index(known.outcome):
+            worst[each.check] = each
+    return list(worst.values())
+
+
+# --- reports/conformance.md ---------------------------------------------------------------------------------
+
+
+def markdown(rows: list[Row], coverage: Coverage) -> str:
+    """The matrix as text without dates, durations and machines, so that git shows real changes only."""
+    total = coverage.counts()
+    size = (
+        f"{total['statements']} statements · {total['requirements']} requirements "
+        f"({total['requirements of level must']} must, {total['requirements of level choice']} choice) · "
+        f"{total['checks']} checks · {total['mutants']} mutants"
+    )
+    lines = [
+        "# Conformance",
+        "",
+        "Each requirement that labkit reads out of the platform's documents, the checks that play it against",
+        "the lab, and the mutants: faults put into the platform on purpose, which those checks must notice.",
+        "`make report` writes this file.",
+        "",
+        size,
+        "",
+        f"Requirements: {_counted(rows)}.",
+    ]
+    for part in parts(rows, coverage):
+        lines += ["", f"## {part.name}: {part.about}", "", f"{_counted(part.rows)}.", ""]
+        lines += ["| id | level | requirement | from | checks | mutants |", "|---|---|---|---|---|---|"]
+        lines += [_line(row) for row in part.rows]
+    return "\n".join(lines) + "\n"
+
+
+def _counted(rows: Iterable[Row]) -> str:
+    return ", ".join(f"{count} {state}" for state, count in counts(rows).items())
+
+
+def _line(row: Row) -> str:
+    requirement = row.covered.requirement
+    checks = [
+        f"{MARKS[verdict.outcome] if verdict else '·'} {check.name}{_reason(verdict)}"
+        for check, verdict in row.checks()
+    ]
+    mutants = [each.name for each in row.covered.mutants]
+    if requirement.not_mutable is not None:
+        mutants.append(f"not mutable: {requirement.not_mutable}")
+    cells = (
+        f"{requirement.id}",
+        requirement.level,
+        requirement.text,
+        "<br>".join(requirement.sources),
+        "<br>".join(checks) or "none",
+        "<br>".join(mutants),
+    )
+    return f"| {' | '.join(each.replace('|', '&#124;') for each in cells)} |"
+
+
+def _reason(verdict: Verdict | None) -> str:
+    if verdict is None or verdict.outcome == "passed":
+        return ""
+    return f" ({verdict.outcome}{f': {verdict.reason}' if verdict.outcome == 'skipped' else ''})"

@@ -1,0 +1,87 @@
+"""The notebooks of a checkout: where they are, and how their stored outputs are written anew.
+
+`python -m labkit.reporting.notebooks` runs them all, or those that are named, and stores their outputs in
+place, without anything that changes from run to run.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from labkit.core.errors import LabkitError
+from labkit.reporting.run_notebook import NotebookError, run_notebook
+
+IGNORED = "nbval-ignore-output"  # the tag of a cell whose output differs from run to run
+KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}
+WORKERS = 2
+
+
+def default_folder() -> Path:
+    """`notebooks` here, or in the checkout that this package is in. Raises NotebookError without one."""
+    for parent in (Path.cwd(), Path(__file__).parents[2]):
+        if (parent / "notebooks").is_dir():
+            return parent / "notebooks"
+    raise NotebookError("there are no notebooks here: run this in a checkout of labkit, or name their folder")
+
+
+def find(folder: Path) -> list[Path]:
+    """The notebooks of a folder, in the order of their names. Raises NotebookError where there is none."""
+    found = sorted(path for path in folder.glob("*.ipynb") if not path.name.startswith("."))
+    if not found:
+        raise NotebookError(f"{folder}: holds no notebooks")
+    return found
+
+
+def refresh(path: Path) -> None:
+    """Run a notebook with its own defaults and store its outputs. Raises NotebookError if a cell raises."""
+    run = run_notebook(path)
+    if run.error is not None:
+        raise NotebookError(f"{path.name}: {run.error}\n\n{run.error.traceback}".rstrip())
+    nbformat.write(storable(run.notebook), path)
+
+
+def storable(notebook: NotebookNode) -> NotebookNode:
+    """The notebook with stable outputs only: no metadata, no versions, nothing that no test compares."""
+    notebook.metadata = nbformat.from_dict({"kernelspec": KERNELSPEC, "language_info": {"name": "python"}})
+    for cell in notebook.cells:
+        tags = cell.metadata.get("tags")
+        cell.metadata = nbformat.from_dict({"tags": tags} if tags else {})
+        if cell.cell_type != "code":
+            continue
+        if tags and IGNORED in tags:
+            cell.outputs = []
+        for output in cell.outputs:
+            if "metadata" in output:
+                output.metadata = nbformat.from_dict({})
+    return notebook
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Refresh the notebooks that are named, or all; the exit status is 0 if every cell of all of them ran."""
+    from tqdm import tqdm
+
+    paths = [Path(each) for each in arguments] or find(default_folder())
+    failed = 0
+    with (
+        tqdm(total=len(paths), unit="notebook", desc="notebooks") as bar,
+        ThreadPoolExecutor(WORKERS) as pool,
+    ):
+        for path, future in [(path, pool.submit(refresh, path)) for path in reversed(paths)]:
+            try:
+                future.result()
+            except LabkitError as error:
+                failed += 1
+                bar.write(f"{error}", file=sys.stderr)
+            bar.set_postfix_str(path.stem)
+            bar.update()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,264 @@
+"""A conformance report: run the notebooks, collect their verdicts, leave files for people and for CI."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from labkit.conformance.coverage import Coverage, coverage
+from labkit.conformance.target import Target
+from labkit.conformance.verdict import Verdict
+from labkit.core.errors import LabkitError
+from labkit.reporting import html, matrix
+from labkit.reporting.junit import junit
+from labkit.reporting.matrix import Row
+from labkit.reporting.notebook import LOCAL
+from labkit.reporting.notebooks import find
+from labkit.reporting.parameters import ParameterError, checked, converted, declared
+from labkit.reporting.run_notebook import NotebookRun, code_cells, read, run_notebook
+from labkit.reporting.verdicts import BAD, collected
+
+WORKERS = 2
+LATEST = "latest"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What came of a run. verdicts: one for each check that ran; parameters: those that were given."""
+
+    parameters: Mapping[str, Any]
+    runs: tuple[NotebookRun, ...]
+    verdicts: tuple[Verdict, ...]
+    coverage: Coverage
+
+    @property
+    def target(self) -> str:
+        """`lab`, or `remote`: no address, so that reports of two runs compare."""
+        return "lab" if self.parameters.get("target", LOCAL) == LOCAL else "remote"
+
+    @property
+    def rows(self) -> list[Row]:
+        """The matrix."""
+        return matrix.rows(self.coverage, self.verdicts)
+
+    @property
+    def good(self) -> bool:
+        """Every notebook ran to its end, checks ran, and none failed or broke."""
+        raised = any(run.error is not None for run in self.runs)
+        return bool(self.verdicts) and not raised and not any(each.outcome in BAD for each in self.verdicts)
+
+    @property
+    def complete(self) -> bool:
+        """Is it the whole catalogue, against the lab?"""
+        return self.target == LOCAL and not self.parameters.get("only")
+
+    def problems(self) -> list[str]:
+        """A line for each check that failed or broke and each notebook that raised."""
+        lines = [
+            f"{each.outcome:6} {' '.join(each.requirements)}  {each.check}: {each.reason}"
+            + (
+                f": expected {_short(each.expected)}, got {_short(each.actual)}"
+                if each.outcome == "failed"
+                else ""
+            )
+            for each in self.verdicts
+            if each.outcome in BAD
+        ]
+        lines += [
+            f"raised {run.name}  cell {run.error.number}: {_short(run.error.message)}"
+            for run in self.runs
+            if run.error
+        ]
+        return lines or ([] if self.verdicts else ["no check ran"])
+
+    def summary(self) -> dict[str, Any]:
+        """Counts, as plain data for JSON."""
+        outcomes = [each.outcome for each in self.verdicts]
+        return {
+            "good": self.good,
+            "target": self.target,
+            "parameters": {name: value for name, value in self.parameters.items() if name != "target"},
+            "notebooks": {run.name: "raised" if run.error else "ran" for run in self.runs},
+            "requirements": matrix.counts(self.rows),
+            "checks": {each: outcomes.count(each) for each in matrix.WORST_FIRST if each in outcomes},
+        }
+
+    def line(self, folder: Path) -> str:
+        """The run in one line, for a terminal."""
+        counted = self.summary()
+        checks = ", ".join(f"{count} {outcome}" for outcome, count in counted["checks"].items())
+        met = counted["requirements"].get("passed", 0)
+        return (
+            f"{len(self.runs)} notebooks, {len(self.verdicts)} checks ({checks or 'none'}), "
+            f"{met} of {len(self.coverage.covered)} requirements passed: {_near(folder / 'report.html')}"
+        )
+
+
+# --- running ------------------------------------------------------------------------------------------------
+
+
+def plan(
+    folder: Path, given: Mapping[str, Any], texts: Mapping[str, str]
+) -> list[tuple[Path, dict[str, Any]]]:
+    """Which notebooks run, each with its parameters, all checked before anything runs.
+
+    given: parameters that go to each notebook which knows them; texts: further ones as typed at a terminal,
+    each of which one notebook at least must know. `only` leaves out the notebooks that do not know it.
+    Raises ParameterError.
+    """
+    planned = []
+    known: dict[str, Any] = {}
+    for path in find(folder):
+        defaults = declared(read(path), path.name)
+        known |= defaults
+        if given.get("only") and "only" not in defaults:
+            continue
+        own = {name: value for name, value in given.items() if name in defaults}
+        own |= {
+            name: converted(text, defaults[name], name) for name, text in texts.items() if name in defaults
+        }
+        planned.append((path, checked(own, defaults, path.name)))
+    for name in texts:
+        if name not in known:
+            raise ParameterError(
+                f"unknown parameter {name!r}; the notebooks know: {', '.join(sorted(known))}"
+            )
+    if not planned:
+        raise ParameterError("no notebook knows the parameter 'only'")
+    return planned
+
+
+def run(planned: list[tuple[Path, dict[str, Any]]], output: Path) -> tuple[NotebookRun, ...]:
+    """Run the notebooks, two at a time, with a progress bar; each is saved in `output` as it was executed."""
+    from tqdm import tqdm
+
+    stopped = Event()
+    # papermill adds a cell with what was given
+    total = sum(len(code_cells(read(path))) + bool(own) for path, own in planned)
+    with (
+        tqdm(total=total, unit="cell", desc="report", mininterval=0.5 if sys.stderr.isatty() else 10) as bar,
+        ThreadPoolExecutor(WORKERS) as pool,
+    ):
+
+        def one(path: Path, parameters: Mapping[str, Any]) -> NotebookRun:
+            def progress() -> None:
+                if stopped.is_set():
+                    raise LabkitError("stopped")
+                bar.update()
+
+            return run_notebook(path, output / path.name, parameters, progress=progress)
+
+        # The last comes first: it is the conformance notebook, which takes longest.
+        running = {pool.submit(one, path, parameters): path.stem for path, parameters in reversed(planned)}
+        try:
+            done = _watch(running, bar)
+        except BaseException:
+            stopped.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+    return tuple(sorted(done, key=lambda run: run.name))
+
+
+def _watch(running: dict[Future[NotebookRun], str], bar: Any) -> list[NotebookRun]:
+    """Wait for all, with the names of those under way beside the bar."""
+    done: list[NotebookRun] = []
+    left = set(running)
+    while left:
+        under_way = sorted(name for future, name in running.items() if future.running())
+        label = f"{', '.join(under_way)}; {len(done)}/{len(running)} notebooks"
+        if label != bar.postfix:
+            bar.set_postfix_str(label)
+        finished, left = wait(left, timeout=1, return_when=FIRST_COMPLETED)
+        done += [future.result() for future in finished]
+    bar.set_postfix_str(f"{len(done)}/{len(running)} notebooks")
+    return done
+
+
+def make(
+    folder: Path,
+    output: Path | None = None,
+    *,
+    target: str = LOCAL,
+    seed: int | None = None,
+    only: str = "",
+    parameters: Iterable[str] = (),
+) -> tuple[Report, Path]:
+    """Run the notebooks of a folder and write the report; returns it and the folder it is in.
+
+    parameters: further ones, `name=value`. Raises ParameterError, UnknownRequirementError for `only` and
+    SettingsError for `target` before anything runs.
+    """
+    proved = coverage()
+    given: dict[str, Any] = {}
+    if only:
+        proved.select(only)
+        given["only"] = only
+    if target != LOCAL:
+        Target.remote(target)
+        given["target"] = target if target.lstrip().startswith("{") else str(Path(target).resolve())
+    if seed is not None:
+        given["seed"] = seed
+    reports = folder.resolve().parent / "reports"
+    where = output if output is not None else reports / LATEST
+    planned = plan(folder, given, dict(map(_pair, parameters)))
+    where.mkdir(parents=True, exist_ok=True)
+    for name in ("report.html", "verdicts.json", "junit.xml"):  # an interrupted run leaves no old ones
+        (where / name).unlink(missing_ok=True)
+    runs = run(planned, where)
+    verdicts = matrix.merged(verdict for each in runs for verdict in collected(each.notebook))
+    order = {check.name: number for number, check in enumerate(proved.checks)}
+    verdicts.sort(key=lambda each: order.get(each.check, len(order)))
+    used = {name: value for _, own in planned for name, value in own.items()}
+    report = Report(used, runs, tuple(verdicts), proved)
+    write(report, where)
+    if report.complete:
+        (reports / "conformance.md").write_text(matrix.markdown(report.rows, proved), encoding="utf-8")
+    return report, where
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ParameterError(f"{text!r} is no parameter: want name=value")
+    return name.strip(), value
+
+
+def _near(path: Path) -> str:
+    """A path as seen from here."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def _short(text: str, longest: int = 160) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+# --- writing ------------------------------------------------------------------------------------------------
+
+
+def write(report: Report, folder: Path) -> None:
+    """Write verdicts.json, junit.xml, report.html and a page for each notebook."""
+    (folder / "verdicts.json").write_text(verdicts_json(report), encoding="utf-8")
+    (folder / "junit.xml").write_text(junit(report.verdicts, report.runs), encoding="utf-8")
+    (folder / "report.html").write_text(html.report_page(report), encoding="utf-8")
+    for each in report.runs:
+        (folder / f"{each.name}.html").write_text(html.notebook_page(each), encoding="utf-8")
+
+
+def verdicts_json(report: Report) -> str:
+    """The verdicts as JSON, a line each and without durations, so that two runs compare line by line."""
+    head = json.dumps(report.summary(), ensure_ascii=False)[:-1]
+    states = ",\n".join(f"  {json.dumps(row.id)}: {json.dumps(row.state)}" for row in report.rows)
+    lines = ",\n".join(f"  {json.dumps(_plain(each), ensure_ascii=False)}" for each in report.verdicts)
+    return f'{head},\n"states": {{\n{states}\n}},\n"verdicts": [\n{lines}\n]}}\n'
+
+
+def _plain(verdict: Verdict) -> dict[str, Any]:
+    return {name: value for name, value in verdict.as_dict().items() if name != "seconds"}

@@ -1,0 +1,153 @@
+"""Running one notebook: strict about parameters, in a kernel of its own, saved whatever happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from labkit.core.errors import LabkitError
+from labkit.reporting.parameters import checked, declared
+
+PATIENCE = 300  # seconds of real time for one cell
+ERROR_MARKER = "papermill-error-cell-tag"
+
+
+class NotebookError(LabkitError):
+    """A file that is no notebook."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellError:
+    """A cell that raised. number: as in `In [number]`; traceback: plain text."""
+
+    number: int
+    source: str
+    message: str
+    traceback: str = ""
+
+    def __str__(self) -> str:
+        source = "\n".join(f"    {line}" for line in self.source.splitlines())
+        return f"cell {self.number}: {self.message}\n{source}"
+
+
+@dataclass(frozen=True, slots=True)
+class NotebookRun:
+    """What came of running a notebook. notebook: as it was executed, with its outputs."""
+
+    path: Path
+    notebook: NotebookNode
+    error: CellError | None = None
+
+    @property
+    def name(self) -> str:
+        """The file's name without its ending: `90_conformance`."""
+        return self.path.stem
+
+    @property
+    def title(self) -> str:
+        """The notebook's heading."""
+        lines = (
+            line
+            for cell in self.notebook.cells
+            if cell.cell_type == "markdown"
+            for line in cell.source.splitlines()
+        )
+        return next((line.removeprefix("# ").strip() for line in lines if line.startswith("# ")), self.name)
+
+
+def read(path: Path) -> NotebookNode:
+    """Read a notebook. Raises NotebookError where there is none."""
+    try:
+        notebook: NotebookNode = nbformat.read(path, as_version=4)
+    except OSError as error:
+        raise NotebookError(f"{path}: {error.strerror}") from error
+    except (nbformat.reader.NotJSONError, nbformat.ValidationError, AttributeError, KeyError) as error:
+        raise NotebookError(f"{path}: is no notebook") from error
+    return notebook
+
+
+def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
+    """The cells that are executed, in order."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
+
+
+def run_notebook(
+    path: Path,
+    output: Path | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    progress: Callable[[], object] = lambda: None,
+) -> NotebookRun:
+    """Run a notebook with papermill, in its own folder and in a kernel of this interpreter.
+
+    output: where the executed notebook is saved, also when a cell raises; progress: called after each cell.
+    Raises ParameterError, before anything runs, where a parameter is unknown or of a wrong type.
+    """
+    notebook = read(path)
+    given = checked(parameters or {}, declared(notebook, path.name), path.name)
+    with TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True) as folder:
+        saved = Path(folder) / "executed.ipynb"
+        error = _execute(path, saved, given, progress, Path(folder))
+        executed = _without_papermill(read(saved))
+    if output is not None:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(executed, output)
+    return NotebookRun(path, executed, error)
+
+
+def _execute(
+    path: Path, saved: Path, parameters: dict[str, Any], progress: Callable[[], object], folder: Path
+) -> CellError | None:
+    from nbclient.exceptions import CellTimeoutError, DeadKernelError
+    from papermill import PapermillExecutionError, execute_notebook
+    from papermill.exceptions import strip_color
+    from traitlets.config import Config
+
+    from labkit.reporting.kernel import NAME, Kernel, log
+
+    started: list[str] = []  # the source of each cell that began
+
+    def begun(cell: NotebookNode, **_: object) -> None:
+        started.append(cell.source)
+
+    try:
+        execute_notebook(
+            str(path.resolve()).replace("{", "{{").replace("}", "}}"),  # papermill takes braces for its own
+            str(saved),
+            parameters,
+            kernel_name=NAME,
+            language="python",
+            progress_bar=False,
+            execution_timeout=PATIENCE,
+            kernel_manager_class=Kernel,
+            config=Config(Kernel=Config(folder=str(folder))),
+            # Not papermill's `cwd`, which moves this whole process: two notebooks may run side by side.
+            resources={"metadata": {"path": str(path.parent.resolve())}},
+            on_cell_execute=begun,
+            on_cell_executed=lambda **_: progress(),
+        )
+    except PapermillExecutionError as raised:
+        trace = strip_color("\n".join(raised.traceback))
+        return CellError(raised.exec_count, raised.source, f"{raised.ename}: {raised.evalue}", trace)
+    except DeadKernelError:
+        return CellError(
+            len(started), started[-1], "the kernel died", log(folder).read_text(errors="replace")
+        )
+    except CellTimeoutError:
+        return CellError(len(started), started[-1], f"took longer than {PATIENCE} s")
+    return None
+
+
+def _without_papermill(notebook: NotebookNode) -> NotebookNode:
+    """Without what papermill notes in it: times, paths, and cells that repeat the error."""
+    notebook.cells = [cell for cell in notebook.cells if ERROR_MARKER not in cell.metadata.get("tags", [])]
+    for part in (notebook, *notebook.cells):
+        part.metadata.pop("papermill", None)
+        part.metadata.pop("execution", None)
+    return notebook

@@ -1,0 +1,125 @@
+"""A table of verdicts: how a notebook shows them, and how a report finds them in an executed notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from html import escape
+from typing import TYPE_CHECKING, Any, get_args
+
+from nbformat import NotebookNode
+
+from labkit.conformance.verdict import Outcome, Verdict
+
+if TYPE_CHECKING:
+    import pandas
+
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+BAD = ("failed", "broken")  # what makes a run a failure
+MARKS = {"passed": "✓", "failed": "✗", "warned": "!", "skipped": "–", "broken": "?"}
+METADATA = "labkit"  # under this key an output's metadata carries its verdicts: nbval leaves metadata alone
+
+
+class Verdicts:
+    """Verdicts as a table that a notebook shows; without durations, so that two runs show the same."""
+
+    def __init__(self, verdicts: Iterable[Verdict], name: str = "") -> None:
+        self.verdicts = tuple(verdicts)
+        self.name = name
+
+    def __iter__(self) -> Iterator[Verdict]:
+        return iter(self.verdicts)
+
+    def __len__(self) -> int:
+        return len(self.verdicts)
+
+    def __add__(self, other: Verdicts) -> Verdicts:
+        return Verdicts((*self, *other), ", ".join(filter(None, (self.name, other.name))))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many of each outcome, in a fixed order."""
+        return {each: sum(verdict.outcome == each for verdict in self) for each in OUTCOMES}
+
+    @property
+    def good(self) -> bool:
+        """Did no check fail or break?"""
+        return not any(self.counts[each] for each in BAD)
+
+    def summary(self) -> str:
+        """One line: `DEV-TIME: 4 checks, 4 passed`."""
+        counted = [f"{count} {outcome}" for outcome, count in self.counts.items() if count]
+        checks = f"{len(self)} check{'' if len(self) == 1 else 's'}"
+        return f"{self.name or 'checks'}: {', '.join([checks, *counted])}"
+
+    def frame(self) -> pandas.DataFrame:
+        """The verdicts as a DataFrame, a row each."""
+        import pandas
+
+        rows = [[" ".join(each.requirements), each.title, each.outcome, each.reason] for each in self]
+        return pandas.DataFrame(rows, columns=["requirements", "check", "verdict", "reason"])
+
+    def by_part(self) -> pandas.DataFrame:
+        """How many checks of each outcome speak for each part of the requirements (`DEV-ALIAS`)."""
+        import pandas
+
+        counted: dict[str, dict[str, int]] = {}
+        for verdict in self:
+            for part in dict.fromkeys(each.rpartition("-")[0] for each in verdict.requirements):
+                row = counted.setdefault(part, dict.fromkeys(OUTCOMES, 0))
+                row[verdict.outcome] += 1
+        frame = pandas.DataFrame.from_dict(counted, orient="index", columns=list(OUTCOMES))
+        return frame.rename_axis("part")
+
+    # ---- how it shows itself
+
+    def __repr__(self) -> str:
+        lines = [self.summary()]
+        for each in self:
+            lines.append(
+                f"  {MARKS[each.outcome]} {' '.join(each.requirements)}  {each.title}{_because(each)}"
+            )
+            if each.outcome == "failed" or each.outcome == "warned":
+                lines += [f"      expected {each.expected}", f"      actual   {each.actual}"]
+        return "\n".join(lines)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> tuple[Any, Any]:
+        shown = {"text/plain": repr(self), "text/html": self._html()}
+        return shown, {METADATA: {"verdicts": [each.as_dict() for each in self]}}
+
+    def _html(self) -> str:
+        rows = "\n".join(_row(each) for each in self)
+        return (
+            f"<p><b>{escape(self.summary())}</b></p>\n<table>\n<thead><tr><th>requirement</th><th>check</th>"
+            f"<th>verdict</th></tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
+        )
+
+
+def collected(notebook: NotebookNode) -> list[Verdict]:
+    """The verdicts that an executed notebook shows."""
+    return [
+        Verdict.from_dict(values)
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        for values in output.get("metadata", {}).get(METADATA, {}).get("verdicts", [])
+    ]
+
+
+def _because(verdict: Verdict) -> str:
+    return f": {verdict.reason}" if verdict.reason else ""
+
+
+def _row(verdict: Verdict) -> str:
+    ids = "<br>".join(map(escape, verdict.requirements))
+    title = escape(verdict.title)
+    if verdict.reason:
+        title += f"<br><i>{escape(verdict.reason)}</i>"
+    if verdict.expected or verdict.actual:
+        for name, value in (("expected", verdict.expected), ("actual", verdict.actual)):
+            title += f"<br>{name} <code>{escape(value)}</code>"
+    if verdict.exchange:
+        title += f"<pre>{escape(verdict.exchange)}</pre>"
+    left = "style='text-align:left; white-space:nowrap'"
+    return (
+        f"<tr><td {left}>{ids}</td><td style='text-align:left'>{title}</td>"
+        f"<td {left}>{MARKS[verdict.outcome]} {verdict.outcome}</td></tr>"
+    )
