@@ -18,7 +18,6 @@ from fakeredis._helpers import SimpleError
 from fakeredis._socket import FakeSocket
 
 from labkit.core.clock import Clock
-from labkit.core.database import Database
 from labkit.core.errors import ServiceError
 from labkit.core.identifiers import Identifiers
 from labkit.services.keystore.commands import CHANGES, Command, Reply
@@ -42,10 +41,10 @@ _TEXTS = MappingProxyType(
 class Embedded:
     """Redis within the process: a command completes within the call or, with a data file, at its commit."""
 
-    def __init__(self, clock: Clock, database: Database, identifiers: Identifiers) -> None:
+    def __init__(self, clock: Clock, identifiers: Identifiers, log: CommandLog | None) -> None:
         self._clock = clock
         self._identifiers = identifiers
-        self._log = CommandLog(database) if database.durable else None
+        self._log = log
         self.now = 0
         server = FakeServer(version=VERSION)
         server.dbs = defaultdict(lambda: _LabDatabase(self, server.lock))

@@ -36,7 +36,7 @@ class CommandLog:
 
     @property
     def changed(self) -> bool:
-        """Has anything been added since the log was replaced?"""
+        """May it hold more than the contents need? Also where it was read: a crash may have ended it."""
         return self._length > self._kept
 
     @property
@@ -77,7 +77,6 @@ class CommandLog:
 
 
 def _read(connection: Connection) -> Rows:
-    keystore_log.create(connection, checkfirst=True)  # this module may be imported after the tables were made
     query = select(keystore_log.c.time, keystore_log.c.command).order_by(keystore_log.c.sequence)
     return [(time, command) for time, command in connection.execute(query)]
 

@@ -18,10 +18,9 @@ from labkit.services.keystore.commands import Command, Reply
 from labkit.services.keystore.floats import added
 from labkit.services.keystore.glob import matcher
 
-LARGEST_BIT = (
-    8 * 2**20 - 1
-)  # a bitmap of 1 MiB, as if proto-max-bulk-len were that: one call cannot fill memory
-MOST_MEMBERS = 100_000  # that one SRANDMEMBER with repeats may ask for
+# So that one call cannot fill the memory: a bitmap of 1 MiB, as if proto-max-bulk-len were that,
+LARGEST_BIT = 8 * 2**20 - 1
+MOST_MEMBERS = 100_000  # and so many from SRANDMEMBER with repeats.
 LONGEST = 2**63
 LONGEST_NUMBER = 4000  # characters of a float
 _UNITS = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b"PXAT": (1, False)}

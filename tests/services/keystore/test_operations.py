@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import subprocess
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -408,6 +410,15 @@ async def test_a_store_that_was_closed_says_so() -> None:
         pass
     with pytest.raises(LabError, match="closed"):
         await lab.keystore.get(ACME, "k")
+
+
+def test_importing_it_brings_its_table_and_not_yet_fakeredis() -> None:
+    program = """
+import sys, labkit.services.keystore, labkit.core.tables
+assert "keystore_log" in labkit.core.tables.metadata.tables
+assert not {"fakeredis", "redis", "numpy"} & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_the_docstrings_of_operations_tell_what_they_give() -> None:

@@ -92,19 +92,19 @@ def test_globs_match_what_fakeredis_matches(pattern: bytes, texts: list[bytes]) 
 )
 def test_no_pattern_is_slow(pattern: bytes) -> None:
     matches = matcher(pattern)
-    started = time.perf_counter()
+    started = time.process_time()
     assert not matches(b"a" * 5_000)
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 async def test_no_command_fills_the_memory_or_holds_the_loop_up() -> None:
     async with opened() as lab:
         await lab.command("hset", "h", "a" * 5_000, "v")
-        started = time.perf_counter()
+        started = time.process_time()
         assert await lab.command("hscan", "h", 0, "MATCH", "*a" * 40 + "*b") == ["0", []]
         assert (await lab.refused("setbit", "bits", 2**32 - 1, 1))[0] == 400
         await lab.command("sadd", "s", "a")
         assert (await lab.refused("srandmember", "s", -(10**9)))[0] == 400
         assert await lab.command("incrbyfloat", "f", "0e999999999") == "0"
         assert (await lab.refused("incrbyfloat", "f", "1." + "1" * 5_000))[0] == 400
-        assert time.perf_counter() - started < 0.5
+        assert time.process_time() - started < 0.5
