@@ -35,8 +35,7 @@ class Database:
         self.path = _path(url)
         self._connection: Connection | None = None
         self._raw: sqlite3.Connection
-        self._scheduled = False
-        self._waiting: list[asyncio.Future[None]] = []
+        self._turn: _Turn | None = None
         self._changes = 0
 
     @property
@@ -63,6 +62,7 @@ class Database:
                 connection.exec_driver_sql("PRAGMA synchronous=FULL")
             tables.create_all(connection)
         except sqlalchemy.exc.DatabaseError as error:
+            engine.dispose()
             raise SettingsError(f"data: cannot use {self.path}: {error.orig}") from error
         self._connection = connection
         self._raw = driver(connection)
@@ -77,7 +77,9 @@ class Database:
     ) -> T:
         """Call `function(connection, …)` and return its result once it is committed.
 
-        The function is synchronous, returns plain data, and raises to undo all that it did.
+        The function is synchronous, returns plain data, and raises to undo all that it did. A caller that is
+        cancelled while the commit is pending still gets the result, so that what follows from stored data
+        is not lost with the client; it is cancelled where it awaits next.
         """
         if self._connection is None:
             raise LabError("the lab is closed")
@@ -85,18 +87,21 @@ class Database:
         if not raw.in_transaction:
             raw.execute("BEGIN")
         raw.execute("SAVEPOINT call")
+        if self._turn is None:
+            self._turn = _Turn()
+            asyncio.get_running_loop().call_soon(self._end_of_turn)
         try:
             result = function(self._connection, *args, **kwargs)
-        except BaseException:
-            raw.execute("ROLLBACK TO call")
+        except BaseException as error:
+            if raw.in_transaction:
+                raw.execute("ROLLBACK TO call")
+                raw.execute("RELEASE call")
+            else:  # SQLite gave up the transaction, and with it what others stored in this turn
+                self._turn.failure = error
             raise
-        finally:
-            raw.execute("RELEASE call")
-            if not self._scheduled:
-                self._scheduled = True
-                asyncio.get_running_loop().call_soon(self._end_of_turn)
+        raw.execute("RELEASE call")
         if raw.total_changes != self._changes:
-            await self._committed()
+            await self._committed(self._turn)
         return result
 
     async def read(
@@ -108,21 +113,20 @@ class Database:
     ) -> T:
         """As `run`, for a function that only reads: it needs no transaction of its own.
 
-        Where this turn has written, it returns after the commit too, so that nothing is shown that may yet fail.
+        Where this turn has written, it too returns after the commit: nothing is shown that may yet fail.
         """
         if self._connection is None:
             raise LabError("the lab is closed")
         result = function(self._connection, *args, **kwargs)
-        if self._raw.total_changes != self._changes:
-            await self._committed()
+        if self._turn is not None and self._raw.total_changes != self._changes:
+            await self._committed(self._turn)
         return result
 
     def close(self) -> None:
         """Commit what is pending and close."""
         if self._connection is None:
             return
-        if self._raw.in_transaction:
-            self._end_of_turn()
+        self._end_of_turn()
         self._connection.close()
         self._connection.engine.dispose()
         self._connection = None
@@ -132,45 +136,75 @@ class Database:
         import pandas
 
         def select(connection: Connection) -> tuple[list[str], list[tuple[Any, ...]]]:
-            connection.exec_driver_sql("PRAGMA query_only=ON")
+            raw = driver(connection)
+            raw.set_authorizer(_only_reading)
             try:
                 cursor = connection.exec_driver_sql(query)
                 return list(cursor.keys()), [tuple(row) for row in cursor]
             finally:
-                connection.exec_driver_sql("PRAGMA query_only=OFF")
+                raw.set_authorizer(None)
 
         try:
-            columns, rows = await self.run(select)
+            columns, rows = await self.read(select)
         except sqlalchemy.exc.SQLAlchemyError as error:
-            raise LabError(f"sql: {getattr(error, 'orig', None) or error}") from error
+            reason = str(getattr(error, "orig", None) or error)
+            if "authorized" in reason:  # SQLite's words for what `_only_reading` denies
+                reason = "the data is read-only here, expected a SELECT"
+            raise LabError(f"sql: {reason}") from error
         return pandas.DataFrame(rows, columns=columns)
 
-    def _committed(self) -> asyncio.Future[None]:
-        """A future of the caller's own, because a caller that is cancelled cancels what it waits for."""
+    async def _committed(self, turn: _Turn) -> None:
+        # A future of the caller's own: a task that is cancelled cancels what it waits for.
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(future)
-        return future
+        turn.waiting.append(future)
+        try:
+            await future
+        except asyncio.CancelledError:  # it comes after the end of the turn, which was scheduled earlier
+            if turn.failure is not None:
+                raise
+            task = asyncio.current_task()
+            assert task is not None
+            task.uncancel()
+            task.cancel()  # once more: it is thrown where the caller awaits next
 
     def _end_of_turn(self) -> None:
-        self._scheduled = False
-        if self._connection is None:
+        turn, self._turn = self._turn, None
+        if turn is None:  # ended by close()
             return
-        waiting, self._waiting = self._waiting, []
-        failure: sqlite3.Error | None = None
         try:
-            self._raw.execute("COMMIT")
+            if turn.failure is None:
+                self._raw.execute("COMMIT")
         except sqlite3.Error as error:
-            failure = error
-            if self._raw.in_transaction:
-                self._raw.execute("ROLLBACK")
+            turn.failure = error
+        if self._raw.in_transaction:
+            self._raw.execute("ROLLBACK")
         self._changes = self._raw.total_changes
-        for future in waiting:
+        for future in turn.waiting:
             if future.done():
                 continue
-            if failure is None:
+            if turn.failure is None:
                 future.set_result(None)
             else:
-                future.set_exception(failure)
+                future.set_exception(turn.failure)
+
+
+class _Turn:
+    """The calls of one turn of the loop, which share a transaction, and who waits for its end."""
+
+    __slots__ = ("failure", "waiting")
+
+    def __init__(self) -> None:
+        self.failure: BaseException | None = None
+        self.waiting: list[asyncio.Future[None]] = []
+
+
+_READING = frozenset(
+    {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+)
+
+
+def _only_reading(action: int, *_: str | None) -> int:
+    return sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
 
 
 def driver(connection: Connection) -> sqlite3.Connection:
