@@ -58,7 +58,9 @@ def select(checks: Iterable[Check], *prefixes: str) -> list[Check]:
     if not prefixes:
         return list(checks)
     return [
-        each for each in checks if any(_below(name, prefix) for name in each.requirements for prefix in prefixes)
+        each
+        for each in checks
+        if any(_below(name, prefix) for name in each.requirements for prefix in prefixes)
     ]
 
 

@@ -1,8 +1,8 @@
 """Mutants: breaking the platform on purpose, to prove that the checks notice.
 
 A mutant patches one named function of the platform in a process of its own, starts a fresh lab there, and
-runs the checks of its requirements, of which for each requirement at least one must fail, and one smoke check,
-which must pass. The platform has no hook for this.
+runs the checks of its requirements, of which for each requirement at least one must fail, and one smoke
+check, which must pass. The platform has no hook for this.
 """
 
 from __future__ import annotations
@@ -104,7 +104,9 @@ def _try(name: str) -> Trial:
 def judge(mutant: Mutant, verdicts: Iterable[Verdict]) -> Trial:
     """The trial of a mutant from the verdicts of its checks and of the smoke check."""
     verdicts = list(verdicts)
-    noticed = {name for each in verdicts if each.outcome in ("failed", "warned") for name in each.requirements}
+    noticed = {
+        name for each in verdicts if each.outcome in ("failed", "warned") for name in each.requirements
+    }
     return Trial(
         mutant.name,
         tuple(each for each in mutant.requirements if each not in noticed),

@@ -7,6 +7,7 @@ import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from labkit.conformance import expect
 from labkit.conformance.target import Target
@@ -16,6 +17,7 @@ from labkit.core.certificates import KeyPair
 if TYPE_CHECKING:
     import httpx
 
+ASCII = "".join(map(chr, range(33, 127)))
 PATIENCE = 10.0  # seconds of real time for an answer, or for the end of a connection
 
 Headers = Sequence[tuple[str, str]]
@@ -43,17 +45,21 @@ class Raw:
     async def ask(
         self, method: str, path: str, headers: Headers = (), content: bytes = b"", host: str | None = None
     ) -> httpx.Response:
-        """Send a request and read its answer. host: what Host says, else the connection's name."""
+        """Send a request and read its answer.
+
+        path: with bytes that are no ASCII as surrogates; host: what Host says, else the connection's name.
+        Content-Length comes by itself, unless the body is chunked.
+        """
         import httpx
 
-        request = httpx.Request(
-            method,
-            f"https://{self.name}{path}",
-            headers=[("Host", host or self.name), *headers],
-            content=content,
+        fields = [("Host", host or self.name), *headers]
+        if content and not any(name == "Transfer-Encoding" for name, _ in headers):
+            fields.append(("Content-Length", str(len(content))))
+        self.send(head(method, path, fields) + content)
+        shown = quote(path.encode(errors="surrogateescape"), safe=ASCII)
+        return await self.answer(
+            httpx.Request(method, f"https://{self.name}{shown}", headers=encoded(fields), content=content)
         )
-        self.send(head(method, path, request.headers.multi_items()) + content)
-        return await self.answer(request)
 
     async def answer(self, request: httpx.Request) -> httpx.Response:
         """Read one answer. Raises Mismatch where none comes, or what comes is none."""
@@ -67,7 +73,7 @@ class Raw:
                 fields = (line.partition(":") for line in lines)
                 headers = httpx.Headers([(name, value.strip()) for name, _, value in fields])
                 protocol, _, status = first.partition(" ")
-                if protocol != "HTTP/1.1":
+                if protocol not in ("HTTP/1.0", "HTTP/1.1"):
                     raise Mismatch(asked, "that it begins with HTTP/1.1", repr(first))
                 bodiless = request.method == "HEAD" or status[:3] in ("204", "304")
                 body = b"" if bodiless else await self._body(headers)
@@ -107,7 +113,13 @@ class Raw:
 
 def head(method: str, path: str, headers: Headers) -> bytes:
     """The head of a request."""
-    return "\r\n".join([f"{method} {path} HTTP/1.1", *(f"{n}: {v}" for n, v in headers), "", ""]).encode()
+    lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers), "", ""]
+    return "\r\n".join(lines).encode(errors="surrogateescape")
+
+
+def encoded(headers: Headers) -> list[tuple[bytes, bytes]]:
+    """Header fields as they are sent."""
+    return [(name.encode(), value.encode(errors="surrogateescape")) for name, value in headers]
 
 
 @asynccontextmanager

@@ -45,7 +45,7 @@ def apply(mutant: Mutant) -> None:
 
 
 def _replace_elsewhere(original: object, broken: object) -> None:
-    """Replace the function in every namespace and table that holds it, but for those of checks and mutants."""
+    """Replace the function in every namespace and table that holds it, except those of mutants."""
     for holder in gc.get_referrers(original):
         if isinstance(holder, dict) and not str(holder.get("__name__")).startswith("labkit.conformance"):
             for name in [name for name, value in holder.items() if value is original]:

@@ -22,7 +22,7 @@ def run(
     catalogue: Catalogue,
     progress: Callable[[Verdict], object] = lambda verdict: None,
 ) -> list[Verdict]:
-    """Run checks against a target, from plain code or a notebook cell. progress: gets each verdict at once."""
+    """Run checks against a target, from plain code or a notebook cell. progress: gets each verdict."""
     from anyio.from_thread import start_blocking_portal
 
     async def all_of_them() -> list[Verdict]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http import HttpVersion11
 
 from labkit.settings import Wire
 
@@ -46,24 +47,29 @@ class EmptyWithLength(web.Response):
 
 
 class Download(web.StreamResponse):
-    """The body of a content item, framed as `wire.download_framing` says."""
+    """The body of a content item, framed as `wire.download_framing` says.
+
+    A client of HTTP/1.0 knows no chunks, so it gets a length (RFC 9112 6.1).
+    """
 
     def __init__(self, status: int, framing: str, size: int, headers: Mapping[str, str]) -> None:
         super().__init__(status=status, headers=headers)
         self._size = size
         self._framing = framing
-        if framing == "length":
-            self.content_length = size
-        else:
-            self.enable_chunked_encoding()
 
     async def _prepare_headers(self) -> None:
         await super()._prepare_headers()
         if self._framing == "both":
             self.headers[hdrs.CONTENT_LENGTH] = str(self._size)
+        if self.chunked:
+            self.headers[hdrs.TRANSFER_ENCODING] = "chunked"  # aiohttp leaves it out for HEAD
 
     async def send(self, request: web.BaseRequest, pieces: object) -> Download:
         """Write the head and, unless it is a HEAD request, the pieces of the body."""
+        if self._framing == "length" or request.version < HttpVersion11:
+            self.content_length = self._size
+        else:
+            self.enable_chunked_encoding()
         writer: AbstractStreamWriter | None = await self.prepare(request)
         assert writer is not None
         if request.method != hdrs.METH_HEAD:

@@ -1,0 +1,339 @@
+"""What holds for every endpoint: forms, refusals, paths, methods."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from labkit.conformance import calls, expect, play, raw
+from labkit.conformance.calls import ACTIVATE, ALIAS, CONTENT, DOWNLOAD, RECORD, TIMESTAMP
+from labkit.conformance.check import check
+from labkit.conformance.target import Target
+from labkit.fleet.device import FORM, VirtualDevice
+
+if TYPE_CHECKING:
+    import httpx
+
+METHODS = {
+    ACTIVATE: {"POST"},
+    DOWNLOAD: {"GET"},
+    ALIAS: {"GET", "POST"},
+    RECORD: {"POST"},
+    TIMESTAMP: {"GET"},
+}
+BARE = "application/x-www-form-urlencoded"
+TEXT = "grün & 温度"  # sent in UTF-8
+
+
+async def forms(target: Target, content_type: str | None) -> None:
+    """The four form endpoints must take a body of this type, and store it as UTF-8."""
+    headers = {} if content_type is None else {"Content-Type": content_type}
+    device = target.device("token-open")
+
+    async def post(path: str, content: bytes) -> httpx.Response:
+        return await device.request("POST", path, content=content, headers=headers)
+
+    device.token = expect.status(await post(ACTIVATE, f"id={device.identity}".encode()), 200).text
+    expect.status(await post(ALIAS, b"text=gr%C3%BCn+%26+%E6%B8%A9%E5%BA%A6"), 204)
+    expect.equal("the written value", await play.value(device, "text"), TEXT)
+    response = expect.status(await post(f"{ALIAS}?text", "text=grün+%26+温度!".encode()), 200)
+    expect.equal("the value of the hybrid", play.values(response), {"text": f"{TEXT}!"})
+    expect.status(await post(RECORD, "alias=Text&1000000000=grün".encode()), 204)
+    expect.equal("the recorded value", await play.value(device, "Text"), "grün")
+
+
+@check("DEV-HTTP-1", "the form endpoints take application/x-www-form-urlencoded; charset=utf-8")
+async def form_with_charset(target: Target) -> None:
+    await forms(target, "application/x-www-form-urlencoded; charset=utf-8")
+
+
+@check("DEV-HTTP-2", "a body without Content-Type, or without charset, is a form in UTF-8")
+async def form_without_charset(target: Target) -> None:
+    await forms(target, None)
+    await forms(target, BARE)
+
+
+@check("DEV-HTTP-3", "another Content-Type or charset is answered 415, and nothing is stored")
+async def other_content_types(target: Target) -> None:
+    device = await _written(target)
+    fresh = target.device("token-open")
+    for content_type in ("application/json", "text/plain", f"{BARE}x", f"{BARE}; charset=iso-8859-1"):
+        headers = {"Content-Type": content_type}
+        for path, content in (
+            (ALIAS, b"text=other"),
+            (f"{ALIAS}?text", b"text=other"),
+            (RECORD, b"alias=text&1000000000=other"),
+        ):
+            expect.status(await device.request("POST", path, content=content, headers=headers), 415)
+        content = f"id={fresh.identity}".encode()
+        expect.status(await fresh.request("POST", ACTIVATE, content=content, headers=headers), 415)
+    await _still_as_written(device)
+    await fresh.activate()  # 409 if one of the requests before had provisioned it
+
+
+@check(
+    "DEV-HTTP-4", "a wrong percent-escape, or bytes that are not UTF-8, are answered 400 and store nothing"
+)
+async def broken_encoding(target: Target) -> None:
+    device = await _written(target)
+    fresh = target.device("token-open")
+    headers = {"Content-Type": FORM}
+    for bad in (b"%", b"%4", b"%zz", b"%+1", b"\xff", b"%ff", b"\xc3", b"%c3", b"%ED%A0%80"):
+        for path, content in (
+            (ALIAS, b"text=other&Text=" + bad),
+            (ALIAS, b"text=other&" + bad + b"=1"),
+            (RECORD, b"alias=text&1000000000=other&alias=Text&1=" + bad),
+        ):
+            response = await device.request("POST", path, content=content, headers=headers)
+            expect.status(response, 400)
+        content = f"id={fresh.identity}".encode() + bad
+        expect.status(await fresh.request("POST", ACTIVATE, content=content, headers=headers), 400)
+    await _still_as_written(device)
+    await fresh.activate()
+
+
+@check("DEV-HTTP-4", "so they are in a query")
+async def broken_query(target: Target) -> None:
+    device = await _written(target)
+    assert device.token is not None
+    headers = [("X-Platform-CIK", device.token), ("Content-Type", FORM)]
+    for bad in ("%", "%4", "%zz", "\udcff", "%ff", "%c3"):  # the surrogate stands for the byte FF
+        for method, path, content in (
+            ("GET", f"{ALIAS}?text&", b""),
+            ("GET", f"{DOWNLOAD}?id=", b""),
+            ("POST", f"{ALIAS}?text&", b"text=other"),
+        ):
+            async with raw.connect(target, target.product("token-open").domain) as connection:
+                expect.status(await connection.ask(method, path + bad, headers, content), 400)
+    await _still_as_written(device)
+
+
+async def mistakes(target: Target) -> list[httpx.Response]:
+    """The answers to requests that a client got wrong, one of each kind."""
+    device = await _written(target)
+    assert device.token is not None
+    stranger = target.client("token-open")
+    headers = {"Content-Type": FORM}
+
+    async def ask(method: str, path: str, content: bytes = b"", **more: str) -> httpx.Response:
+        named = {name.replace("_", "-"): value for name, value in more.items()}
+        return await device.request(method, path, content=content, headers={**headers, **named})
+
+    return [
+        await stranger.request("GET", f"{ALIAS}?text"),
+        await stranger.request("GET", f"{ALIAS}?text", headers={"X-Platform-CIK": "x"}),
+        await calls.activate(stranger, {}),
+        await calls.activate(stranger, {"id": device.identity}),
+        await calls.activate(stranger, {"id": "x" * 257}),
+        await calls.activate(target.client("token-closed"), {"id": target.identity()}),
+        await calls.activate(target.client("token-off"), {"id": "allowed-000"}),
+        await calls.activate(target.client("password-open"), {"id": target.identity(), "password": "short"}),
+        await ask("POST", ALIAS),
+        await ask("POST", ALIAS, b"text=%"),
+        await ask("POST", ALIAS, b"text=\xff"),
+        await ask("POST", ALIAS, b"number=many"),
+        await ask("POST", ALIAS, b"text=x", Content_Type="application/json"),
+        await ask("POST", ALIAS, b"text=" + b"x" * 70_000),
+        await ask("GET", ALIAS),
+        await ask("GET", f"{ALIAS}?text&Text", Request_Timeout="1000"),
+        await ask("GET", f"{ALIAS}?text", Request_Timeout="soon"),
+        await ask("GET", f"{ALIAS}?text", Request_Timeout="1000", If_Modified_Since="once"),
+        await ask("POST", RECORD, b"alias=text"),
+        await ask("POST", RECORD, b"alias=text&1=a&1=b"),
+        await ask("POST", RECORD, b"alias=text&then=a"),
+        await ask("GET", f"{DOWNLOAD}?id=nothing"),
+        await ask("GET", "/nowhere"),
+        await ask("PUT", ALIAS, b"text=x"),
+    ]
+
+
+@check("DEV-HTTP-5", "what the client got wrong is answered 400 to 499")
+async def client_errors(target: Target) -> None:
+    for response in await mistakes(target):
+        calls.client_error(response)
+
+
+@check("DEV-HTTP-6", "a refusal has a short reason in text/plain, without traceback, path or secret")
+async def reasons(target: Target) -> None:
+    telling = re.compile(r"Traceback|File \"|\.py\b|site-packages|/labkit/|[0-9a-f]{40}")
+    for response in await mistakes(target):
+        if response.status_code == 409 and "text=" in response.text:
+            continue  # the body of a record's conflict is data
+        expect.refusal(response, response.status_code)
+        expect.true("the reason tells no insides", not telling.search(response.text), response.text, response)
+
+
+@check("DEV-HTTP-7", "a path that is no endpoint is answered 404")
+async def unknown_paths(target: Target) -> None:
+    device = await _written(target)
+    paths = [
+        "/",
+        "/onep:v2/stack/alias",
+        "/onep:v1/stack",
+        "/onep:v1/stack/alias/",
+        "/provision",
+        "/timestamp/x",
+    ]
+    for path in (*paths, "/Timestamp", "/onep:v1/stack/aliases"):
+        expect.status(await device.request("GET", f"{path}?text"), 404)
+        headers = {"Content-Type": FORM}
+        expect.status(await device.request("POST", path, content=b"text=other", headers=headers), 404)
+    await _still_as_written(device)
+
+
+@check("DEV-HTTP-8", "a method that a path does not have is answered 405, and Allow lists those it has")
+async def wrong_methods(target: Target) -> None:
+    device = await _written(target)
+    for path, methods in METHODS.items():
+        for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "PROPFIND"} - methods:
+            response = expect.status(await device.request(method, path), 405)
+            _allows(response, methods, method)
+
+
+@check("DEV-HTTP-10", "OPTIONS is answered 204 with Allow, without credentials")
+async def options(target: Target) -> None:
+    for path, methods in METHODS.items():
+        response = expect.status(await target.client("token-open").request("OPTIONS", path), 204)
+        _allows(response, methods, "PUT")
+
+
+def _allows(response: httpx.Response, methods: set[str], unknown: str) -> None:
+    allowed = {each.strip() for each in response.headers.get("Allow", "").split(",")}
+    expect.true(f"Allow lists {sorted(methods)}", methods <= allowed, sorted(allowed), response)
+    expect.true(f"Allow does not list {unknown}", unknown not in allowed, sorted(allowed), response)
+
+
+READS = (
+    TIMESTAMP,
+    f"{ALIAS}?text",
+    DOWNLOAD,
+    f"{DOWNLOAD}?id={CONTENT}&info=true",
+    f"{DOWNLOAD}?id={CONTENT}",
+)
+
+
+@check("DEV-HTTP-9", "HEAD has the status and headers of GET, and no body")
+async def head(target: Target) -> None:
+    device = await _written(target, "content")
+    async with raw.connect(target, target.product("content").domain) as connection:
+        for path in (*READS, f"{DOWNLOAD}?id=nothing", "/nowhere"):
+            headers = [("X-Platform-CIK", device.token or "")]
+            short = await connection.ask("HEAD", path, headers)
+            full = await connection.ask("GET", path, headers)  # fails if HEAD left a body in its way
+            expect.equal("the status of HEAD", short.status_code, full.status_code, short)
+            expect.equal("the headers of HEAD", _shown(short), _shown(full), short)
+
+
+def _shown(response: httpx.Response) -> dict[str, str]:
+    return {name: value for name, value in response.headers.items() if name != "date"}
+
+
+@check("DEV-HTTP-11", "another Accept header, or none, gets the same answer")
+async def any_accept(target: Target) -> None:
+    device = await _written(target, "content")
+    credentials = ("X-Platform-CIK", device.token or "")
+    async with raw.connect(target, target.product("content").domain) as connection:
+        for path in READS:
+            expected = await connection.ask("GET", path, [credentials, ("Accept", FORM)])
+            expect.status(expected, 200)
+            for value in (None, "*/*", "application/json", "image/png;q=0", "nonsense", ""):
+                accept = [] if value is None else [("Accept", value)]
+                response = await connection.ask("GET", path, [credentials, *accept])
+                expect.equal("the status", response.status_code, 200, response)
+                expect.equal("the body", response.content, expected.content, response)
+
+
+@check("DEV-HTTP-12", "no request to an endpoint is answered with a 5xx or hangs")
+async def hostile_requests(target: Target) -> None:
+    device = await _written(target, "content")
+    client = target.client("content")
+    for method, path, headers, content in _hostile():
+        given = raw.encoded([("X-Platform-CIK", device.token or ""), *headers])
+        response = await client.request(method, path, headers=given, content=content, patience=calls.PATIENCE)
+        expect.true("the status is below 500", response.status_code < 500, response.status_code, response)
+
+
+@check("DEV-HTTP-12", "nor are requests of older versions, odd framings, or what is no HTTP at all")
+async def hostile_connections(target: Target) -> None:
+    device = await _written(target, "content")
+    domain = target.product("content").domain
+    common = f"Host: {domain}\r\nX-Platform-CIK: {device.token}\r\nConnection: close\r\n"
+    heads = [f"GET {path} HTTP/1.0\r\n{common}" for path in READS]
+    heads += [f"POST {ALIAS} HTTP/1.1\r\n{common}{each}\r\n\r\n0\r\n" for each in FRAMINGS]
+    heads += [f"{line}\r\n{common}" for line in ("GET", "GET / HTTP/9.9", "GET\0/ HTTP/1.1", "é / HTTP/1.1")]
+    heads += [f"{method} {TIMESTAMP} HTTP/1.1\r\n{common}" for method in ("TRACE", "CONNECT", "PRI", "get")]
+    for sent in (*heads, ": x\r\n", "\x16\x03\x01\r\n"):
+        async with raw.connect(target, domain) as connection:
+            connection.send(f"{sent}\r\n")
+            came = await connection.rest()
+            expect.true(
+                "an answer is below 500", re.match(rb"HTTP/1\.[01] [1-4]", came) or not came, came[:200]
+            )
+
+
+FRAMINGS = (
+    "Content-Length: -1",
+    "Content-Length: x",
+    "Content-Length: 5\r\nContent-Length: 6",
+    "Content-Length: 5\r\nTransfer-Encoding: chunked",
+    "Transfer-Encoding: gzip, chunked",
+    "Transfer-Encoding: chunked\r\nContent-Encoding: gzip",
+    "Transfer-Encoding: nonsense",
+    "Transfer-Encoding: chunked\r\nTrailer: X",
+    "Content-Length: 5\r\nExpect: 100-continue",
+    "Content-Length: 5\r\nExpect: miracles",
+    "Content-Length: 5\r\nUpgrade: websocket\r\nConnection: upgrade",
+)
+
+
+def _hostile() -> list[tuple[str, str, list[tuple[str, str]], bytes]]:
+    form, zeros = ("Content-Type", FORM), "0" * 5000
+    bodies = (b"=", b"&", b"&&&", b"==", b"\0=\0", b"a" * 60_000, b"&".join([b"text=1"] * 5000), b"%00=%00")
+    records = (b"alias", b"alias=&1=2", b"alias=text&1e400=x", b"alias=text&-1=x", b"alias=text&NaN=x")
+    records += (b"alias=text&" + b"9" * 5000 + b"=x", b"alias=text&0.0000000001=x", b"alias=text&=x")
+    ranges = ("bytes=" + zeros + "-", "bytes=--1", "bytes=1-0", "bytes=0-,1-", "bytes=²-", "x", "")
+    dates = ("-1", zeros, "Thu, 01 Jan 9999999 00:00:00 GMT", "Thu, 32 Jan 1970 25:61:61 GMT", "", "1e9", "²")
+    queries = ("?", "?=", "?&", "?%00", "?" + "a&" * 2000, "?a=b=c", "??", "?text&text")
+    types = ("", ";", "application", "application/x-www-form-urlencoded; charset", "²", "a/b; charset=²")
+    found = [("POST", ALIAS, [form], each) for each in bodies]
+    found += [("POST", ALIAS, [("Content-Type", each)], b"text=x") for each in types]
+    found += [("POST", ACTIVATE, [form], each) for each in (*bodies, b"id=%00", b"id=" + b"x" * 60_000)]
+    found += [("POST", RECORD, [form], each) for each in (*bodies, *records)]
+    found += [("GET", f"{DOWNLOAD}?id={CONTENT}", [("Range", each)], b"") for each in ranges]
+    found += [("GET", DOWNLOAD + each, [], b"") for each in queries]
+    found += [("GET", ALIAS + each, [], b"") for each in queries]
+    poll = ("Request-Timeout", "0")
+    found += [("GET", f"{ALIAS}?text", [poll, ("If-Modified-Since", each)], b"") for each in dates]
+    found += [
+        ("GET", f"{ALIAS}?text", [("Request-Timeout", each)], b"") for each in ("-1", zeros, "1.5", "²")
+    ]
+    found += [
+        ("GET", f"{ALIAS}?text", [("Authorization", each)], b"") for each in ("", "Basic", "²", "token ²")
+    ]
+    return found
+
+
+@check("DEV-HTTP-13", "write, read, hybrid and record are found below /onep:v1/stack/")
+async def version_one(target: Target) -> None:
+    device = await target.activated("token-open")
+    form: dict[str, Any] = {"headers": {"Content-Type": FORM}}
+    expect.status(await device.request("POST", "/onep:v1/stack/alias", content=b"text=hello", **form), 204)
+    response = expect.status(await device.request("GET", "/onep:v1/stack/alias?text"), 200)
+    expect.body(response, "text=hello")
+    path = "/onep:v1/stack/alias?text"
+    expect.body(
+        expect.status(await device.request("POST", path, content=b"text=you", **form), 200), "text=you"
+    )
+    recorded = b"alias=number&1000000000=1"
+    expect.status(await device.request("POST", "/onep:v1/stack/record", content=recorded, **form), 204)
+
+
+async def _written(target: Target, product: str = "token-open") -> VirtualDevice:
+    """A device whose text is `kept`."""
+    device = await target.activated(product)
+    expect.status(await play.write(device, {"text": "kept"}), 204)
+    return device
+
+
+async def _still_as_written(device: VirtualDevice) -> None:
+    expect.equal("the value that stood before", await play.value(device, "text"), "kept")
