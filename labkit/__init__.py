@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from labkit.core.clock import Clock
     from labkit.core.errors import LabError, LabkitError, ServiceError, SettingsError
-    from labkit.fleet.device import DeviceError
+    from labkit.fleet.device import Credentials, DeviceError
     from labkit.lab.lab import Lab
     from labkit.platform import Platform
     from labkit.settings import LabSettings
@@ -20,6 +20,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Clock": "labkit.core.clock",
+    "Credentials": "labkit.fleet.device",
     "DeviceError": "labkit.fleet.device",
     "Lab": "labkit.lab.lab",
     "LabError": "labkit.core.errors",
@@ -32,6 +33,7 @@ _HOMES = {
 
 __all__ = [
     "Clock",
+    "Credentials",
     "DeviceError",
     "Lab",
     "LabError",

@@ -42,6 +42,19 @@ class Point:
     modified: str
 
 
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What a device holds to prove its identity; at most one of them is set by activation."""
+
+    token: str | None = None
+    password: str | None = None
+    certificate: KeyPair | None = None
+
+    def __repr__(self) -> str:
+        held = [name for name in ("token", "password", "certificate") if getattr(self, name) is not None]
+        return f"<credentials: {', '.join(held) or 'none'}>"  # what they are is secret
+
+
 class VirtualDevice:
     """A device of a product.
 
@@ -64,6 +77,17 @@ class VirtualDevice:
     def certificate(self) -> KeyPair | None:
         """The certificate that the device shows, if it has one."""
         return self._flow.certificate
+
+    @property
+    def credentials(self) -> Credentials:
+        """What the device holds now."""
+        return Credentials(self.token, self.password, self.certificate)
+
+    async def use(self, credentials: Credentials) -> None:
+        """Show these credentials from now on, as a thief would, or a device that was flashed with them."""
+        self.token, self.password = credentials.token, credentials.password
+        if credentials.certificate is not self.certificate:
+            await self.use_certificate(credentials.certificate)
 
     async def use_certificate(self, certificate: KeyPair | None) -> None:
         """Show another certificate from the next connection on."""

@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-from labkit.core.certificates import KeyPair
 from labkit.core.errors import LabError
 from labkit.devices.polls import Key, Polls
-from labkit.fleet.device import Point, VirtualDevice
+from labkit.fleet.device import Credentials, Point, VirtualDevice
 from labkit.lab.portal import Portal, Task
 from labkit.lab.show import card
 
@@ -57,28 +56,18 @@ class Device:
         return self._virtual.identity
 
     @property
-    def certificate(self) -> KeyPair | None:
-        """The certificate that it shows, if it has one."""
-        return self._virtual.certificate
+    def credentials(self) -> Credentials:
+        """What the device holds: its token, password or certificate."""
+        return self._virtual.credentials
 
     def activate(self) -> Self:
         """Provision, or replace the credentials that the device has."""
         self._portal.run(self._virtual.activate)
         return self
 
-    def use_token(self, token: str | None) -> Self:
-        """Send this token from now on, as one that was preset or stolen."""
-        self._virtual.token = token
-        return self
-
-    def use_password(self, password: str | None) -> Self:
-        """Send this password from now on."""
-        self._virtual.password = password
-        return self
-
-    def use_certificate(self, certificate: KeyPair | None) -> Self:
-        """Show this certificate from the next connection on."""
-        self._portal.run(self._virtual.use_certificate, certificate)
+    def use(self, credentials: Credentials) -> Self:
+        """Show these credentials from now on: `device.use(old)`, `device.use(Credentials(token="…"))`."""
+        self._portal.run(self._virtual.use, credentials)
         return self
 
     def write(self, values: Mapping[str, object] | None = None, **more: object) -> None:
@@ -153,12 +142,8 @@ class Device:
         return f"<device {self._product}/{self.identity}>"
 
     def _repr_html_(self) -> str:
-        holds = {
-            "token": self._virtual.token is not None,
-            "password": self._virtual.password is not None,
-            "certificate": self._virtual.certificate is not None,
-        }[self._virtual.auth]
-        state = "holds one" if holds else "has none yet: activate()"
+        held = getattr(self.credentials, self._virtual.auth) is not None
+        state = "holds one" if held else "has none yet: activate()"
         return card(f"device {self.identity}", {"product": self._product, self._virtual.auth: state})
 
 
