@@ -1,0 +1,320 @@
+"""Faults of long polling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiohttp import web
+
+from labkit.conformance.mutant import mutant
+from labkit.device_api.exchange import Exchange, Refusal
+from labkit.device_api.rooms import Rooms
+from labkit.device_api.wire import nothing
+from labkit.devices.polls import Key, Poll, Polls
+from labkit.devices.registry import Device
+from labkit.devices.state import Datapoint, State
+from labkit.settings import LabSettings, Wire
+
+ANSWER = "labkit.device_api.long_poll:_answer"
+FIRST_AFTER = "labkit.devices.state:State.first_after"
+MILLISECONDS = "labkit.device_api.long_poll:milliseconds"
+NOTHING = "labkit.device_api.wire:nothing"
+OPEN = "labkit.devices.polls:Polls.open"
+SINCE = "labkit.device_api.long_poll:timestamp"
+WAIT = "labkit.device_api.long_poll:wait"
+WAKE = "labkit.devices.polls:Polls.wake"
+
+
+@mutant("DEV-POLL-1", WAKE)
+def never_woken(original: Any) -> Any:
+    """a write wakes no poll"""
+    return lambda self, product, identity, point, live: None
+
+
+@mutant("DEV-POLL-1 DEV-POLL-17", "labkit.devices.polls:Polls.wait")
+def never_held(original: Any) -> Any:
+    """a poll is answered at once"""
+
+    async def broken(self: Polls, poll: Poll, until: float) -> Datapoint | None:
+        return poll.future.result() if poll.future.done() else None
+
+    return broken
+
+
+@mutant("DEV-POLL-2", WAIT)
+def earlier_value(original: Any) -> Any:
+    """without If-Modified-Since, a poll is answered with the value that is there"""
+
+    async def broken(
+        exchange: Exchange, rooms: Rooms, device: Device, aliases: list[str]
+    ) -> web.StreamResponse:
+        if "If-Modified-Since" not in exchange.request.headers:
+            point = await rooms.state.first_after(device.product, device.identity, aliases[0], 0)
+            if point is not None:
+                return web.Response(text=f"{point.alias}={point.value}")
+        response: web.StreamResponse = await original(exchange, rooms, device, aliases)
+        return response
+
+    return broken
+
+
+@mutant("DEV-POLL-3", WAKE)
+def woken_by_other_alias(original: Any) -> Any:
+    """a write of any alias answers a device's polls"""
+    return _woken(original, (0, 1))
+
+
+@mutant("DEV-POLL-3", WAKE)
+def woken_by_other_device(original: Any) -> Any:
+    """a write by any device answers the polls of its product"""
+    return _woken(original, (0, 2))
+
+
+@mutant("DEV-POLL-3", WAKE)
+def woken_by_other_product(original: Any) -> Any:
+    """a write answers polls of the same identity and alias under every product"""
+    return _woken(original, (1, 2))
+
+
+@mutant("DEV-POLL-4", ANSWER)
+def time_of_answer(original: Any) -> Any:
+    """Last-Modified is the time of the answer"""
+
+    def broken(exchange: Exchange, rooms: Rooms, point: Datapoint) -> web.StreamResponse:
+        response: web.StreamResponse = original(exchange, rooms, point)
+        response.headers["Last-Modified"] = str(rooms.clock.seconds())
+        return response
+
+    return broken
+
+
+@mutant("DEV-POLL-4", "labkit.settings:LabSettings.wires")
+def modified_as_date(original: Any) -> Any:
+    """Last-Modified is an HTTP-date"""
+
+    def broken(self: LabSettings) -> Wire:
+        wire: Wire = original(self)
+        return wire.model_copy(update={"last_modified": "http-date"})
+
+    return broken
+
+
+@mutant("DEV-POLL-5", NOTHING)
+def ends_with_204(original: Any) -> Any:
+    """a poll without a datapoint ends with 204"""
+    return lambda wire, status=204, headers=None: original(wire, 204, headers)
+
+
+@mutant("DEV-POLL-6", MILLISECONDS)
+def seconds(original: Any) -> Any:
+    """Request-Timeout counts seconds"""
+    return lambda text: original(text) * 1000
+
+
+@mutant("DEV-POLL-6", MILLISECONDS)
+def half_the_time(original: Any) -> Any:
+    """a poll ends when half of its time is over"""
+    return lambda text: original(text) // 2
+
+
+@mutant("DEV-POLL-7 DEV-POLL-8", FIRST_AFTER)
+def since_unheard(original: Any) -> Any:
+    """datapoints that are there already answer no poll"""
+
+    async def broken(self: State, product: str, identity: str, alias: str, since: int) -> None:
+        return None
+
+    return broken
+
+
+@mutant("DEV-POLL-7 DEV-POLL-8", SINCE)
+def from_the_beginning(original: Any) -> Any:
+    """If-Modified-Since always means from the beginning"""
+    return lambda text: 0 * original(text)
+
+
+@mutant("DEV-POLL-8 DEV-POLL-11", FIRST_AFTER)
+def newest(original: Any) -> Any:
+    """of several datapoints the newest answers"""
+
+    async def broken(self: State, product: str, identity: str, alias: str, since: int) -> Datapoint | None:
+        found: Datapoint | None = None
+        while (later := await original(self, product, identity, alias, since)) is not None:
+            found, since = later, later.timestamp
+        return found
+
+    return broken
+
+
+@mutant("DEV-POLL-9 DEV-POLL-10", WAIT)
+def first_of_two(original: Any) -> Any:
+    """of several aliases the first one is polled"""
+    return lambda exchange, rooms, device, aliases: original(exchange, rooms, device, aliases[:1])
+
+
+@mutant("DEV-POLL-10", WAIT)
+def two_unprocessable(original: Any) -> Any:
+    """a poll of two aliases is answered 422"""
+
+    async def broken(
+        exchange: Exchange, rooms: Rooms, device: Device, aliases: list[str]
+    ) -> web.StreamResponse:
+        if len(aliases) > 1:
+            raise Refusal(422, "one alias only")
+        response: web.StreamResponse = await original(exchange, rooms, device, aliases)
+        return response
+
+    return broken
+
+
+@mutant("DEV-POLL-12", OPEN)
+def same_second_wakes(original: Any) -> Any:
+    """a datapoint of the second of If-Modified-Since answers a waiting poll"""
+    return lambda self, key, since: original(self, key, since and since - 1)
+
+
+@mutant("DEV-POLL-8 DEV-POLL-12", FIRST_AFTER)
+def same_second_answers(original: Any) -> Any:
+    """a datapoint of the second of If-Modified-Since answers at once"""
+    return lambda self, product, identity, alias, since: original(self, product, identity, alias, since - 1)
+
+
+@mutant("DEV-POLL-13", MILLISECONDS)
+def any_timeout(original: Any) -> Any:
+    """a Request-Timeout that is wrong counts as the longest"""
+
+    def broken(text: str) -> int:
+        try:
+            return int(original(text))
+        except Refusal:
+            return 300_000
+
+    return broken
+
+
+@mutant("DEV-POLL-13", MILLISECONDS)
+def two_minutes_at_most(original: Any) -> Any:
+    """a Request-Timeout above two minutes is refused"""
+
+    def broken(text: str) -> int:
+        asked = int(original(text))
+        if asked > 120_000:
+            raise Refusal(400, "Request-Timeout: at most two minutes")
+        return asked
+
+    return broken
+
+
+@mutant("DEV-POLL-14", MILLISECONDS)
+def zero_is_default(original: Any) -> Any:
+    """Request-Timeout 0 means half a minute"""
+    return lambda text: original(text) or 30_000
+
+
+@mutant("DEV-POLL-15", SINCE)
+def no_dates(original: Any) -> Any:
+    """If-Modified-Since may not be a date"""
+
+    def broken(text: str) -> int:
+        if " " in text:
+            raise Refusal(400, "If-Modified-Since: expected Unix seconds")
+        return int(original(text))
+
+    return broken
+
+
+@mutant("DEV-POLL-15", SINCE)
+def anything_is_a_date(original: Any) -> Any:
+    """an If-Modified-Since that cannot be read means from the beginning"""
+
+    def broken(text: str) -> int:
+        try:
+            return int(original(text))
+        except Refusal:
+            return 0
+
+    return broken
+
+
+@mutant("DEV-POLL-16", "labkit.device_api.alias:read")
+def conditional_read(original: Any) -> Any:
+    """a read with If-Modified-Since is answered 304"""
+
+    async def broken(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
+        headers = exchange.request.headers
+        if "If-Modified-Since" in headers and "Request-Timeout" not in headers:
+            return nothing(exchange.wire, 304)
+        response: web.StreamResponse = await original(exchange, rooms)
+        return response
+
+    return broken
+
+
+@mutant("DEV-POLL-17", WAIT)
+def unknown_refused(original: Any) -> Any:
+    """a poll of an unknown alias is answered 404"""
+
+    async def broken(
+        exchange: Exchange, rooms: Rooms, device: Device, aliases: list[str]
+    ) -> web.StreamResponse:
+        if aliases[0] not in exchange.product.settings.resources:
+            raise Refusal(404, "unknown alias")
+        response: web.StreamResponse = await original(exchange, rooms, device, aliases)
+        return response
+
+    return broken
+
+
+@mutant("DEV-POLL-18", NOTHING)
+def modified_never(original: Any) -> Any:
+    """a 304 has Last-Modified"""
+    return lambda wire, status=204, headers=None: original(
+        wire, status, {**(headers or {}), **({"Last-Modified": "0"} if status == 304 else {})}
+    )
+
+
+@mutant("DEV-POLL-12 DEV-POLL-19", WAKE)
+def not_by_record(original: Any) -> Any:
+    """a recorded point wakes no poll"""
+
+    def broken(self: Polls, product: str, identity: str, point: Datapoint, live: bool) -> None:
+        if live:
+            original(self, product, identity, point, live)
+
+    return broken
+
+
+@mutant("DEV-POLL-19", WAKE)
+def by_any_record(original: Any) -> Any:
+    """a recorded point wakes every poll from now on, however old it is"""
+    return lambda self, product, identity, point, live: original(self, product, identity, point, True)
+
+
+@mutant("DEV-POLL-20", FIRST_AFTER)
+def given_once(original: Any) -> Any:
+    """what was asked for once does not come again"""
+    asked: set[tuple[str, str, str, int]] = set()
+
+    async def broken(self: State, product: str, identity: str, alias: str, since: int) -> Datapoint | None:
+        key = (product, identity, alias, since)
+        if key in asked:
+            return None
+        asked.add(key)
+        found: Datapoint | None = await original(self, product, identity, alias, since)
+        return found
+
+    return broken
+
+
+def _woken(original: Any, compared: tuple[int, int]) -> Any:
+    """Wakes polls whose keys are equal in the parts compared: 0 product, 1 identity, 2 alias."""
+
+    def broken(self: Polls, product: str, identity: str, point: Datapoint, live: bool) -> None:
+        written: Key = (product, identity, point.alias)
+        for key in list(self._waiting):
+            if all(key[part] == written[part] for part in compared):
+                for poll in list(self._waiting[key]):
+                    if point.timestamp > poll.since or (live and poll.live):
+                        self._answer(poll, point)
+
+    return broken

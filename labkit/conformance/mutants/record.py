@@ -1,0 +1,247 @@
+"""Faults of record."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
+
+from sqlalchemy import Connection
+
+from labkit.conformance.mutant import mutant
+from labkit.device_api.exchange import Exchange, Refusal
+from labkit.device_api.record import Group
+from labkit.device_api.wire import TEXT
+from labkit.devices.state import Datapoint
+
+CLASH = "labkit.device_api.record:first_clash"
+GROUPED = "labkit.device_api.record:grouped"
+POINTS = "labkit.device_api.record:_points"
+REPLY = "labkit.device_api.wire:reply"
+
+Groups = dict[str, Group]
+Pairs = list[tuple[str, str]]
+
+
+@mutant("DEV-REC-1", POINTS)
+def one_point_only(original: Any) -> Any:
+    """a record of several points of one alias is answered 400"""
+
+    def broken(exchange: Exchange, now: float, alias: str, group: Group) -> list[Datapoint]:
+        if len(group) > 1:
+            raise Refusal(400, "one point at a time")
+        points: list[Datapoint] = original(exchange, now, alias, group)
+        return points
+
+    return broken
+
+
+@mutant("DEV-REC-2 DEV-REC-3 DEV-REC-10 DEV-REC-11", POINTS)
+def time_of_receipt(original: Any) -> Any:
+    """values are stored under the time of receipt"""
+    return lambda exchange, now, alias, group: [
+        each._replace(timestamp=int(now)) for each in original(exchange, now, alias, group)
+    ]
+
+
+@mutant("DEV-REC-3", GROUPED)
+def first_alias_only(original: Any) -> Any:
+    """only the first alias of a body is stored"""
+    return lambda pairs: dict(list(original(pairs).items())[:1])
+
+
+@mutant("DEV-REC-4 DEV-REC-6 DEV-REC-7 DEV-REC-8", CLASH)
+def no_conflict(original: Any) -> Any:
+    """nothing is a conflict"""
+    return lambda group: None
+
+
+@mutant("DEV-REC-4", CLASH)
+def neighbours_only(original: Any) -> Any:
+    """only points that follow each other in the body are a conflict"""
+
+    def broken(group: Group) -> str | None:
+        pairs = pairwise(group)
+        return next((first for (first, a, _), (_, b, _) in pairs if abs(a - b) < 1), None)
+
+    return broken
+
+
+@mutant("DEV-REC-4", CLASH)
+def a_second_is_too_close(original: Any) -> Any:
+    """points one second apart are a conflict"""
+
+    def broken(group: Group) -> str | None:
+        return next(
+            (
+                first
+                for index, (first, a, _) in enumerate(group)
+                for _, b, _ in group[index + 1 :]
+                if abs(a - b) <= 1
+            ),
+            None,
+        )
+
+    return broken
+
+
+@mutant("DEV-REC-5", GROUPED)
+def across_aliases(original: Any) -> Any:
+    """equal timestamps of different aliases are a conflict"""
+
+    def broken(pairs: Pairs) -> Groups:
+        groups: Groups = original(pairs)
+        together = [point for group in groups.values() for point in group]
+        return dict.fromkeys(groups, together)
+
+    return broken
+
+
+@mutant("DEV-REC-6", REPLY)
+def first_conflict_only(original: Any) -> Any:
+    """a 409 lists only the first alias that conflicts"""
+    return _conflict(original, lambda body: body.split("&")[0])
+
+
+@mutant("DEV-REC-6 DEV-REC-7", REPLY)
+def aliases_alone(original: Any) -> Any:
+    """a 409 lists aliases without timestamps"""
+    return _conflict(original, lambda body: "&".join(pair.split("=")[0] for pair in body.split("&")))
+
+
+@mutant("DEV-REC-6", "labkit.device_api.record:first_clash")
+def all_listed(original: Any) -> Any:
+    """a 409 lists every alias of a body with several"""
+
+    def broken(group: Group) -> str | None:
+        clash: str | None = original(group)
+        return clash or (group[0][0] if len(group) == 2 else None)
+
+    return broken
+
+
+@mutant("DEV-REC-7", CLASH)
+def second_of_the_pair(original: Any) -> Any:
+    """a 409 lists the later timestamp of the clashing pair"""
+
+    def broken(group: Group) -> str | None:
+        first = original(group)
+        if first is None:
+            return None
+        later = [text for text, number, _ in group if text != first and abs(number - Decimal(first)) < 1]
+        return later[0] if later else first
+
+    return broken
+
+
+@mutant("DEV-REC-7", CLASH)
+def lowest_listed(original: Any) -> Any:
+    """a 409 lists the lowest timestamp of an alias"""
+    return lambda group: min(group, key=lambda point: point[1])[0] if original(group) else None
+
+
+@mutant("DEV-REC-8 DEV-REC-12 DEV-REC-14", POINTS)
+def faulty_left_out(original: Any) -> Any:
+    """an alias with a fault is left out, and the others are stored"""
+
+    def broken(exchange: Exchange, now: float, alias: str, group: Group) -> list[Datapoint]:
+        try:
+            points: list[Datapoint] = original(exchange, now, alias, group)
+        except Refusal:
+            return []
+        return points
+
+    return broken
+
+
+@mutant("DEV-REC-10", GROUPED)
+def whole_seconds_only(original: Any) -> Any:
+    """a timestamp may not have decimals"""
+    return _checked(original, lambda text: "." not in text)
+
+
+@mutant("DEV-REC-10", CLASH)
+def judged_in_whole_seconds(original: Any) -> Any:
+    """the spacing is judged on whole seconds"""
+    return lambda group: original([(text, Decimal(math.floor(at)), value) for text, at, value in group])
+
+
+@mutant("DEV-REC-11", GROUPED)
+def no_negative(original: Any) -> Any:
+    """a negative timestamp is answered 400"""
+    return _checked(original, lambda text: not text.startswith("-"))
+
+
+@mutant("DEV-REC-12", POINTS)
+def any_future(original: Any) -> Any:
+    """a timestamp may lie in the future, however far"""
+    return lambda exchange, now, alias, group: original(exchange, now + 1e6, alias, group)
+
+
+@mutant("DEV-REC-12", POINTS)
+def no_future(original: Any) -> Any:
+    """a timestamp may not lie ahead"""
+    return lambda exchange, now, alias, group: original(exchange, now - 60, alias, group)
+
+
+@mutant("DEV-REC-13", POINTS)
+def unknown_refused(original: Any) -> Any:
+    """a record under an unknown alias is answered 404"""
+
+    def broken(exchange: Exchange, now: float, alias: str, group: Group) -> list[Datapoint]:
+        if alias not in exchange.product.settings.resources:
+            raise Refusal(404, "unknown alias")
+        points: list[Datapoint] = original(exchange, now, alias, group)
+        return points
+
+    return broken
+
+
+@mutant("DEV-REC-14", GROUPED)
+def nothing_is_fine(original: Any) -> Any:
+    """a record that cannot be read is answered 204"""
+
+    def broken(pairs: Pairs) -> Groups:
+        try:
+            groups: Groups = original(pairs)
+        except Refusal:
+            return {}
+        return groups
+
+    return broken
+
+
+@mutant("DEV-REC-15", "labkit.devices.state:_store")
+def last_recorded_is_read(original: Any) -> Any:
+    """the point recorded last is read, also where it is older"""
+    newest: dict[tuple[str, str, str], int] = {}
+
+    def broken(connection: Connection, product: str, identity: str, points: Any, read: Any) -> Any:
+        stored = []
+        for point in points:
+            key = (product, identity, point.alias)
+            newest[key] = max(point.timestamp, newest.get(key, 0) + 1)
+            stored.append(point._replace(timestamp=newest[key]))
+        return original(connection, product, identity, stored, read)
+
+    return broken
+
+
+def _conflict(original: Any, change: Any) -> Any:
+    def broken(status: int, body: bytes | str = b"", type: str = TEXT, headers: Any = None) -> Any:
+        return original(
+            status, change(body) if status == 409 and body and "=" in str(body) else body, type, headers
+        )
+
+    return broken
+
+
+def _checked(original: Any, fits: Any) -> Any:
+    def broken(pairs: Pairs) -> Groups:
+        if not all(fits(name) for name, _ in pairs):
+            raise Refusal(400, "a timestamp that is not taken")
+        groups: Groups = original(pairs)
+        return groups
+
+    return broken
