@@ -22,9 +22,11 @@ class Activity:
         return self._running
 
     def begin(self) -> None:
+        """A piece of work begins; `end()` has to follow."""
         self._running += 1
 
     def end(self) -> None:
+        """A piece of work is over."""
         self._running -= 1
         if not self._running:
             waiting, self._waiting = self._waiting, []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
+import math
 import time
 from collections.abc import Awaitable, Callable
 
@@ -20,14 +21,18 @@ VIRTUAL_START = 1_767_225_600.0  # 2026-01-01T00:00:00Z: where a seeded lab begi
 class Timer:
     """A callback that waits for lab time; `cancel()` forgets it."""
 
-    __slots__ = ("callback", "when")
+    __slots__ = ("_clock", "callback", "when")
 
-    def __init__(self, when: float, callback: Callable[[], object] | None) -> None:
+    def __init__(self, clock: Clock, when: float, callback: Callable[[], object]) -> None:
+        self._clock = clock
         self.when = when
-        self.callback = callback
+        self.callback: Callable[[], object] | None = callback
 
     def cancel(self) -> None:
-        self.callback = None
+        """Forget the callback. Nothing happens where it has run."""
+        if self.callback is not None:
+            self.callback = None
+            self._clock.sweep()
 
 
 class Clock:
@@ -38,13 +43,14 @@ class Clock:
     """
 
     def __init__(self, rate: float = 1.0, start: float | None = None) -> None:
-        if rate < 0:
-            raise LabError(f"a clock cannot run backwards: rate is {rate}, expected 0 or more")
+        if not 0 <= rate < math.inf:
+            raise LabError(f"a clock cannot run at a rate of {rate}, expected 0 or more")
         self._rate = rate
         self._real = time.time()
         self._lab = start if start is not None else (self._real if rate else VIRTUAL_START)
         self._timers: list[tuple[float, int, Timer]] = []
         self._count = itertools.count()
+        self._cancelled = 0  # timers that were cancelled and are still in the heap
         self._wakeup: asyncio.TimerHandle | None = None
         self._settle: Callable[[], Awaitable[object]] | None = None
 
@@ -73,10 +79,19 @@ class Clock:
 
     def call_at(self, when: float, callback: Callable[[], object]) -> Timer:
         """Call `callback` on the running loop once lab time has reached `when`."""
-        timer = Timer(when, callback)
+        timer = Timer(self, when, callback)
         heapq.heappush(self._timers, (when, next(self._count), timer))
-        self._arm()
+        if self._timers[0][2] is timer:
+            self._arm()
         return timer
+
+    def sweep(self) -> None:
+        """Count a timer that was cancelled; forget them all once they are many."""
+        self._cancelled += 1
+        if self._cancelled > 100 + len(self._timers) // 2:
+            self._timers = [entry for entry in self._timers if entry[2].callback is not None]
+            heapq.heapify(self._timers)
+            self._cancelled = 0
 
     async def sleep_until(self, when: float) -> None:
         """Return once lab time has reached `when`."""
@@ -104,10 +119,10 @@ class Clock:
         return await self.advance_to(self.now() + seconds + 60 * minutes + 3600 * hours + 86400 * days)
 
     async def advance_to(self, when: float) -> float:
-        """Move a virtual clock on to `when` (seconds since 1970). Returns the new lab time."""
+        """As `advance`, to a time in seconds since 1970."""
         if self._rate:
             raise LabError("this clock runs by itself; call freeze() first, or make the lab with a seed")
-        if when < self._lab:
+        if not self._lab <= when < math.inf:
             raise LabError(f"a clock cannot go back: it is {self._lab}, asked for {when}")
         await self._quiet()
         while self._timers and self._timers[0][0] <= when:
@@ -122,20 +137,20 @@ class Clock:
         """Stop the clock where it is: from now on it is virtual. Returns the lab time."""
         self._lab = self.now()
         self._rate = 0.0
-        self._disarm()
+        self._arm()
         return self._lab
 
     def run(self, rate: float = 1.0) -> None:
         """Let a stopped clock run on from where it is, at `rate`."""
-        if rate <= 0:
+        if not 0 < rate < math.inf:
             raise LabError(f"a running clock needs a rate above 0, not {rate}")
         self._lab, self._real, self._rate = self.now(), time.time(), rate
-        self._disarm()
         self._arm()
 
     def close(self) -> None:
         """Forget every timer."""
         self._timers.clear()
+        self._cancelled = 0
         self._disarm()
 
     async def _quiet(self) -> None:
@@ -146,23 +161,30 @@ class Clock:
 
     def _fire(self, now: float) -> None:
         while self._timers and self._timers[0][0] <= now:
-            callback = heapq.heappop(self._timers)[2].callback
-            if callback is not None:
+            timer = heapq.heappop(self._timers)[2]
+            callback, timer.callback = timer.callback, None
+            if callback is None:
+                self._cancelled -= 1
+            else:
                 callback()
 
     def _arm(self) -> None:
-        if not self._rate or not self._timers:
+        """Have the loop ring when the next timer is due; on a frozen clock, if it is due already."""
+        self._disarm()
+        if not self._timers:
             return
-        due = self._timers[0][0]
-        if self._wakeup is not None:
-            self._wakeup.cancel()
-        delay = max(0.0, (due - self.now()) / self._rate)
-        self._wakeup = asyncio.get_running_loop().call_later(delay, self._ring)
+        wait = self._timers[0][0] - self.now()
+        if wait <= 0:
+            self._wakeup = asyncio.get_running_loop().call_later(0, self._ring)
+        elif self._rate:
+            self._wakeup = asyncio.get_running_loop().call_later(wait / self._rate, self._ring)
 
     def _ring(self) -> None:
         self._wakeup = None
-        self._fire(self.now())
-        self._arm()
+        try:
+            self._fire(self.now())
+        finally:  # also when a callback raised: the others still wait
+            self._arm()
 
     def _disarm(self) -> None:
         if self._wakeup is not None:

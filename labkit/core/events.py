@@ -67,6 +67,8 @@ class Events:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for key in list(self._lanes):  # of tasks that were cancelled before they began
+            self._drop(key)
 
     async def _drain(self, key: tuple[str, str]) -> None:
         lane = self._lanes[key]
@@ -75,14 +77,16 @@ class Events:
                 handler, event = lane.popleft()
                 try:
                     await handler(event)
-                except Exception as error:
+                except Exception as error:  # noqa: BLE001 - a handler may raise anything; the lane goes on
                     self._failed(error)
                 finally:
                     self._done(key[0])
         finally:
-            for _ in lane:
-                self._done(key[0])
-            del self._lanes[key]
+            self._drop(key)
+
+    def _drop(self, key: tuple[str, str]) -> None:
+        for _ in self._lanes.pop(key):
+            self._done(key[0])
 
     def _done(self, source: str) -> None:
         left = self._load[source] - 1

@@ -18,7 +18,6 @@ CAPACITY = 200_000
 # What differs from run to run of one seeded story: left out of the canonical form.
 UNREPEATABLE = frozenset({"duration", "port", "peer_port", "tls_bytes", "cpu"})
 
-
 Detail = Mapping[str, object]
 
 
@@ -68,6 +67,7 @@ class Record:
 
     @property
     def detail(self) -> Detail | None:
+        """What else is known of it; its keys depend on the kind."""
         if callable(self._detail):
             self._detail = self._detail()
         return self._detail
@@ -88,7 +88,7 @@ class Journal:
         self._records: deque[Record] = deque(maxlen=capacity)
         self._sequence = 0
         self._counts: defaultdict[str, int] = defaultdict(int)
-        self._watchers: list[Callable[[Record], object]] = []
+        self._watchers: tuple[Callable[[Record], object], ...] = ()
 
     def record(
         self,
@@ -115,15 +115,15 @@ class Journal:
         size: int | None = None,
         detail: Detail | Callable[[], Detail] | None = None,
     ) -> Record:
-        """Add a record of something that begins; set its status, size and detail when the outcome is known."""
+        """Add a record of something that begins; its status, size and detail are set when they are known."""
         self._sequence += 1
-        self._counts[actor] += 1
+        count = self._counts[actor] = self._counts[actor] + 1
         entry = Record(
             self._sequence,
             self._micros(),
             kind,
             actor,
-            self._counts[actor],
+            count,
             summary,
             cause,
             status,
@@ -138,7 +138,7 @@ class Journal:
     @property
     def dropped(self) -> int:
         """How many records the ring has let go."""
-        return sum(self._counts.values()) - len(self._records)
+        return self._sequence - len(self._records)
 
     def __len__(self) -> int:
         return len(self._records)
@@ -148,8 +148,12 @@ class Journal:
 
     def watch(self, watcher: Callable[[Record], object]) -> Callable[[], None]:
         """Call `watcher` with each new record, until the function that is returned is called."""
-        self._watchers.append(watcher)
-        return lambda: self._watchers.remove(watcher)
+        self._watchers += (watcher,)
+
+        def stop() -> None:
+            self._watchers = tuple(each for each in self._watchers if each is not watcher)
+
+        return stop
 
     def select(self, kind: str | None = None, actor: str | None = None) -> list[Record]:
         """The records of a kind, of an actor, or of both."""
@@ -187,9 +191,9 @@ class Journal:
                 "cause": names.get(entry.cause or 0),
                 "status": entry.status,
                 "size": entry.size,
-                "detail": repeatable(entry.detail),
+                "detail": _plain(_repeatable(entry.detail)),
             }
-            lines.append(json.dumps(shown, sort_keys=True, default=str, ensure_ascii=False))
+            lines.append(json.dumps(shown, sort_keys=True, ensure_ascii=False))
         return "".join(line + "\n" for line in lines)
 
     def clear(self) -> None:
@@ -199,8 +203,16 @@ class Journal:
         self._sequence = 0
 
 
-def repeatable(detail: Mapping[str, object] | None) -> dict[str, object] | None:
-    """`detail` without the entries that differ from run to run."""
+def _repeatable(detail: Detail | None) -> Detail | None:
     if detail is None:
         return None
     return {key: value for key, value in detail.items() if key not in UNREPEATABLE}
+
+
+def _plain(value: object) -> object:
+    """`value` as JSON has it: the tables of scripts may mix keys of several types, which no sort compares."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(value[key]) for key in sorted(value, key=str)}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value if value is None or isinstance(value, str | int | float) else str(value)

@@ -8,8 +8,8 @@ import gc
 def serve_for_long() -> None:
     """Set the collector up for a process whose work makes few cycles and keeps many objects (the journal).
 
-    What is there now stays for good and is looked at no more; the rest is looked at less often. This concerns the
-    whole process, so only a process of ours calls it, never a Lab in somebody's notebook.
+    What is there now stays for good and is looked at no more; the rest is looked at less often. This concerns
+    the whole process, so only a process of ours calls it, never a Lab in somebody's notebook.
     """
     gc.collect()
     gc.freeze()

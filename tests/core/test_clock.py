@@ -1,0 +1,249 @@
+"""Lab time: wall, scaled and virtual."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labkit.core.clock import VIRTUAL_START, Clock
+from labkit.core.errors import LabError
+
+# --- what it shows ------------------------------------------------------------------------------------------
+
+
+def test_a_wall_clock_is_the_system_clock() -> None:
+    before = time.time()
+    clock = Clock()
+    assert before - 0.001 <= clock.now() <= time.time() + 0.001
+    assert clock.rate == 1
+
+
+def test_a_scaled_clock_makes_a_minute_of_each_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = 5000.0
+    monkeypatch.setattr(time, "time", lambda: real)
+    clock = Clock(60, start=1000.5)
+    assert clock.now() == 1000.5
+    real += 2
+    assert (clock.now(), clock.seconds(), clock.micros()) == (1120.5, 1120, 1_120_500_000)
+
+
+def test_a_virtual_clock_begins_at_one_moment_and_stands_still() -> None:
+    assert {Clock(0).now() for _ in range(3)} == {VIRTUAL_START}
+    assert (Clock(0).seconds(), Clock(0).micros()) == (1_767_225_600, 1_767_225_600_000_000)
+    assert time.gmtime(VIRTUAL_START)[:6] == (2026, 1, 1, 0, 0, 0)
+    assert Clock(0, start=7).now() == 7
+
+
+@pytest.mark.parametrize("rate", [-1, math.nan, math.inf])
+def test_a_clock_runs_forwards_at_a_finite_rate(rate: float) -> None:
+    with pytest.raises(LabError, match="rate"):
+        Clock(rate)
+
+
+# --- advance ------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(0, 1000), max_size=20), st.lists(st.floats(0, 300), max_size=5))
+async def test_advancing_fires_each_timer_at_its_own_time(delays: list[float], steps: list[float]) -> None:
+    clock = Clock(0, start=0)
+    fired: list[tuple[float, float]] = []
+    for delay in delays:
+        clock.call_at(delay, partial(lambda delay: fired.append((delay, clock.now())), delay))
+    for step in [*steps, 0]:
+        await clock.advance(step)
+    due = sorted(delay for delay in delays if delay <= clock.now())
+    assert fired == [(delay, delay) for delay in due]
+
+
+async def test_timers_of_one_moment_fire_in_the_order_they_were_set() -> None:
+    clock = Clock(0, start=0)
+    fired: list[int] = []
+    for number in range(5):
+        clock.call_at(10, partial(fired.append, number))
+    await clock.advance(10)
+    assert fired == [0, 1, 2, 3, 4]
+
+
+async def test_what_a_timer_sets_fires_on_the_same_way() -> None:
+    clock = Clock(0, start=0)
+    ticks: list[float] = []
+
+    def tick() -> None:
+        ticks.append(clock.now())
+        clock.call_at(clock.now() + 10, tick)
+
+    clock.call_at(10, tick)
+    assert await clock.advance(seconds=35) == 35
+    assert ticks == [10, 20, 30]
+
+
+async def test_a_task_that_sleeps_in_steps_wakes_at_each_of_them() -> None:
+    clock = Clock(0, start=0)
+    woken: list[float] = []
+
+    async def walk() -> None:
+        for _ in range(3):
+            await clock.sleep_until(clock.now() + 60)
+            woken.append(clock.now())
+
+    task = asyncio.ensure_future(walk())
+    await asyncio.sleep(0)
+    clock.settle_with(lambda: asyncio.sleep(0.001))  # as the lab does: what was woken has run
+    await clock.advance(minutes=10)
+    assert woken == [60, 120, 180]
+    await task
+
+
+async def test_before_each_moment_the_lab_settles() -> None:
+    clock = Clock(0, start=0)
+    seen: list[Any] = []
+
+    async def settle() -> None:
+        seen.append(clock.now())
+
+    clock.settle_with(settle)
+    for when in (1, 1, 2):
+        clock.call_at(when, partial(seen.append, f"timer {when}"))
+    await clock.advance(5)
+    assert seen == [0, "timer 1", "timer 1", 1, "timer 2", 2]
+
+
+async def test_advancing_by_units_of_time() -> None:
+    clock = Clock(0, start=0)
+    assert await clock.advance(seconds=1, minutes=1, hours=1, days=1) == 1 + 60 + 3600 + 86400
+    assert await clock.advance() == clock.now()
+    assert await clock.advance_to(100_000) == 100_000
+
+
+@pytest.mark.parametrize("seconds", [-0.001, math.nan, math.inf])
+async def test_a_virtual_clock_goes_forwards_to_a_finite_time(seconds: float) -> None:
+    clock = Clock(0, start=1000)
+    with pytest.raises(LabError, match="cannot go back"):
+        await clock.advance(seconds)
+    assert clock.now() == 1000
+
+
+async def test_a_running_clock_cannot_be_advanced() -> None:
+    with pytest.raises(LabError, match=r"call freeze\(\) first"):
+        await Clock().advance(1)
+
+
+async def test_after_a_timer_that_raises_the_others_still_fire() -> None:
+    clock = Clock(0, start=0)
+    fired: list[float] = []
+    clock.call_at(1, lambda: 1 / 0)
+    clock.call_at(2, lambda: fired.append(clock.now()))
+    with pytest.raises(ZeroDivisionError):
+        await clock.advance(3)
+    await clock.advance(2)
+    assert fired == [2]
+
+
+# --- timers -------------------------------------------------------------------------------------------------
+
+
+async def test_a_cancelled_timer_never_fires() -> None:
+    clock = Clock(0, start=0)
+    timer = clock.call_at(1, lambda: pytest.fail("it was cancelled"))
+    timer.cancel()
+    timer.cancel()
+    await clock.advance(2)
+
+
+async def test_cancelled_timers_are_not_kept() -> None:
+    clock = Clock(0, start=0)
+    fired: list[float] = []
+    clock.call_at(7, lambda: fired.append(clock.now()))
+    for number in range(10_000):  # as many long polls, each answered before its time
+        clock.call_at(300 + number, lambda: pytest.fail("it was cancelled")).cancel()
+        assert len(clock._timers) < 300
+    await clock.advance(20_000)
+    assert fired == [7]
+
+
+@pytest.mark.parametrize("rate", [0, 1])
+async def test_a_timer_whose_time_has_come_fires_on_the_next_turn(rate: float) -> None:
+    clock = Clock(rate)
+    fired = asyncio.Event()
+    clock.call_at(clock.now() - 1, fired.set)
+    assert not fired.is_set()
+    async with asyncio.timeout(5):
+        await fired.wait()
+    await clock.sleep_until(clock.now())  # and nobody sleeps until now
+
+
+async def test_timers_on_a_running_clock_fire_when_due() -> None:
+    clock = Clock(1000)
+    start = clock.now()
+    order: list[str] = []
+    clock.call_at(start + 20, lambda: order.append("late"))
+    clock.call_at(start + 5, lambda: order.append("early"))
+    async with asyncio.timeout(5):
+        await clock.sleep_until(start + 30)
+    assert clock.now() >= start + 30
+    assert order == ["early", "late"]
+
+
+async def test_after_a_timer_that_raises_a_running_clock_goes_on() -> None:
+    clock = Clock(1000)
+    errors: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context["exception"]))
+    clock.call_at(clock.now() + 1, lambda: 1 / 0)
+    async with asyncio.timeout(5):
+        await clock.sleep_until(clock.now() + 2)
+    assert [type(error) for error in errors] == [ZeroDivisionError]
+
+
+async def test_a_sleeper_that_is_cancelled_leaves_nothing_to_fire() -> None:
+    clock = Clock(0, start=0)
+    task = asyncio.ensure_future(clock.sleep_until(10))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert [entry[2].callback for entry in clock._timers] == [None]
+
+
+async def test_a_closed_clock_fires_nothing() -> None:
+    clock = Clock(1000)
+    clock.call_at(clock.now() + 1, lambda: pytest.fail("the clock is closed"))
+    clock.close()
+    await asyncio.sleep(0.005)
+
+
+# --- freeze and run -----------------------------------------------------------------------------------------
+
+
+async def test_freezing_stops_time_and_its_timers() -> None:
+    clock = Clock(1000)
+    fired: list[float] = []
+    when = clock.now() + 10
+    clock.call_at(when, lambda: fired.append(clock.now()))
+    frozen = clock.freeze()
+    await asyncio.sleep(0.02)  # twice the real time until the timer
+    assert (clock.now(), clock.rate, fired) == (frozen, 0, [])
+    await clock.advance_to(when)
+    assert fired == [when]
+
+
+async def test_a_clock_that_was_frozen_runs_on_from_where_it_is() -> None:
+    clock = Clock(0, start=500)
+    fired = asyncio.Event()
+    clock.call_at(510, fired.set)
+    clock.run(rate=1000)
+    async with asyncio.timeout(5):
+        await fired.wait()
+    assert 510 <= clock.freeze() < 500 + 1000 * 5
+
+
+@pytest.mark.parametrize("rate", [0, -1, math.nan, math.inf])
+def test_a_clock_runs_on_at_a_rate_above_zero(rate: float) -> None:
+    with pytest.raises(LabError, match="above 0"):
+        Clock(0).run(rate)

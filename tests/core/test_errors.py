@@ -1,0 +1,18 @@
+"""Errors of services, as scripts see them."""
+
+import pytest
+
+from labkit.core.errors import LabError, LabkitError, ServiceError, SettingsError
+
+
+@pytest.mark.parametrize(
+    ("status", "type"), [(400, "QueryError"), (404, "QueryError"), (499, "QueryError"), (500, "ServerError")]
+)
+def test_the_error_object_tells_whose_mistake_it_was(status: int, type: str) -> None:
+    error = ServiceError(status, "no such key")
+    assert error.as_object() == {"type": type, "error": "no such key", "status": status}
+    assert str(error) == "no such key"
+
+
+def test_all_errors_have_one_base() -> None:
+    assert {LabError, ServiceError, SettingsError} <= set(LabkitError.__subclasses__())

@@ -1,0 +1,210 @@
+"""The journal: a ring of records, formatted when somebody reads them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from labkit.core.clock import Clock
+from labkit.core.journal import Journal, Record
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(0, start=100)
+
+
+@pytest.fixture
+def journal(clock: Clock) -> Journal:
+    return Journal(clock.micros, capacity=5)
+
+
+async def test_a_record_has_its_sequence_time_and_count(journal: Journal, clock: Clock) -> None:
+    first = journal.record("request", "p/a", "GET /timestamp", status=200, size=10)
+    await clock.advance(1.5)
+    second = journal.record("event", "p/b", "data_in", cause=first, detail={"x": 1})
+    third = journal.record("event", "p/a", "datapoint", cause=first)
+    assert (first, second, third) == (1, 2, 3)
+    shown = [
+        (r.sequence, r.time, r.kind, r.actor, r.summary, r.cause, r.status, r.size, r.detail, r.count)
+        for r in journal
+    ]
+    assert shown == [
+        (1, 100_000_000, "request", "p/a", "GET /timestamp", None, 200, 10, None, 1),
+        (2, 101_500_000, "event", "p/b", "data_in", 1, None, None, {"x": 1}, 1),
+        (3, 101_500_000, "event", "p/a", "datapoint", 1, None, None, None, 2),
+    ]
+
+
+def test_what_begins_is_completed_later(journal: Journal) -> None:
+    entry = journal.open("request", "p", "POST /x")
+    entry.status, entry.size, entry.detail = 204, 0, {"reason": "none"}
+    [kept] = journal
+    assert (kept.status, kept.size, kept.detail) == (204, 0, {"reason": "none"})
+
+
+def test_a_full_ring_lets_the_oldest_go_and_counts_it(journal: Journal) -> None:
+    for number in range(12):
+        journal.record("event", f"p/{number % 2}", str(number))
+    assert [entry.summary for entry in journal] == ["7", "8", "9", "10", "11"]
+    assert (len(journal), journal.dropped) == (5, 7)
+    assert [entry.sequence for entry in journal] == [8, 9, 10, 11, 12]
+    journal.clear()
+    assert (len(journal), journal.dropped) == (0, 0)
+    assert journal.record("event", "p/0", "again") == 1
+    assert next(iter(journal)).count == 1
+
+
+def test_records_are_selected_by_kind_and_actor(journal: Journal) -> None:
+    for kind, actor in (("request", "a"), ("event", "a"), ("event", "b")):
+        journal.record(kind, actor, f"{kind} of {actor}")
+    assert [entry.summary for entry in journal.select("event")] == ["event of a", "event of b"]
+    assert [entry.summary for entry in journal.select(actor="a")] == ["request of a", "event of a"]
+    assert [entry.summary for entry in journal.select("event", "b")] == ["event of b"]
+    assert len(journal.select()) == 3
+
+
+def test_reading_goes_on_while_records_come(journal: Journal) -> None:
+    journal.record("event", "a", "first")
+    for _ in journal:
+        journal.record("event", "a", "second")
+    assert len(journal) == 2
+
+
+def test_watchers_see_each_record_until_they_stop(journal: Journal) -> None:
+    seen: list[str] = []
+
+    def once(entry: Record) -> None:
+        seen.append(f"once {entry.summary}")
+        stop_once()
+
+    stop_once = journal.watch(once)
+    stop = journal.watch(lambda entry: seen.append(entry.summary))
+    journal.record("event", "a", "1")
+    journal.record("event", "a", "2")
+    stop()
+    stop()
+    journal.record("event", "a", "3")
+    assert seen == ["once 1", "1", "2"]
+
+
+# --- formatted when read ------------------------------------------------------------------------------------
+
+
+def test_a_detail_is_made_when_it_is_read_and_only_once(journal: Journal) -> None:
+    made: list[int] = []
+
+    def make() -> dict[str, object]:
+        made.append(1)
+        return {"value": "x"}
+
+    journal.record("event", "a", "data_in", detail=make)
+    journal.select("event")
+    assert made == []
+    for _ in range(2):
+        assert next(iter(journal)).detail == {"value": "x"}
+    assert "x" in journal.canonical()
+    assert made == [1]
+
+
+def test_details_hold_what_they_were_given_until_somebody_reads(journal: Journal) -> None:
+    class Fussy:
+        def __repr__(self) -> str:
+            raise AssertionError("formatted too early")
+
+    journal.record("call", "a", "x", detail={"parameters": Fussy()})
+    journal.select("call", "a")
+    assert len(journal) == 1
+
+
+# --- frame --------------------------------------------------------------------------------------------------
+
+
+def test_a_frame_has_a_row_for_each_record(journal: Journal) -> None:
+    journal.record("request", "p", "GET /", status=404, size=12, detail={"reason": "unknown path"})
+    journal.record("event", "p", "data_in", cause=1)
+    frame = journal.frame()
+    assert list(frame.columns) == ["time", "kind", "actor", "summary", "status", "size", "cause", "detail"]
+    assert frame.index.tolist() == [1, 2]
+    assert frame.time.map(str).tolist() == ["1970-01-01 00:01:40+00:00"] * 2
+    assert [str(frame[name].dtype) for name in ("status", "size", "cause")] == ["Int64"] * 3
+    assert frame.status.iloc[0] == 404
+    assert frame.status.isna().tolist() == [False, True]
+    assert frame.cause.iloc[1] == 1
+    assert frame.detail.iloc[0] == {"reason": "unknown path"}
+    assert journal.frame(kind="event").index.tolist() == [2]
+
+
+def test_a_frame_of_nothing_has_its_columns(journal: Journal) -> None:
+    frame = journal.frame()
+    assert frame.empty
+    assert "summary" in frame
+    assert str(frame.time.dtype).startswith("datetime64")
+
+
+# --- canonical ----------------------------------------------------------------------------------------------
+
+
+def lines(journal: Journal) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in journal.canonical().splitlines()]
+
+
+async def test_the_canonical_form_is_ordered_by_time_actor_and_count(journal: Journal, clock: Clock) -> None:
+    journal.record("event", "b", "1")
+    journal.record("event", "a", "2")
+    journal.record("event", "b", "3", cause=2)
+    await clock.advance(1)
+    journal.record("event", "a", "4", cause=1)
+    assert [(line["actor"], line["summary"], line["cause"]) for line in lines(journal)] == [
+        ("a#1", "2", None),
+        ("b#1", "1", None),
+        ("b#2", "3", "a#1"),
+        ("a#2", "4", "b#1"),
+    ]
+
+
+def test_the_canonical_form_does_not_depend_on_who_ran_first(clock: Clock) -> None:
+    texts = []
+    for order in ("ab", "ba"):
+        journal = Journal(clock.micros)
+        for actor in order:
+            cause = journal.record("request", actor, "POST", detail={"x": 1, "y": 2})
+            journal.record("event", actor, "data_in", cause=cause, detail={"y": 2, "x": 1})
+        texts.append(journal.canonical())
+    assert texts[0] == texts[1]
+    assert texts[0].count("\n") == 4
+
+
+def test_the_canonical_form_leaves_out_what_differs_between_runs(journal: Journal) -> None:
+    journal.record("request", "a", "x", detail={"duration": 0.1, "port": 4711, "peer_port": 1, "kept": 1})
+    assert lines(journal)[0]["detail"] == {"kept": 1}
+
+
+def test_the_canonical_form_takes_whatever_scripts_hand_over(journal: Journal) -> None:
+    journal.record(
+        "call",
+        "a",
+        "Keystore.set",
+        detail={"parameters": {2: "b", "x": [1.5, None, (True,)], 10: b"\xff", "deep": {1: {"k": 1}}}},
+    )
+    assert lines(journal)[0]["detail"]["parameters"] == {
+        "10": "b'\\xff'",
+        "2": "b",
+        "deep": {"1": {"k": 1}},
+        "x": [1.5, None, [True]],
+    }
+
+
+def test_the_cause_of_a_record_may_have_left_the_ring(journal: Journal) -> None:
+    first = journal.record("request", "a", "x")
+    for _ in range(5):
+        journal.record("event", "b", "y", cause=first)
+    assert {line["cause"] for line in lines(journal)} == {None}
+
+
+def test_secret_values_never_show(journal: Journal) -> None:
+    journal.record("call", "a", "x", detail={"parameters": {"password": SecretStr("correct horse")}})
+    assert "correct horse" not in journal.canonical() + journal.frame().to_string() + repr(list(journal))
