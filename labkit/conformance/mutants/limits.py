@@ -1,0 +1,71 @@
+"""Faults of what a request may measure and how long it may take."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from aiohttp import web
+
+from labkit.conformance.mutant import mutant
+from labkit.device_api.exchange import Exchange, Refusal
+from labkit.edge import limits
+
+BODY = "labkit.device_api.exchange:Exchange.body"
+
+
+@mutant("DEV-LIM-1", BODY)
+def one_byte_less(original: Any) -> Any:
+    """a body of exactly 64 KiB is refused"""
+
+    async def broken(exchange: Exchange) -> bytes:
+        body: bytes = await original(exchange)
+        if len(body) >= 65536:
+            raise Refusal(413, "the body is too large")
+        return body
+
+    return broken
+
+
+@mutant("DEV-LIM-1", BODY)
+def no_limit(original: Any) -> Any:
+    """a body may have any size"""
+    return lambda exchange: exchange.request.read()
+
+
+@mutant("DEV-LIM-2", "labkit.edge.protocol:EdgeProtocol.__init__")
+def heads_of_any_size(original: Any) -> Any:
+    """a header may have any size"""
+
+    def broken(protocol: Any, *args: Any, **options: Any) -> None:
+        limits.LINE = limits.HEAD = limits.FIELDS = 100_000_000
+        original(protocol, *args, **options)
+
+    return broken
+
+
+@mutant("DEV-LIM-2", "labkit.edge.limits:explain")
+def internal_error(original: Any) -> Any:
+    """a header that is too long is answered 500"""
+    return lambda error, in_first_line: (500, "internal error")
+
+
+@mutant("DEV-LIM-3", "labkit.edge.protocol:EdgeProtocol._await_head")
+def waits_for_ever(original: Any) -> Any:
+    """a connection that stops in its header is kept"""
+    return lambda protocol: None
+
+
+@mutant("DEV-LIM-4", "labkit.device_api.api:DeviceApi._endpoint")
+def hundred_requests(original: Any) -> Any:
+    """after a hundred requests of a connection there is a 429"""
+    served: Counter[str] = Counter()
+
+    async def broken(api: Any, exchange: Exchange) -> web.StreamResponse:
+        served[exchange.connection.id] += 1
+        if served[exchange.connection.id] > 100:
+            raise Refusal(429, "too many requests")
+        response: web.StreamResponse = await original(api, exchange)
+        return response
+
+    return broken
