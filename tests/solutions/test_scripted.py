@@ -175,7 +175,8 @@ async def test_an_error_leaves_its_traceback_in_the_journal(tmp_path: Path) -> N
         script = lab.records("script")[-1]
         assert script.status == 500
         assert script.detail is not None
-        assert "endpoints/first.lua:9" in str(script.detail["trace"])
+        assert str(script.detail["error"]).startswith("endpoints/first.lua:9: ")
+        assert "endpoints/first.lua" in str(script.detail["trace"])
         assert str(tmp_path) not in str(script.detail)
 
 
