@@ -29,7 +29,7 @@ ROOM_PAUSE = 0.5  # seconds until accepting is tried again when the system has n
 class SmallBuffers(sslproto.SSLProtocol):
     """asyncio's TLS, which else keeps 256 KiB to read into for every connection."""
 
-    max_size = 32 * 1024
+    max_size = 16 * 1024
     _sslobj: Any
 
     def _do_shutdown(self) -> None:

@@ -20,7 +20,7 @@ from labkit.edge.names import NameRefused, ServerName
 RECORD_HEADER = 5
 RECORD = 16 * 1024  # the largest plaintext of a TLS record (RFC 8446 5.1)
 RECORD_EXTRA = 256  # the most that a record grows by (RFC 8446 5.2)
-HAND_OUT = 64 * 1024
+HAND_OUT = 4 * 1024  # pyOpenSSL allocates what it is asked for: small pieces keep the memory in one
 
 # Of what pyOpenSSL does not export.
 PARTIAL_WRITE = 0x1  # SSL_MODE_ENABLE_PARTIAL_WRITE
@@ -64,14 +64,26 @@ class Greeting:
 class AnyClientObject:
     """One connection's TLS, with the methods of `ssl.SSLObject` that event loops call."""
 
-    __slots__ = ("_connection", "_drained", "_greeting", "_incoming", "_one_record", "_outgoing")
+    __slots__ = (
+        "_connection",
+        "_drained",
+        "_fed",
+        "_greeting",
+        "_incoming",
+        "_missing",
+        "_one_record",
+        "_outgoing",
+    )
 
     def __init__(self, connection: SSL.Connection, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO) -> None:
         self._connection = connection
         self._incoming = incoming
         self._outgoing = outgoing
-        self._drained = True  # OpenSSL holds no input that it could still turn into data
-        self._one_record = False  # what it was fed last is exactly one record
+        # To ask OpenSSL whether it holds more data means an exception: what it was fed often tells.
+        self._drained = True  # it holds no input that it could turn into data now
+        self._fed = 0  # bytes of input since then
+        self._missing = 0  # bytes until the record it was fed last is whole; -1 when not known any more
+        self._one_record = False  # all that it holds is one whole record
         self._greeting = Greeting()
         connection.set_app_data(self._greeting)
         connection.set_accept_state()
@@ -102,8 +114,9 @@ class AnyClientObject:
             self._feed()
         elif self._drained:
             raise ssl.SSLWantReadError(ssl.SSL_ERROR_WANT_READ, "no input")
+        wanted = min(size, self._fed, RECORD)
         try:
-            data = self._connection.recv(min(size, RECORD))
+            data = self._connection.recv(wanted)
         except SSL.WantReadError:
             self._drained = True
             raise ssl.SSLWantReadError(ssl.SSL_ERROR_WANT_READ, "no input") from None
@@ -114,7 +127,7 @@ class AnyClientObject:
             self._drained = True
             self._send()  # an alert, if it is the client's fault
             raise self._translated(error) from None
-        if self._one_record and not self._connection.pending():
+        if self._one_record and len(data) < wanted:
             self._drained = True
         if buffer is None:
             return data
@@ -127,7 +140,7 @@ class AnyClientObject:
             sent = self._connection.send(data)
         except SSL.Error as error:
             raise self._translated(error) from None
-        self._send(min(len(data) + RECORD_EXTRA, HAND_OUT))
+        self._send(len(data) + RECORD_EXTRA * (1 + len(data) // RECORD))
         return sent
 
     def unwrap(self) -> None:
@@ -144,7 +157,7 @@ class AnyClientObject:
 
     def pending(self) -> int:
         """As `ssl.SSLObject.pending`; at least 1 while OpenSSL may still hold an undeciphered record."""
-        return self._connection.pending() or int(not self._drained)
+        return 0 if self._drained else self._connection.pending() or 1
 
     def getpeercert(self, binary_form: bool = False) -> bytes | dict[str, Any] | None:
         """The client's certificate in DER. The event loops ask for a dictionary, which nobody reads."""
@@ -166,8 +179,10 @@ class AnyClientObject:
 
     def _feed(self) -> None:
         if data := self._incoming.read():
-            length = RECORD_HEADER + int.from_bytes(data[3:5], "big")
-            self._one_record = self._drained and len(data) == length
+            nothing_held = self._drained and self._missing == 0
+            self._missing = missing(data, self._missing)
+            self._one_record = nothing_held and self._missing == 0 and len(data) == record_length(data)
+            self._fed = len(data) if self._drained else self._fed + len(data)
             self._drained = False
             self._connection.bio_write(data)
 
@@ -190,3 +205,23 @@ class AnyClientObject:
             return ssl.SSLEOFError(ssl.SSL_ERROR_EOF, "the client left without closing TLS")
         reasons = error.args[0] if error.args else []
         return ssl.SSLError(ssl.SSL_ERROR_SSL, "; ".join(reason for *_, reason in reasons) or "TLS failed")
+
+
+def record_length(data: bytes, start: int = 0) -> int:
+    """The length of the TLS record that begins at `start`, header and all (RFC 8446 5.1)."""
+    return RECORD_HEADER + int.from_bytes(data[start + 3 : start + 5], "big")
+
+
+def missing(data: bytes, before: int) -> int:
+    """How many bytes the last record in `data` lacks.
+
+    before: how many the one before `data` lacked. -1: lost track, which happens when a header is cut in two.
+    """
+    if before < 0:
+        return -1
+    end = before
+    while end < len(data):
+        if len(data) - end < RECORD_HEADER:
+            return -1
+        end += record_length(data, end)
+    return end - len(data)

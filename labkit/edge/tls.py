@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from labkit.edge.openssl import AnyClientContext
 
 
+RECORD = 16 * 1024  # the largest plaintext of a TLS record (RFC 8446 5.1)
+
+
 class PlainObject(ssl.SSLObject):
     """One connection's TLS by `ssl`; it remembers the server name."""
 
@@ -23,6 +26,10 @@ class PlainObject(ssl.SSLObject):
     @property
     def server_name(self) -> str:
         return self.name.host if self.name else ""
+
+    def read(self, len: int = RECORD, buffer: Any = None) -> Any:
+        """As `ssl.SSLObject.read`. uvloop has it allocate 256 KiB each time; no more than a record comes."""
+        return super().read(min(len, RECORD), buffer)
 
     def do_handshake(self) -> None:
         """Raises NameRefused, or as `ssl.SSLObject.do_handshake`."""
