@@ -10,7 +10,7 @@ from pydantic import Secret
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, Service, operation
 
-Configurations = MutableMapping[str, MutableMapping[str, dict[str, Any]]]
+Configurations = MutableMapping[str, dict[str, dict[str, Any]]]
 
 
 class Config(Service):
