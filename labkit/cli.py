@@ -90,10 +90,8 @@ async def _serve(platform: Platform, as_json: bool, ca_file: Path | None) -> Non
 def _ready_text(platform: Platform, ready: dict[str, Any]) -> str:
     urls = [*ready["products"].values(), *ready["solutions"].values()]
     plain = f", plain HTTP on {ready['http_port']}" if ready["http_port"] is not None else ""
-    lines = [
-        f"labkit serves on {platform.settings.host}:{ready['https_port']}{plain}; "
-        f"trust {ready['ca_file']}; Ctrl-C ends it"
-    ]
+    where = f"{platform.settings.host}:{ready['https_port']}{plain}"
+    lines = [f"labkit serves on {where}; trust {ready['ca_file']}; Ctrl-C ends it"]
     lines += [f"  product  {name}  {url}" for name, url in ready["products"].items()]
     lines += [f"  solution {name}  {url}" for name, url in ready["solutions"].items()]
     hosts = [url.removeprefix("https://").split(":")[0] for url in urls]

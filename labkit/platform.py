@@ -11,11 +11,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from aiohttp import web
+from sqlalchemy import Connection as DatabaseConnection
 
 from labkit.core.activity import Activity
 from labkit.core.clock import Clock
-from labkit.core.dates import HttpDate
 from labkit.core.database import Database
+from labkit.core.dates import HttpDate
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.events import Events
 from labkit.core.identifiers import Identifiers
@@ -37,6 +38,7 @@ from labkit.services.calls import Services
 from labkit.services.config import Config
 from labkit.services.email import Email
 from labkit.services.keystore import Keystore
+from labkit.services.operation import Caller
 from labkit.settings import LabSettings, ProductSettings, SolutionSettings, unique
 from labkit.solutions.events import of_device
 from labkit.solutions.room import Solutions
@@ -75,7 +77,7 @@ class Platform:
         self.services = Services(
             [
                 self.keystore,
-                Email(self.mailbox, lambda solution: self.solutions.sender(solution)),
+                Email(self.mailbox, self._sender),
                 Config(self._described, self.configuration, self._service_names),
             ],
             self.journal,
@@ -173,17 +175,14 @@ class Platform:
     async def reset(self) -> None:
         """Forget devices, datapoints, content, Keystore, mails and journal; products and solutions stay."""
         await self.settle()
-        await self.keystore.reset()
-        await self.database.run(
-            lambda connection: (
-                [connection.execute(table.delete()) for table in metadata.sorted_tables] and None
-            )
-        )
+        for solution in self.solutions:
+            await self.keystore.clear(Caller(solution.id))
+        await self.database.run(_empty)
         self.registry.forget_all()
         self.mailbox.clear()
         self.journal.clear()
-        for product in self.settings.products:
-            await self._fill(product)
+        for product in self.products:
+            await self._fill(product.settings)
 
     # ---- products and solutions
 
@@ -239,6 +238,9 @@ class Platform:
 
     def _wants_client_certificates(self) -> bool:
         return any(product.settings.auth == "certificate" for product in self.products)
+
+    def _sender(self, solution: str) -> str:
+        return self.solutions.sender(solution)
 
     def _service_names(self) -> list[str]:
         return [service.name for service in self.services]
@@ -297,6 +299,12 @@ class Platform:
 
     def _event_held(self, source: str, queued: int) -> None:
         self.journal.record("backpressure", source, "waits: too many of its events are queued", size=queued)
+
+
+def _empty(connection: DatabaseConnection) -> None:
+    for table in reversed(metadata.sorted_tables):
+        if table.info.get("reset", True):
+            connection.execute(table.delete())
 
 
 def run_with_uvloop() -> bool:

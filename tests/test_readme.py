@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 
 
-def test_the_first_result_is_what_it_shows(monkeypatch):
+def test_the_first_result_is_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     failed, tried = doctest.testfile(
         str(ROOT / "README.md"), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
@@ -40,7 +40,7 @@ def steps() -> list[tuple[str, list[str]]]:
 
 
 @pytest.mark.skipif(not (shutil.which("curl") and shutil.which("openssl")), reason="needs curl and openssl")
-def test_every_curl_line_does_what_it_shows(tmp_path):
+def test_every_curl_line_does_what_it_shows(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks")
@@ -78,7 +78,7 @@ def test_every_curl_line_does_what_it_shows(tmp_path):
         assert fnmatchcase(output.strip(), shown), f"{command}\n{output}"
 
 
-def test_every_room_of_the_house_is_there():
+def test_every_room_of_the_house_is_there() -> None:
     rooms = set(re.findall(r"^  (\w+(?:/|\.py))\s", README, re.MULTILINE))
     present = {f"{each.name}/" if each.is_dir() else each.name for each in (ROOT / "labkit").iterdir()}
     assert rooms <= present

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 
 from labkit.fleet.device import VirtualDevice
@@ -77,7 +78,7 @@ def virtual(ready: dict[str, object], identity: str) -> VirtualDevice:
 
 
 @pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGINT])
-def test_serve_says_when_it_is_ready_and_ends_cleanly(tmp_path, name):
+def test_serve_says_when_it_is_ready_and_ends_cleanly(tmp_path: Path, name: signal.Signals) -> None:
     with serving(folder(tmp_path)) as (process, ready):
         assert ready["products"] == {
             "thermostat": f"https://thermostat.m2.lab.localhost:{ready['https_port']}"
@@ -89,7 +90,7 @@ def test_serve_says_when_it_is_ready_and_ends_cleanly(tmp_path, name):
         assert (process.returncode, out, err) == (0, "", "")
 
 
-def test_a_wrong_file_is_one_line_and_no_traceback(tmp_path):
+def test_a_wrong_file_is_one_line_and_no_traceback(tmp_path: Path) -> None:
     config = folder(tmp_path)
     config.write_text(config.read_text().replace("resources", "resorces"))
     ended = subprocess.run(
@@ -103,7 +104,7 @@ def test_a_wrong_file_is_one_line_and_no_traceback(tmp_path):
     assert ended.stderr == "labkit: products[0].resorces: unknown key (line 7)\n"
 
 
-def test_a_taken_port_is_one_line(tmp_path):
+def test_a_taken_port_is_one_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         config = folder(tmp_path, taken.getsockname()[1])
         ended = subprocess.run(
@@ -118,7 +119,7 @@ def test_a_taken_port_is_one_line(tmp_path):
     assert ended.stderr.count("\n") == 1
 
 
-async def test_what_was_acknowledged_survives_kill_9(tmp_path):
+async def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
     """Rounds of writers that are cut off; after each, every write answered 204 is there."""
     import asyncio
 
@@ -138,18 +139,18 @@ async def test_what_was_acknowledged_survives_kill_9(tmp_path):
                     await device.activate()
                     tokens[device.identity] = device.token or ""
 
-            async def write(device: VirtualDevice, begin: int) -> None:
+            async def write(device: VirtualDevice, begin: int, enough: threading.Event) -> None:
                 for n in range(begin, begin + 100_000):
                     try:
                         await device.write({"n": n})
-                    except Exception:  # the process is gone
+                    except httpx.TransportError:  # the process is gone
                         return
                     acknowledged[device.identity] = n
                     if n - begin > 20:
                         enough.set()
 
             begin = (round_ + 1) * 1_000_000
-            writers = [asyncio.create_task(write(device, begin)) for device in devices]
+            writers = [asyncio.create_task(write(device, begin, enough)) for device in devices]
             await asyncio.to_thread(enough.wait, 60)
             process.kill()
             await asyncio.gather(*writers)

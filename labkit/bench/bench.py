@@ -26,10 +26,7 @@ def run(
     unknown = [name for name in names if name not in NAMES]
     if unknown:
         raise BenchError(f"no measure {unknown[0]!r}, there are: {', '.join(NAMES)}")
-    results = []
-    for traffic in TRAFFIC:
-        if traffic.name in names:
-            results.append(rounds.take(traffic, count, seconds, progress))
+    results = [rounds.take(traffic, count, seconds, progress) for traffic in TRAFFIC if traffic.name in names]
     if "polls" in names:
         results.append(polls.take(held, progress))
     return results

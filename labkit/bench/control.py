@@ -82,12 +82,13 @@ async def obey(ready: Answer, commands: dict[str, Callable[..., Awaitable[Answer
         command = json.loads(line)
         try:
             _say(await commands[command.pop("do")](**command))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  whatever it is, the other side is told
             _say({"error": f"{type(error).__name__}: {error}"})
 
 
 def _say(answer: Answer) -> None:
-    print(json.dumps(answer), flush=True)
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()
 
 
 def run(main: Awaitable[None]) -> None:

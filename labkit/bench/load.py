@@ -12,6 +12,7 @@ import ssl
 import sys
 import time
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from typing import cast
 from urllib.parse import quote
 
@@ -164,7 +165,12 @@ class Load:
 
 async def serve() -> None:
     load = Load()
-    commands = {"connect": load.connect, "hammer": load.hammer, "poll": load.poll, "wake": load.wake}
+    commands: dict[str, Callable[..., Awaitable[Answer]]] = {
+        "connect": load.connect,
+        "hammer": load.hammer,
+        "poll": load.poll,
+        "wake": load.wake,
+    }
     await obey({}, commands)
     load.close()
 

@@ -17,8 +17,8 @@ from labkit.devices.polls import Polls
 from labkit.devices.registry import Device, Registry
 from labkit.devices.state import Datapoint, State
 
-# (product, identity, event, what makes its payload, sequence of the journal record that caused it). Most payloads
-# are read by nobody, so they are made when somebody does.
+# (product, identity, event, what makes its payload, sequence of the journal record that caused it). Most
+# payloads are read by nobody, so they are made when somebody does.
 Emit = Callable[[str, str, str, Callable[[], Mapping[str, object]], int], None]
 
 

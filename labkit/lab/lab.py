@@ -165,8 +165,10 @@ def _finish(
     portal: Portal, platform: Platform, products: dict[str, Product], solutions: dict[str, Solution]
 ) -> None:
     async def finish() -> None:
-        for handle in (*products.values(), *solutions.values()):
-            await handle.close()
+        for product in products.values():
+            await product.close()
+        for solution in solutions.values():
+            await solution.close()
         await platform.stop()
 
     try:

@@ -151,13 +151,7 @@ class ProductContent:
         description: str = "",
     ) -> ContentInfo:
         """Add an item or replace it. `data`: the bytes, a text, or the Path of a file."""
-        if isinstance(data, Path):
-            try:
-                data = data.read_bytes()
-            except OSError as error:
-                raise LabError(f"content {id!r}: {data}: {error.strerror}") from error
-        raw = data.encode() if isinstance(data, str) else data
-        return self._portal.run(self._content.add, self._product, id, raw, type, description)
+        return self._portal.run(self._content.add, self._product, id, _bytes(data), type, description)
 
     def remove(self, id: str) -> None:
         """Raises LabError where there is no such item."""
@@ -189,3 +183,14 @@ class ProductContent:
     def _repr_html_(self) -> str:
         html: str = self.frame().to_html()
         return html
+
+
+def _bytes(data: bytes | str | Path) -> bytes:
+    if isinstance(data, bytes):
+        return data
+    if isinstance(data, str):
+        return data.encode()
+    try:
+        return data.read_bytes()
+    except OSError as error:
+        raise LabError(f"content: {data}: {error.strerror}") from error

@@ -71,9 +71,10 @@ class Solution:
         **options: Any,
     ) -> Any:
         """Add a route: a Lua script (`lua="…"`) or a Python function; without either, a decorator."""
+        add: Callable[..., Any] = self._solution.route
         if function is None and lua is None:
-            return lambda handler: self.route(method, path, handler, **options) or handler
-        return self._portal.call(self._solution.route, method, path, function, lua=lua, **options)
+            return lambda handler: self.route(method, path, handler, **options)
+        return self._portal.call(add, method, path, function, lua=lua, **options)
 
     def on(
         self,
@@ -84,9 +85,10 @@ class Solution:
         lua: str | None = None,
     ) -> Any:
         """Handle an event: `on("device", "datapoint", lua="…")`; without a handler, a decorator."""
+        add: Callable[..., Any] = self._solution.on
         if function is None and lua is None:
-            return lambda handler: self.on(service, event, handler) or handler
-        return self._portal.call(self._solution.on, service, event, function, lua=lua)
+            return lambda handler: self.on(service, event, handler)
+        return self._portal.call(add, service, event, function, lua=lua)
 
     def call(self, service: str, operation: str, parameters: object = None) -> Any:
         """Call a service operation; the result, or the error object {type, error, status}."""

@@ -13,7 +13,7 @@ from labkit.bench.measures import TRAFFIC
 from labkit.cli import main
 
 
-def test_traffic_is_measured_beside_its_reference():
+def test_traffic_is_measured_beside_its_reference() -> None:
     (result,) = bench.run(["read"], count=1, seconds=0.2)
     assert result.name == "read"
     assert result.ratio == pytest.approx(result.reference / result.value)
@@ -21,13 +21,13 @@ def test_traffic_is_measured_beside_its_reference():
     assert result.details["requests_per_second"] > 0
 
 
-def test_polls_are_held_and_woken_each_by_its_own_write():
+def test_polls_are_held_and_woken_each_by_its_own_write() -> None:
     (result,) = bench.run(["polls"], held=20)
     assert result.details["wrong"] == 0
     assert result.details["wake_p99_ms"] > 0
 
 
-def test_the_median_of_the_rounds_counts_and_a_shortfall_is_not_met():
+def test_the_median_of_the_rounds_counts_and_a_shortfall_is_not_met() -> None:
     found = {
         "reference": [(10.0, 1.0), (30.0, 1.0), (20.0, 1.0)],
         "lab": [(50.0, 1.0), (100.0, 2.0), (60.0, 3.0)],
@@ -38,17 +38,17 @@ def test_the_median_of_the_rounds_counts_and_a_shortfall_is_not_met():
     assert not result.met
 
 
-def test_rounds_that_are_all_void_are_no_result():
+def test_rounds_that_are_all_void_are_no_result() -> None:
     with pytest.raises(BenchError, match="void"):
         rounds.summarize(TRAFFIC[0], {"reference": [], "lab": []}, rounds=3, void=6)
 
 
-def test_an_unknown_measure_is_named():
-    with pytest.raises(BenchError, match="'speed'.*write"):
+def test_an_unknown_measure_is_named() -> None:
+    with pytest.raises(BenchError, match=r"'speed'.*write"):
         bench.run(["speed"])
 
 
-def test_the_verb_prints_json():
+def test_the_verb_prints_json() -> None:
     answer = CliRunner().invoke(main, ["bench", "polls", "--polls", "2", "--json"])
     assert answer.exit_code == 0, answer.output
     (result,) = json.loads(answer.stdout)

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
 from labkit import Lab, LabError, SettingsError
+from labkit.lab.product import Product
 from tests.sizes import size
 
+FILES = Path("/proc/self/fd")
 RESOURCES = {"temperature": "number", "message": "string"}
 
 
-def thermostat(lab: Lab, **settings: object):
+def thermostat(lab: Lab, **settings: object) -> Product:
     return lab.product("thermostat", resources=RESOURCES, **settings)
 
 
-def test_a_device_activates_writes_and_reads():
+def test_a_device_activates_writes_and_reads() -> None:
     with Lab(seed=7) as lab:
         device = thermostat(lab).device("t-001").activate()
         device.write(temperature=21.5)
@@ -29,7 +31,7 @@ def test_a_device_activates_writes_and_reads():
         assert device.write_and_read({"message": "hi & bye"}, "message") == {"message": "hi & bye"}
 
 
-def test_a_poll_ends_when_the_virtual_clock_says_so():
+def test_a_poll_ends_when_the_virtual_clock_says_so() -> None:
     with Lab(seed=7) as lab:
         device = thermostat(lab).device("t-001").activate()
         poll = device.start_poll("message", timeout=30)
@@ -39,7 +41,7 @@ def test_a_poll_ends_when_the_virtual_clock_says_so():
         assert poll.result() is None
 
 
-def test_a_poll_is_answered_by_a_write_in_the_same_instant():
+def test_a_poll_is_answered_by_a_write_in_the_same_instant() -> None:
     with Lab(seed=7) as lab:
         device = thermostat(lab).device("t-001").activate()
         poll = device.start_poll("message")
@@ -47,26 +49,26 @@ def test_a_poll_is_answered_by_a_write_in_the_same_instant():
         assert poll.result() == "now"
 
 
-def test_a_blocking_poll_on_a_virtual_clock_names_what_to_use_instead():
+def test_a_blocking_poll_on_a_virtual_clock_names_what_to_use_instead() -> None:
     with Lab(seed=7) as lab:
         device = thermostat(lab).device("t-001").activate()
         with pytest.raises(LabError, match="start_poll"):
             device.poll("message", timeout=30)
 
 
-def test_a_wall_clock_lab_polls_in_real_time():
+def test_a_wall_clock_lab_polls_in_real_time() -> None:
     with Lab() as lab:
         device = thermostat(lab).device("t-001").activate()
         assert device.poll("message", timeout=0.05) is None
 
 
-def test_a_scaled_clock_makes_long_waits_short():
+def test_a_scaled_clock_makes_long_waits_short() -> None:
     with Lab(speed=3600) as lab:
         device = thermostat(lab).device("t-001").activate()
         assert device.poll("message", timeout=120) is None  # 120 lab seconds are 33 ms
 
 
-def test_calls_on_the_loops_own_thread_raise_at_once():
+def test_calls_on_the_loops_own_thread_raise_at_once() -> None:
     with Lab(seed=1) as lab:
         solution = lab.solution("acme")
 
@@ -78,7 +80,7 @@ def test_calls_on_the_loops_own_thread_raise_at_once():
         assert "own loop" in lab.journal.frame().to_string()
 
 
-def test_a_closed_lab_says_so_and_closes_only_once():
+def test_a_closed_lab_says_so_and_closes_only_once() -> None:
     lab = Lab(seed=1)
     lab.close()
     lab.close()
@@ -87,14 +89,14 @@ def test_a_closed_lab_says_so_and_closes_only_once():
     assert repr(lab) == "<lab: closed>"
 
 
-def test_a_wrong_setting_is_named_and_starts_nothing():
+def test_a_wrong_setting_is_named_and_starts_nothing() -> None:
     before = threading.active_count()
     with pytest.raises(SettingsError, match="profile"):
         Lab(profile="imaginary")
     assert threading.active_count() == before
 
 
-def test_settings_change_on_a_running_lab():
+def test_settings_change_on_a_running_lab() -> None:
     with Lab(seed=1) as lab:
         product = thermostat(lab)
         product.settings.change(self_registration=False)
@@ -108,7 +110,7 @@ def test_settings_change_on_a_running_lab():
         assert product.settings.auth == "token"
 
 
-def test_reset_forgets_state_and_keeps_products():
+def test_reset_forgets_state_and_keeps_products() -> None:
     with Lab(seed=1) as lab:
         product = thermostat(lab, identities=["t-9"])
         product.device("t-1").activate().write(message="x")
@@ -120,11 +122,11 @@ def test_reset_forgets_state_and_keeps_products():
         assert product.device("t-1").request("GET", "/onep:v1/stack/alias?message").status_code == 401
 
 
-def test_sql_shows_and_does_not_change():
+def test_sql_shows_and_does_not_change() -> None:
     with Lab(seed=1) as lab:
         thermostat(lab).device("t-1").activate().write(message="x")
         assert lab.sql("select alias, value from datapoint").values.tolist() == [["message", "x"]]
-        with pytest.raises(LabError, match="readonly|read-only"):
+        with pytest.raises(LabError, match=r"readonly|read-only"):
             lab.sql("delete from datapoint returning 1")
 
 
@@ -147,7 +149,7 @@ def story(lab: Lab) -> str:
     return lab.journal.canonical()
 
 
-def test_a_seeded_story_replays_byte_for_byte():
+def test_a_seeded_story_replays_byte_for_byte() -> None:
     texts = []
     for _ in range(2):
         with Lab(seed=7) as lab:
@@ -158,7 +160,7 @@ def test_a_seeded_story_replays_byte_for_byte():
         assert story(lab) != texts[0]
 
 
-def test_two_labs_share_nothing():
+def test_two_labs_share_nothing() -> None:
     with Lab(seed=1) as one, Lab(seed=1) as two:
         one_device = thermostat(one).device("t-1").activate()
         two_device = thermostat(two).device("t-1").activate()
@@ -170,11 +172,11 @@ def test_two_labs_share_nothing():
 
 
 def descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))
+    return len(list(FILES.iterdir()))
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts file descriptors in /proc")
-def test_labs_leave_nothing_behind():
+@pytest.mark.skipif(not FILES.is_dir(), reason="counts file descriptors in /proc")
+def test_labs_leave_nothing_behind() -> None:
     def one_life(number: int) -> None:
         with Lab(seed=number, http_port=0) as lab:
             device = thermostat(lab).device("t-1").activate()
@@ -192,7 +194,7 @@ def test_labs_leave_nothing_behind():
     assert not [each for each in gc.get_objects() if isinstance(each, asyncio.Task) and not each.done()]
 
 
-def test_an_unclosed_lab_ends_with_the_process():
+def test_an_unclosed_lab_ends_with_the_process() -> None:
     script = (
         "from labkit import Lab; lab = Lab(seed=1); lab.product('p').device('d').activate(); print('done')"
     )
@@ -203,7 +205,7 @@ def test_an_unclosed_lab_ends_with_the_process():
     assert ended.stderr == ""
 
 
-def test_handles_show_themselves():
+def test_handles_show_themselves() -> None:
     with Lab(seed=1) as lab:
         product = thermostat(lab)
         device = product.device("t-1").activate()

@@ -20,6 +20,7 @@ keystore_log = Table(
     Column("sequence", Integer, primary_key=True),
     Column("time", BigInteger, nullable=False),  # lab time in milliseconds
     Column("command", Text, nullable=False),  # JSON list; bytes that are not UTF-8 as lone surrogates
+    info={"reset": False},  # the Keystore empties itself, and keeps count of these rows
 )
 _INSERT = "INSERT INTO keystore_log (time, command) VALUES (?, ?)"  # a third of the time of a Core insert
 _GROWTH = 20_000  # commands, before the log is written anew

@@ -26,6 +26,7 @@ from labkit.services.keystore.arguments import (
 )
 from labkit.services.keystore.commands import COMMANDS, Command, Plain, Reply, plain
 from labkit.services.keystore.contents import items, reading
+from labkit.services.keystore.embedded import Embedded
 from labkit.services.keystore.log import CommandLog
 from labkit.services.operation import Caller, Service, operation
 
@@ -70,8 +71,6 @@ class Keystore(Service):
         """Open the store. Raises SettingsError where an outside Redis cannot be used."""
         store: Store
         if self._url is None:
-            from labkit.services.keystore.embedded import Embedded
-
             log = CommandLog(self._database) if self._database.durable else None
             store = Embedded(self._clock, self._identifiers, log)
         else:

@@ -8,9 +8,13 @@ texts and nil only, and Python objects never go in.
 
 from __future__ import annotations
 
+import os
+import re
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -19,6 +23,7 @@ from labkit.solutions.lua.errors import LuaError, LuaLimitError, LuaSyntaxError
 from labkit.solutions.lua.limits import LuaLimits
 
 _CALL, _FAILED, _LIMITED = 1, 2, 3
+_POSITION = re.compile(r"^\[labkit\]/\w+\.lua:\d+: ")  # says nothing to the author of a script
 
 
 class Call(NamedTuple):
@@ -34,6 +39,22 @@ class Done(NamedTuple):
     """A run ended. values: its result, then what is read back, as convert.from_lua reads them."""
 
     values: tuple[bytes | None, ...]
+
+
+def _luajit() -> Any:
+    """LuaJIT, bound to its own symbols.
+
+    fakeredis loads Lua 5.1 with its symbols open to everybody, and a LuaJIT that is loaded after it would
+    call Lua 5.1's functions.
+    """
+    flags = sys.getdlopenflags() if hasattr(sys, "getdlopenflags") else None
+    if flags is not None:
+        sys.setdlopenflags(flags | getattr(os, "RTLD_DEEPBIND", 0))
+    try:
+        return import_module("lupa.luajit21")
+    finally:
+        if flags is not None:
+            sys.setdlopenflags(flags)
 
 
 class Runtime:
@@ -53,13 +74,12 @@ class Runtime:
         environment: Mapping[str, str],
         limits: LuaLimits,
     ) -> None:
-        from lupa.luajit21 import LuaMemoryError, LuaRuntime
-
-        self._memory_error = LuaMemoryError
+        luajit = _luajit()
+        self._memory_error = luajit.LuaMemoryError
         self._write_log = write_log
         self._now = now
         self._failure: BaseException | None = None
-        self._lua = LuaRuntime(
+        self._lua = luajit.LuaRuntime(
             encoding=None,
             attribute_filter=_deny,
             register_eval=False,
@@ -70,7 +90,8 @@ class Runtime:
         self._limit_memory = self._lua.set_max_memory
         settings = {
             "cpu_seconds": limits.cpu_seconds,
-            "memory_bytes": limits.memory_bytes + self._lua.get_memory_used(total=True),
+            "memory_bytes": limits.memory_bytes,
+            "base_bytes": self._lua.get_memory_used(total=True),
             "pattern_steps": limits.pattern_steps,
             "coroutines": limits.coroutines,
             "depth": limits.depth,
@@ -131,7 +152,7 @@ class Runtime:
         if kind == _CALL:
             return Call(answer[1], to_text(answer[2]), to_text(answer[3]), answer[4])
         if kind == _FAILED:
-            raise LuaError(to_text(answer[2]), _tidy(answer[3]))
+            raise LuaError(_POSITION.sub("", to_text(answer[2])), _tidy(answer[3]))
         if kind == _LIMITED:
             raise LuaLimitError(to_text(answer[4]), to_text(answer[2]), _tidy(answer[3]))
         return Done(answer[2:])
@@ -165,22 +186,11 @@ class Runtime:
         parameters = ", ".join(script.parameters)
         aliases = "".join(f"local {alias} = {name} " for alias, name in script.aliases.items())
         head, tail = f"return function({parameters}) {aliases}", "\nend"
-        if script.readback:
+        if script.readback:  # read after the body, which may have assigned to them
             head, tail = head + "return (function() ", f"\nend)(), {', '.join(script.readback)} end"
         name = to_bytes(script.name) if script.publish else None
-        lines = b"\n" * (script.first_line - 1)
-        self._check(
-            script.file,
-            self._load(
-                number,
-                name,
-                _chunk(script.file),
-                lines,
-                head.encode(),
-                to_bytes(script.source),
-                tail.encode(),
-            ),
-        )
+        texts = (b"\n" * (script.first_line - 1), head.encode(), to_bytes(script.source), tail.encode())
+        self._check(script.file, self._load(number, name, len(script.readback), _chunk(script.file), *texts))
 
     def unload(self, number: int, script: Script) -> None:
         """Forget the function `number`."""
