@@ -1,0 +1,183 @@
+"""Products whose devices show a TLS client certificate."""
+
+from __future__ import annotations
+
+import ssl
+from typing import TYPE_CHECKING
+
+from labkit.conformance import calls, expect, raw
+from labkit.conformance.calls import ACTIVATE, READ, WRITE, key_pair, showing
+from labkit.conformance.check import check
+from labkit.conformance.target import Target
+from labkit.core.certificates import KeyPair, authority
+from labkit.fleet.device import PEM
+from labkit.fleet.flow import FlowClient
+
+if TYPE_CHECKING:
+    import httpx
+
+OPEN, CLOSED = "certificate-open", "certificate-closed"
+
+
+async def replace(client: FlowClient, content: bytes, content_type: str = PEM) -> httpx.Response:
+    """POST a certificate to activate, on a connection that shows the client's own."""
+    return await client.request("POST", ACTIVATE, content=content, headers={"Content-Type": content_type})
+
+
+async def taken(target: Target, product: str, identity: str) -> bool:
+    """Does the identity belong to another certificate already? A new one gets 401 then, else it is served."""
+    response = await WRITE.by(showing(target, product, key_pair(identity)))
+    return expect.status(response, 204, 401).status_code == 401
+
+
+@check("DEV-CERT-1", "the first connection provisions a certificate, and its request is served")
+async def first_connection(target: Target) -> None:
+    pair = key_pair(target.identity())
+    expect.status(await WRITE.by(showing(target, OPEN, pair)), 204)
+    expect.body(expect.status(await READ.by(showing(target, OPEN, pair)), 200), "text=written")
+
+
+@check(
+    "DEV-CERT-2", "a first request that is refused gets its own answer, and the device exists all the same"
+)
+async def first_request_refused(target: Target) -> None:
+    for method, path, status in (
+        ("GET", "/nowhere", 404),
+        ("PUT", calls.TIMESTAMP, 405),
+        ("GET", calls.ALIAS, 400),
+    ):
+        identity = target.identity()
+        pair = key_pair(identity)
+        expect.status(await showing(target, OPEN, pair).request(method, path), status)
+        expect.true("the identity is taken", await taken(target, OPEN, identity), identity)
+        expect.status(await WRITE.by(showing(target, OPEN, pair)), 204)
+
+
+@check("DEV-CERT-3", "the CN names the device: its next certificate finds the state of the one before")
+async def state_by_name(target: Target) -> None:
+    identity = target.identity()
+    old, new, other = key_pair(identity), key_pair(identity), key_pair(target.identity())
+    client = showing(target, OPEN, old)
+    expect.status(await WRITE.by(client), 204)
+    expect.status(await replace(client, new.certificate_pem), 204)
+    expect.body(expect.status(await READ.by(showing(target, OPEN, new)), 200), "text=written")
+    expect.status(await READ.by(showing(target, OPEN, other)), 204)
+
+
+@check("DEV-CERT-3", "events carry the CN as identity", needs={"journal"})
+async def events_by_name(target: Target) -> None:
+    identity = target.identity()
+    expect.status(await WRITE.by(showing(target, OPEN, key_pair(identity))), 204)
+    records = await target.in_lab(target.lab.journal.select, "event")
+    named = {each.summary for each in records if each.detail and each.detail.get("identity") == identity}
+    expect.equal("events of the device", named, {"provisioned", "data_in"})
+
+
+@check("DEV-CERT-4", "a device replaces its certificate, and the old one is answered 401")
+async def certificate_again(target: Target) -> None:
+    identity = target.identity()
+    old, new = key_pair(identity), key_pair(identity)
+    client = showing(target, OPEN, old)
+    await calls.served(client)
+    response = expect.status(await replace(client, new.certificate_pem), 204)
+    expect.body(response, b"")
+    await calls.served(showing(target, OPEN, new))
+    await calls.refused(client, 401)
+    await calls.refused(showing(target, OPEN, old), 401)
+
+
+@check("DEV-CERT-5", "with self-registration off, a CN is refused, and served if it is whitelisted")
+async def whitelist(target: Target) -> None:
+    stranger = key_pair(target.identity())
+    for _ in range(2):
+        await calls.refused(showing(target, CLOSED, stranger))
+    listed = key_pair(target.whitelisted(CLOSED))
+    expect.status(await WRITE.by(showing(target, CLOSED, listed)), 204)
+    expect.body(expect.status(await READ.by(showing(target, CLOSED, listed)), 200), "text=written")
+
+
+@check("DEV-CERT-5", "a refused certificate has not taken its CN", needs={"settings"})
+async def refused_leaves_nothing(target: Target) -> None:
+    identity = target.identity()
+    await calls.refused(showing(target, CLOSED, key_pair(identity)))
+    await target.in_lab(target.lab.product(CLOSED).allow, identity)
+    expect.true("the identity is free", not await taken(target, CLOSED, identity), "401")
+
+
+@check("DEV-CERT-6", "a connection without any request provisions its certificate")
+async def silent_connection(target: Target) -> None:
+    identity = target.identity()
+    domain = target.product(OPEN).domain
+    # In TLS 1.2 the server has the last word of the handshake, so it knows the certificate when this returns.
+    async with raw.connect(target, domain, certificate=key_pair(identity), version=ssl.TLSVersion.TLSv1_2):
+        pass
+    expect.true("the identity is taken", await taken(target, OPEN, identity), "not taken")
+
+
+@check("DEV-CERT-7", "self-signed, expired and foreign certificates are taken alike")
+async def any_issuer(target: Target) -> None:
+    foreign = authority("somebody else")
+    for expired in (False, True):
+        for issuer in (None, foreign):
+            pair = key_pair(target.identity(), expired=expired, issuer=issuer)
+            for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+                domain = target.product(OPEN).domain
+                async with raw.connect(target, domain, certificate=pair, version=version) as connection:
+                    expect.status(await connection.ask(READ.method, READ.path), 204)
+
+
+@check("DEV-CERT-8", "another certificate with a CN that is taken is answered 401, and the first one stays")
+async def same_name(target: Target) -> None:
+    identity = target.identity()
+    first = showing(target, OPEN, key_pair(identity))
+    await calls.served(first)
+    second = key_pair(identity)
+    for _ in range(2):
+        await calls.refused(showing(target, OPEN, second), 401)
+    await calls.served(first)
+
+
+@check("DEV-CERT-9", "a certificate that may not be provisioned is answered 401")
+async def unfit_certificates(target: Target) -> None:
+    for product, name in (
+        (OPEN, None),
+        (OPEN, "line\nend"),
+        ("format-certificate", f"x{target.identity()}"[:40]),
+        (CLOSED, target.identity()),
+    ):
+        pair = key_pair(name)
+        for _ in range(2):
+            expect.status(await WRITE.by(showing(target, product, pair)), 401)
+    expect.status(await WRITE.by(showing(target, "format-certificate", key_pair(_number(target)))), 204)
+
+
+@check(
+    "DEV-CERT-10", "a body that is no certificate, or one of another CN, is answered 400 and changes nothing"
+)
+async def unfit_replacement(target: Target) -> None:
+    identity = target.identity()
+    client = showing(target, OPEN, key_pair(identity))
+    await calls.served(client)
+    other = key_pair(target.identity())
+    for content in (
+        b"",
+        b"no PEM",
+        other.certificate_pem,
+        key_pair(None).certificate_pem,
+        _key_alone(identity),
+    ):
+        expect.refusal(await replace(client, content), 400)
+    await calls.served(client)
+    expect.true("the other CN is free", not await taken(target, OPEN, _name(other)), "taken")
+
+
+def _key_alone(identity: str) -> bytes:
+    return key_pair(identity).key_pem
+
+
+def _name(pair: KeyPair) -> str:
+    return str(pair.certificate.subject.rfc4514_string()).removeprefix("CN=")
+
+
+def _number(target: Target) -> str:
+    return str(int.from_bytes(target.identity().encode()))[-40:]
