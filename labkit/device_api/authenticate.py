@@ -13,6 +13,8 @@ Who gets which refusal, in this order:
 | activate: vendor or model is not the product                          | 404    |
 | activate: unknown identity while self-registration is off             | 404    |
 | activate: the identity has a credential and the request shows none    | 409    |
+| activate: the credential was replaced since it was shown              | 401    |
+| activate: the identity has no credential yet, and is locked           | 401    |
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Provision and reprovision: POST /provision/activate, and certificates at their first connection (document 1)."""
+"""Provision and reprovision credentials: POST /provision/activate (document 1, Endpoints)."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ async def activate(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
     if settings.auth == "password":
         return await _password(exchange, rooms, identity, fields.get("password", ""), owner)
     outcome, token = await rooms.registry.provision_token(
-        settings.id, identity, register=settings.self_registration, replace=owner is not None
+        settings.id, identity, register=settings.self_registration, replacing=_held(owner)
     )
-    _refuse_unless_done(outcome)
+    _refuse_unless_done(exchange, outcome, owner)
     _emit(exchange, rooms, identity)
     return reply(200, token)
 
@@ -47,9 +47,9 @@ async def _password(
         raise Refusal(400, "an identity with ':' cannot be sent in Authorization: Basic (RFC 7617)")
     settings = exchange.product.settings
     outcome = await rooms.registry.provision_password(
-        settings.id, identity, password, register=settings.self_registration, replace=owner is not None
+        settings.id, identity, password, register=settings.self_registration, replacing=_held(owner)
     )
-    _refuse_unless_done(outcome)
+    _refuse_unless_done(exchange, outcome, owner)
     _emit(exchange, rooms, identity)
     return nothing(exchange.wire)
 
@@ -63,14 +63,15 @@ async def _replace_certificate(exchange: Exchange, rooms: Rooms, owner: Device |
     try:
         certificate = x509.load_pem_x509_certificate(body)
         names = certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
-    except ValueError:
+    except (ValueError, x509.InvalidVersion):
         raise Refusal(400, "expected a certificate in PEM format") from None
     if [name.value for name in names] != [owner.identity]:
         raise Refusal(400, "the certificate's CN is not the identity of this device")
     der = certificate.public_bytes(Encoding.DER)
-    await rooms.registry.provision_certificate(
-        owner.product, owner.identity, der, register=False, replace=True
+    outcome = await rooms.registry.provision_certificate(
+        owner.product, owner.identity, der, register=False, replacing=_held(owner)
     )
+    _refuse_unless_done(exchange, outcome, owner)
     _emit(exchange, rooms, owner.identity)
     return nothing(exchange.wire)
 
@@ -93,11 +94,20 @@ def _identity(exchange: Exchange, fields: dict[str, str], owner: Device | None) 
     return identity
 
 
-def _refuse_unless_done(outcome: Outcome) -> None:
+def _held(owner: Device | None) -> bytes | None:
+    return None if owner is None else owner.digest
+
+
+def _refuse_unless_done(exchange: Exchange, outcome: Outcome, owner: Device | None) -> None:
+    if outcome == "provisioned":
+        return
+    if outcome == "locked":
+        raise unauthorized(exchange, "this device is locked")
+    if owner is not None:
+        raise unauthorized(exchange, "the credentials were replaced meanwhile")
     if outcome == "unknown":
         raise Refusal(404, "unknown identity, and devices may not register their own")
-    if outcome == "taken":
-        raise Refusal(409, "this identity is provisioned; present its credentials to replace them")
+    raise Refusal(409, "this identity is provisioned; present its credentials to replace them")
 
 
 def _emit(exchange: Exchange, rooms: Rooms, identity: str) -> None:

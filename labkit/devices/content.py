@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import astuple, dataclass
 
-from sqlalchemy import Column, Connection, Integer, LargeBinary, String, Table, select
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    ForeignKeyConstraint,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    select,
+)
 
 from labkit.core.clock import Clock
 from labkit.core.database import Database
@@ -13,6 +23,7 @@ from labkit.core.errors import LabError
 from labkit.core.tables import metadata
 
 LARGEST = 128 * 1024 * 1024
+PIECE = 64 * 1024
 
 content_table = Table(
     "content",
@@ -23,20 +34,32 @@ content_table = Table(
     Column("size", Integer, nullable=False),
     Column("updated", Integer, nullable=False),  # Unix seconds of lab time
     Column("description", String, nullable=False),
-    Column("data", LargeBinary, nullable=False),
+    Column("sha256", String, nullable=False),
 )
-META = [content_table.c[name] for name in ("id", "type", "size", "updated", "description")]
+META = [content_table.c[name] for name in ("id", "type", "size", "updated", "description", "sha256")]
+
+# In pieces, because SQLite reads a value from its beginning whatever part of it is asked for.
+piece_table = Table(
+    "content_piece",
+    metadata,
+    Column("product", String, primary_key=True),
+    Column("id", String, primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+    ForeignKeyConstraint(["product", "id"], ["content.product", "content.id"], ondelete="CASCADE"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ContentInfo:
-    """Meta fields of a content item; `size` in bytes, `updated` in Unix seconds."""
+    """Meta fields of a content item; `size` in bytes, `updated` in Unix seconds, `sha256` in hex digits."""
 
     id: str
     type: str
     size: int
     updated: int
     description: str
+    sha256: str
 
 
 class Content:
@@ -54,14 +77,18 @@ class Content:
         type: str = "application/octet-stream",
         description: str = "",
     ) -> ContentInfo:
-        """Add an item or replace it. Raises LabError where the id cannot be listed or the data is too large."""
+        """Add an item or replace it.
+
+        Raises LabError where the id cannot be listed, the type is none or the data is too large.
+        """
         if not id or not id.isprintable() or len(id) > 256:
             raise LabError(f"a content id has 1 to 256 printable characters, not {id!r}")
         if len(data) > LARGEST:
             raise LabError(f"content {id!r} has {len(data)} bytes, at most {LARGEST} are taken")
-        if not type.isprintable() or not type.isascii():
+        if not type.strip() or not type.isprintable() or not type.isascii():
             raise LabError(f"content {id!r}: {type!r} is no content type")
-        info = ContentInfo(id, type, len(data), self._clock.seconds(), description)
+        sha256 = hashlib.sha256(data).hexdigest()
+        info = ContentInfo(id, type, len(data), self._clock.seconds(), description, sha256)
         await self._database.run(_put, product, info, data)
         return info
 
@@ -83,27 +110,22 @@ class Content:
         return await self._database.read(_read, product, id, first, last)
 
 
-def _row(product: str, id: str) -> object:
+def _row(product: str, id: str) -> ColumnElement[bool]:
     return (content_table.c.product == product) & (content_table.c.id == id)
 
 
 def _put(connection: Connection, product: str, info: ContentInfo, data: bytes) -> None:
-    values = {
-        "type": info.type,
-        "size": info.size,
-        "updated": info.updated,
-        "description": info.description,
-        "data": data,
-    }
-    connection.execute(
-        insert(content_table)
-        .values(product=product, id=info.id, **values)
-        .on_conflict_do_update(index_elements=["product", "id"], set_=values)
-    )
+    _remove(connection, product, info.id)
+    connection.execute(content_table.insert().values((product, *astuple(info))))
+    for number, start in enumerate(range(0, len(data), PIECE)):
+        connection.exec_driver_sql(
+            "INSERT INTO content_piece (product, id, number, data) VALUES (?, ?, ?, ?)",
+            (product, info.id, number, data[start : start + PIECE]),
+        )
 
 
 def _remove(connection: Connection, product: str, id: str) -> int:
-    return connection.execute(content_table.delete().where(_row(product, id))).rowcount  # type: ignore[arg-type]
+    return connection.execute(content_table.delete().where(_row(product, id))).rowcount
 
 
 def _list(connection: Connection, product: str) -> list[ContentInfo]:
@@ -112,13 +134,15 @@ def _list(connection: Connection, product: str) -> list[ContentInfo]:
 
 
 def _info(connection: Connection, product: str, id: str) -> ContentInfo | None:
-    row = connection.execute(select(*META).where(_row(product, id))).first()  # type: ignore[arg-type]
+    row = connection.execute(select(*META).where(_row(product, id))).first()
     return None if row is None else ContentInfo(*row)
 
 
 def _read(connection: Connection, product: str, id: str, first: int, last: int) -> bytes:
-    row = connection.exec_driver_sql(
-        "SELECT substr(data, ?, ?) FROM content WHERE product = ? AND id = ?",
-        (first + 1, last - first + 1, product, id),
-    ).first()
-    return bytes(row[0]) if row is not None else b""
+    rows = connection.exec_driver_sql(
+        "SELECT data FROM content_piece WHERE product = ? AND id = ? AND number BETWEEN ? AND ? "
+        "ORDER BY number",
+        (product, id, first // PIECE, last // PIECE),
+    )
+    start = first % PIECE
+    return b"".join(row[0] for row in rows)[start : start + last - first + 1]

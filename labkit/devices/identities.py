@@ -12,7 +12,7 @@ PATTERNS = {
     "base10": (re.compile(r"[0-9]+"), "decimal digits"),
     "base16": (re.compile(r"[0-9a-fA-F]+"), "hexadecimal digits"),
     "uuid": (re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"), "a UUID, 8-4-4-4-12"),
-    "mac": (re.compile(r"[0-9a-fA-F]{2}([:-]?[0-9a-fA-F]{2}){5}"), "a MAC address of six hex pairs"),
+    "mac": (re.compile(r"[0-9a-fA-F]{2}([:-]?)[0-9a-fA-F]{2}(\1[0-9a-fA-F]{2}){4}"), "six hex pairs (a MAC)"),
 }
 
 

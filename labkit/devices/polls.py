@@ -90,7 +90,7 @@ class Polls:
                 self._activity.begin()
 
     def wake(self, product: str, identity: str, point: Datapoint, live: bool) -> None:
-        """Answer the polls that wait for this datapoint. live: it was written now, not recorded for a time."""
+        """Answer the polls that wait for this datapoint. live: it was written now, not recorded."""
         for poll in self._waiting.get((product, identity, point.alias), ()):
             if point.timestamp > poll.since or (live and poll.live):
                 self._answer(poll, point)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from labkit.core.errors import SettingsError
-from labkit.settings import NumberRange, ProductSettings, Resource, build
+from labkit.settings import NumberRange, ProductSettings, build
 
 TRUE_OR_FALSE = frozenset({"true", "false", "1", "0"})
 
@@ -49,13 +49,17 @@ def _misformat(format: str, value: str) -> str | None:
         return None
     if format == "boolean":
         return None if value in TRUE_OR_FALSE else "expected a boolean: true, false, 1 or 0"
-    if "_" in value or value != value.strip():  # Python would take them; no device means them
-        return "expected a number"
+    expected = "expected a whole number" if format == "integer" else "expected a number"
+    if (
+        not value.isascii() or "_" in value or value != value.strip()
+    ):  # Python takes them; no device means them
+        return expected
     try:
-        number = int(value) if format == "integer" else float(value)
+        if format == "integer":
+            int(value)
+        return None if math.isfinite(float(value)) else "expected a finite number"
     except ValueError:
-        return "expected a whole number" if format == "integer" else "expected a number"
-    return None if math.isfinite(number) else "expected a finite number"
+        return expected
 
 
 def _allows(rule: NumberRange | float | str | bool, value: str) -> bool:
@@ -104,6 +108,3 @@ class Products:
 
     def __contains__(self, product_id: str) -> bool:
         return product_id in self._by_id
-
-
-__all__ = ["Product", "Products", "Resource"]

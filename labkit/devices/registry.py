@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,7 +40,7 @@ device_table = Table(
     sqlite_with_rowid=False,
 )
 
-Outcome = Literal["provisioned", "unknown", "taken"]
+Outcome = Literal["provisioned", "unknown", "taken", "locked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,9 @@ class Device:
 
 def fingerprint(credential: str | bytes) -> bytes:
     """The digest kept of a token or a certificate (DER)."""
-    return hashlib.sha256(credential.encode() if isinstance(credential, str) else credential).digest()
+    if isinstance(credential, str):  # as it came in a header, so perhaps with bytes that are not UTF-8
+        credential = credential.encode("utf-8", "surrogateescape")
+    return hashlib.sha256(credential).digest()
 
 
 def password_digest(password: str, salt: bytes) -> bytes:
@@ -84,6 +86,8 @@ class Registry:
         self._clock = clock
         self._identifiers = identifiers
         self._by_digest: dict[tuple[str, bytes], Device] = {}
+        self._digests: dict[tuple[str, str], bytes] = {}  # of the devices in `_by_digest`, by identity
+        self._changes = 0
 
     async def find(self, product: str, identity: str) -> Device | None:
         """The device of this identity."""
@@ -94,9 +98,9 @@ class Registry:
         key = (product, fingerprint(token))
         device = self._by_digest.get(key)
         if device is None:
+            changes = self._changes
             device = await self._database.read(_by_digest, *key)
-            if device is not None:
-                self._by_digest[key] = device
+            self._keep(device, changes)
         return device
 
     async def by_password(self, product: str, identity: str, password: str) -> Device | None:
@@ -111,9 +115,10 @@ class Registry:
         digest = fingerprint(certificate)
         device = self._by_digest.get((product, digest))
         if device is None or device.identity != identity:
+            changes = self._changes
             device = await self.find(product, identity)
             if device is not None and device.proves(digest):
-                self._by_digest[product, digest] = device
+                self._keep(device, changes)
         return device if device is not None and device.proves(digest) else None
 
     async def all(self, product: str) -> list[Device]:
@@ -121,59 +126,84 @@ class Registry:
         return await self._database.read(_all, product)
 
     async def provision_token(
-        self, product: str, identity: str, *, register: bool, replace: bool = False
+        self, product: str, identity: str, *, register: bool, replacing: bytes | None = None
     ) -> tuple[Outcome, str]:
         """Give the device a new token of 40 hex digits. Returns the outcome and the token.
 
-        register: create the device where it is unknown; replace: it has authenticated, so it may replace what
-        it has.
+        register: create the device where it is unknown; replacing: the digest of the credential that it has
+        authenticated with, which may be gone by now. Outcomes other than `provisioned` change nothing.
         """
         token = self._identifiers.hex(f"token/{product}/{identity}", TOKEN_LENGTH)
-        outcome = await self._provision(product, identity, fingerprint(token), None, register, replace)
+        outcome = await self._provision(product, identity, fingerprint(token), None, register, replacing)
         return outcome, token
 
     async def provision_password(
-        self, product: str, identity: str, password: str, *, register: bool, replace: bool = False
+        self, product: str, identity: str, password: str, *, register: bool, replacing: bytes | None = None
     ) -> Outcome:
         """Keep the password that the device chose."""
         salt = secrets.token_bytes(16)
         digest = password_digest(password, salt)
-        return await self._provision(product, identity, digest, salt, register, replace)
+        return await self._provision(product, identity, digest, salt, register, replacing)
 
     async def provision_certificate(
-        self, product: str, identity: str, certificate: bytes, *, register: bool, replace: bool = False
+        self,
+        product: str,
+        identity: str,
+        certificate: bytes,
+        *,
+        register: bool,
+        replacing: bytes | None = None,
     ) -> Outcome:
         """Pin a certificate (DER) to the device."""
-        return await self._provision(product, identity, fingerprint(certificate), None, register, replace)
+        return await self._provision(product, identity, fingerprint(certificate), None, register, replacing)
 
     async def _provision(
-        self, product: str, identity: str, digest: bytes, salt: bytes | None, register: bool, replace: bool
+        self,
+        product: str,
+        identity: str,
+        digest: bytes,
+        salt: bytes | None,
+        register: bool,
+        replacing: bytes | None,
     ) -> Outcome:
         now = self._clock.seconds()
 
         def provision(connection: Connection) -> Outcome:
             device = _find(connection, product, identity)
-            if device is None and not register:
-                return "unknown"
-            if device is not None and device.digest is not None and not replace:
+            if device is None:
+                if not register:
+                    return "unknown"
+            elif device.digest is not None and (replacing is None or not device.proves(replacing)):
                 return "taken"
+            elif device.locked:
+                return "locked"
             _put(connection, product, identity, digest=digest, salt=salt, provisioned=now)
             return "provisioned"
 
         outcome = await self._database.run(provision)
-        self._forget(product, identity)
+        if outcome == "provisioned":
+            self._forget(product, identity)
         return outcome
 
     async def allow(self, product: str, identities: Iterable[str], token: str | None = None) -> None:
-        """Whitelist identities. With `token` (40 characters), the device is provisioned with it as well."""
+        """Whitelist identities. With `token` (40 characters), the device is provisioned with it as well.
+
+        Raises LabError where the token has another length, is that of another device or meant for several.
+        """
         if token is not None and len(token) != TOKEN_LENGTH:
             raise LabError(f"a token has {TOKEN_LENGTH} characters, this one has {len(token)}")
         named = list(identities)
+        if token is not None and len(named) > 1:
+            raise LabError("a token is that of one device, not of several")
         values: dict[str, object] = {"whitelisted": True}
-        if token is not None:
-            values |= {"digest": fingerprint(token), "provisioned": self._clock.seconds()}
+        digest = None if token is None else fingerprint(token)
+        if digest is not None:
+            values |= {"digest": digest, "salt": None, "provisioned": self._clock.seconds()}
 
         def allow(connection: Connection) -> None:
+            owner = None if digest is None else _by_digest(connection, product, digest)
+            if owner is not None and owner.identity not in named:
+                raise LabError(f"this token is that of {owner.identity!r}")
             for identity in named:
                 _put(connection, product, identity, **values)
 
@@ -186,31 +216,39 @@ class Registry:
         await self._change(product, identity, lambda c: _put(c, product, identity, locked=locked))
 
     async def remove(self, product: str, identity: str) -> None:
-        """Forget a device, its credential and whitelisting; its datapoints stay. Raises LabError if unknown."""
+        """Forget a device, its credential and whitelisting; its datapoints stay.
+
+        Raises LabError if unknown.
+        """
         row = (device_table.c.product == product) & (device_table.c.identity == identity)
         await self._change(product, identity, lambda c: c.execute(device_table.delete().where(row)))
 
-    async def _change(self, product: str, identity: str, change: object) -> None:
+    async def _change(self, product: str, identity: str, change: Callable[[Connection], object]) -> None:
         def apply(connection: Connection) -> None:
             if _find(connection, product, identity) is None:
                 raise LabError(f"product {product!r} has no device {identity!r}")
-            change(connection)  # type: ignore[operator]
+            change(connection)
 
         await self._database.run(apply)
         self._forget(product, identity)
 
     def forget_all(self) -> None:
         """Look every digest up anew: the database was emptied."""
+        self._changes += 1
         self._by_digest.clear()
+        self._digests.clear()
+
+    def _keep(self, device: Device | None, changes: int) -> None:
+        """Keep what was looked up, unless a device has changed since (`changes` was read before)."""
+        if device is not None and device.digest is not None and changes == self._changes:
+            self._by_digest[device.product, device.digest] = device
+            self._digests[device.product, device.identity] = device.digest
 
     def _forget(self, product: str, identity: str) -> None:
-        stale = [key for key, device in self._by_digest.items() if _is(device, product, identity)]
-        for key in stale:
-            del self._by_digest[key]
-
-
-def _is(device: Device, product: str, identity: str) -> bool:
-    return device.identity == identity and device.product == product
+        self._changes += 1
+        digest = self._digests.pop((product, identity), None)
+        if digest is not None:
+            self._by_digest.pop((product, digest), None)
 
 
 def _find(connection: Connection, product: str, identity: str) -> Device | None:

@@ -1,7 +1,7 @@
 """Device state: the datapoints of each alias (document 1, Resources: datapoint).
 
-A datapoint is a value at a timestamp in whole seconds; a second value at the same timestamp replaces the first.
-The newest datapoint of an alias is its current value.
+A datapoint is a value at a timestamp in whole seconds; a second value at the same timestamp replaces the
+first. The newest datapoint of an alias is its current value.
 """
 
 from __future__ import annotations
