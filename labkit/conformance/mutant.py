@@ -98,7 +98,11 @@ def try_all(mutants: Iterable[Mutant], processes: int = 2) -> Iterator[Trial]:
 def _try(name: str) -> Trial:
     from labkit.conformance.rehearsal import rehearse
 
-    return rehearse(next(each for each in all_mutants() if each.name == name))
+    mutant = next(each for each in all_mutants() if each.name == name)
+    try:
+        return rehearse(mutant)
+    except Exception as error:  # noqa: BLE001 - the others are to be tried all the same
+        return Trial(name, mutant.requirements, False, (f"no trial: {type(error).__name__}: {error}",))
 
 
 def judge(mutant: Mutant, verdicts: Iterable[Verdict]) -> Trial:
