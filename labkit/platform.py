@@ -141,10 +141,7 @@ class Platform:
                 date=lambda: self.dates.at(self.clock.seconds()),
                 guard=GuardTimes(**self.settings.guard.model_dump(exclude={"script_cpu"})),
             )
-            for product in self.settings.products:
-                await self.add_product(product)
-            for solution in self.settings.solutions:
-                await self.add_solution(solution)
+            # The port is part of the URLs that a solution's set-up may ask for, so it comes first.
             try:
                 await self.edge.start(self.settings.host, self.settings.https_port, self.settings.http_port)
             except OSError as error:
@@ -153,6 +150,10 @@ class Platform:
                     f"{error.strerror}"
                 ) from error
             stack.push_async_callback(self.edge.stop)
+            for product in self.settings.products:
+                await self.add_product(product)
+            for solution in self.settings.solutions:
+                await self.add_solution(solution)
             self._running = stack.pop_all()
         return self
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from labkit.fleet.flow import Address, FlowClient
 from labkit.lab.portal import Portal
 from labkit.lab.show import card
-from labkit.services.operation import Caller
+from labkit.services.operation import Caller, Operation
+from labkit.solutions.proxy import Service
 
 if TYPE_CHECKING:
     import httpx
@@ -94,16 +95,16 @@ class Solution:
         """Call a service operation; the result, or the error object {type, error, status}."""
         return self._portal.run(self._platform.services.call, Caller(self.id), service, operation, parameters)
 
-    def __getattr__(self, name: str) -> ServiceProxy:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        services = self._platform.services.operations(Caller(self.id))
-        if name not in services:
-            raise AttributeError(f"no service {name!r}, there are: {', '.join(services)}")
-        return ServiceProxy(self, name)
+    def __getattr__(self, name: str) -> Service:
+        if name.startswith("_") or name not in self._operations():
+            raise AttributeError(f"no service {name!r}, there are: {', '.join(self._operations())}")
+        return Service(name, self._operations, self.call)
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._platform.services.operations(Caller(self.id))]
+        return [*super().__dir__(), *self._operations()]
+
+    def _operations(self) -> Mapping[str, Mapping[str, Operation]]:
+        return self._platform.services.operations(Caller(self.id))
 
     async def close(self) -> None:
         """Close its connections."""
@@ -117,37 +118,3 @@ class Solution:
             f"solution {self.id}",
             {"domain": self.domain, "products": ", ".join(self._solution.products) or "none"},
         )
-
-
-class ServiceProxy:
-    """A service as attributes: each operation by its own name."""
-
-    def __init__(self, solution: Solution, service: str) -> None:
-        self._solution = solution
-        self._service = service
-
-    def _operations(self) -> Any:
-        caller = Caller(self._solution.id)
-        return self._solution._platform.services.operations(caller)[self._service]
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        operations = self._operations()
-        if name.startswith("_") or name.rstrip("_") not in operations:
-            raise AttributeError(
-                f"{self._service} has no operation {name!r}, it has: {', '.join(operations)}"
-            )
-        declared = operations[name.rstrip("_")]
-
-        def call(**parameters: object) -> Any:
-            named = {key.rstrip("_"): value for key, value in parameters.items()}
-            return self._solution.call(self._service, declared.name, named)
-
-        call.__name__, call.__doc__ = declared.name, declared.doc
-        call.__signature__ = declared.signature  # type: ignore[attr-defined]
-        return call
-
-    def __dir__(self) -> list[str]:
-        return list(self._operations())
-
-    def __repr__(self) -> str:
-        return f"<service {self._service}: {', '.join(self._operations())}>"
