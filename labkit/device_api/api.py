@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from urllib.parse import unquote
+from urllib.parse import unquote_to_bytes
 
 from aiohttp import hdrs, web
 
@@ -11,7 +12,7 @@ from labkit.core.journal import Journal
 from labkit.device_api import alias, content, provision, record, timestamp
 from labkit.device_api.exchange import Connection, Exchange, Refusal
 from labkit.device_api.rooms import Rooms
-from labkit.device_api.wire import TEXT, nothing, reply
+from labkit.device_api.wire import TEXT, Download, nothing, reply
 from labkit.devices.identities import flaw
 from labkit.devices.products import Product
 from labkit.settings import Wire
@@ -59,7 +60,7 @@ class DeviceApi:
     ) -> web.StreamResponse:
         """Answer one request. Every refusal is a short text/plain reason; the journal has each request."""
         raw_path, _, raw_query = request.raw_path.partition("?")
-        path = raw_path if raw_path in ENDPOINTS else unquote(raw_path, errors="replace")
+        path = raw_path if raw_path in ENDPOINTS else _path(raw_path)
         exchange = Exchange(
             product, connection, request, path, raw_query, self._wire, self._journal, self._body_guard
         )
@@ -70,9 +71,15 @@ class DeviceApi:
             response = reply(refusal.status, refusal.reason, TEXT, refusal.headers)
             if refusal.headers.get(hdrs.CONNECTION) == "close":
                 response.force_close()
+        except asyncio.CancelledError:
+            exchange.identify().detail = {"reason": "the connection ended before the answer"}
+            raise
+        except Exception:
+            exchange.identify().status = 500  # the edge answers, and tells what it was
+            raise
         entry = exchange.identify()
         entry.status = response.status
-        entry.size = response.content_length
+        entry.size = response.size if isinstance(response, Download) else response.content_length
         return response
 
     async def _endpoint(self, exchange: Exchange) -> web.StreamResponse:
@@ -87,3 +94,10 @@ class DeviceApi:
         if method == "OPTIONS":
             return nothing(self._wire, headers=allow)
         raise Refusal(405, "wrong method for this path", allow)
+
+
+def _path(raw: str) -> str:
+    """The path of a request target that is not an endpoint as it stands: percent-encoded, or a whole URL."""
+    if not raw.startswith("/") and "://" in raw:  # RFC 9112 3.2.2
+        raw = "/" + raw.partition("://")[2].partition("/")[2]
+    return unquote_to_bytes(raw.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")

@@ -9,11 +9,12 @@ from collections.abc import AsyncIterator
 
 from aiohttp import web
 
+from labkit.core.errors import LabError
 from labkit.device_api.authenticate import authenticate
 from labkit.device_api.exchange import Exchange, Refusal
 from labkit.device_api.rooms import Rooms
-from labkit.device_api.wire import CHUNK, CSV, Download, reply
-from labkit.devices.content import ContentInfo
+from labkit.device_api.wire import CSV, Download, reply
+from labkit.devices.content import PIECE, ContentInfo
 from labkit.devices.registry import Device
 
 RANGE = re.compile(r"bytes=\s*([0-9]{0,18})\s*-\s*([0-9]{0,18})\s*", re.IGNORECASE)
@@ -41,7 +42,7 @@ def _expect_product(exchange: Exchange, query: dict[str, str | None], status: in
 
 
 def _line(item: ContentInfo) -> str:
-    """One CSV line (RFC 4180 quoting): content type, size in bytes, Unix seconds of the update, description."""
+    """Content type, size in bytes, Unix seconds of the update and description, quoted as in RFC 4180."""
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow([item.type, item.size, item.updated, item.description])
     return line.getvalue()
@@ -55,8 +56,14 @@ async def _send(exchange: Exchange, rooms: Rooms, device: Device, item: ContentI
         headers |= {"Accept-Ranges": "bytes", "Content-Range": f"bytes {first}-{last}/{item.size}"}
 
     async def pieces() -> AsyncIterator[bytes]:
-        for start in range(first, last + 1, CHUNK):
-            yield await rooms.content.read(device.product, item.id, start, min(start + CHUNK - 1, last))
+        start = first
+        while start <= last:
+            end = min(last, start - start % PIECE + PIECE - 1)
+            piece = await rooms.content.read(device.product, item.id, start, end)
+            if await rooms.content.info(device.product, item.id) != item:
+                raise LabError(f"content {item.id!r} was changed while a device downloaded it")
+            yield piece
+            start = end + 1
 
     status = 200 if part is None else exchange.wire.range_status
     response = Download(status, exchange.wire.download_framing, last - first + 1, headers)

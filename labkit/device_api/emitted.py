@@ -32,7 +32,7 @@ def device_data(connection: Connection, type: str, identity: str, micros: int) -
 def data_in(
     connection: Connection, identity: str, micros: int, points: Sequence[Datapoint], live: bool
 ) -> Payload:
-    """`payload` has an entry for each distinct timestamp: {timestamp (microseconds), values {alias: value}}."""
+    """`payload` has an entry for each timestamp: {timestamp (microseconds), values {alias: value}}."""
     ordered = points if live else sorted(points, key=lambda point: point.timestamp)
     entries = [
         {

@@ -66,6 +66,8 @@ class Exchange:
 
     def query(self) -> list[tuple[str, str | None]]:
         """The pairs of the query. Raises Refusal 400."""
+        if not self.raw_query.isascii() and forms.SURROGATE.search(self.raw_query):
+            raise Refusal(400, "query: not valid UTF-8")
         try:
             return forms.parse(self.raw_query)
         except ValueError as error:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from urllib.parse import quote, unquote_to_bytes
 
 PLAIN = re.compile(r"[A-Za-z0-9_.~-]*")
+SURROGATE = re.compile(r"[\ud800-\udfff]")  # what the HTTP parser makes of bytes that are not UTF-8
 BROKEN_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
@@ -24,12 +25,18 @@ def parse(text: str) -> list[tuple[str, str | None]]:
 
 
 def parse_body(body: bytes) -> list[tuple[str, str]]:
-    """The pairs of a form body; a pair without `=` has an empty value. Raises ValueError with the reason."""
+    """The pairs of a form body; a pair without `=` has an empty value.
+
+    Raises ValueError with the reason, also for a pair without a name.
+    """
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
         raise ValueError("the body is not valid UTF-8") from None
-    return [(name, value or "") for name, value in parse(text)]
+    pairs = [(name, value or "") for name, value in parse(text)]
+    if any(not name for name, _ in pairs):
+        raise ValueError("a pair has no name")
+    return pairs
 
 
 def decode(text: str) -> str:

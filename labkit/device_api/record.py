@@ -24,16 +24,14 @@ Group = list[tuple[str, Decimal, str]]  # timestamp as sent, as a number, value
 async def record(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
     """Store the points of each alias: 204, or 409 with the first clash of each alias and nothing stored."""
     device = await authenticate(exchange, rooms.registry)
-    groups = grouped(await exchange.form())
+    given = grouped(await exchange.form())
+    now = rooms.clock.now()
+    groups = {alias: absolute(group, now) for alias, group in given.items()}
     clashes = [(alias, clash) for alias, group in groups.items() if (clash := first_clash(group))]
     if clashes:
         return reply(409, forms.encode(clashes), FORM)
+    points = [point for alias, group in groups.items() for point in _points(exchange, now, alias, group)]
     await rooms.events.room(f"{device.product}/{device.identity}")
-    points = [
-        point
-        for alias, group in groups.items()
-        for point in _points(exchange, rooms.clock.now(), alias, group)
-    ]
     if points:
         await rooms.state.store(device.product, device.identity, points)
         rooms.stored(exchange, device, points, "record")
@@ -58,6 +56,14 @@ def grouped(pairs: list[tuple[str, str]]) -> dict[str, Group]:
     return groups
 
 
+def absolute(group: Group, now: float) -> Group:
+    """`group` with negative timestamps, which count back from `now`, made absolute."""
+    return [
+        (text, Decimal(now) + number if text.startswith("-") else number, value)
+        for text, number, value in group
+    ]
+
+
 def first_clash(group: Group) -> str | None:
     """The first timestamp, as sent, of the first pair that is less than a second apart."""
     seen: dict[int, list[tuple[str, Decimal]]] = {}
@@ -74,8 +80,7 @@ def first_clash(group: Group) -> str | None:
 def _points(exchange: Exchange, now: float, alias: str, group: Group) -> list[Datapoint]:
     """The datapoints of a resource; of an alias that is none, nothing. Raises Refusal 400."""
     points = []
-    for text, number, value in group:
-        moment = float(number) + now if text.startswith("-") else float(number)  # negative: back from now
+    for _, moment, value in group:
         if moment > now + FURTHEST_AHEAD:
             raise Refusal(400, f"a timestamp is at most {FURTHEST_AHEAD} seconds ahead of the server")
         if moment < 0:

@@ -40,7 +40,8 @@ class Rooms:
         """Wake who waits for these datapoints, then emit their events. Called once they are stored."""
         live = api == "write"
         product, identity = device.product, device.identity
-        for point in points:
+        # Of recorded points a poll gets the earliest, whatever their order in the request.
+        for point in points if live else sorted(points, key=lambda point: point.timestamp):
             self.polls.wake(product, identity, point, live)
         connection, micros = exchange.connection, self.clock.micros()
         cause = exchange.identify(identity).sequence

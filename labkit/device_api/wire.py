@@ -7,10 +7,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, Mapping
 
 from aiohttp import hdrs, web
-from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http import HttpVersion11
 
 from labkit.settings import Wire
@@ -18,7 +17,6 @@ from labkit.settings import Wire
 TEXT = "text/plain; charset=utf-8"
 FORM = "application/x-www-form-urlencoded; charset=utf-8"
 CSV = "text/csv; charset=utf-8"
-CHUNK = 64 * 1024
 
 
 def reply(
@@ -57,6 +55,11 @@ class Download(web.StreamResponse):
         self._size = size
         self._framing = framing
 
+    @property
+    def size(self) -> int:
+        """Bytes of the body, however it is framed."""
+        return self._size
+
     async def _prepare_headers(self) -> None:
         await super()._prepare_headers()
         if self._framing == "both":
@@ -64,16 +67,15 @@ class Download(web.StreamResponse):
         if self.chunked:
             self.headers[hdrs.TRANSFER_ENCODING] = "chunked"  # aiohttp leaves it out for HEAD
 
-    async def send(self, request: web.BaseRequest, pieces: object) -> Download:
+    async def send(self, request: web.BaseRequest, pieces: AsyncIterable[bytes]) -> Download:
         """Write the head and, unless it is a HEAD request, the pieces of the body."""
         if self._framing == "length" or request.version < HttpVersion11:
             self.content_length = self._size
         else:
             self.enable_chunked_encoding()
-        writer: AbstractStreamWriter | None = await self.prepare(request)
-        assert writer is not None
+        await self.prepare(request)
         if request.method != hdrs.METH_HEAD:
-            async for piece in pieces:  # type: ignore[attr-defined]
+            async for piece in pieces:
                 await self.write(piece)
         await self.write_eof()
         return self

@@ -1,4 +1,4 @@
-"""A virtual device: it knows its identity and its credentials, and speaks the device HTTPS API (document 1)."""
+"""A virtual device: knows its identity and its credentials, and speaks the device HTTPS API (document 1)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Values = Mapping[str, object]
 class DeviceError(LabkitError):
     """The platform refused what the device asked for.
 
-    asked: who asked for what; status: the HTTP status; reason: the body, as text; response: all of the answer.
+    asked: who asked for what; status: the HTTP status; reason: the body, as text; response: all of it.
     """
 
     def __init__(self, asked: str, response: httpx.Response) -> None:

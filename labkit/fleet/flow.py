@@ -1,7 +1,7 @@
 """The client that virtual devices, notebooks and checks use: HTTPS to a named host of a lab, without DNS.
 
-It always verifies the lab's CA. One client speaks to one host, because a connection belongs to the name it was
-opened for (SNI).
+It always verifies the lab's CA. One client speaks to one host, because a connection belongs to the name it
+was opened for (SNI).
 """
 
 from __future__ import annotations
