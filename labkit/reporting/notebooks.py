@@ -42,7 +42,7 @@ def refresh(path: Path) -> None:
     """Run a notebook with its own defaults and store its outputs. Raises NotebookError if a cell raises."""
     run = run_notebook(path)
     if run.error is not None:
-        raise NotebookError(f"{path.name}: {run.error}\n\n{run.error.traceback}".rstrip())
+        raise NotebookError(f"{path.name}: {run.error}")
     nbformat.write(storable(run.notebook), path)
 
 

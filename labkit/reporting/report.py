@@ -218,6 +218,7 @@ def make(
     report = Report(used, runs, tuple(verdicts), proved)
     write(report, where)
     if report.complete:
+        reports.mkdir(exist_ok=True)
         (reports / "conformance.md").write_text(matrix.markdown(report.rows, proved), encoding="utf-8")
     return report, where
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -67,7 +68,7 @@ def read(path: Path) -> NotebookNode:
         notebook: NotebookNode = nbformat.read(path, as_version=4)
     except OSError as error:
         raise NotebookError(f"{path}: {error.strerror}") from error
-    except (nbformat.reader.NotJSONError, nbformat.ValidationError, AttributeError, KeyError) as error:
+    except Exception as error:  # nbformat raises whatever a wrong file makes it stumble over
         raise NotebookError(f"{path}: is no notebook") from error
     return notebook
 
@@ -93,7 +94,8 @@ def run_notebook(
     given = checked(parameters or {}, declared(notebook, path.name), path.name)
     with TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True) as folder:
         saved = Path(folder) / "executed.ipynb"
-        error = _execute(path, saved, given, progress, Path(folder))
+        with ThreadPoolExecutor(1) as own:  # Jupyter wants an event loop, and the caller's thread may run one
+            error = own.submit(_execute, path, saved, given, progress, Path(folder)).result()
         executed = _without_papermill(read(saved))
     if output is not None:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -104,6 +106,7 @@ def run_notebook(
 def _execute(
     path: Path, saved: Path, parameters: dict[str, Any], progress: Callable[[], object], folder: Path
 ) -> CellError | None:
+    from jupyter_core.utils import ensure_event_loop
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
     from papermill import PapermillExecutionError, execute_notebook
     from papermill.exceptions import strip_color
@@ -141,6 +144,8 @@ def _execute(
         )
     except CellTimeoutError:
         return CellError(len(started), started[-1], f"took longer than {PATIENCE} s")
+    finally:
+        ensure_event_loop().close()  # Jupyter made it for this thread, and leaves it open
     return None
 
 

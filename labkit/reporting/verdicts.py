@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import TYPE_CHECKING, Any, get_args
 
-from nbformat import NotebookNode
-
 from labkit.conformance.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
     import pandas
+    from nbformat import NotebookNode  # importing it takes longer than most checks
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 BAD = ("failed", "broken")  # what makes a run a failure

@@ -1,0 +1,97 @@
+"""`labkit list`: text for people, JSON for programs."""
+
+import json
+from typing import Annotated, Any
+
+import pytest
+from click.testing import CliRunner
+from pydantic import BeforeValidator, Secret, SecretStr
+
+from labkit.cli import main
+from labkit.conformance.catalogue import load
+from labkit.conformance.listing import TOPICS, type_name
+
+
+def listed(*arguments: str) -> str:
+    result = CliRunner().invoke(main, ["list", *arguments])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_every_statement_comes_with_its_requirements_checks_and_mutants() -> None:
+    catalogue = load()
+    data = json.loads(listed("--json"))
+    assert [each["reference"] for each in data["statements"]] == list(catalogue.statements)
+    for each in data["statements"]:
+        own = [requirement.id for requirement in catalogue.covering(each["reference"])]
+        assert [requirement["id"] for requirement in each["requirements"]] == own
+        assert bool(own) != bool(each["nothing_to_test"])
+        for requirement in each["requirements"]:
+            assert requirement["level"] in ("must", "choice")
+            assert {"text", "sources", "checks", "mutants", "not_mutable"} < set(requirement)
+            assert all({"name", "title"} == set(check) for check in requirement["checks"])
+    assert data["coverage"]["counts"]["statements"] == len(catalogue.statements)
+
+
+def test_the_text_has_the_same_in_short() -> None:
+    text = listed()
+    for each in load():
+        assert f"{each.id} " in text
+    assert text.startswith("Device HTTPS API\n")
+    assert f"{len(load().statements):6}  statements" in text
+
+
+def test_requirements_as_text_and_as_json() -> None:
+    data, text = json.loads(listed("requirements", "--json")), listed("requirements")
+    assert [each["id"] for each in data] == [each.id for each in load()]
+    for each in data:
+        assert each["text"] in text
+        assert all(f"check   {check['name']}: {check['title']}" in text for check in each["checks"])
+        assert all(f"mutant  {mutant['name']}: {mutant['title']}" in text for mutant in each["mutants"])
+
+
+def test_coverage_tells_what_labkit_chose_and_what_is_not_mutable() -> None:
+    data, text = json.loads(listed("coverage", "--json")), listed("coverage")
+    assert set(data["choices"]) == {each.id for each in load() if each.level == "choice"}
+    assert set(data["not_mutable"]) == {each.id for each in load() if each.not_mutable is not None}
+    for about in ("choices", "not_mutable", "nothing_to_test"):
+        for name, said in data[about].items():
+            assert name in text
+            assert said in text
+
+
+def test_operations_come_with_arguments_and_documentation() -> None:
+    data, text = json.loads(listed("operations", "--json")), listed("operations")
+    found = {f"{each['service']}.{each['operation']}": each for each in data}
+    assert {"Keystore.get", "Keystore.command", "Email.send", "Config.solution"} <= set(found)
+    assert all(each["doc"] for each in data)
+    assert found["Keystore.get"]["arguments"] == [
+        {"name": "key", "type": "str", "required": True, "default": None, "secret": False}
+    ]
+    assert [each["name"] for each in found["Email.send"]["arguments"] if each["secret"]] == ["text", "html"]
+    assert "from" in [each["name"] for each in found["Email.send"]["arguments"]]
+    assert "\n  get(key: str)\n      " in text
+
+
+def test_a_topic_that_there_is_not_is_an_error() -> None:
+    result = CliRunner().invoke(main, ["list", "mutants"])
+    assert result.exit_code == 2
+    for topic in TOPICS:
+        assert topic in result.output
+
+
+@pytest.mark.parametrize(
+    ("annotation", "name"),
+    [
+        (str, "str"),
+        (str | None, "str | None"),
+        (Annotated[int, BeforeValidator(int)] | None, "int | None"),
+        (list[Annotated[str, BeforeValidator(str)]], "list[str]"),
+        (tuple[str, ...], "list[str]"),
+        (dict[str, Any], "dict[str, Any]"),
+        (SecretStr, "str"),
+        (Secret[dict[str, int]], "dict[str, int]"),
+    ],
+)
+def test_types_read_as_a_script_s_author_thinks_of_them(annotation: Any, name: str) -> None:
+    assert type_name(annotation) == name

@@ -1,0 +1,79 @@
+"""Small notebooks and verdicts for the tests of reporting."""
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from labkit.conformance.catalogue import Catalogue, Requirement, Statement
+from labkit.conformance.check import Check
+from labkit.conformance.coverage import Coverage, cover
+from labkit.conformance.mutant import Mutant
+from labkit.conformance.target import Target
+from labkit.conformance.verdict import Outcome, Verdict
+
+PARAMETERS = "parameters"
+
+
+def notebook(*cells: str, kernel: str = "python3") -> Any:
+    """Cells of code, or of text where they begin with `#`; one that begins with `# parameters` is tagged so."""
+    made = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": kernel, "display_name": "x"}})
+    for source in cells:
+        if source.startswith("# parameters\n"):
+            made.cells.append(nbformat.v4.new_code_cell(source, metadata={"tags": [PARAMETERS]}))
+        elif source.startswith("#"):
+            made.cells.append(nbformat.v4.new_markdown_cell(source))
+        else:
+            made.cells.append(nbformat.v4.new_code_cell(source))
+    return made
+
+
+def written(path: Path, *cells: str, **options: Any) -> Path:
+    """A notebook as a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook(*cells, **options), path)
+    return path
+
+
+def verdict(check: str, requirements: str, outcome: Outcome = "passed", **details: Any) -> Verdict:
+    return Verdict(check, tuple(requirements.split()), f"title of {check}", outcome, **details)
+
+
+def showing(*verdicts: Verdict) -> str:
+    """The source of a cell that shows verdicts, as if checks had run in it."""
+    return (
+        "from labkit.conformance.verdict import Verdict\nfrom labkit.reporting.verdicts import Verdicts\n"
+        f"Verdicts([Verdict.from_dict(each) for each in {[each.as_dict() for each in verdicts]!r}])"
+    )
+
+
+async def _nothing(target: Target) -> None:
+    raise AssertionError("never played")
+
+
+def small() -> Coverage:
+    """Two parts: a `must` with two checks and a mutant, a `choice` with a check, a `must` without any."""
+    statements = {
+        reference: Statement(reference, "Document <1>", "Section & more", reference[-1], f"gist {reference}")
+        for reference in ("1/a/1", "1/a/2")
+    }
+    requirements = [
+        Requirement("AA-ONE-1", "must", ("1/a/1",), "It answers < 1 s | always."),
+        Requirement("AA-ONE-2", "choice", ("1/a/1", "1/a/2"), "It answers politely."),
+        Requirement("AA-TWO-1", "must", ("1/a/2",), "Nobody can break it.", "it is a definition"),
+    ]
+    checks = [
+        Check("two/other", ("AA-ONE-2",), "polite", frozenset(), _nothing),
+        Check("one/first", ("AA-ONE-1",), "title <b>first</b>", frozenset(), _nothing),
+        Check("one/second", ("AA-ONE-1", "AA-ONE-2"), "second", frozenset(), _nothing),
+    ]
+    mutants = [Mutant("one/slow", ("AA-ONE-1",), "labkit.core:x", _slow, "smoke")]
+    catalogue = Catalogue(
+        statements, {each.id: each for each in requirements}, frozenset(), {"AA-ONE": "one", "AA-TWO": "two"}
+    )
+    return cover(catalogue, checks, mutants)
+
+
+def _slow(original: object) -> object:
+    """the answer waits"""
+    return original

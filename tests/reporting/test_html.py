@@ -1,0 +1,166 @@
+"""The pages: all of what happened, nothing from outside, nothing taken for markup."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import nbformat
+
+from labkit.reporting import html
+from labkit.reporting.report import Report
+from labkit.reporting.run_notebook import CellError, NotebookRun
+from tests.reporting.books import notebook, small, verdict
+
+EXCHANGE = "GET /onep:v1 <script>alert(1)</script>"
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+class Page(HTMLParser):
+    """What a page loads, links to, and can be linked at; and whether its elements are closed in order."""
+
+    VOID = frozenset({"meta", "input", "br", "img", "hr", "col"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.links: list[str] = []
+        self.ids: list[str] = []
+        self.tags: set[str] = set()
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.tags.add(tag)
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if address := values.get("src"):
+            self.loads.append(address)
+        if address := values.get("href"):
+            (self.links if tag == "a" else self.loads).append(address)
+        if name := values.get("id"):
+            self.ids.append(name)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag, f"</{tag}> closes another element"
+
+
+def offline(text: str) -> Page:
+    """The page, once it is sure that it needs nothing but itself."""
+    page = Page(text)
+    assert not page.open
+    assert not page.tags & {"script", "link", "iframe", "object", "embed", "base"}
+    assert all(each.startswith("data:image/") for each in page.loads)
+    assert all(re.fullmatch(r"#[\w-]*|[\w.-]+\.(html|json|xml)", each) for each in page.links), page.links
+    assert not re.search(r"@import|url\(|http-equiv=.refresh", text)
+    assert "default-src 'none'" in text
+    assert len(set(page.ids)) == len(page.ids)
+    assert all(each[1:] in page.ids for each in page.links if each.startswith("#"))
+    return page
+
+
+def made(*runs: NotebookRun, failing: bool = True) -> Report:
+    verdicts = [
+        verdict("one/first", "AA-ONE-1"),
+        verdict("two/other", "AA-ONE-2", "skipped", reason="no clock"),
+        verdict("one/second", "AA-ONE-1 AA-ONE-2")
+        if not failing
+        else verdict(
+            "one/second",
+            "AA-ONE-1 AA-ONE-2",
+            "failed",
+            reason="status",
+            expected="<204>",
+            actual="500",
+            exchange=EXCHANGE,
+        ),
+    ]
+    return Report({"seed": 7, "target": "lab"}, runs, tuple(verdicts), small())
+
+
+def run(*cells: str, error: CellError | None = None) -> NotebookRun:
+    return NotebookRun(Path("01_book.ipynb"), notebook("# A <b>title</b>", *cells), error)
+
+
+class TestTheReport:
+    def test_it_needs_nothing_from_outside(self) -> None:
+        page = offline(html.report_page(made(run())))
+        assert {"AA-ONE-1", "AA-ONE-2", "AA-TWO-1", "AA-ONE", "AA-TWO"} <= set(page.ids)
+        assert {"01_book.html", "verdicts.json", "junit.xml", "#AA-ONE-1"} <= set(page.links)
+
+    def test_a_failing_check_shows_expected_actual_and_the_exchange(self) -> None:
+        text = html.report_page(made(run()))
+        problems = text[text.index('id="problems"') : text.index('id="notebooks"')]
+        for shown in (
+            "&lt;204&gt;",
+            "500",
+            "GET /onep:v1 &lt;script&gt;",
+            "one/second",
+            "AA-ONE-2",
+            "1 problem",
+        ):
+            assert shown in (text if shown == "1 problem" else problems), shown
+        assert "<script" not in text
+
+    def test_a_notebook_that_raised_is_a_problem(self) -> None:
+        text = html.report_page(
+            made(run(error=CellError(4, "1 / <0>", "Error: <bad>", "trace")), failing=False)
+        )
+        for shown in ("1 problem", "cell 4", "1 / &lt;0&gt;", "Error: &lt;bad&gt;"):
+            assert shown in text
+
+    def test_without_problems_it_says_so(self) -> None:
+        text = html.report_page(made(run(), failing=False))
+        assert "Nothing failed" in text
+        assert 'id="problems"' not in text
+        offline(text)
+
+    def test_each_requirement_has_its_sources_checks_and_mutants(self) -> None:
+        text = html.report_page(made(run()))
+        row = text[text.index('id="AA-ONE-1"') : text.index('id="AA-ONE-2"')]
+        for shown in (
+            *("It answers &lt; 1 s | always.", "Section &amp; more, 1: gist 1/a/1", "must"),
+            *("title &lt;b&gt;first&lt;/b&gt;", "second", "the answer waits", "failed: status"),
+        ):
+            assert shown in row, shown
+        assert "not mutable: it is a definition" in text[text.index('id="AA-TWO-1"') :]
+
+
+class TestAPage:
+    def test_it_shows_text_code_and_outputs_and_needs_nothing_from_outside(self) -> None:
+        book = run("## Part\n\nSome *text*.", "value = '<i>'")
+        book.notebook.cells[-1].outputs = [
+            nbformat.v4.new_output("stream", name="stdout", text="said <this>\n"),
+            nbformat.v4.new_output("display_data", data={"image/png": PIXEL, "text/plain": "<Figure>"}),
+            nbformat.v4.new_output(
+                "execute_result", data={"text/html": "<table><tr><td>1</td></tr></table>"}
+            ),
+        ]
+        text = html.notebook_page(book)
+        page = offline(text)
+        assert page.loads == [f"data:image/png;base64,{PIXEL}"]
+        assert "report.html" in page.links
+        for shown in ("<em>text</em>", "&lt;i&gt;", "said &lt;this&gt;", "<td>1</td>"):
+            assert shown in text
+
+    def test_a_cell_that_raised_is_linked_from_the_top(self) -> None:
+        book = run("1 / 0", error=CellError(1, "1 / 0", "ZeroDivisionError: <x>", ""))
+        trace = ["\x1b[31mZeroDivisionError\x1b[39m: <x>"]
+        book.notebook.cells[-1].outputs = [
+            nbformat.v4.new_output("error", ename="ZeroDivisionError", evalue="<x>", traceback=trace)
+        ]
+        text = html.notebook_page(book)
+        page = offline(text)
+        assert "#raised" in page.links
+        assert "\x1b" not in text
+        assert "ZeroDivisionError: &lt;x&gt;" in text
+
+    def test_rendering_leaves_the_notebook_as_it_was(self) -> None:
+        book = run("x = 1")
+        before = nbformat.writes(book.notebook)
+        html.notebook_page(book)
+        assert nbformat.writes(book.notebook) == before

@@ -1,0 +1,114 @@
+"""The notebooks of this project: their shape, and stored outputs that are the same wherever they are written."""
+
+import json
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat import NotebookNode
+
+from labkit.conformance.coverage import coverage
+from labkit.reporting.notebooks import IGNORED, find, main, refresh, storable
+from labkit.reporting.parameters import declared
+from labkit.reporting.run_notebook import NotebookError, code_cells, read
+from tests.reporting.books import written
+
+FOLDER = Path(__file__).parents[2] / "notebooks"
+COMMITTED = find(FOLDER)
+VOLATILE = {
+    "a port": r"(localhost|127\.0\.0\.1):\d",
+    "a path": r"/(home|Users|root|tmp|work|var|usr)/|[A-Z]:\\\\|site-packages",
+    "an address in memory": r"0x[0-9a-f]{8,}",
+    "a duration": r"\b\d+\.\d+ ?(s|ms|µs)\b|[Ww]all time|per loop",
+    "progress": r"it/s|\d+%\|",
+}
+
+
+def texts(notebook: NotebookNode) -> str:
+    """All that a notebook's outputs say, without pictures."""
+    outputs = [output for cell in code_cells(notebook) for output in cell.outputs]
+    shown = [output.get("text", "") for output in outputs]
+    shown += [text for each in outputs for kind, text in each.get("data", {}).items() if "image" not in kind]
+    return "\n".join(shown)
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.stem)
+class TestCommitted:
+    def test_it_says_what_it_shows_and_has_parameters(self, path: Path) -> None:
+        book = read(path)
+        assert re.match(r"\d\d_[a-z_]+$", path.stem)
+        assert book.cells[0].cell_type == "markdown"
+        assert book.cells[0].source.startswith("# ")
+        assert "you will see" in book.cells[0].source
+        parameters = declared(book, path.name)
+        assert {"target", "seed"} <= set(parameters)
+        assert parameters["target"] == "lab"
+
+    def test_its_outputs_are_those_of_a_whole_run(self, path: Path) -> None:
+        cells = code_cells(read(path))
+        assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+        assert not [output for cell in cells for output in cell.outputs if output.output_type == "error"]
+
+    def test_nothing_volatile_is_stored(self, path: Path) -> None:
+        book = read(path)
+        assert nbformat.writes(storable(read(path))) == nbformat.writes(book)
+        found = {what: re.search(pattern, texts(book)) for what, pattern in VOLATILE.items()}
+        assert not {what: match[0] for what, match in found.items() if match}
+
+    def test_it_shows_verdicts(self, path: Path) -> None:
+        assert re.search(r"\d+ checks?, \d+ passed", texts(read(path)))
+
+    def test_no_link_leads_outside(self, path: Path) -> None:
+        text = "\n".join(cell.source for cell in read(path).cells if cell.cell_type == "markdown")
+        assert not re.search(r"\]\(https?:|<(img|a|script|link)\b", text)
+
+
+def test_the_conformance_notebook_leaves_no_area_out() -> None:
+    source = "\n".join(cell.source for cell in code_cells(read(FOLDER / "90_conformance.ipynb")))
+    played = set(re.findall(r'verdicts\("([A-Z]+)"', source))
+    assert played == {each.requirement.area for each in coverage()}
+
+
+# --- writing them anew --------------------------------------------------------------------------------------
+
+
+def test_outputs_are_written_in_place_and_the_same_each_time(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "a.ipynb",
+        "# Title",
+        "# parameters\nseed = 7",
+        "import time\nprint(seed)",
+        "time.time()",
+        kernel="old",
+    )
+    book = read(path)
+    book.cells[-1].metadata["tags"] = [IGNORED]
+    book.cells[-1].metadata["execution"] = {"started": "now"}
+    book.metadata["language_info"] = {"name": "python", "version": "3.8.1"}
+    nbformat.write(book, path)
+    assert main([str(path)]) == 0
+    first = path.read_bytes()
+    assert main([str(path)]) == 0
+    assert path.read_bytes() == first
+    stored = json.loads(first)
+    assert stored["metadata"] == {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    parameters, told, ignored = stored["cells"][1:]
+    assert parameters["metadata"] == {"tags": ["parameters"]}
+    assert (told["execution_count"], told["outputs"][0]["text"]) == (2, ["7\n"])
+    assert (ignored["execution_count"], ignored["outputs"], ignored["metadata"]) == (
+        3,
+        [],
+        {"tags": [IGNORED]},
+    )
+
+
+def test_a_notebook_that_raises_stays_as_it_was(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.ipynb", "1 / 0")
+    before = path.read_bytes()
+    with pytest.raises(NotebookError, match=r"a\.ipynb: cell 1: ZeroDivisionError"):
+        refresh(path)
+    assert path.read_bytes() == before

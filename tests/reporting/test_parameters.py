@@ -1,0 +1,101 @@
+"""Parameters are read from the tagged cell, and a wrong one is an error before anything runs."""
+
+import pytest
+
+from labkit.reporting.parameters import ParameterError, checked, converted, declared
+from tests.reporting.books import notebook
+
+DEFAULTS = {"seed": 7, "target": "lab", "share": 0.5, "fast": True, "names": ["a"], "limit": None}
+
+
+class TestDeclared:
+    def test_names_and_defaults_come_from_the_tagged_cell(self) -> None:
+        book = notebook(
+            "other = 1", "# parameters\nseed = 7  # any\nwho: str = 'me'\nlow = -1.5\nnames = ['a']"
+        )
+        assert declared(book, "b") == {"seed": 7, "who": "me", "low": -1.5, "names": ["a"]}
+
+    def test_a_notebook_without_such_a_cell_has_none(self) -> None:
+        assert declared(notebook("seed = 7"), "b") == {}
+
+    @pytest.mark.parametrize(
+        ("source", "said"),
+        [
+            ("print(1)", r"'print\(1\)'.*is no parameter"),
+            ("a = b = 1", "'a = b = 1'.*is no parameter"),
+            ("a: int", "'a: int'.*is no parameter"),
+            ("seed = int('7')", "'seed' is not a literal"),
+            ("seed = ", "is not Python"),
+        ],
+    )
+    def test_anything_but_literals_is_refused(self, source: str, said: str) -> None:
+        with pytest.raises(ParameterError, match=said):
+            declared(notebook(f"# parameters\n{source}"), "b.ipynb")
+
+    def test_two_such_cells_are_refused(self) -> None:
+        with pytest.raises(ParameterError, match="2 cells"):
+            declared(notebook("# parameters\na = 1", "# parameters\nb = 1"), "b")
+
+
+class TestChecked:
+    @pytest.mark.parametrize(
+        "given",
+        [
+            {},
+            {"seed": 8},
+            {"target": ""},
+            {"share": 1},
+            {"fast": False},
+            {"names": []},
+            {"limit": "x"},
+            {"limit": 3},
+        ],
+    )
+    def test_a_value_of_the_default_s_type_is_taken(self, given: dict[str, object]) -> None:
+        assert checked(given, DEFAULTS, "b") == given
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            {"seed": "8"},
+            {"seed": True},
+            {"seed": None},
+            {"target": 8},
+            {"share": "1"},
+            {"fast": 1},
+            {"names": "a"},
+        ],
+    )
+    def test_a_value_of_another_type_is_refused(self, given: dict[str, object]) -> None:
+        [name] = given
+        with pytest.raises(ParameterError, match=f"b: parameter '{name}' wants"):
+            checked(given, DEFAULTS, "b")
+
+    def test_a_misspelt_one_is_refused_with_the_names_there_are(self) -> None:
+        with pytest.raises(ParameterError, match="unknown parameter 'sede'; there are: seed, target"):
+            checked({"sede": 8}, {"seed": 7, "target": "lab"}, "b")
+
+    def test_a_notebook_without_parameters_says_so(self) -> None:
+        with pytest.raises(ParameterError, match="it has none"):
+            checked({"seed": 8}, {}, "b")
+
+
+class TestConverted:
+    @pytest.mark.parametrize(
+        ("text", "default", "value"),
+        [
+            ("8", 7, 8),
+            ("8", "lab", "8"),
+            ("true", False, True),
+            ("1.5", 0.5, 1.5),
+            ('["b"]', ["a"], ["b"]),
+            ("lab", None, "lab"),
+            ("3", None, 3),
+        ],
+    )
+    def test_text_becomes_the_default_s_type(self, text: str, default: object, value: object) -> None:
+        assert converted(text, default, "p") == value
+
+    def test_text_that_is_none_is_refused(self) -> None:
+        with pytest.raises(ParameterError, match="'seed' wants int; 'seven' is none"):
+            converted("seven", 7, "seed")

@@ -1,0 +1,165 @@
+"""A whole run: which notebooks get what, what is left behind, and how it ends."""
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+
+from labkit.cli import main
+from labkit.conformance.coverage import coverage
+from labkit.reporting import report
+from labkit.reporting.parameters import ParameterError
+from labkit.reporting.run_notebook import NotebookError, NotebookRun
+from tests.reporting.books import notebook, showing, small, verdict, written
+from tests.reporting.test_html import offline
+
+KNOWS_ALL = "# parameters\ntarget = 'lab'\nseed = 7\nonly = ''"
+
+
+def labkit(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["report", *map(str, arguments)])
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Path:
+    """Two notebooks, of which one knows all parameters and the other the seed and one of its own."""
+    written(tmp_path / "notebooks" / "01_a.ipynb", "# parameters\nseed = 7\nhours = 1.5", "seed")
+    written(tmp_path / "notebooks" / "90_b.ipynb", KNOWS_ALL, "seed")
+    return tmp_path / "notebooks"
+
+
+class TestThePlan:
+    def plan(self, folder: Path, given: dict[str, Any], **texts: str) -> dict[str, dict[str, Any]]:
+        return {path.stem: parameters for path, parameters in report.plan(folder, given, texts)}
+
+    def test_each_gets_what_it_knows(self, two: Path) -> None:
+        assert self.plan(two, {"seed": 8, "target": "x.json"}) == {
+            "01_a": {"seed": 8}, "90_b": {"seed": 8, "target": "x.json"}
+        }  # fmt: skip
+
+    def test_what_was_typed_gets_the_type_of_the_default(self, two: Path) -> None:
+        assert self.plan(two, {}, hours="2", seed="9") == {
+            "01_a": {"hours": 2, "seed": 9},
+            "90_b": {"seed": 9},
+        }
+
+    def test_only_leaves_out_those_that_do_not_know_it(self, two: Path) -> None:
+        assert self.plan(two, {"only": "DEV", "seed": 8}) == {"90_b": {"only": "DEV", "seed": 8}}
+
+    def test_a_misspelt_parameter_is_an_error_that_names_what_there_is(self, two: Path) -> None:
+        with pytest.raises(ParameterError, match="'sede'; the notebooks know: hours, only, seed, target"):
+            self.plan(two, {}, sede="8")
+
+    def test_a_value_of_another_type_is_an_error(self, two: Path) -> None:
+        with pytest.raises(ParameterError, match=r"01_a\.ipynb: parameter 'seed' wants int"):
+            self.plan(two, {}, seed="1.5")
+
+    def test_a_folder_without_notebooks_is_an_error(self, tmp_path: Path) -> None:
+        with pytest.raises(NotebookError, match="holds no notebooks"):
+            report.plan(tmp_path, {}, {})
+
+
+class TestAtATerminal:
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (
+                ["--parameter", "sede=8"],
+                "unknown parameter 'sede'; the notebooks know: hours, only, seed, target",
+            ),
+            (["--parameter", "seed"], "'seed' is no parameter: want name=value"),
+            (["--only", "NOPE"], "no requirement begins with 'NOPE'"),
+            (["--target", "nowhere.json"], "target: cannot be read"),
+        ],
+    )
+    def test_a_mistake_is_one_line_and_nothing_runs(self, two: Path, arguments: list[str], said: str) -> None:
+        result = labkit("--notebooks", two, *arguments)
+        assert result.exit_code == 1
+        [line] = result.stderr.splitlines()
+        assert line.startswith("labkit: ")
+        assert said in line
+        assert not (two.parent / "reports").exists()
+
+    def test_a_good_run_leaves_every_file_and_status_0(self, tmp_path: Path) -> None:
+        known = coverage()
+        checks = [verdict(each.name, " ".join(each.requirements)) for each in known.checks[:3]]
+        folder = tmp_path / "notebooks"
+        written(folder / "01_a.ipynb", "# First", "# parameters\nseed = 7", showing(*checks[:2]))
+        written(folder / "90_b.ipynb", "# Second", KNOWS_ALL, showing(*checks[1:]))
+        result = labkit("--notebooks", folder, "--seed", 8, "--json")
+        assert result.exit_code == 0, result.stderr
+        latest = tmp_path / "reports" / "latest"
+        assert {each.name for each in latest.iterdir()} == {
+            *("verdicts.json", "junit.xml", "report.html"),
+            *("01_a.ipynb", "01_a.html", "90_b.ipynb", "90_b.html"),
+        }
+        counts = json.loads(result.stdout)
+        assert (counts["good"], counts["parameters"], counts["checks"]) == (True, {"seed": 8}, {"passed": 3})
+        data = json.loads((latest / "verdicts.json").read_text())
+        assert [each["check"] for each in data["verdicts"]] == [each.check for each in checks]
+        assert set(data["states"]) == set(known.covered)
+        assert ElementTree.parse(latest / "junit.xml").getroot().get("tests") == "5"
+        for page in latest.glob("*.html"):
+            offline(page.read_text())
+        matrix = (tmp_path / "reports" / "conformance.md").read_text()
+        assert f"✓ {checks[0].check}" in matrix
+        assert str(tmp_path) not in matrix
+        assert "report" in result.stderr  # the progress bar has a label
+        assert "2/2 notebooks" in result.stderr
+
+    def test_a_failing_check_and_a_raising_notebook_are_told_a_line_each(self, tmp_path: Path) -> None:
+        [check, *_] = coverage().checks
+        failed = verdict(
+            check.name,
+            check.requirements[0],
+            "failed",
+            reason="status",
+            expected="204",
+            actual="500",
+            exchange="GET /x",
+        )
+        folder, output = tmp_path / "notebooks", tmp_path / "out"
+        written(folder / "01_a.ipynb", "# parameters\nseed = 7", showing(failed), "1 / 0")
+        written(folder / "90_b.ipynb", KNOWS_ALL, showing(verdict(check.name, check.requirements[0])))
+        result = labkit("--notebooks", folder, "--output", output)
+        assert result.exit_code == 1
+        assert f"failed {check.requirements[0]}  {check.name}: status: expected 204, got 500" in result.stderr
+        assert "raised 01_a  cell 3: ZeroDivisionError: division by zero" in result.stderr
+        page = (output / "report.html").read_text()
+        for shown in ("2 problems", "expected", "204", "500", "GET /x", "ZeroDivisionError"):
+            assert shown in page
+        assert (output / "01_a.ipynb").exists()
+
+
+class TestTheEnd:
+    def made(self, *verdicts: Any, error: Any = None) -> report.Report:
+        run = NotebookRun(Path("01_a.ipynb"), notebook("# A"), error)
+        return report.Report({}, (run,), verdicts, small())
+
+    def test_no_check_is_no_success(self) -> None:
+        assert not self.made().good
+        assert self.made().problems() == ["no check ran"]
+
+    def test_a_choice_that_differs_is_no_failure(self) -> None:
+        made = self.made(
+            verdict("two/other", "AA-ONE-2", "warned"), verdict("one/first", "AA-ONE-1", "skipped")
+        )
+        assert (made.good, made.problems()) == (True, [])
+
+    def test_a_broken_check_is_a_failure(self) -> None:
+        made = self.made(verdict("two/other", "AA-ONE-2", "broken", reason="TypeError: x"))
+        assert (made.good, made.problems()) == (False, ["broken AA-ONE-2  two/other: TypeError: x"])
+
+    def test_verdicts_are_a_line_each_without_durations(self) -> None:
+        quick, slow = verdict("one/first", "AA-ONE-1"), verdict("one/first", "AA-ONE-1")
+        object.__setattr__(slow, "seconds", 9.75)
+        assert report.verdicts_json(self.made(quick)) == report.verdicts_json(self.made(slow))
+        assert (
+            sum(
+                '"check": "one/first"' in line for line in report.verdicts_json(self.made(quick)).splitlines()
+            )
+            == 1
+        )

@@ -1,0 +1,83 @@
+"""One notebook: in this interpreter, in its own folder, with checked parameters, saved whatever happens."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from labkit.reporting.parameters import ParameterError
+from labkit.reporting.run_notebook import NotebookError, code_cells, read, run_notebook
+from tests.reporting.books import written
+
+TELL = (
+    "import os, sys\nprint(sys.executable, os.getcwd(), seed, os.environ['IPYTHONDIR'] != 'mine', sep='\\n')"
+)
+
+
+def test_it_runs_here_with_what_was_given_whatever_kernels_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "none"))
+    monkeypatch.setenv("IPYTHONDIR", "mine")
+    path = written(
+        tmp_path / "a {b}.ipynb",
+        "# A title\n## not this",
+        "# parameters\nseed = 7",
+        TELL,
+        kernel="no-such-kernel",
+    )
+    before = path.read_bytes()
+    cells = []
+    run = run_notebook(path, tmp_path / "out" / "a.ipynb", {"seed": 8}, progress=lambda: cells.append(1))
+    assert run.error is None
+    assert (run.name, run.title) == ("a {b}", "A title")
+    [output] = code_cells(run.notebook)[-1].outputs
+    assert output.text.splitlines() == [sys.executable, str(tmp_path), "8", "True"]
+    assert len(cells) == 3  # that of the parameters, what was given, and the one that tells
+    assert read(tmp_path / "out" / "a.ipynb") == run.notebook
+    assert "papermill" not in (tmp_path / "out" / "a.ipynb").read_text()
+    assert path.read_bytes() == before
+
+
+def test_an_unknown_parameter_is_an_error_before_anything_runs(tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    path = written(tmp_path / "a.ipynb", "# parameters\nseed = 7", f"open({str(mark)!r}, 'w').close()")
+    with pytest.raises(ParameterError, match=r"a\.ipynb: unknown parameter 'sede'; there are: seed"):
+        run_notebook(path, tmp_path / "out.ipynb", {"sede": 8})
+    assert not mark.exists()
+    assert not (tmp_path / "out.ipynb").exists()
+
+
+def test_a_cell_that_raises_is_told_and_what_there_is_is_saved(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "a.ipynb", "# Title", "print('before')", "# text", "x = 0\n1 / x", "print('after')"
+    )
+    run = run_notebook(path, tmp_path / "out.ipynb")
+    assert run.error is not None
+    assert (run.error.number, run.error.source) == (2, "x = 0\n1 / x")
+    assert str(run.error) == "cell 2: ZeroDivisionError: division by zero\n    x = 0\n    1 / x"
+    assert "ZeroDivisionError" in run.error.traceback
+    assert "\x1b" not in run.error.traceback
+    first, second, third = code_cells(read(tmp_path / "out.ipynb"))
+    assert first.outputs[0].text == "before\n"
+    assert second.outputs[0].ename == "ZeroDivisionError"
+    assert third.outputs == []
+    assert len(run.notebook.cells) == 5  # papermill's own notes on the error are gone
+
+
+def test_a_kernel_that_dies_is_told_with_what_it_said(tmp_path: Path) -> None:
+    dying = "import os\nos.write(2, b'last words')\nos._exit(3)"
+    run = run_notebook(written(tmp_path / "a.ipynb", "print('before')", dying), tmp_path / "out.ipynb")
+    assert run.error is not None
+    assert (run.error.number, run.error.source, run.error.message) == (2, dying, "the kernel died")
+    assert "last words" in run.error.traceback
+    assert code_cells(read(tmp_path / "out.ipynb"))[0].outputs[0].text == "before\n"
+
+
+@pytest.mark.parametrize("text", [None, "", "{", "[]", '{"cells": 1}'])
+def test_a_file_that_is_no_notebook_is_an_error(tmp_path: Path, text: str | None) -> None:
+    path = tmp_path / "a.ipynb"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(NotebookError, match=r"a\.ipynb"):
+        run_notebook(path)

@@ -1,0 +1,84 @@
+"""The table of verdicts, and how a report finds it in a notebook."""
+
+from typing import Any
+
+import nbformat
+
+from labkit.conformance.verdict import Verdict
+from labkit.reporting.verdicts import Verdicts, collected
+from tests.reporting.books import verdict
+
+PASSED = verdict("one/first", "AA-ONE-1")
+FAILED = verdict(
+    "one/second",
+    "AA-ONE-1 AA-TWO-1",
+    "failed",
+    reason="status",
+    expected="<204>",
+    actual="500",
+    exchange="GET /x\n\nHTTP 500",
+)
+SKIPPED = verdict("two/other", "AA-TWO-1", "skipped", reason="no clock")
+
+
+def output(shown: Verdicts) -> Any:
+    data, metadata = shown._repr_mimebundle_()
+    return nbformat.v4.new_output("execute_result", data=data, metadata=metadata)
+
+
+def notebook(*tables: Verdicts) -> Any:
+    return nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell("x", outputs=[output(each)]) for each in tables]
+    )
+
+
+class TestTheTable:
+    def test_text_shows_each_check_and_why_it_failed(self) -> None:
+        assert repr(Verdicts([PASSED, FAILED, SKIPPED], "AA")).splitlines() == [
+            "AA: 3 checks, 1 passed, 1 failed, 1 skipped",
+            "  ✓ AA-ONE-1  title of one/first",
+            "  ✗ AA-ONE-1 AA-TWO-1  title of one/second: status",
+            "      expected <204>",
+            "      actual   500",
+            "  – AA-TWO-1  title of two/other: no clock",
+        ]
+
+    def test_html_shows_the_exchange_and_takes_nothing_for_markup(self) -> None:
+        html = output(Verdicts([PASSED, FAILED]))["data"]["text/html"]
+        assert "&lt;204&gt;" in html
+        assert "<204>" not in html
+        assert "<pre>GET /x\n\nHTTP 500</pre>" in html
+
+    def test_durations_do_not_show(self) -> None:
+        slow = Verdict.from_dict({**PASSED.as_dict(), "seconds": 9.75})
+        assert output(Verdicts([slow]))["data"] == output(Verdicts([PASSED]))["data"]
+
+    def test_counts_by_part(self) -> None:
+        frame = Verdicts([PASSED, FAILED, SKIPPED]).by_part()
+        assert frame.loc["AA-ONE"].to_dict() == {
+            "passed": 1, "failed": 1, "warned": 0, "skipped": 0, "broken": 0
+        }  # fmt: skip
+        assert frame.loc["AA-TWO", "failed"] == 1
+        assert list(frame.index) == ["AA-ONE", "AA-TWO"]
+
+    def test_tables_add_up(self) -> None:
+        both = Verdicts([PASSED], "AA") + Verdicts([FAILED], "BB")
+        assert (both.name, len(both), both.good) == ("AA, BB", 2, False)
+        assert Verdicts([PASSED, SKIPPED]).good
+        assert not Verdicts([verdict("x/y", "AA-ONE-1", "broken")]).good
+
+
+class TestCollected:
+    def test_what_was_shown_comes_back_whole(self) -> None:
+        assert collected(notebook(Verdicts([PASSED, FAILED]), Verdicts([SKIPPED]))) == [
+            PASSED,
+            FAILED,
+            SKIPPED,
+        ]
+
+    def test_other_outputs_have_none(self) -> None:
+        other = nbformat.v4.new_output("stream", text="x")
+        assert (
+            collected(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x", outputs=[other])])) == []
+        )
+        assert collected(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("x")])) == []
