@@ -83,10 +83,14 @@ def time_kept(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-CONT-4", "labkit.devices.content:_remove")
+@mutant("DEV-CONT-4", "labkit.devices.content:Content.remove")
 def never_removed(original: Any) -> Any:
     """a removed content stays"""
-    return lambda *row: 1
+
+    async def broken(self: Content, product: str, id: str) -> None:
+        pass
+
+    return broken
 
 
 @mutant("DEV-CONT-5", LINE)

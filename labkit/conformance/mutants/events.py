@@ -15,8 +15,9 @@ from labkit.device_api.exchange import Exchange, Refusal
 from labkit.device_api.rooms import Rooms
 from labkit.devices.registry import Device
 from labkit.devices.state import Datapoint
+from labkit.platform import Platform
 from labkit.solutions.room import Solutions
-from labkit.solutions.solution import Solution
+from labkit.solutions.solution import Outcome, Solution
 
 DATAPOINT = "labkit.device_api.emitted:datapoint"
 DATA_IN = "labkit.device_api.emitted:data_in"
@@ -217,6 +218,34 @@ def handlers_awaited(original: Any) -> Any:
         rooms.events._capacity = 1
         await rooms.events.room(exchange.identify().actor)  # until none is queued
         return response
+
+    return broken
+
+
+@mutant("DEV-EVT-10", "labkit.solutions.solution:Solution.handle")
+def silent_after_failure(original: Any) -> Any:
+    """a solution whose handler failed is told of nothing more"""
+    failed: set[str] = set()
+
+    async def broken(self: Solution, *event: Any, **options: Any) -> Outcome | None:
+        if self.id in failed:
+            return None
+        outcome: Outcome | None = await original(self, *event, **options)
+        if outcome is not None and outcome.error is not None:
+            failed.add(self.id)
+        return outcome
+
+    return broken
+
+
+@mutant("DEV-EVT-10", "labkit.platform:Platform._emit")
+def unheard_refused(original: Any) -> Any:
+    """a write that no solution handles is answered 404"""
+
+    def broken(self: Platform, product: str, identity: str, event: str, payload: Any, cause: int) -> None:
+        if not self.solutions.linked(product) and event == "data_in":
+            raise Refusal(404, "nobody handles this")
+        original(self, product, identity, event, payload, cause)
 
     return broken
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from aiohttp import web
 
 from labkit.conformance.mutant import mutant
+from labkit.core.activity import Activity
 from labkit.device_api.exchange import Exchange, Refusal
 from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import nothing
@@ -271,6 +273,17 @@ def modified_never(original: Any) -> Any:
     return lambda wire, status=204, headers=None: original(
         wire, status, {**(headers or {}), **({"Last-Modified": "0"} if status == 304 else {})}
     )
+
+
+@mutant("DEV-POLL-19", "labkit.device_api.rooms:Rooms.stored")
+def not_by_hybrid(original: Any) -> Any:
+    """a hybrid write wakes no poll"""
+
+    def broken(self: Rooms, exchange: Exchange, device: Device, points: Any, api: str) -> None:
+        nobody = replace(self, polls=Polls(self.clock, Activity()))
+        original(nobody if exchange.query() else self, exchange, device, points, api)
+
+    return broken
 
 
 @mutant("DEV-POLL-12 DEV-POLL-19", WAKE)

@@ -10,7 +10,7 @@ from labkit.conformance.mutant import mutant
 from labkit.device_api.exchange import Exchange, Refusal
 from labkit.device_api.wire import reply
 from labkit.devices.state import Datapoint
-from labkit.settings import LabSettings, Wire
+from labkit.settings import LabSettings, NumberRange, Wire
 
 FORM = "labkit.device_api.exchange:Exchange.form"
 STORE = "labkit.devices.state:_store"
@@ -105,6 +105,18 @@ def ascii_only(original: Any) -> Any:
 def all_fits(original: Any) -> Any:
     """every value fits every resource"""
     return lambda self, alias, value: None
+
+
+@mutant("DEV-ALIAS-6", "labkit.devices.products:_allows")
+def edges_excluded(original: Any) -> Any:
+    """the ends of an allowed range are not allowed"""
+
+    def broken(rule: Any, value: str) -> bool:
+        return bool(original(rule, value)) and not (
+            isinstance(rule, NumberRange) and float(value) in (rule.min, rule.max)
+        )
+
+    return broken
 
 
 @mutant("DEV-ALIAS-7 DEV-HYBRID-5", FORM)
