@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from typing import TYPE_CHECKING, Literal
 
 from labkit.conformance import runner
@@ -126,7 +127,7 @@ def chart(
 
     A picture differs from machine to machine, so tests compare the frame beside it instead. x, y: labels.
     """
-    from IPython.display import display
+    from IPython.display import Image, display
     from matplotlib.figure import Figure
 
     plot_style()
@@ -141,7 +142,9 @@ def chart(
     axes.set(title=title, xlabel=x, ylabel=y)
     if kind == "barh":
         axes.invert_yaxis()
-    display(figure)
+    picture = BytesIO()  # drawn here: a notebook shows a bare Figure only once pyplot has been imported
+    figure.savefig(picture, format="png", bbox_inches="tight", metadata={"Software": None})
+    display(Image(picture.getvalue()))
     return frame
 
 
