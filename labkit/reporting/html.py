@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from labkit.reporting.report import Report
 
 TEMPLATES = Path(__file__).parent / "templates"
-ATTENTION = ("failed", "broken", "warned", "no check")
+DIFFERING = ("failed", "broken", "warned")
+ATTENTION = (*DIFFERING, "no check")
 UNSEEN = ("skipped", "not run")
 
 
@@ -49,6 +50,7 @@ def _facts(report: Report) -> dict[str, Any]:
     raised = sum(run.error is not None for run in report.runs)
     catalogue = report.coverage.catalogue
     groups = {
+        "differing": {row.id for row in rows if row.state in DIFFERING},
         "attention": {row.id for row in rows if row.state in ATTENTION},
         "unseen": {row.id for row in rows if row.state in UNSEEN},
         "must": {row.id for row in rows if row.covered.requirement.level == "must"},

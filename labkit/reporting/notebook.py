@@ -127,11 +127,15 @@ def chart(
 
     A picture differs from machine to machine, so tests compare the frame beside it instead. x, y: labels.
     """
+    import matplotlib as mpl
     from IPython.display import Image, display
     from matplotlib.figure import Figure
 
     plot_style()
-    figure = Figure(layout="constrained")
+    width, height = mpl.rcParams["figure.figsize"]
+    if kind == "barh":
+        height = max(height, 0.26 * len(frame))
+    figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots()
     if kind == "step":
         for column in frame:

@@ -1,7 +1,8 @@
 """The notebooks of a checkout: where they are, and how their stored outputs are written anew.
 
 `python -m labkit.reporting.notebooks` runs them all, or those that are named, and stores their outputs in
-place, without anything that changes from run to run.
+place, without anything that changes from run to run. Tests run them with nbval, which compares text and tables
+strictly and leaves pictures alone: a chart therefore shows its numbers too.
 """
 
 from __future__ import annotations
