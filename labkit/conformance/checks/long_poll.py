@@ -188,6 +188,19 @@ async def first_not_newest(target: Target) -> None:
     expect.header(response, "Last-Modified", str(stamp))
 
 
+@check("DEV-POLL-11", "of several points that one request records the first one answers a waiting poll")
+async def first_of_a_record(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    past = await play.now(device) - 1000
+    poll = await play.begin(target, device, "text", since=past)
+    points = [("alias", "text"), (str(past + 9), "third"), (str(past - 9), "too early")]
+    points += [(str(past + 1), "first"), (str(past + 5), "second")]
+    expect.status(await play.record(device, points), 204)
+    response = expect.status(await poll.answer(), 200)
+    expect.body(response, "text=first")
+    expect.header(response, "Last-Modified", str(past + 1))
+
+
 @check(
     "DEV-POLL-12",
     "a datapoint of the very second of If-Modified-Since does not answer, the next second's does",

@@ -149,6 +149,16 @@ async def negative(target: Target) -> None:
     expect.equal("the newest value", await play.value(device, "text"), "half a minute ago")
 
 
+@check("DEV-REC-11", "a negative timestamp conflicts with an absolute one of the same time")
+async def negative_conflict(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    now = await play.now(device)
+    seconds = range(now - 100, now - 80)  # one of these is near, whenever the request is received
+    body: Pairs = [*_points("text", dict.fromkeys(seconds, "a")), ("-99.5", "b")]
+    expect.status(await play.record(device, body), 409)
+    expect.equal("text", await play.value(device, "text"), None)
+
+
 @check("DEV-REC-12", "a timestamp a little ahead is taken; one minutes ahead is answered 400")
 async def ahead(target: Target) -> None:
     device = await target.activated(PRODUCT)

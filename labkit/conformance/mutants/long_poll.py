@@ -148,6 +148,18 @@ def newest(original: Any) -> Any:
     return broken
 
 
+@mutant("DEV-POLL-11", "labkit.device_api.rooms:Rooms.stored")
+def in_the_order_of_the_body(original: Any) -> Any:
+    """of several points that one request records the one that is named first answers a waiting poll"""
+
+    def broken(self: Rooms, exchange: Exchange, device: Device, points: Any, api: str) -> None:
+        for point in points:
+            self.polls.wake(device.product, device.identity, point, api == "write")
+        original(self, exchange, device, points, api)
+
+    return broken
+
+
 @mutant("DEV-POLL-9 DEV-POLL-10", WAIT)
 def first_of_two(original: Any) -> Any:
     """of several aliases the first one is polled"""

@@ -173,6 +173,12 @@ def no_negative(original: Any) -> Any:
     return _checked(original, lambda text: not text.startswith("-"))
 
 
+@mutant("DEV-REC-11", CLASH)
+def negative_never_clashes(original: Any) -> Any:
+    """a negative timestamp is no conflict with any other"""
+    return lambda group: original([point for point in group if not point[0].startswith("-")])
+
+
 @mutant("DEV-REC-12", POINTS)
 def any_future(original: Any) -> Any:
     """a timestamp may lie in the future, however far"""
