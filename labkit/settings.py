@@ -7,17 +7,29 @@ the line.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import yaml
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import ErrorDetails
 
 from labkit.core.errors import SettingsError
 
 LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 HOST = re.compile(rf"{LABEL.pattern}(\.{LABEL.pattern})*")
 ALIAS = re.compile(r"[A-Za-z0-9_.$-]{1,64}")
+HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110 5.6.2
 
 
 def _matches(pattern: re.Pattern[str], expected: str) -> AfterValidator:
@@ -32,6 +44,10 @@ def _matches(pattern: re.Pattern[str], expected: str) -> AfterValidator:
 Label = Annotated[str, _matches(LABEL, "lower-case letters, digits and inner hyphens, at most 63")]
 Host = Annotated[str, _matches(HOST, "a host name in lower case")]
 Alias = Annotated[str, _matches(ALIAS, "1 to 64 letters, digits, '_', '-', '.' or '$'")]
+HeaderName = Annotated[str, _matches(HEADER, "the name of a header")]
+Port = Annotated[int, Field(strict=True, ge=0, le=65535)]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
 Auth = Literal["token", "password", "certificate"]
 
 
@@ -50,14 +66,20 @@ class IdentityFormat(Model):
     type: Literal["opaque", "base10", "base16", "uuid", "mac"] = "opaque"
     prefix: str = ""
     casing: Literal["mixed", "upper", "lower"] = "mixed"
-    length: Annotated[int, Field(ge=0, le=256)] = 0
+    length: Annotated[int, Field(strict=True, ge=0, le=256)] = 0
 
 
 class NumberRange(Model):
     """Numbers from `min` to `max`, both included."""
 
-    min: float
-    max: float
+    min: Number
+    max: Number
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.min > self.max:
+            raise ValueError("expected min to be at most max")
+        return self
 
 
 class Resource(Model):
@@ -65,7 +87,7 @@ class Resource(Model):
 
     format: Literal["string", "number", "boolean", "integer", "float"] = "string"
     unit: str = ""
-    settable: bool = False
+    settable: StrictBool = False
     allowed: tuple[NumberRange | float | str | bool, ...] = ()
 
 
@@ -88,8 +110,8 @@ class ProductSettings(Model):
     id: Label
     domain: Host | None = None
     auth: Auth = "token"
-    provisioning: bool = True
-    self_registration: bool = True
+    provisioning: StrictBool = True
+    self_registration: StrictBool = True
     identity_format: IdentityFormat = IdentityFormat()
     resources: dict[Alias, Annotated[Resource, BeforeValidator(_resource)]] = {}
     identities: tuple[str, ...] = ()
@@ -110,13 +132,13 @@ class SolutionSettings(Model):
 class Wire(Model):
     """How the device API appears on the wire where the documents, the standards and the field differ."""
 
-    token_headers: tuple[str, ...] = ("X-Platform-CIK",)
-    authorization_token: bool = True
+    token_headers: tuple[HeaderName, ...] = ("X-Platform-CIK",)
+    authorization_token: StrictBool = True
     last_modified: Literal["timestamp", "http-date"] = "timestamp"
     range_status: Literal[200, 206] = 200
     download_framing: Literal["both", "length", "chunked"] = "both"
-    empty_length: bool = True  # Content-Length: 0 on a 204
-    strict_range: bool = True  # `bytes=-` is 400, not ignored
+    empty_length: StrictBool = True  # Content-Length: 0 on a 204
+    strict_range: StrictBool = True  # `bytes=-` is 400, not ignored
 
 
 FIELD = Wire(
@@ -132,12 +154,12 @@ PROFILES: dict[str, Wire] = {"spec": Wire(), "field": FIELD}
 class Guard(Model):
     """Real-time limits, in seconds, that protect the process; never lab time."""
 
-    header: Annotated[float, Field(gt=0)] = 10.0
-    body: Annotated[float, Field(gt=0)] = 30.0
-    keep_alive: Annotated[float, Field(gt=0)] = 75.0
-    handshake: Annotated[float, Field(gt=0)] = 10.0
-    shutdown: Annotated[float, Field(gt=0)] = 10.0
-    script_cpu: Annotated[float, Field(gt=0)] = 0.2
+    header: Seconds = 10.0
+    body: Seconds = 30.0
+    keep_alive: Seconds = 75.0
+    handshake: Seconds = 10.0
+    shutdown: Seconds = 10.0
+    script_cpu: Seconds = 0.2
 
 
 class LabSettings(Model):
@@ -145,8 +167,8 @@ class LabSettings(Model):
 
     domain: Host = "lab.localhost"
     host: str = "127.0.0.1"
-    https_port: Annotated[int, Field(ge=0, le=65535)] = 8443
-    http_port: Annotated[int, Field(ge=0, le=65535)] | None = None
+    https_port: Port = 8443
+    http_port: Port | None = None
     data: str | Path | None = None
     keystore: str | None = None
     profile: Literal["spec", "field"] = "spec"
@@ -157,10 +179,18 @@ class LabSettings(Model):
 
     def wires(self) -> Wire:
         """The profile with the switches of `wire` set."""
-        return build(Wire, {**PROFILES[self.profile].model_dump(), **self.wire}, "wire")
+        return _wire(self, {})
+
+
+def _wire(settings: LabSettings, lines: dict[str, int]) -> Wire:
+    values = {**PROFILES[settings.profile].model_dump(), **settings.wire}
+    return build(Wire, values, "wire", lines)
 
 
 S = TypeVar("S", bound=BaseModel)
+
+SHOULD_BE = "Input should be "  # how pydantic begins to say which type or value it wants
+MAPPING = re.compile(r"a valid dictionary( or instance of \w+)?")
 
 
 def build(model: type[S], values: object, where: str = "", lines: dict[str, int] | None = None) -> S:
@@ -168,15 +198,11 @@ def build(model: type[S], values: object, where: str = "", lines: dict[str, int]
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        key = _key(where, first["loc"])
-        line = _line(lines or {}, key)
-        if first["type"] == "extra_forbidden":
-            raise SettingsError(f"{key}: unknown key{line}") from None
-        if first["type"] == "missing":
-            raise SettingsError(f"{key}: is required{line}") from None
-        expected = first["msg"].removeprefix("Value error, ")
-        raise SettingsError(f"{key}: {expected}{line}") from None
+        wrong: dict[str, list[ErrorDetails]] = {}
+        for each in error.errors(include_url=False, include_context=False):
+            wrong.setdefault(_key(where, each, values), []).append(each)
+        key, errors = next(iter(wrong.items()))
+        raise SettingsError(f"{key}: {_explain(errors)}{_line(lines or {}, key)}") from None
 
 
 def load(path: str | Path) -> LabSettings:
@@ -184,7 +210,7 @@ def load(path: str | Path) -> LabSettings:
     file = Path(path)
     values, lines = read_yaml(file)
     settings = build(LabSettings, values, "", lines)
-    settings.wires()
+    _wire(settings, lines)
     return _anchored(settings, file.parent, lines)
 
 
@@ -196,7 +222,7 @@ def read_yaml(file: Path) -> tuple[Any, dict[str, int]]:
         raise SettingsError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     try:
         values = yaml.safe_load(text)
-        lines = _lines(yaml.compose(text, Loader=yaml.SafeLoader))
+        lines = _lines(yaml.compose(text, Loader=yaml.SafeLoader), "", ())
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" (line {mark.line + 1})" if mark else ""
@@ -204,18 +230,20 @@ def read_yaml(file: Path) -> tuple[Any, dict[str, int]]:
     return ({} if values is None else values), lines
 
 
-def unique(settings: LabSettings) -> None:
-    """Raises SettingsError where two products or solutions share an id, or one is linked that is not there."""
+def unique(settings: LabSettings, lines: dict[str, int] | None = None) -> None:
+    """Raises SettingsError where two products or solutions share an id, or an unknown product is linked."""
     products = [product.id for product in settings.products]
     solutions = [solution.id for solution in settings.solutions]
     for name, ids in (("products", products), ("solutions", solutions)):
         for index, each in enumerate(ids):
             if each in ids[:index]:
-                raise SettingsError(f"{name}[{index}].id: {each!r} is there already")
+                key = f"{name}[{index}].id"
+                raise SettingsError(f"{key}: {each!r} is there already{_line(lines or {}, key)}")
     for index, solution in enumerate(settings.solutions):
-        for product in solution.products:
+        for number, product in enumerate(solution.products):
             if product not in products:
-                raise SettingsError(f"solutions[{index}].products: no product {product!r}")
+                key = f"solutions[{index}].products[{number}]"
+                raise SettingsError(f"{key}: no product {product!r}{_line(lines or {}, key)}")
 
 
 def _anchored(settings: LabSettings, folder: Path, lines: dict[str, int]) -> LabSettings:
@@ -248,18 +276,39 @@ def _anchored(settings: LabSettings, folder: Path, lines: dict[str, int]) -> Lab
     if isinstance(data, str | Path) and "://" not in str(data):
         data = folder / data
     result = settings.model_copy(update={"products": products, "solutions": solutions, "data": data})
-    unique(result)
+    unique(result, lines)
     return result
 
 
-def _key(where: str, location: tuple[int | str, ...]) -> str:
-    key = where
-    for part in location:
-        if isinstance(part, int):
+def _key(where: str, error: ErrorDetails, values: object) -> str:
+    """The key that an error is about: its location, without the names that pydantic gives to union members."""
+    key, at, location = where, values, error["loc"]
+    for index, part in enumerate(location):
+        last = index == len(location) - 1
+        if isinstance(at, Mapping) and (part in at or (last and error["type"] == "missing")):
+            key += f".{part}" if key else str(part)
+            at = at.get(part)
+        elif isinstance(at, list | tuple) and isinstance(part, int) and part < len(at):
             key += f"[{part}]"
-        elif part.isidentifier() or "." not in part:  # not the names that pydantic gives to union members
-            key += f".{part}" if key else part
+            at = at[part]
     return key or "settings"
+
+
+def _explain(errors: list[ErrorDetails]) -> str:
+    """What was expected; of several types that a value may have, each says its own."""
+    first = errors[0]
+    if first["type"] == "extra_forbidden":
+        return "unknown key"
+    if first["type"] == "missing":
+        return "is required"
+    expected = [
+        MAPPING.sub("a mapping", each["msg"].removeprefix(SHOULD_BE))
+        for each in errors
+        if each["msg"].startswith(SHOULD_BE)
+    ]
+    if first["msg"].startswith(SHOULD_BE):
+        return "expected " + " or ".join(dict.fromkeys(expected))
+    return first["msg"].removeprefix("Value error, ")
 
 
 def _line(lines: dict[str, int], key: str) -> str:
@@ -268,16 +317,25 @@ def _line(lines: dict[str, int], key: str) -> str:
     return f" (line {lines[key]})" if key in lines else ""
 
 
-def _lines(node: yaml.Node | None, key: str = "") -> dict[str, int]:
-    """Where each key of a YAML document stands: `products[0].auth` → 1-based line."""
+def _lines(node: yaml.Node | None, key: str, above: tuple[yaml.Node, ...]) -> dict[str, int]:
+    """Where each key of a YAML document stands: `products[0].auth` → 1-based line.
+
+    Raises SettingsError for a key that is given twice, of which YAML would take the second.
+    """
     found: dict[str, int] = {}
+    if node in above:  # an anchor that holds itself
+        return found
     if isinstance(node, yaml.MappingNode):
+        names: set[str] = set()
         for name, value in node.value:
             inner = f"{key}.{name.value}" if key else str(name.value)
             found[inner] = name.start_mark.line + 1
-            found.update(_lines(value, inner))
+            if name.value in names:
+                raise SettingsError(f"{inner}: is given twice (line {found[inner]})")
+            names.add(name.value)
+            found.update(_lines(value, inner, (*above, node)))
     elif isinstance(node, yaml.SequenceNode):
         for index, value in enumerate(node.value):
             found[f"{key}[{index}]"] = value.start_mark.line + 1
-            found.update(_lines(value, f"{key}[{index}]"))
+            found.update(_lines(value, f"{key}[{index}]", (*above, node)))
     return found

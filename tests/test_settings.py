@@ -1,0 +1,390 @@
+"""Settings: what is wrong is named with its key, what was expected, and the line."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from labkit.core.errors import SettingsError
+from labkit.settings import (
+    FIELD,
+    Guard,
+    LabSettings,
+    ProductSettings,
+    SolutionSettings,
+    Wire,
+    build,
+    load,
+    read_yaml,
+    unique,
+)
+
+WHOLE = """\
+domain: lab.localhost
+https_port: 8443
+http_port: null
+data: null
+keystore: null
+profile: spec
+wire:
+  token_headers: [X-Platform-CIK]
+  authorization_token: true
+  last_modified: timestamp
+  range_status: 200
+  download_framing: both
+guard: {header: 10.0, body: 5}
+products:
+  - id: thermostat
+    domain: null
+    auth: token
+    self_registration: true
+    identity_format: {type: opaque}
+    resources:
+      temperature: {format: number, allowed: [{min: -40, max: 85}, 999]}
+      message: string
+    identities: [t-001]
+    content:
+      - {id: fw-1.2.bin, file: fw-1.2.bin, type: application/octet-stream, description: firmware 1.2}
+solutions:
+  - id: acme
+    path: metrics
+    products: [thermostat]
+    services: {Notify: {AccountSid: AC1, AuthToken: abc}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "fw-1.2.bin").write_bytes(b"firmware")
+    (tmp_path / "metrics").mkdir()
+    return tmp_path
+
+
+def loaded(folder: Path, text: str) -> LabSettings:
+    file = folder / "lab.yaml"
+    file.write_text(text)
+    return load(file)
+
+
+def refused(folder: Path, text: str) -> str:
+    with pytest.raises(SettingsError) as error:
+        loaded(folder, text)
+    return str(error.value)
+
+
+# --- what is right ------------------------------------------------------------------------------------------
+
+
+def test_a_whole_file(folder: Path) -> None:
+    settings = loaded(folder, WHOLE)
+    [product], [solution] = settings.products, settings.solutions
+    assert (product.id, product.auth, product.domain) == ("thermostat", "token", None)
+    assert product.resources["temperature"].format == "number"
+    assert product.resources["message"].format == "string"
+    assert product.content[0].file == folder / "fw-1.2.bin"
+    assert solution.path == folder / "metrics"
+    assert solution.services == {"Notify": {"AccountSid": "AC1", "AuthToken": "abc"}}
+    assert (settings.guard.header, settings.guard.body, settings.guard.keep_alive) == (10, 5, 75)
+
+
+def test_an_empty_file_is_a_lab_of_defaults(folder: Path) -> None:
+    assert loaded(folder, "# nothing\n") == LabSettings()
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [("lab.db", "{}/lab.db"), ("sqlite:////var/lab.db", "sqlite:////var/lab.db")]
+)
+def test_file_names_are_relative_to_the_file(folder: Path, given: str, meant: str) -> None:
+    assert str(loaded(folder, f"data: {given}").data) == meant.format(folder)
+
+
+def test_allowed_values_keep_their_types() -> None:
+    product = build(
+        ProductSettings,
+        {"id": "p", "resources": {"a": {"allowed": [1, 1.5, "1", "on", True, {"min": 0, "max": 0}]}}},
+    )
+    kept = product.resources["a"].allowed
+    assert [(type(each).__name__, each) for each in kept[:5]] == [
+        ("float", 1.0),
+        ("float", 1.5),
+        ("str", "1"),
+        ("str", "on"),
+        ("bool", True),
+    ]
+
+
+def test_settings_do_not_change() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        Wire().range_status = 206  # type: ignore[misc]
+
+
+# --- what is wrong: the key, what was expected, the line ----------------------------------------------------
+
+WRONG = [
+    ("https_port: x", "https_port: expected a valid integer (line 1)"),
+    ("https_port: true", "https_port: expected a valid integer (line 1)"),
+    ("https_port: 65536", "https_port: expected less than or equal to 65535 (line 1)"),
+    ("http_port: -1", "http_port: expected greater than or equal to 0 (line 1)"),
+    ("\n\ndomian: x", "domian: unknown key (line 3)"),
+    ("domain: Lab.Localhost", "domain: expected a host name in lower case, not 'Lab.Localhost' (line 1)"),
+    ("domain: 5", "domain: expected a valid string (line 1)"),
+    ("data: 5", "data: expected a valid string (line 1)"),
+    ("profile: spce", "profile: expected 'spec' or 'field' (line 1)"),
+    ("wire: 5", "wire: expected a mapping (line 1)"),
+    ("wire:\n  range_staus: 206", "wire.range_staus: unknown key (line 2)"),
+    ("wire:\n  range_status: 207", "wire.range_status: expected 200 or 206 (line 2)"),
+    (
+        "wire: {last_modified: date}",
+        "wire.last_modified: expected 'timestamp' or 'http-date' (line 1)",
+    ),
+    (
+        "wire: {download_framing: none}",
+        "wire.download_framing: expected 'both', 'length' or 'chunked' (line 1)",
+    ),
+    ("wire: {authorization_token: 1}", "wire.authorization_token: expected a valid boolean (line 1)"),
+    ("wire: {token_headers: X-A}", "wire.token_headers: expected a valid tuple (line 1)"),
+    (
+        "wire: {token_headers: [X-A, 'X B']}",
+        "wire.token_headers[1]: expected the name of a header, not 'X B' (line 1)",
+    ),
+    ("guard: {header: 0}", "guard.header: expected greater than 0 (line 1)"),
+    ("guard: {header: .inf}", "guard.header: expected a finite number (line 1)"),
+    ("guard: {header: '1'}", "guard.header: expected a valid number (line 1)"),
+    ("products: {id: x}", "products: expected a valid tuple (line 1)"),
+    ("products:\n  - auth: token", "products[0].id: is required (line 2)"),
+    ("products:\n  - id: x\n  - id: X", "products[1].id: expected lower-case letters"),
+    ("products:\n  - id: x\n  - 5", "products[1]: expected a mapping (line 3)"),
+    (
+        "products:\n  - id: x\n    auth: tokn",
+        "products[0].auth: expected 'token', 'password' or 'certificate' (line 3)",
+    ),
+    ("products:\n  - id: x\n    self_registration: maybe", "products[0].self_registration: expected a valid"),
+    (
+        "products:\n  - id: x\n    resources:\n      a b: string",
+        "products[0].resources.a b: expected 1 to 64 letters, digits, '_', '-', '.' or '$', not 'a b' (line 4)",
+    ),
+    (
+        "products:\n  - id: x\n    resources:\n      a.b: {formt: string}",
+        "products[0].resources.a.b.formt: unknown key (line 4)",
+    ),
+    (
+        "products:\n  - id: x\n    resources:\n      a: text",
+        "products[0].resources.a: expected 'string', 'number', 'boolean', 'integer' or 'float' (line 4)",
+    ),
+    (
+        "products:\n  - id: x\n    resources: {a: {allowed: [[1]]}}",
+        "products[0].resources.a.allowed[0]: expected a mapping or a valid number or a valid string or",
+    ),
+    (
+        "products:\n  - id: x\n    resources: {a: {allowed: [{min: 1}]}}",
+        "products[0].resources.a.allowed[0].max: is required (line 3)",
+    ),
+    (
+        "products:\n  - id: x\n    resources: {a: {allowed: [5, {min: 2, max: 1}]}}",
+        "products[0].resources.a.allowed[1]: expected min to be at most max (line 3)",
+    ),
+    (
+        "products:\n  - id: x\n    identity_format: {type: base12}",
+        "products[0].identity_format.type: expected 'opaque', 'base10', 'base16', 'uuid' or 'mac' (line 3)",
+    ),
+    (
+        "products:\n  - id: x\n    identity_format: {length: 257}",
+        "products[0].identity_format.length: expected less than or equal to 256 (line 3)",
+    ),
+    (
+        "products:\n  - id: x\n    identities: [1]",
+        "products[0].identities[0]: expected a valid string (line 3)",
+    ),
+    ("products:\n  - id: x\n    content: [{id: a}]", "products[0].content[0].file: is required (line 3)"),
+    (
+        "products:\n  - id: x\n    content:\n      - file: none.bin",
+        "products[0].content[0].file: no such file or folder: none.bin (line 4)",
+    ),
+    ("solutions:\n  - id: s\n    path: none", "solutions[0].path: no such file or folder: none (line 3)"),
+    ("solutions:\n  - id: s\n    services: {A: 1}", "solutions[0].services.A: expected a mapping (line 3)"),
+    (
+        "solutions:\n  - id: s\n    environment: {A: 1}",
+        "solutions[0].environment.A: expected a valid string (line 3)",
+    ),
+    (
+        "products: [{id: x}]\nsolutions:\n  - id: s\n    products: [x, y]",
+        "solutions[0].products[1]: no product 'y' (line 4)",
+    ),
+    ("products:\n  - id: x\n  - id: x", "products[1].id: 'x' is there already (line 3)"),
+    ("solutions:\n  - id: x\n  - id: x", "solutions[1].id: 'x' is there already (line 3)"),
+    ("https_port: 1\nhttps_port: 2", "https_port: is given twice (line 2)"),
+    (
+        "products:\n  - id: x\n    resources: {a: string, a: number}",
+        "products[0].resources.a: is given twice (line 3)",
+    ),
+    ("- a list", "settings: expected a mapping"),
+    ("just text", "settings: expected a mapping"),
+    ("&a [*a]", "settings: expected a mapping"),
+    ("products: &a [*a]", "products[0]: expected a mapping (line 1)"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), WRONG, ids=[text for text, _ in WRONG])
+def test_what_is_wrong_is_named(folder: Path, text: str, expected: str) -> None:
+    assert refused(folder, text).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    "text", ["a: [1", "a: b: c", "\t- x", "a: !!python/object:os.system x", "? [a]\n: b"]
+)
+def test_what_is_no_yaml_is_told_with_its_line(folder: Path, text: str) -> None:
+    message = refused(folder, text)
+    assert "lab.yaml: is not YAML: " in message
+    assert "(line " in message
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"none\.yaml: cannot be read: No such file"):
+        load(tmp_path / "none.yaml")
+    (tmp_path / "binary.yaml").write_bytes(b"a: \xff")
+    with pytest.raises(SettingsError, match=r"binary\.yaml: cannot be read: .*utf-8"):
+        load(str(tmp_path / "binary.yaml"))
+
+
+def test_arguments_of_a_cell_are_named_without_a_line() -> None:
+    with pytest.raises(SettingsError, match=r"^products\[0\]\.auth: expected 'token'.*'certificate'$"):
+        build(LabSettings, {"products": [{"id": "x", "auth": "none"}]})
+    with pytest.raises(SettingsError, match=r"^product 'x'\.auth: expected"):
+        build(ProductSettings, {"id": "x", "auth": 1}, "product 'x'")
+
+
+def test_the_settings_of_a_lab_made_in_code_are_unique_too() -> None:
+    settings = LabSettings(solutions=(SolutionSettings(id="s", products=("p",)),))
+    with pytest.raises(SettingsError, match=r"^solutions\[0\]\.products\[0\]: no product 'p'$"):
+        unique(settings)
+
+
+# --- profiles and switches ----------------------------------------------------------------------------------
+
+
+def test_profiles() -> None:
+    assert LabSettings().wires() == Wire()
+    assert LabSettings(profile="field").wires() == FIELD
+    assert (FIELD.last_modified, FIELD.range_status, FIELD.download_framing, FIELD.empty_length) == (
+        "http-date",
+        206,
+        "length",
+        False,
+    )
+
+
+@pytest.mark.parametrize("profile", ["spec", "field"])
+@pytest.mark.parametrize(
+    ("switch", "value"),
+    [
+        ("token_headers", ("X-A", "X-B")),
+        ("authorization_token", False),
+        ("last_modified", "http-date"),
+        ("last_modified", "timestamp"),
+        ("range_status", 200),
+        ("range_status", 206),
+        ("download_framing", "chunked"),
+        ("empty_length", True),
+        ("empty_length", False),
+        ("strict_range", False),
+    ],
+)
+def test_each_switch_is_set_alone(profile: Any, switch: str, value: Any) -> None:
+    wire = LabSettings(profile=profile, wire={switch: value}).wires()
+    rest = LabSettings(profile=profile).wires().model_dump()
+    assert wire.model_dump() == {**rest, switch: value}
+
+
+def test_a_wrong_switch_given_in_code_is_named() -> None:
+    with pytest.raises(SettingsError, match=r"^wire\.nonsense: unknown key$"):
+        LabSettings(wire={"nonsense": 1}).wires()
+
+
+# --- properties ---------------------------------------------------------------------------------------------
+
+
+def paths(value: object, above: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Where each mapping of a document is."""
+    found: list[tuple[Any, ...]] = [above] if isinstance(value, dict) else []
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, inner in items:
+        found += paths(inner, (*above, name))
+    return found
+
+
+def shown(path: tuple[Any, ...]) -> str:
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+
+
+FREE = {"services", "Notify"}  # what may stand below is the service's own affair
+MAPPINGS = [
+    path for path in paths(yaml.safe_load(WHOLE)) if not FREE & set(path) and "resources" not in path[-1:]
+]
+
+
+@given(st.sampled_from(MAPPINGS), st.from_regex(r"[a-z]{3,8}_x", fullmatch=True))
+def test_a_misspelt_key_is_named_wherever_it_stands(path: tuple[Any, ...], key: str) -> None:
+    document = yaml.safe_load(WHOLE)
+    at = document
+    for part in path:
+        at = at[part]
+    at[key] = 1
+    text = yaml.safe_dump(document, sort_keys=False)
+    with pytest.raises(SettingsError) as error:
+        build_text(text)
+    name = shown((*path, key))
+    lines = text.splitlines()
+    assert str(error.value).startswith(f"{name}: unknown key (line ")
+    line = int(str(error.value).rpartition("(line ")[2].rstrip(")"))
+    assert lines[line - 1].strip().removeprefix("- ").startswith(f"{key}:")
+
+
+def build_text(text: str) -> None:
+    """As `load`, of a text."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "lab.yaml").write_text(text)
+        load(Path(folder) / "lab.yaml")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.sampled_from([LabSettings, ProductSettings, SolutionSettings, Wire, Guard]), JSON, st.data())
+def test_no_value_gets_past_as_anything_but_settings_or_a_settings_error(
+    model: type[BaseModel], value: Any, data: st.DataObject
+) -> None:
+    document: Any = {"id": "x"} if "id" in model.model_fields else {}
+    key = data.draw(st.sampled_from([*model.model_fields]))
+    try:
+        built = build(model, {**document, key: value})
+    except SettingsError as error:
+        assert str(error).startswith(key)  # noqa: PT017 - both ways out are fine
+    else:
+        assert isinstance(built, model)
+
+
+def test_a_dump_of_settings_builds_the_same_settings(folder: Path) -> None:
+    settings = loaded(folder, WHOLE)
+    assert build(LabSettings, copy.deepcopy(settings.model_dump())) == settings
+
+
+def test_read_yaml_gives_the_line_of_each_key(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text("a:\n  - b: 1\n    c: {d: 2}\n  - 3\n")
+    assert read_yaml(file) == (
+        {"a": [{"b": 1, "c": {"d": 2}}, 3]},
+        {"a": 1, "a[0]": 2, "a[0].b": 2, "a[0].c": 3, "a[0].c.d": 3, "a[1]": 4},
+    )
