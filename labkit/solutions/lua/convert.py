@@ -26,7 +26,7 @@ from labkit.solutions.lua.errors import LuaError
 
 _EXACT = 2**53
 _NIL, _FALSE, _TRUE, _INT, _NUMBER, _EMPTY, _HASH, _ARRAY, _MARKED, _TEXT = 0, 1, 2, 6, 7, 8, 9, 12, 14, 32
-_JSON = b"\xff"  # leads JSON: no value in the buffer format starts with it
+_JSON = b"\x1f"  # leads JSON: no value in the buffer format starts with it
 
 _int = Struct("<Bi").pack
 _number = Struct("<Bd").pack
@@ -101,7 +101,7 @@ def _put(out: bytearray, value: object, depth: int) -> None:
 def _put_other(out: bytearray, value: object) -> None:
     """Of a type derived from a plain one, or bytes."""
     if isinstance(value, str):
-        _put_text(out, str(value))
+        _put_text(out, value)
     elif isinstance(value, int):
         _put_int(out, int(value))
     elif isinstance(value, float):

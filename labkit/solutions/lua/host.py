@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 from labkit.core.errors import LabError, LabkitError
 from labkit.solutions.lua.convert import from_lua, to_lua
@@ -16,6 +16,9 @@ from labkit.solutions.lua.errors import LuaError, LuaLimitError
 from labkit.solutions.lua.limits import LuaLimits
 from labkit.solutions.lua.runtime import Call, Done, Runtime, Script
 from labkit.solutions.lua.turns import Turns
+
+_T = TypeVar("_T")
+_D = TypeVar("_D")
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REQUIRE = 0  # the number of the function that runs a module
@@ -42,6 +45,15 @@ class LuaResult:
     value: Any
     readback: Mapping[str, Any] = field(default_factory=dict)
     cpu_seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class _Run:
+    """A script on its way."""
+
+    runtime: Runtime
+    context: object
+    cpu: float = 0.0  # seconds
 
 
 class LuaHost:
@@ -156,7 +168,7 @@ class LuaHost:
             while not self._started:
                 runtime = self._runtime
                 for name in list(self._modules):
-                    await self._drive(runtime, _REQUIRE, [self._to_lua(name)], context)
+                    await self._drive(_Run(runtime, context), _REQUIRE, [self._to_lua(name)])
                 self._started = runtime is self._open
 
     async def run(self, function: LuaFunction, *arguments: object, context: object = None) -> LuaResult:
@@ -170,78 +182,71 @@ class LuaHost:
             await self.start(context)
         if function.number not in self._scripts:
             raise LabError(f"the script {function.name} was unloaded")
-        values, cpu = await self._drive(self._runtime, function.number, texts, context)
-        value, *rest = map(from_lua, values)
-        return LuaResult(value, dict(zip(function.script.readback, rest, strict=True)), cpu)
+        run = _Run(self._runtime, context)
+        value, *rest = map(from_lua, await self._drive(run, function.number, texts))
+        return LuaResult(value, dict(zip(function.script.readback, rest, strict=True)), run.cpu)
 
-    async def _drive(
-        self, runtime: Runtime, number: int, texts: list[bytes], context: object
-    ) -> tuple[tuple[bytes | None, ...], float]:
-        """A run from its start to its end: the values it gave, and its CPU seconds."""
-        if self._turns.used_up:
-            await self._turns.next()
-        cpu, step = self._slice(runtime, context, runtime.start, number, *texts)
-        while isinstance(step, Call):
-            try:
-                result = await self._call(step.service, step.operation, from_lua(step.arguments), context)
+    async def _drive(self, run: _Run, number: int, texts: list[bytes]) -> tuple[bytes | None, ...]:
+        """A run from its start to its end: the values it gave."""
+        step: Call | Done | None = None
+        try:
+            if self._turns.used_up:
+                await self._turns.next()
+            step = self._slice(run, run.runtime.start, number, texts)
+            while isinstance(step, Call):
+                result = await self._call(step.service, step.operation, from_lua(step.arguments), run.context)
                 if self._turns.used_up:
                     await self._turns.next()
-                if self._open is None or cpu > self._limits.cpu_total_seconds:
-                    raise self._end(cpu)
-            except BaseException:
-                runtime.drop(step)
-                raise
-            more, step = self._resume(runtime, context, step, result)
-            cpu += more
-        return step.values, cpu
+                if self._open is None or run.cpu > self._limits.cpu_total_seconds:
+                    raise self._end(run)
+                step = self._resume(run, step, result)
+        except BaseException as error:
+            if isinstance(step, Call):
+                run.runtime.drop(step)
+            if isinstance(error, LuaLimitError) and error.limit == "memory":
+                await self._turns.next()
+                self._recover(run)
+            raise
+        return step.values
 
     def _to_lua(self, value: object) -> bytes:
         return to_lua(value, self._limits.value_bytes, self._limits.depth)
 
-    def _end(self, cpu: float) -> LabkitError:
+    def _end(self, run: _Run) -> LabkitError:
         """Why a run that was answered may not go on."""
         if self._open is None:
             return LabError("the scripts of this solution were closed while one of them ran")
         limit = self._limits.cpu_total_seconds
-        return LuaLimitError("cpu", f"CPU limit: {cpu:.3f} s in one run, with no more than {limit} s allowed")
+        return LuaLimitError("cpu", f"CPU limit: {run.cpu:.3f} s in one run, more than {limit} s")
 
-    def _resume(
-        self, runtime: Runtime, context: object, call: Call, result: object
-    ) -> tuple[float, Call | Done]:
+    def _resume(self, run: _Run, call: Call, result: object) -> Call | Done:
         """Go on with the result of a service call, or with an error if it cannot be handed over."""
         try:
             data = self._to_lua(result)
         except LuaError as error:
-            return self._slice(
-                runtime, context, runtime.refuse, call, f"{call.service}.{call.operation}: {error}"
-            )
-        return self._slice(runtime, context, runtime.answer, call, data)
+            reason = f"{call.service}.{call.operation}: {error}"
+            return self._slice(run, run.runtime.refuse, call, reason)
+        return self._slice(run, run.runtime.answer, call, data)
 
-    def _slice(
-        self, runtime: Runtime, context: object, go: Callable[..., Call | Done], *arguments: object
-    ) -> tuple[float, Call | Done]:
-        """Run Lua until it needs something: the CPU seconds it took, and what came of it."""
-        self._context = context
+    def _slice(self, run: _Run, enter: Callable[[_T, _D], Call | Done], target: _T, data: _D) -> Call | Done:
+        """Run Lua until it needs something, and count the time it took."""
+        self._context = run.context
         began = perf_counter()
         try:
-            step = go(*arguments)
-        except LuaLimitError as error:
-            if error.limit == "memory":
-                self._recover(runtime)
-            raise
+            return enter(target, data)
         finally:
             wall = perf_counter() - began
             self._turns.use(wall)
-        return (wall if wall < _SHORT else runtime.spent() or wall), step
+            run.cpu += wall if wall < _SHORT else run.runtime.spent() or wall
 
-    def _recover(self, runtime: Runtime) -> None:
+    def _recover(self, run: _Run) -> None:
         """Give up a runtime whose globals hold so much memory that no other script could run."""
-        held = runtime.collect()
-        if runtime is self._open and held > _FULL * self._limits.memory_bytes:
+        held = run.runtime.collect()
+        if run.runtime is self._open and held > _FULL * self._limits.memory_bytes:
             self._open = self._fresh()
             self._started = not self._modules
             text = f"the scripts were started anew, without their globals: these held {held} bytes"
-            self._write_log("error", text, self._context)
+            self._write_log("error", text, run.context)
 
     def close(self) -> None:
         """Free the runtime. Runs that wait for a service end with LabError once they are answered."""

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.resources import files
@@ -23,6 +23,7 @@ from labkit.solutions.lua.errors import LuaError, LuaLimitError, LuaSyntaxError
 from labkit.solutions.lua.limits import LuaLimits
 
 _CALL, _FAILED, _LIMITED = 1, 2, 3
+_NO_MEMORY = "memory limit: not enough to go on"
 _POSITION = re.compile(r"^\[labkit\]/\w+\.lua:\d+: ")  # says nothing to the author of a script
 
 
@@ -138,13 +139,34 @@ class Runtime:
             self._failure = error
             return 0.0
 
-    def _enter(self, function: Any, *arguments: int | bytes | bool) -> Call | Done:
+    def start(self, number: int, arguments: Sequence[bytes]) -> Call | Done:
+        """Begin a run of the function `number`. Raises LuaError."""
         try:
-            answer = function(*arguments)
+            answer = self._start(number, len(arguments), *arguments)
         except self._memory_error as error:
-            raise LuaLimitError("memory", "memory limit: not enough to go on") from error
+            raise LuaLimitError("memory", _NO_MEMORY) from error
         finally:
             self._limit_memory(0)
+        return self._outcome(answer)
+
+    def answer(self, call: Call, result: bytes) -> Call | Done:
+        """Go on with the result of a call. Raises LuaError."""
+        return self._resume(call, True, result)
+
+    def refuse(self, call: Call, reason: str) -> Call | Done:
+        """Go on with an error that the script may catch. Raises LuaError."""
+        return self._resume(call, False, to_bytes(reason))
+
+    def _resume(self, call: Call, good: bool, data: bytes) -> Call | Done:
+        try:
+            answer = self._answer(call.thread, good, data)
+        except self._memory_error as error:
+            raise LuaLimitError("memory", _NO_MEMORY) from error
+        finally:
+            self._limit_memory(0)
+        return self._outcome(answer)
+
+    def _outcome(self, answer: tuple[Any, ...]) -> Call | Done:
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
@@ -156,18 +178,6 @@ class Runtime:
         if kind == _LIMITED:
             raise LuaLimitError(to_text(answer[4]), to_text(answer[2]), _tidy(answer[3]))
         return Done(answer[2:])
-
-    def start(self, number: int, *arguments: bytes) -> Call | Done:
-        """Begin a run of the function `number`. Raises LuaError."""
-        return self._enter(self._start, number, len(arguments), *arguments)
-
-    def answer(self, call: Call, result: bytes) -> Call | Done:
-        """Go on with the result of a call. Raises LuaError."""
-        return self._enter(self._answer, call.thread, True, result)
-
-    def refuse(self, call: Call, reason: str) -> Call | Done:
-        """Go on with an error that the script may catch. Raises LuaError."""
-        return self._enter(self._answer, call.thread, False, to_bytes(reason))
 
     def drop(self, call: Call) -> None:
         """Forget a run that waits for a call."""

@@ -8,15 +8,17 @@
 local set_limit, thread_cpu, cpu_seconds, memory_bytes = ...
 
 local sethook, running, clock, collect = debug.sethook, coroutine.running, os.clock, collectgarbage
-local error, floor = error, math.floor
+local error, floor, pcall = error, math.floor, pcall
 
 local MIB = 1024 * 1024
-local LIGHT = MIB / 2          -- with less data than this no instruction is slow
-local RARE, OFTEN = 500, 200   -- instructions between two looks, with light data and with 1 MiB ...
-local MOST_OFTEN = 20          -- ... and with much more
-local MOST_ROOM = 8 * MIB
-local LOOKS = 2                -- with light data, the clock is read at every so many looks only ...
-local NOTICEABLE = 32 * 1024   -- ... unless so many bytes were gained or lost since
+local LIGHT = MIB / 4        -- with less data than this no instruction is slow
+local RARE, OFTEN = 400, 200 -- instructions between two looks with light data, and the most otherwise ...
+local SLOW = 100 * MIB       -- ... where data times instructions is this
+local LEAST = 10
+local MOST_ROOM = 16 * MIB
+local LOOKS = 2              -- the clock is read at every so many looks ...
+local NOTICEABLE = 32 * 1024 -- ... or when so many bytes were gained or lost since
+local LARGE = 256            -- KiB gained that the collector has to be told about
 local CHARGE = 1e6             -- units (about 2 ns each) of native work between two readings of the clock
 
 local code = 0             -- bytes in use that are no data of scripts
@@ -26,12 +28,14 @@ local looks = 0            -- until the clock is read again
 local least, most = 0, 0   -- KiB in use that call for nothing
 local owed = 0             -- units of native work since the clock was last read
 local started, deadline    -- thread CPU at the first reading; process CPU when it is worth reading again
+local hurried              -- is the collector?
 local stopped, reason      -- the limit that was hit, and the text for people
 local look
 
+-- How much a table or a text may need at once: a table doubles.
 local function room(used)
   local data = used - code
-  return data < LIGHT and MIB or data > MOST_ROOM and MOST_ROOM or data > 2 * MIB and data or 2 * MIB
+  return data > MOST_ROOM / 2 and MOST_ROOM or data < MIB / 2 and MIB or 2 * data
 end
 
 local function raise_ceiling(bytes)
@@ -43,6 +47,9 @@ local function every(instructions)
   interval = instructions
   sethook(look, "", instructions)
 end
+
+-- The text is ready beforehand: making it would fail when memory is short.
+local CPU = "CPU limit: more than " .. cpu_seconds .. " s between two service calls"
 
 local function stop(limit, text)
   stopped, reason = limit, text
@@ -59,31 +66,42 @@ local function read_clock()
     started, deadline = thread_cpu(), process + cpu_seconds
   elseif process > deadline then
     local left = started + cpu_seconds - thread_cpu()
-    if left <= 0 then
-      stop("cpu", "CPU limit: more than " .. cpu_seconds .. " s between two service calls")
-    end
+    if left <= 0 then stop("cpu", CPU) end
     deadline = process + left
   end
 end
 
 -- What is in use calls for nothing while it stays near `used` and leaves half of the room.
 local function expect(used)
-  local data = used - code
-  looks = data < LIGHT and LOOKS or 1
+  looks = LOOKS
   least, most = (used - NOTICEABLE) / 1024, (used + NOTICEABLE) / 1024
+end
+
+-- An allocation that fails does not collect garbage, so the collector starts early, and earlier and faster the fuller
+-- it gets.
+local function pace(full)
+  if full == hurried then return end
+  hurried = full
+  collect("setpause", full and 110 or 150)
+  collect("setstepmul", full and 1000 or 400)
 end
 
 local function look_closely()
   if not running() then return end -- the driver, not a script
   if stopped then error(reason, 0) end
   local used = collect("count") * 1024
+  if used / 1024 > most + LARGE then -- the collector does little for each allocation, however large
+    collect("step", floor(used / 1024 - most))
+    used = collect("count") * 1024
+  end
   local free, ahead = ceiling - used, room(used)
-  if free > 2 * ahead or free < ahead / 2 and ceiling < memory_bytes then raise_ceiling(used + ahead) end
+  if free > 2 * ahead or free < ahead and ceiling < memory_bytes then raise_ceiling(used + 1.5 * ahead) end
   expect(used)
+  pace(used > memory_bytes / 3)
   local data, wanted = used - code, RARE
   if data > LIGHT then
-    wanted = floor(OFTEN * MIB / data)
-    wanted = wanted < MOST_OFTEN and MOST_OFTEN or wanted > OFTEN and OFTEN or wanted
+    wanted = floor(SLOW / data)
+    wanted = wanted < LEAST and LEAST or wanted > OFTEN and OFTEN or wanted
   end
   if wanted ~= interval then every(wanted) end
   read_clock()
@@ -107,7 +125,7 @@ function budget.begin()
   if interval == 1 then every(RARE) end
   local used = collect("count") * 1024
   expect(used)
-  raise_ceiling(used + room(used))
+  raise_ceiling(used + 1.5 * room(used))
 end
 
 -- The limit that ended the slice, and its text; nil if none did.
@@ -124,6 +142,27 @@ function budget.lift()
   set_limit(0)
 end
 
+-- Takes more stack than a look, so it fails where a look would.
+local names = {}
+for i = 1, 190 do names[i] = "a" .. i end
+local probe = loadstring("local " .. table.concat(names, ","))
+
+local function caught(ok, ...)
+  if ok then return true, ... end
+  look_closely()
+  return false, ...
+end
+
+-- pcall for everything that runs code of scripts. At the end of the stack a look fails with "stack overflow", which a
+-- script may catch, and go there again; so there is always room for a look where an error is caught, and it is had.
+function budget.pcall(...)
+  probe()
+  return caught(pcall(...))
+end
+
+-- The same for a coroutine that ended with an error.
+budget.probe, budget.look = probe, look_closely
+
 -- Native work of about `units` times 2 ns is about to be done, unseen by the hook.
 function budget.charge(units)
   owed = owed + units
@@ -136,7 +175,7 @@ end
 -- Let the next allocation be larger than `room`, for those who know the size beforehand.
 function budget.reserve(bytes)
   local used = collect("count") * 1024
-  raise_ceiling(used + bytes + room(used))
+  raise_ceiling(used + bytes + room(used + bytes))
 end
 
 -- Source of so many bytes was loaded: compiled code is no data that could slow an instruction down.
@@ -146,8 +185,7 @@ end
 
 -- The prelude is complete.
 function budget.ready()
-  collect("setpause", 150) -- a failed allocation does not collect garbage, so collect early
-  collect("setstepmul", 400)
+  pace(false)
   code = collect("count") * 1024
   every(RARE)
 end

@@ -9,13 +9,17 @@ local sort, join, budget, most_depth, most_bytes = ...
 local byte, char, find, sub = string.byte, string.char, string.find, string.sub
 local format, gsub = string.format, string.gsub
 local floor, huge, native_sort = math.floor, math.huge, table.sort
+local concat = table.concat
+local long = require("string.buffer").new()
+local reset, put, get, free = long.reset, long.put, long.get, long.free
 local getmetatable, setmetatable = debug.getmetatable, setmetatable
-local error, next, pcall, rawget = error, next, pcall, rawget
+local new_table = require("table.new")
+local error, next, rawget, protected = error, next, rawget, budget.pcall
 local tonumber, tostring, type = tonumber, tostring, type
 
 local EXACT = 2 ^ 53  -- whole numbers up to here are exact
 local FEW = 50        -- keys that the native sort may take, out of sight of the hook
-local PIECES = 1e6
+local PIECES = 1000
 local LARGE, GROWTH = 4096, 64 -- what arrives with more bytes than this may need so many times as much memory
 local SHORT, NAMES = 40, 1000 -- names that are kept in their encoded form
 
@@ -40,7 +44,9 @@ local function number(value, lenient)
     return value ~= value and "NaN" or value > 0 and "Infinity" or "-Infinity"
   end
   local text = format("%.15g", value)
-  return tonumber(text) == value and text or format("%.17g", value)
+  if tonumber(text) ~= value then text = format("%.17g", value) end
+  -- To Python a whole number this large is no exact one, so it goes as a float.
+  return lenient and find(text, "^-?%d+$") and text .. ".0" or text
 end
 
 -- The length of a list; nil for an object.
@@ -90,6 +96,16 @@ local function lead(known, mark, name)
   return text
 end
 
+-- Pieces in `out`, up to `at`, go to `long` once they are many: a large table of them would be in the way of everything.
+local function flush(out, at)
+  if at > PIECES then
+    put(long, concat(out, "", 1, at))
+    at = 0
+    if #long > most_bytes then error("cannot encode so large a value", 0) end
+  end
+  return at
+end
+
 local encode
 
 local function encode_list(t, n, out, at, depth, lenient)
@@ -100,7 +116,7 @@ local function encode_list(t, n, out, at, depth, lenient)
       at = at + 1
       out[at] = ","
     end
-    at = encode(rawget(t, i), out, at, depth, lenient)
+    at = flush(out, encode(rawget(t, i), out, at, depth, lenient))
   end
   out[at + 1] = "]"
   return at + 1
@@ -117,7 +133,7 @@ local function encode_object(t, out, at, depth, lenient)
     end
     local key = numbers and numbers[name]
     if key == nil then key = name end
-    at = encode(rawget(t, key), out, at + 1, depth, lenient)
+    at = flush(out, encode(rawget(t, key), out, at + 1, depth, lenient))
   end
   out[at + 1] = n == 0 and "{}" or "}"
   return at + 1
@@ -135,7 +151,6 @@ encode = function(value, out, at, depth, lenient)
     out[at + 1] = "null"
   elseif kind == "table" then
     if depth >= most_depth then error("cannot encode a table nested too deeply, or in itself", 0) end
-    if at > PIECES then error("cannot encode so large a table", 0) end
     local n = length(value)
     if n then return encode_list(value, n, out, at, depth + 1, lenient) end
     return encode_object(value, out, at, depth + 1, lenient)
@@ -145,19 +160,28 @@ encode = function(value, out, at, depth, lenient)
   return at + 1
 end
 
-local function encoded(value, lenient)
-  local kind = type(value)
-  if kind == "string" then return quote(value) end
+local function write(value, lenient)
   local out = {}
+  reset(long)
   local n = encode(value, out, 0, 0, lenient)
   local text = n == 1 and out[1] or join(out, "", 1, n)
+  if #long > 0 then
+    budget.reserve(2 * (#long + #text))
+    text = get(put(long, text))
+    free(long)
+  end
+  return text
+end
+
+local function encoded(value, lenient)
+  local text = type(value) == "string" and quote(value) or write(value, lenient)
   if #text > most_bytes then error("cannot encode so large a value", 0) end
   return text
 end
 
 -- The text, or nil and the reason. With `lenient`, numbers that are not finite are taken.
 function codec.encode(value, lenient)
-  local ok, text = pcall(encoded, value, lenient)
+  local ok, text = protected(encoded, value, lenient)
   if ok then return text end
   return nil, text
 end
@@ -271,8 +295,11 @@ local function list_at(text, at, exact, depth)
     if c == 93 then break elseif c ~= 44 then fail(text, at) end
     at = at + 1
   end
-  local meta = holes and { __type = "slice", __tostring = SLICE.__tostring, __length = n } or SLICE
-  return setmetatable(list, meta), at + 1
+  if not holes then return setmetatable(list, SLICE), at + 1 end
+  local full = new_table(n, 0) -- all in one piece, so that # is n unless the last is null
+  for i = 1, n do full[i] = list[i] end
+  local meta = { __type = "slice", __tostring = SLICE.__tostring, __length = n }
+  return setmetatable(full, meta), at + 1
 end
 
 local function object_at(text, at, exact, depth)
@@ -313,14 +340,14 @@ local function decoded(text, exact)
   return value
 end
 
--- What Python sends: a value in the format of string buffers, or JSON after a byte 255
+-- What Python sends: a value in the format of string buffers, or JSON after a byte 31
 -- (solutions/lua/convert.py). In this JSON whole numbers beyond 2^53 stay text, so that no digit is lost, and
 -- numbers that are not finite are taken.
 local buffer = require("string.buffer").new({ metatable = { SLICE } })
 local set, read = buffer.set, buffer.decode
 
 function codec.receive(data)
-  if byte(data, 1) == 255 then return decoded(sub(data, 2), true) end
+  if byte(data, 1) == 31 then return decoded(sub(data, 2), true) end
   if #data > LARGE then
     budget.charge(10 * #data)
     budget.reserve(GROWTH * #data)
@@ -331,7 +358,7 @@ end
 -- The value, or nil and the reason.
 function codec.parse(text)
   if type(text) ~= "string" then return nil, "invalid JSON: a " .. type(text) .. " instead of text" end
-  local ok, value = pcall(decoded, text)
+  local ok, value = protected(decoded, text)
   if ok then return value end
   return nil, tostring(value)
 end

@@ -6,6 +6,7 @@ local create, resume, yield = coroutine.create, coroutine.resume, coroutine.yiel
 local running, status, yieldable = coroutine.running, coroutine.status, coroutine.isyieldable
 local collect, error, next, setmetatable, type = collectgarbage, error, next, setmetatable, type
 
+local LIMIT = "coroutine limit: more than " .. most_coroutines .. " alive"
 local REQUEST = {}  -- marks a yield that is meant for the driver
 local DEEPEST = 100 -- coroutines inside one another: each takes C stack
 local weak = { __mode = "k" }
@@ -27,6 +28,7 @@ local function pass(co, ok, first, ...)
     waiting[co] = true
     return answered(co, yield(REQUEST, ...))
   end
+  if not ok then budget.look() end
   return ok, first, ...
 end
 
@@ -40,7 +42,7 @@ function library.create(f)
   if made > most_coroutines then
     count()
     if made >= most_coroutines then
-      budget.stop("coroutines", "coroutine limit: more than " .. most_coroutines .. " alive")
+      budget.stop("coroutines", LIMIT)
     end
   end
   local co = create(f)
@@ -54,6 +56,7 @@ function library.resume(co, ...)
   local depth = (level[running()] or 0) + 1
   if depth > DEEPEST then return false, "too many coroutines inside one another" end
   level[co] = depth
+  budget.probe()
   return pass(co, resume(co, ...))
 end
 

@@ -11,7 +11,7 @@ local debug_getmetatable, traceback, collect = debug.getmetatable, debug.traceba
 local error, load, rawget, rawset = error, load, rawget, rawset
 local select, tostring, type = select, tostring, type
 
-local budget = part("budget")(set_limit, thread_cpu, settings.cpu_seconds, settings.memory_bytes)
+local budget = part("budget")(set_limit, thread_cpu, settings.cpu_seconds, settings.base_bytes + settings.memory_bytes)
 local tables = part("tables")(budget)
 local matcher = part("matcher")(settings.pattern_steps, budget.stop)
 local patterns = part("patterns")(matcher, budget, tables.concat)
@@ -29,21 +29,15 @@ services.install(env)
 math.randomseed(settings.seed)
 
 local DONE, CALL, FAILED, LIMITED = 0, 1, 2, 3
-local functions, threads, last = {}, {}, 0
+local functions, readback = {}, {} -- by number; and how many arguments are read back
+local threads, last = {}, 0
 local driver = {}
+local MEMORY = "memory limit: at most " .. settings.memory_bytes / 2 ^ 20 .. " MiB in all, and few of them in one step"
 
 local function encoded(value)
   if value == nil then return nil end
   local text, problem = codec.encode(value, true)
   return text or error(problem, 0)
-end
-
--- The value, then what arguments became, as JSON; nil stays nil.
-local function results(value, ...)
-  local n = select("#", ...)
-  if n == 0 then return encoded(value) end
-  if n == 1 then return encoded(value), encoded((...)) end
-  return encoded(value), results(...)
 end
 
 local function arguments(n, text, ...)
@@ -52,8 +46,14 @@ local function arguments(n, text, ...)
   return codec.receive(text), arguments(n - 1, ...)
 end
 
-local function body(f, n, ...)
-  return results(f(arguments(n, ...)))
+-- The value, then what the next `more` became, as JSON; nil stays nil.
+local function results(more, value, ...)
+  if more == 0 then return encoded(value) end
+  return encoded(value), results(more - 1, ...)
+end
+
+local function body(f, more, n, ...)
+  return results(more, f(arguments(n, ...)))
 end
 
 -- Text for an error value. Its __tostring is code of the script, so it runs as a coroutine too.
@@ -85,8 +85,7 @@ local function left(id, co, ok, first, ...)
   budget.lift()
   if limit then return LIMITED, id, reason, traceback(co), limit end
   if first == "not enough memory" then
-    reason = "memory limit: no more than " .. settings.memory_bytes .. " bytes"
-    return LIMITED, id, reason, traceback(co), "memory"
+    return LIMITED, id, MEMORY, traceback(co), "memory"
   end
   return FAILED, id, text, traceback(co)
 end
@@ -97,7 +96,7 @@ function driver.start(number, n, ...)
   last = last + 1
   threads[last] = co
   budget.begin()
-  return left(last, co, resume(co, functions[number], n, ...))
+  return left(last, co, resume(co, functions[number], readback[number], n, ...))
 end
 
 -- Go on with a run, with the answer to its service call.
@@ -130,10 +129,10 @@ local function compiled(script, lines, head, source, tail)
   return chunk, problem
 end
 
-function driver.load(number, name, script, lines, head, source, tail)
+function driver.load(number, name, more, script, lines, head, source, tail)
   local chunk, problem = compiled(script, lines, head, source, tail)
   if not chunk then return problem end
-  functions[number] = chunk()
+  functions[number], readback[number] = chunk(), more
   if name then rawset(env, name, functions[number]) end
 end
 
@@ -148,6 +147,6 @@ function driver.add_module(name, script, source)
   sandbox.add_module(name, chunk)
 end
 
-functions[0] = env.require
+functions[0], readback[0] = function(name) env.require(name) end, 0 -- what a module gives stays in Lua
 budget.ready()
 return driver

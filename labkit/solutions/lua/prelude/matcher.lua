@@ -8,6 +8,7 @@ local error, tonumber = error, tonumber
 local DEEPEST = 200 -- nested quantifiers and captures, as in the native matcher
 local MOST_CAPTURES = 32
 local OPEN, POSITION = -1, -2
+local LIMIT = "pattern limit: a match takes more than " .. most_steps .. " steps"
 
 local matcher = {}
 local known, kept = {}, 0 -- byte sets by source of the class
@@ -135,7 +136,7 @@ local match
 local function count(m, steps)
   m.steps = m.steps + steps
   if m.steps > most_steps then
-    stop("pattern", "pattern limit: a match takes more than " .. most_steps .. " steps")
+    stop("pattern", LIMIT)
   end
 end
 

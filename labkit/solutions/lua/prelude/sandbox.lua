@@ -4,10 +4,11 @@ local names_of, libraries, budget, sort = ...
 
 -- Scripts may change the methods of texts, so none is used here.
 local byte, format, gsub, match = string.byte, string.format, string.gsub, string.match
-local load, pcall, select, setmetatable, tostring, type = load, pcall, select, setmetatable, tostring, type
+local load, select, setmetatable, tostring, type = load, select, setmetatable, tostring, type
+local pcall = budget.pcall
 local next, native_pairs, rawget, error, concat = next, pairs, rawget, error, table.concat
 
-local LONGEST_SOURCE = 4 * 1024 * 1024
+local LONGEST_SOURCE = 2 * 1024 * 1024
 
 local KEPT = {
   "_VERSION", "assert", "error", "getmetatable", "ipairs", "next", "pairs", "rawequal", "rawget", "rawset",
@@ -66,12 +67,9 @@ local function install_load(env)
   end
 end
 
--- Forms of native functions that count as instructions (so that the hook sees a loop over them in C) and call
--- handlers only after the error is over (a handler called by C while the hook raises would run unseen).
+-- xpcall calls the handler once the error is over: one that is called while the hook raises would run unseen.
 local function install_protection(env)
-  function env.pcall(...)
-    return pcall(...)
-  end
+  env.pcall = pcall
   local function handle(handler, ok, ...)
     if ok then return true, ... end
     return false, select(2, pcall(handler, ...))
@@ -185,7 +183,8 @@ function sandbox.make(seeded)
   install_require(env)
   install_setmetatable(env, meta, own)
   if seeded then install_ordered_pairs(env) end
-  debug.setmetatable("", { __index = env.string }) -- texts have the methods that scripts may use
+  -- Texts have the methods that scripts see and may add to; the metatable itself is out of reach.
+  debug.setmetatable("", { __index = env.string, __metatable = { __index = env.string } })
   return setmetatable(env, meta)
 end
 

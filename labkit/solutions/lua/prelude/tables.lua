@@ -6,7 +6,8 @@ local concat, insert, rep = table.concat, table.insert, string.rep
 local charge, reserve = budget.charge, budget.reserve
 local error, pcall, select, type = error, pcall, select, type
 
-local BIG = 1024 * 1024
+local LARGE = 64 * 1024 -- bytes that need more memory at once than may be at hand
+local FAR = 2 ^ 20       -- places before a table's first
 local RUN = 8 -- sorted by insertion, then merged
 
 local library = {}
@@ -85,7 +86,7 @@ function library.insert(t, ...)
   if select("#", ...) == 2 and type(t) == "table" then
     local at = ...
     local moved = type(at) == "number" and #t - at or 0
-    if moved > #t + BIG then error("bad argument #2 to 'insert' (position out of bounds)", 2) end
+    if moved > #t + FAR then error("bad argument #2 to 'insert' (position out of bounds)", 2) end
     if moved > 0 then charge(moved) end
   end
   return insert(t, ...)
@@ -95,7 +96,7 @@ function library.rep(text, n, separator)
   if type(text) == "string" and type(n) == "number" and n > 1 then
     local bytes = n * (#text + (type(separator) == "string" and #separator or 0))
     charge(bytes / 4)
-    if bytes > BIG then reserve(3 * bytes) end
+    if bytes > LARGE then reserve(3 * bytes) end
   end
   return rep(text, n, separator)
 end

@@ -1,0 +1,46 @@
+"""A LuaHost on a table, with all that it said and asked for written down."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from labkit.solutions.lua import LuaHost, LuaResult
+
+START = 1_700_000_000.25
+
+Service = Callable[[str, str, Any, Any], Awaitable[Any]]
+
+
+class Bench:
+    """host: under test. calls: (service, operation, parameters, context); logs: (level, text, context); time: lab seconds."""
+
+    def __init__(
+        self, *, service: Service | None = None, random_seed: int | None = 7, **settings: Any
+    ) -> None:
+        self.calls: list[tuple[str, str, Any, Any]] = []
+        self.logs: list[tuple[str, str, Any]] = []
+        self.time = START
+        self._service = service
+        self.host = LuaHost(
+            call=self._call,
+            write_log=lambda level, text, context: self.logs.append((level, text, context)),
+            now=lambda: self.time,
+            random_seed=random_seed,
+            **settings,
+        )
+
+    async def _call(self, service: str, operation: str, parameters: Any, context: Any) -> Any:
+        self.calls.append((service, operation, parameters, context))
+        if self._service is not None:
+            return await self._service(service, operation, parameters, context)
+        return {"value": parameters["value"]} if "value" in parameters else {}
+
+    async def result(self, source: str, **arguments: Any) -> LuaResult:
+        """What a script gives, with its arguments by name."""
+        function = self.host.load("script", source, list(arguments), file="script.lua")
+        return await self.host.run(function, *arguments.values(), context="context")
+
+    async def value(self, source: str, **arguments: Any) -> Any:
+        """The value that a script returns."""
+        return (await self.result(source, **arguments)).value

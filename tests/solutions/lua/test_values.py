@@ -1,0 +1,354 @@
+"""Values that cross between Python and Lua, and JSON as scripts see it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections import OrderedDict
+from enum import Enum, IntEnum
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labkit.solutions.lua import LuaError, LuaLimits
+from tests.solutions.lua.bench import Bench
+from tests.sizes import size
+
+numbers = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False)
+plain = st.text(st.characters(codec="utf-8"))
+texts = plain | st.binary().map(lambda data: data.decode("utf-8", "surrogateescape"))
+scalars = st.booleans() | numbers | texts
+
+
+def nested(leaves: st.SearchStrategy[Any], names: st.SearchStrategy[str] = texts) -> st.SearchStrategy[Any]:
+    return st.recursive(
+        leaves, lambda inner: st.lists(inner, max_size=6) | st.dictionaries(names, inner, max_size=6)
+    )
+
+
+def same(value: Any) -> Any:
+    """As Lua gives it back: whole numbers as int, no keys without a value, surrogates that stand for no byte lost."""
+    if isinstance(value, float) and abs(value) <= 2**53 and value == math.floor(value):
+        return int(value)
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+    if isinstance(value, dict):
+        return {same(key): same(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [same(item) for item in value]
+    return value
+
+
+class TestRoundTrip:
+    @given(nested(scalars))
+    def test_without_none(self, value: Any) -> None:
+        self.check(value)
+
+    @given(nested(scalars | st.none()))
+    def test_with_none(self, value: Any) -> None:
+        self.check(value)
+
+    def check(self, value: Any) -> None:
+        bench = Bench()
+        function = bench.host.load("f", "return x", ["x"])
+        assert asyncio.run(bench.host.run(function, value)).value == same(value)
+
+    @given(nested(scalars | st.none()))
+    def test_through_a_service(self, value: Any) -> None:
+        bench = Bench()
+        function = bench.host.load("f", "return Foo.bar{value = x}", ["x"])
+        expected = {} if value is None else {"value": same(value)}
+        assert asyncio.run(bench.host.run(function, value)).value == expected
+
+    @pytest.mark.parametrize(
+        "length", [0, 1, 190, 191, 192, 223, 224, 8127, 8128, 8160, 8200, 65536, 300_000]
+    )
+    async def test_sizes_at_which_the_form_changes(self, length: int) -> None:
+        bench = Bench()
+        for value in ("x" * length, list(range(length % 70_000)), {f"k{n}": n for n in range(length % 9000)}):
+            function = bench.host.load("f", "return x", ["x"])
+            assert (await bench.host.run(function, value)).value == value
+
+
+class TestFromPython:
+    @pytest.mark.parametrize(
+        ("value", "source", "expected"),
+        [
+            (None, "return type(x)", "nil"),
+            ({"a": None}, "return next(x) == nil", True),
+            ([1, None, 3], "return {x[1], type(x[2]), x[3]}", [1, "nil", 3]),
+            ([None, None, 3], "return x[3]", 3),
+            (True, "return x == true", True),
+            (2**53, "return x == 2^53", True),
+            (-(2**53), "return x == -2^53", True),
+            (2**53 + 1, "return x", "9007199254740993"),
+            (-(2**64), "return x .. ''", "-18446744073709551616"),
+            (1_700_000_000_123_456, "return ('%d'):format(x)", "1700000000123456"),
+            (2**31 - 1, "return x", 2**31 - 1),
+            (2**31, "return x", 2**31),
+            (-(2**31), "return x", -(2**31)),
+            (1.5, "return x", 1.5),
+            (-0.0, "return 1 / x == -math.huge", True),
+            (math.inf, "return x == math.huge", True),
+            (math.nan, "return x ~= x", True),
+            ("grüße €😀", "return {#x, x}", [15, "grüße €😀"]),
+            (b"\xff\x00a", "return {#x, x:byte(1, -1)}", [3, 255, 0, 97]),
+            (bytearray(b"ab"), "return x", "ab"),
+            ("\udcff\udc80", "return {x:byte(1, -1)}", [255, 128]),
+            ("a\ud83d", "return x", "a?"),
+            ((1, (2,)), "return {#x, x[2][1]}", [2, 2]),
+            ({1: "a", 2.5: "b", True: "c"}, "return {x['2.5'], x['1'] or x['true']}", ["b", "c"]),
+            (OrderedDict(a=1), "return x.a", 1),
+            (IntEnum("Colour", "RED")(1), "return x", 1),
+            (Enum("Kind", {"A": "text"}, type=str)("text"), "return x", "text"),
+        ],
+    )
+    async def test_values(self, value: object, source: str, expected: object) -> None:
+        assert await Bench().value(source, x=value) == expected
+
+    async def test_lists_carry_a_mark_and_objects_do_not(self) -> None:
+        source = "return {getmetatable(x).__type, getmetatable(x[1]).__type, tostring(getmetatable(y)), tostring(x[1])}"
+        assert await Bench().value(source, x=[[]], y={}) == ["slice", "slice", "nil", "[]"]
+
+    async def test_lists_stay_lists_when_emptied_and_objects_stay_objects(self) -> None:
+        source = "table.remove(x) y.a = nil return {x = x, y = y, z = {}}"
+        assert await Bench().value(source, x=[1], y={"a": 1}) == {"x": [], "y": {}, "z": {}}
+
+    async def test_none_at_the_end_of_a_list_is_kept(self) -> None:
+        source = "x[#x + 1] = 'more' return {x, y, tostring(y)}"
+        assert await Bench().value(source, x=[1, None, 2], y=[1, None, None]) == [
+            [1, None, 2, "more"],
+            [1, None, None],
+            "[1,null,null]",
+        ]
+
+    @pytest.mark.parametrize(
+        ("value", "reason"),
+        [
+            (object(), "object has no form in Lua"),
+            ({"a": [{1, 2}]}, "set has no form in Lua"),
+            ({(1, 2): 3}, "a key is a tuple"),
+            (lambda: None, "function has no form in Lua"),
+        ],
+    )
+    async def test_values_that_cannot_cross(self, value: object, reason: str) -> None:
+        with pytest.raises(LuaError, match=f"^cannot hand the value to a script: {reason}$"):
+            await Bench().value("return 1", x=value)
+
+    @pytest.mark.parametrize("kind", [list, dict])
+    async def test_depth(self, kind: type) -> None:
+        def deep(levels: int) -> Any:
+            value: Any = kind()
+            for _ in range(levels - 1):
+                value = [value] if kind is list else {"a": value}
+            return value
+
+        bench = Bench()
+        assert await bench.value("return x", x=deep(100)) == deep(100)
+        with pytest.raises(LuaError, match="nested too deeply"):
+            await bench.value("return x", x=deep(101))
+        assert await bench.value("return x", x=[None, deep(99)]) == [None, deep(99)]
+
+    async def test_a_value_that_holds_itself(self) -> None:
+        value: list[Any] = []
+        value.append(value)
+        with pytest.raises(LuaError, match="holds itself"):
+            await Bench().value("return 1", x=value)
+
+    async def test_too_large(self) -> None:
+        bench = Bench(limits=LuaLimits(value_bytes=1000))
+        assert await bench.value("return #x", x="x" * 990) == 990
+        for value in ("x" * 1001, [None, "x" * 1001]):
+            with pytest.raises(LuaError, match="more than 1000 bytes"):
+                await bench.value("return 1", x=value)
+
+    async def test_many_small_tables_need_far_more_memory_than_their_text(self) -> None:
+        value: Any = [{} for _ in range(100_000)]
+        assert await Bench().value("return #x", x=value) == 100_000
+
+
+class TestFromLua:
+    @pytest.mark.parametrize(
+        ("source", "expected"),
+        [
+            ("return 3.0", 3),
+            ("return -0.0", 0),
+            ("return 0.1", 0.1),
+            ("return 1e300", 1e300),
+            ("return 2^53", 2**53),
+            ("return 1 / 3", 1 / 3),
+            ("return 1 / 0", math.inf),
+            ("return -1 / 0", -math.inf),
+            ("return {}", {}),
+            ("return {1, 2, {}}", [1, 2, {}]),
+            ("return {1, 2, a = 3}", {"1": 1, "2": 2, "a": 3}),
+            ("return {[1] = 1, [3] = 3}", {"1": 1, "3": 3}),
+            ("return {[0] = 1}", {"0": 1}),
+            ("return {[1.5] = 1, [-1] = 2}", {"1.5": 1, "-1": 2}),
+            ("return {[1e15] = 1}", {"1000000000000000": 1}),
+            ("return setmetatable({}, {__type = 'slice'})", []),
+            ("return setmetatable({1, 2}, {__type = 'slice'})", [1, 2]),
+            ("return setmetatable({a = 1}, {__type = 'slice'})", []),
+            ("return setmetatable({1}, {__type = 'slice', __length = 3})", [1, None, None]),
+            ("return setmetatable({1}, {__type = 'slice', __length = 'x'})", [1]),
+            ("return setmetatable({}, {__type = 'map'})", {}),
+            ("return setmetatable({a = 1}, {__metatable = 'locked'})", {"a": 1}),
+            ("return 'a\\0b\\r\\n\\t\"\\\\\\127'", 'a\0b\r\n\t"\\\x7f'),
+            ("return '\\255\\254'", "\udcff\udcfe"),
+            ("return {['\\255'] = '\\128'}", {"\udcff": "\udc80"}),
+            ("local t = {1} return {t, t}", [[1], [1]]),
+        ],
+    )
+    async def test_values(self, source: str, expected: object) -> None:
+        value = await Bench().value(source)
+        assert value == expected
+        assert type(value) is type(expected)
+
+    async def test_keys_come_in_order(self) -> None:
+        names = [f"k{n}" for n in range(200)]
+        source = "local t = {} for i = 199, 0, -1 do t['k' .. i] = i end return t"
+        assert list(await Bench(random_seed=None).value(source)) == sorted(names)
+
+    @pytest.mark.parametrize(
+        ("source", "reason"),
+        [
+            ("return print", "cannot encode a function"),
+            ("return {a = {print}}", "cannot encode a function"),
+            ("return coroutine.create(print)", "cannot encode a thread"),
+            ("return {[true] = 1}", "cannot encode a table with a key that is a boolean"),
+            ("return 1LL", "cannot encode a cdata"),
+            ("local t = {} t.t = t return t", "cannot encode a table nested too deeply, or in itself"),
+            (
+                "local t = {} for i = 1, 100 do t = {t} end return t",
+                "cannot encode a table nested too deeply, or in itself",
+            ),
+        ],
+    )
+    async def test_values_that_cannot_cross(self, source: str, reason: str) -> None:
+        with pytest.raises(LuaError) as caught:
+            await Bench().value(source)
+        assert caught.value.message == reason
+
+    async def test_as_deep_as_allowed(self) -> None:
+        value = await Bench().value("local t = {} for i = 1, 99 do t = {t} end return t")
+        for _ in range(99):
+            value = value[0]
+        assert value == {}
+
+    async def test_too_large(self) -> None:
+        bench = Bench(limits=LuaLimits(value_bytes=1000))
+        with pytest.raises(LuaError, match="cannot encode so large a value"):
+            await bench.value("return {('x'):rep(1000)}")
+
+    async def test_metatables_are_not_asked(self) -> None:
+        source = """
+            local function trap() error("asked") end
+            local trapped = {__index = trap, __pairs = trap, __len = trap, __tostring = trap, __eq = trap, __call = trap}
+            return setmetatable({1, 2, setmetatable({a = 1}, trapped)}, trapped)
+        """
+        assert await Bench().value(source) == [1, 2, {"a": 1}]
+
+
+class TestJson:
+    @given(nested(st.booleans() | numbers.filter(math.isfinite) | plain, plain))
+    def test_what_python_writes_can_be_read(self, value: Any) -> None:
+        bench = Bench()
+        function = bench.host.load("f", "return {from_json(x)}", ["x"])
+        for text in (json.dumps(value), json.dumps(value, ensure_ascii=False, indent=1)):
+            assert asyncio.run(bench.host.run(function, text)).value == [same(value)]
+
+    @given(nested(st.booleans() | numbers.filter(math.isfinite) | plain, plain))
+    def test_what_scripts_write_python_can_read(self, value: Any) -> None:
+        bench = Bench()
+        function = bench.host.load("f", "return to_json(x)", ["x"])
+        assert same(json.loads(asyncio.run(bench.host.run(function, value)).value)) == same(value)
+
+    @pytest.mark.parametrize(
+        ("source", "text"),
+        [
+            ("{}", "{}"),
+            ("nil", "null"),
+            ("{1, 'a', true}", '[1,"a",true]'),
+            ("{b = 1, a = {c = 2}}", '{"a":{"c":2},"b":1}'),
+            ("from_json('[]')", "[]"),
+            ("from_json('[[],{}]')", "[[],{}]"),
+            ("from_json('[1,null]')", "[1,null]"),
+            ("from_json('{\"a\":null}')", "{}"),
+            ("1e15", "1000000000000000"),
+            ("1e20", "1e+20"),
+            ("0.1 + 0.2", "0.30000000000000004"),
+            ("'\\1\\31 ü / \"'", '"\\u0001\\u001f ü / \\""'),
+            ("setmetatable({}, {__type = 'slice'})", "[]"),
+        ],
+    )
+    async def test_writing(self, source: str, text: str) -> None:
+        bench = Bench()
+        assert await bench.value(f"return {{to_json({source})}}") == [text]
+        assert await bench.value(f"return json.stringify({source})") == text
+
+    @pytest.mark.parametrize(
+        ("source", "reason"),
+        [
+            ("print", "cannot encode a function"),
+            ("{1 / 0}", "cannot encode a number that is not finite"),
+            ("0 / 0", "cannot encode a number that is not finite"),
+        ],
+    )
+    async def test_what_cannot_be_written(self, source: str, reason: str) -> None:
+        script = f"local text, problem = to_json({source}) return {{tostring(text), problem}}"
+        assert await Bench().value(script) == ["nil", reason]
+
+    @pytest.mark.parametrize(
+        ("text", "value"),
+        [
+            (" [ 1 , 2.5e1 , -0 ] ", [1, 25, 0]),
+            (
+                '"\\ud83d\\ude00 \\u00e9 \\u20ac \\u0041 \\/ \\b\\f\\n\\r\\t \\" \\\\"',
+                '😀 é € A / \b\f\n\r\t " \\',
+            ),
+            ("true", True),
+            ("12345678901234567890", 12345678901234567890.0),
+            ('{"a":{"b":[{}]},"":1}', {"a": {"b": [{}]}, "": 1}),
+            ("1E-2", 0.01),
+        ],
+    )
+    async def test_reading(self, text: str, value: object) -> None:
+        bench = Bench()
+        assert await bench.value("local v, problem = from_json(x) return {v, problem}", x=text) == [value]
+        assert await bench.value("return json.parse(x)", x=text) == value
+
+    @pytest.mark.parametrize(
+        "text",
+        ["", " ", "nul", "[1,]", "[1 2]", "{a:1}", '{"a"}', '{"a":1,}', "01", "-", "1.", ".5", "1e", "+1", "NaN", "Infinity",
+         "-Infinity", '"', '"\n"', '"\\x"', '"\\u12g4"', "[", "{", "]", "1 1", "tru", "'a'", "\x00", "[1]x", '{"a" 1}', "--1"],
+    )  # fmt: skip
+    async def test_what_is_not_json(self, text: str) -> None:
+        with pytest.raises(json.JSONDecodeError):  # the test's own check: not JSON by Python's reading either
+            json.loads(text, parse_constant=lambda name: json.loads(""))
+        value = await Bench().value("local v, problem = from_json(x) return {tostring(v), problem}", x=text)
+        assert value[0] == "nil"
+        assert value[1].startswith("invalid JSON: ")
+
+    @pytest.mark.parametrize("argument", ["nil", "1", "{}", "print"])
+    async def test_reading_what_is_no_text(self, argument: str) -> None:
+        source = f"local v, problem = from_json({argument}) return {{tostring(v), problem:sub(1, 26)}}"
+        assert await Bench().value(source) == [
+            "nil",
+            "invalid JSON: a " + f"{await self.kind(argument)} instead of text"[:10],
+        ]
+
+    async def kind(self, argument: str) -> str:
+        return str(await Bench().value(f"return type({argument})"))
+
+    async def test_nesting_has_an_end(self) -> None:
+        source = "local v, problem = from_json(('['):rep(n) .. (']'):rep(n)) return problem"
+        assert await Bench().value(source, n=100) is None
+        assert await Bench().value(source, n=101) == "invalid JSON: nested too deeply"
+
+    async def test_a_large_text(self) -> None:
+        text = json.dumps([{"name": f"n{n}", "value": n} for n in range(size(3000, 20_000))])
+        bench = Bench(limits=LuaLimits(cpu_seconds=5))
+        assert json.loads(await bench.value("return to_json(from_json(x))", x=text)) == json.loads(text)
