@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from aiohttp import web
+from aiohttp.http_exceptions import BadHttpMessage
 
 from labkit.core.errors import LabkitError
 
@@ -38,6 +39,6 @@ async def read_body(request: web.BaseRequest, limit: int, guard: float) -> bytes
                 pieces.append(piece)
     except TimeoutError:
         raise BodyError(408, "the body did not arrive in time") from None
-    except (web.RequestPayloadError, ValueError):
+    except (web.RequestPayloadError, BadHttpMessage, ValueError):  # the second from aiohttp's parser in Python
         raise BodyError(400, "the body is malformed") from None
     return b"".join(pieces)

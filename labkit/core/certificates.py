@@ -107,7 +107,7 @@ def common_name(certificate: bytes) -> str | None:
     """The first CommonName of a certificate in DER; None if it has none, or cannot be read."""
     try:
         subject = x509.load_der_x509_certificate(certificate).subject
-    except ValueError:
+    except (ValueError, x509.InvalidVersion):
         return None
     for attribute in subject.get_attributes_for_oid(NameOID.COMMON_NAME):
         if isinstance(attribute.value, str) and attribute.value:

@@ -243,7 +243,6 @@ class EdgeProtocol(web.RequestHandler):
     def log_exception(self, *args: Any, **kwargs: Any) -> None:
         """What aiohttp would log goes to `on_error`, unless it is the client's doing."""
         error = kwargs.get("exc_info") or sys.exc_info()[1]
-        if isinstance(error, BaseException) and not isinstance(
-            error, (BodyLateError, web.RequestPayloadError)
-        ):
+        theirs = (BodyLateError, web.RequestPayloadError, BadHttpMessage)
+        if isinstance(error, BaseException) and not isinstance(error, theirs):
             self._face.on_error(error)

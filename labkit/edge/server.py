@@ -8,6 +8,7 @@ from typing import cast
 from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http import HttpVersion11
+from aiohttp.http_exceptions import BadHttpMessage
 from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import StreamReader
 
@@ -136,8 +137,8 @@ class EdgeServer(web.Server):
             raise
         except BodyLateError as late:
             return plain(408, str(late))
-        except web.RequestPayloadError as broken:
-            return plain(400, f"malformed body: {broken}")
+        except (web.RequestPayloadError, BadHttpMessage):  # the latter from aiohttp's parser in Python
+            return plain(400, "the body is malformed")
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a 500 and the caller is told
             if protocol.transport is None:
                 return web.Response()  # the client left while it was being answered

@@ -69,6 +69,13 @@ def test_what_is_no_certificate_has_no_common_name() -> None:
     assert common_name(b"\x30\x03nonsense") is None
 
 
+def test_a_certificate_of_no_known_version_has_no_common_name() -> None:
+    certificate = der(client_certificate("t-001")[0])
+    version = b"\xa0\x03\x02\x01\x02"  # [0] { INTEGER 2 }: version 3
+    assert certificate.count(version) == 1
+    assert common_name(certificate.replace(version, b"\xa0\x03\x02\x01\x09")) is None
+
+
 def test_a_key_pair_is_checked_when_read() -> None:
     pem, _ = client_certificate("t-001")
     _, other_key = client_certificate("t-001")

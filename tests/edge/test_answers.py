@@ -1,6 +1,7 @@
 """How requests are handled and answered: one after the other, whole, and never with a traceback."""
 
 import asyncio
+import gzip
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -77,6 +78,19 @@ async def test_a_body_is_read_however_it_is_framed(stage: Stage, framing: str, p
     client = await stage.connect()
     for _ in range(2):
         assert (await client.answer(get("/", HOST, framing, method="POST") + body))[2].endswith(b" a=1")
+
+
+async def test_a_compressed_body_is_left_as_it_is(stage: Stage, parser: str) -> None:
+    """A small one could grow without end; whoever wants it may unpack it."""
+    packed = gzip.compress(b"x" * 1000)
+
+    async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(body=await request.read())
+
+    stage.handler = handler
+    client = await stage.connect()
+    head = get("/", HOST, "Content-Encoding: gzip", f"Content-Length: {len(packed)}", method="POST")
+    assert (await client.answer(head.encode() + packed))[2] == packed
 
 
 async def test_large_bodies_and_answers_are_whole(stage: Stage, engine: str) -> None:
