@@ -89,13 +89,14 @@ def try_all(mutants: Iterable[Mutant], processes: int = 2) -> Iterator[Trial]:
     context.set_forkserver_preload(["labkit.conformance.preload"])
     with ProcessPoolExecutor(processes, context, max_tasks_per_child=1) as pool:
         try:
-            for trial in as_completed([pool.submit(_try, each.name) for each in mutants]):
+            for trial in as_completed([pool.submit(attempt, each.name) for each in mutants]):
                 yield trial.result()
         finally:
             pool.shutdown(cancel_futures=True)  # nobody wants the others any more
 
 
-def _try(name: str) -> Trial:
+def attempt(name: str) -> Trial:
+    """Try a mutant in this process, which cannot be used for anything else afterwards."""
     from labkit.conformance.rehearsal import rehearse
 
     mutant = next(each for each in all_mutants() if each.name == name)

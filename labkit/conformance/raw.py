@@ -96,15 +96,19 @@ class Raw:
     async def rest(self, patience: float = PATIENCE) -> bytes:
         """All that comes until the connection ends. Raises Mismatch where it does not end."""
         came = b""
+        while piece := await self.more(patience):
+            came += piece
+        return came
+
+    async def more(self, patience: float = PATIENCE) -> bytes:
+        """What comes next, nothing at the end. Raises Mismatch where neither happens."""
         try:
             async with asyncio.timeout(patience):
-                while piece := await self._reader.read(65536):
-                    came += piece
+                return await self._reader.read(65536)
         except TimeoutError:
             raise Mismatch("the connection", "that it ends", f"open after {patience:g} seconds") from None
         except OSError:
-            pass  # ended all the same
-        return came
+            return b""  # ended all the same
 
     def leave(self) -> None:
         """End the connection."""
@@ -167,4 +171,4 @@ async def connect_plainly(target: Target, name: str) -> AsyncIterator[Raw]:
 async def unanswered(raw: Raw, request: bytes | str, what: str) -> None:
     """A request must end its connection without one byte of HTTP."""
     raw.send(request)
-    expect.equal(f"bytes that answer {what}", await raw.rest(), b"")
+    expect.equal(f"bytes that answer {what}", await raw.more(), b"")

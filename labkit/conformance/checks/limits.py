@@ -52,6 +52,7 @@ async def largest_header(target: Target) -> None:
         ("X-Platform-CIK", device.token or ""),
         ("Content-Type", FORM),
         ("Content-Length", str(len(content))),
+        ("Connection", "close"),
     ]
     many = [(f"X-{index}", HUGE[:1000]) for index in range(1000)]
     for more, path in (([("X-Long", HUGE)], ALIAS), (many, ALIAS), ([], f"{ALIAS}?{HUGE}")):

@@ -1,0 +1,224 @@
+"""The checks on a lab in this process, and the verdicts that the runner makes of what a check does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from labkit import Lab
+from labkit.conformance import expect, runner
+from labkit.conformance.catalogue import Catalogue, load
+from labkit.conformance.check import Check, Function, all_checks, check, select
+from labkit.conformance.target import LAB_YAML, Target
+from labkit.conformance.verdict import Mismatch, Unavailable, Verdict
+from labkit.fleet.device import DeviceError
+from labkit.fleet.flow import Address
+from labkit.settings import load as load_settings
+
+CHECKS = all_checks()
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> Catalogue:
+    return load()
+
+
+@pytest.fixture(scope="module")
+def local() -> Iterator[Target]:
+    with Lab(1, config=LAB_YAML) as lab:
+        yield Target.local(lab, 1)
+
+
+@pytest.mark.parametrize("each", CHECKS, ids=lambda each: each.name)
+async def test_a_local_lab_passes(each: Check, local: Target, catalogue: Catalogue) -> None:
+    verdict = await runner.run_one(each, local, catalogue)
+    assert verdict.outcome == "passed", _shown(verdict)
+
+
+def _shown(verdict: Verdict) -> str:
+    return f"{verdict.reason}\nexpected {verdict.expected}\nactual {verdict.actual}\n{verdict.exchange}"
+
+
+def test_names_are_unique_and_titles_are_sentences() -> None:
+    assert len({each.name for each in CHECKS}) == len(CHECKS)
+    titles = [each.title for each in CHECKS]
+    assert [title for title in titles if not title or title != title.strip() or title.endswith(".")] == []
+
+
+def test_needs_are_what_a_lab_offers() -> None:
+    assert {need for each in CHECKS for need in each.needs} <= {
+        "clock",
+        "journal",
+        "mailbox",
+        "settings",
+        "polls",
+    }
+
+
+def test_select_takes_whole_parts() -> None:
+    @check("DEV-ALIAS-1", "one")
+    async def one(target: Target) -> None: ...
+
+    @check("DEV-ALIAS-10 DEV-READ-1", "ten")
+    async def ten(target: Target) -> None: ...
+
+    assert select([one, ten]) == [one, ten]
+    assert select([one, ten], "DEV-ALIAS") == [one, ten]
+    assert select([one, ten], "DEV-ALIAS-1") == [one]
+    assert select([one, ten], "DEV-READ", "DEV-POLL") == [ten]
+    assert select([one, ten], "DEV-ALI") == []
+
+
+# ---- verdicts, on a target that nobody listens at
+
+MUST, CHOICE = "DEV-ALIAS-1", "DEV-ALIAS-6"
+TOKEN = "0123456789abcdef" * 2 + "01234567"
+
+
+@pytest.fixture
+def nowhere() -> Target:
+    return Target(
+        "nowhere", Address("127.0.0.1", 1, ""), {"token-open": "x.example"}, load_settings(LAB_YAML)
+    )
+
+
+async def judged(
+    function: Function, target: Target, catalogue: Catalogue, requirements: str = MUST
+) -> Verdict:
+    return await runner.run_one(check(requirements, "a check")(function), target, catalogue)
+
+
+def answer(status: int, text: str = "") -> httpx.Response:
+    request = httpx.Request("GET", "https://x.example/path", headers={"X-Platform-CIK": TOKEN})
+    return httpx.Response(status, text=text, request=request)
+
+
+async def test_a_check_that_returns_has_passed(nowhere: Target, catalogue: Catalogue) -> None:
+    async def function(target: Target) -> None:
+        assert target is nowhere
+
+    verdict = await judged(function, nowhere, catalogue)
+    assert (verdict.outcome, verdict.reason, verdict.requirements) == ("passed", "", (MUST,))
+    assert verdict.check == "test-checks/function"
+    assert verdict.seconds > 0
+
+
+async def test_a_mismatch_has_failed_and_carries_the_exchange(nowhere: Target, catalogue: Catalogue) -> None:
+    async def function(target: Target) -> None:
+        expect.status(answer(500, f"token={TOKEN}"), 204)
+
+    verdict = await judged(function, nowhere, catalogue)
+    assert (verdict.outcome, verdict.reason) == ("failed", "status")
+    assert (verdict.expected, verdict.actual) == ("204", "500")
+    assert "GET /path" in verdict.exchange
+    assert "HTTP 500" in verdict.exchange
+    assert TOKEN not in str(verdict.as_dict())
+    assert Verdict.from_dict(verdict.as_dict()) == verdict
+
+
+@pytest.mark.parametrize(
+    ("requirements", "outcome"), [(CHOICE, "warned"), (f"{CHOICE} {MUST}", "failed"), (MUST, "failed")]
+)
+async def test_only_choices_warn(
+    nowhere: Target, catalogue: Catalogue, requirements: str, outcome: str
+) -> None:
+    async def function(target: Target) -> None:
+        raise Mismatch("something", 1, 2)
+
+    assert (await judged(function, nowhere, catalogue, requirements)).outcome == outcome
+
+
+async def test_a_device_that_is_refused_has_failed(nowhere: Target, catalogue: Catalogue) -> None:
+    async def function(target: Target) -> None:
+        raise DeviceError("d-1: write", answer(403, "no"))
+
+    verdict = await judged(function, nowhere, catalogue)
+    assert (verdict.outcome, verdict.reason, verdict.actual) == ("failed", "d-1: write", "403")
+    assert "HTTP 403" in verdict.exchange
+
+
+async def test_a_target_that_breaks_off_has_failed(nowhere: Target, catalogue: Catalogue) -> None:
+    async def function(target: Target) -> None:
+        raise httpx.RemoteProtocolError("no response", request=answer(200).request)
+
+    verdict = await judged(function, nowhere, catalogue)
+    assert (verdict.outcome, verdict.reason) == ("failed", "GET /path")
+    assert verdict.actual == "RemoteProtocolError no response"
+
+
+@pytest.mark.parametrize(
+    ("needs", "reason"), [({"clock"}, "no clock"), ({"polls", "journal"}, "no journal, no polls")]
+)
+async def test_what_the_target_lacks_is_skipped(
+    nowhere: Target, catalogue: Catalogue, needs: set[str], reason: str
+) -> None:
+    @check(MUST, "a check", needs=needs)
+    async def never(target: Target) -> None:
+        raise AssertionError
+
+    verdict = await runner.run_one(never, nowhere, catalogue)
+    assert (verdict.outcome, verdict.reason) == ("skipped", reason)
+
+
+async def test_what_cannot_be_played_is_skipped(nowhere: Target, catalogue: Catalogue) -> None:
+    async def function(target: Target) -> None:
+        raise Unavailable("the target has no such port")
+
+    verdict = await judged(function, nowhere, catalogue)
+    assert (verdict.outcome, verdict.reason) == ("skipped", "the target has no such port")
+
+
+async def test_an_error_of_the_check_is_broken(nowhere: Target, catalogue: Catalogue) -> None:
+    async def function(target: Target) -> None:
+        raise KeyError("oops")
+
+    verdict = await judged(function, nowhere, catalogue)
+    assert (verdict.outcome, verdict.reason) == ("broken", "KeyError: 'oops'")
+
+
+async def test_a_target_that_is_not_there_is_broken(nowhere: Target, catalogue: Catalogue) -> None:
+    async def function(target: Target) -> None:
+        raise httpx.ConnectError("refused", request=answer(200).request)
+
+    assert (await judged(function, nowhere, catalogue)).outcome == "broken"
+
+
+async def test_a_check_without_end_is_broken(
+    nowhere: Target, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def function(target: Target) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(runner, "PATIENCE", 0.01)
+    verdict = await judged(function, nowhere, catalogue)
+    assert (verdict.outcome, verdict.reason) == ("broken", "TimeoutError: ")
+
+
+async def test_a_check_leaves_no_connection_behind(local: Target, catalogue: Catalogue) -> None:
+    clients = []
+
+    async def function(target: Target) -> None:
+        clients.append(target.client("token-open"))
+        await clients[0].request("GET", "/timestamp")
+        assert clients[0]._client is not None
+        raise Mismatch("something", 1, 2)
+
+    assert (await judged(function, local, catalogue)).outcome == "failed"
+    assert clients[0]._client is None
+
+
+def test_run_gives_verdicts_one_by_one(nowhere: Target, catalogue: Catalogue) -> None:
+    @check(MUST, "good")
+    async def good(target: Target) -> None: ...
+
+    @check(MUST, "bad")
+    async def bad(target: Target) -> None:
+        raise Mismatch("something", 1, 2)
+
+    fallen: list[Verdict] = []
+    verdicts = runner.run([bad, good], nowhere, catalogue, fallen.append)
+    assert [each.outcome for each in verdicts] == ["failed", "passed"]
+    assert fallen == verdicts

@@ -1,0 +1,172 @@
+"""Every mutant is noticed, and nothing is left unproved."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import FunctionType, ModuleType
+from typing import Any
+
+import pytest
+
+from labkit.conformance import rehearsal
+from labkit.conformance.check import all_checks
+from labkit.conformance.coverage import Coverage, coverage
+from labkit.conformance.mutant import SMOKE, Mutant, Trial, all_mutants, attempt, judge, mutant, try_all
+from labkit.conformance.verdict import Outcome, Verdict
+
+MUTANTS = all_mutants()
+FILES = list(dict.fromkeys(each.name.partition("/")[0] for each in MUTANTS))
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("file", FILES)
+def test_every_mutant_is_killed(file: str) -> None:
+    mine = [each for each in MUTANTS if each.name.startswith(f"{file}/")]
+    trials = list(try_all(mine, processes=2))
+    assert [each for each in trials if not each.killed] == []
+    assert sorted(each.mutant for each in trials) == sorted(each.name for each in mine)
+
+
+# ---- the gate
+
+
+@pytest.fixture(scope="module")
+def covered() -> Coverage:
+    return coverage()
+
+
+def test_every_requirement_has_a_check(covered: Coverage) -> None:
+    assert [each.id for each in covered.unchecked] == []
+
+
+def test_every_must_is_broken_by_a_mutant_or_says_why_none_can(covered: Coverage) -> None:
+    assert [each.id for each in covered.unproved] == []
+
+
+def test_checks_and_mutants_name_known_requirements(covered: Coverage) -> None:
+    assert covered.strangers == ()
+
+
+def test_names_are_unique_and_every_mutant_tells_its_fault() -> None:
+    assert len({each.name for each in MUTANTS}) == len(MUTANTS)
+    assert [each.name for each in MUTANTS if not each.title] == []
+
+
+def test_every_smoke_check_is_there_and_is_not_to_fail() -> None:
+    checks = {each.name: each for each in all_checks()}
+    assert SMOKE in checks
+    for each in MUTANTS:
+        assert not set(checks[each.smoke].requirements) & set(each.requirements), each.name
+
+
+# ---- a mutant and its trial
+
+
+def one(requirements: str, patches: str = "labkit.nothing:at_all") -> Mutant:
+    def fault(original: Any) -> Any:
+        """something goes wrong"""
+        return lambda *args: f"broken {original(*args)}"
+
+    return mutant(requirements, patches)(fault)
+
+
+def verdict(check: str, requirements: str, outcome: Outcome) -> Verdict:
+    return Verdict(check, tuple(requirements.split()), "a check", outcome)
+
+
+def test_a_mutant_is_named_after_its_file_and_function() -> None:
+    assert one("X-Y-1 X-Y-2").name == "test-mutants/fault"
+    assert one("X-Y-1 X-Y-2").requirements == ("X-Y-1", "X-Y-2")
+    assert one("X-Y-1").title == "something goes wrong"
+
+
+PASSED = verdict(SMOKE, "X-Z-1", "passed")
+
+
+@pytest.mark.parametrize("outcome", ["failed", "warned"])
+def test_a_mutant_is_killed_by_one_check_of_each_requirement(outcome: Outcome) -> None:
+    fell = [verdict("a/a", "X-Y-1", outcome), verdict("a/b", "X-Y-2", outcome)]
+    stood = verdict("a/c", "X-Y-1", "passed")
+    assert judge(one("X-Y-1 X-Y-2"), [*fell, stood, PASSED]).killed
+    trial = judge(one("X-Y-1 X-Y-2"), [fell[0], stood, PASSED])
+    assert (trial.killed, trial.survived) == (False, ("X-Y-2",))
+
+
+@pytest.mark.parametrize("outcome", ["passed", "skipped", "broken"])
+def test_a_mutant_survives_checks_that_do_not_fail(outcome: Outcome) -> None:
+    trial = judge(one("X-Y-1"), [verdict("a/a", "X-Y-1", outcome), PASSED])
+    assert (trial.killed, trial.survived) == (False, ("X-Y-1",))
+
+
+@pytest.mark.parametrize("outcome", ["failed", "warned", "skipped", "broken"])
+def test_a_mutant_that_breaks_everything_is_not_killed(outcome: Outcome) -> None:
+    fell = verdict("a/a", "X-Y-1", "failed")
+    assert judge(one("X-Y-1"), [fell, PASSED]).killed
+    assert not judge(one("X-Y-1"), [fell, verdict(SMOKE, "X-Z-1", outcome)]).killed
+    assert not judge(one("X-Y-1"), [fell]).killed
+
+
+def test_a_mutant_is_not_killed_where_a_check_broke() -> None:
+    fell, broke = verdict("a/a", "X-Y-1", "failed"), verdict("a/b", "X-Y-1", "broken")
+    assert not judge(one("X-Y-1"), [fell, broke, PASSED]).killed
+
+
+def test_a_mutant_that_cannot_be_played_is_not_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(mutant: Mutant) -> Trial:
+        raise AttributeError("nothing there")
+
+    monkeypatch.setattr(rehearsal, "rehearse", fail)
+    trial = attempt(MUTANTS[0].name)
+    assert (trial.killed, trial.survived) == (False, MUTANTS[0].requirements)
+    assert trial.broken == ("no trial: AttributeError: nothing there",)
+
+
+# ---- how a function is replaced
+
+
+class Thing:
+    def speak(self) -> str:
+        return "well"
+
+
+def plain() -> str:
+    return "well"
+
+
+@pytest.fixture
+def modules() -> Iterator[tuple[ModuleType, ModuleType, ModuleType]]:
+    """One that defines a function and a class, one that imported the function, one of a mutant."""
+    names = ("labkit_broken", "labkit_user", "labkit.conformance.mutants.labkit_mutant")
+    made = [ModuleType(name) for name in names]
+    original = FunctionType(plain.__code__, plain.__globals__)
+    for module in made:
+        sys.modules[module.__name__] = module
+        vars(module)["function"] = original
+    vars(made[0])["Thing"] = type("Thing", (Thing,), {"speak": lambda self: "well"})
+    vars(made[1])["table"] = {"GET": {"/": original}}
+    yield made[0], made[1], made[2]
+    for module in made:
+        del sys.modules[module.__name__]
+
+
+def test_a_function_is_replaced_wherever_it_is_held(modules: Any) -> None:
+    defines, imports, mutates = modules
+    rehearsal.apply(one("X-Y-1", "labkit_broken:function"))
+    assert defines.function() == "broken well"
+    assert imports.function() == "broken well"
+    assert imports.table["GET"]["/"]() == "broken well"
+    assert mutates.function() == "well"
+
+
+def test_a_method_is_replaced(modules: Any) -> None:
+    rehearsal.apply(one("X-Y-1", "labkit_broken:Thing.speak"))
+    assert modules[0].Thing().speak() == "broken well"
+
+
+@pytest.mark.parametrize(
+    "patches", ["labkit_nowhere:function", "labkit_broken:nothing", "labkit_broken:Thing.sing"]
+)
+def test_what_is_not_there_cannot_be_replaced(modules: Any, patches: str) -> None:
+    with pytest.raises((ImportError, KeyError)):
+        rehearsal.apply(one("X-Y-1", patches))

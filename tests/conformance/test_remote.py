@@ -1,0 +1,89 @@
+"""The same checks against `labkit serve` in another process: what needs nothing beyond HTTPS passes there too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from labkit.conformance import runner
+from labkit.conformance.catalogue import Catalogue, load
+from labkit.conformance.check import all_checks
+from labkit.conformance.target import LAB_YAML, Target
+from labkit.conformance.verdict import Verdict
+from labkit.core.errors import SettingsError
+from tests.test_serve import serving
+
+# One worker plays them all: the others would serve and play for themselves.
+pytestmark = [pytest.mark.xdist_group("remote"), pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> Catalogue:
+    return load()
+
+
+@pytest.fixture(scope="module")
+def verdicts(catalogue: Catalogue) -> Iterator[list[Verdict]]:
+    with serving(LAB_YAML) as (process, ready):
+        yield runner.run(all_checks(), Target.remote(json.dumps(ready)), catalogue)
+        process.terminate()
+        out, err = process.communicate(timeout=20)
+        assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_no_check_fails_and_those_that_need_a_lab_say_so(verdicts: list[Verdict]) -> None:
+    bad = [each for each in verdicts if each.outcome not in ("passed", "skipped")]
+    assert [(each.check, each.outcome, each.reason, each.expected, each.actual) for each in bad] == []
+    needs = {each.name: each.needs for each in all_checks()}
+    assert [each.check for each in verdicts if each.outcome == "skipped" and not needs[each.check]] == []
+
+
+@pytest.mark.parametrize("level", ["must", "choice"])
+def test_three_quarters_of_the_device_requirements_are_checked_by_https_alone(
+    verdicts: list[Verdict], catalogue: Catalogue, level: str
+) -> None:
+    passed = {name for each in verdicts if each.outcome == "passed" for name in each.requirements}
+    wanted = [each.id for each in catalogue if each.area == "DEV" and each.level == level]
+    missing = [each for each in wanted if each not in passed]
+    assert len(missing) <= len(wanted) / 4, missing
+
+
+# ---- how a target is described
+
+
+def ready(tmp_path: Path) -> dict[str, object]:
+    (tmp_path / "ca.pem").write_text("a certificate")
+    urls = {name: f"https://{name}.example:8443" for name in ("token-open", "metrics")}
+    return {
+        "https_port": 8443,
+        "http_port": None,
+        "ca_file": str(tmp_path / "ca.pem"),
+        "products": {"token-open": urls["token-open"]},
+        "solutions": {"metrics": urls["metrics"]},
+    }
+
+
+def test_a_target_is_described_by_a_line_a_file_or_its_content(tmp_path: Path) -> None:
+    described = ready(tmp_path)
+    file = tmp_path / "target.json"
+    file.write_text(json.dumps(described))
+    for form in (described, json.dumps(described), str(file)):
+        target = Target.remote(form)
+        assert target.product("token-open").domain == "token-open.example"
+        assert (target.address.host, target.address.https_port) == ("127.0.0.1", 8443)
+        assert (target.http_port, target.offers) == (None, frozenset())
+    assert Target.remote({**described, "host": "192.0.2.1", "http_port": 80}).address.host == "192.0.2.1"
+
+
+def test_a_target_that_lacks_something_names_it(tmp_path: Path) -> None:
+    described = ready(tmp_path)
+    for key in ("https_port", "ca_file", "products", "solutions"):
+        with pytest.raises(SettingsError, match=key):
+            Target.remote({name: value for name, value in described.items() if name != key})
+    with pytest.raises(SettingsError, match="cannot be read"):
+        Target.remote({**described, "ca_file": str(tmp_path / "none.pem")})
+    with pytest.raises(SettingsError, match="cannot be read"):
+        Target.remote("{")
