@@ -1,0 +1,135 @@
+"""What checks ask of the probe: a solution whose routes call services, and tell what scripts see.
+
+Its scripts stand in `solutions/probe`; the witness is the same solution once more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+from labkit.conformance import expect
+from labkit.conformance.play import GRACE
+from labkit.conformance.target import Target
+from labkit.conformance.verdict import Mismatch
+
+if TYPE_CHECKING:
+    import httpx
+
+PROBE, WITNESS = "probe", "witness"
+JSON = "application/json"
+
+Table = dict[str, Any]
+
+
+class Probe:
+    """The routes of the probe. last: the newest answer."""
+
+    def __init__(self, target: Target, solution: str = PROBE) -> None:
+        self._client = target.client(solution)
+        self.last: httpx.Response | None = None
+
+    async def request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        """The answer as it came."""
+        self.last = await self._client.request(method, path, **options)
+        return self.last
+
+    async def ask(self, method: str, path: str, **options: Any) -> Any:
+        """What the JSON of the answer means, which must have status 200."""
+        return decoded(expect.status(await self.request(method, path, **options), 200))
+
+    async def call(self, service: str, operation: str, parameters: object) -> tuple[str, Any]:
+        """Have a script call an operation: what type of value came, and the value."""
+        found = await self.ask("POST", f"/call/{service}/{operation}", json=parameters)
+        return found["kind"], found.get("result")
+
+    def same(self, what: str, actual: object, expected: object) -> None:
+        """They must be the same JSON: 1 is neither true nor 1.5, nor the text 1."""
+        same(what, actual, expected, self.last)
+
+
+class Keystore(Probe):
+    """The Keystore of the probe."""
+
+    async def table(self, operation: str, **parameters: object) -> Table:
+        """The table that an operation gives; it must be one."""
+        kind, result = await self.call("Keystore", operation, parameters)
+        if kind != "table" or not isinstance(result, dict):
+            raise Mismatch(f"what {operation} gives", "a table", f"{kind} {result}", self._exchange())
+        return result
+
+    async def done(self, operation: str, **parameters: object) -> Table:
+        """The table that an operation gives; it must be no error."""
+        result = await self.table(operation, **parameters)
+        if "status" in result or "error" in result:
+            raise Mismatch(f"what {operation} gives", "no error", result, self._exchange())
+        return result
+
+    async def field(self, operation: str, name: str, **parameters: object) -> Any:
+        """What stands in the table that an operation gives; it must be there."""
+        result = await self.done(operation, **parameters)
+        if name not in result:
+            raise Mismatch(f"what {operation} gives", f"a table with {name}", result, self._exchange())
+        return result[name]
+
+    async def refused(self, operation: str, status: int, **parameters: object) -> str:
+        """The text of the error that an operation gives; it must be one of this status."""
+        result = await self.table(operation, **parameters)
+        wanted = {"type": "QueryError", "status": status}
+        self.same(f"error of {operation}", {name: result.get(name) for name in wanted}, wanted)
+        text = result.get("error")
+        if not isinstance(text, str) or not text:
+            raise Mismatch(f"error of {operation}", "a text", text, self._exchange())
+        return text
+
+    async def get(self, key: str) -> Any:
+        """What stands under a key; None where nothing does."""
+        return (await self.done("get", key=key)).get("value")
+
+    async def set(self, key: str, value: object) -> None:
+        """Store a value."""
+        await self.done("set", key=key, value=value)
+
+    async def command(self, key: str, command: str, *args: object) -> Any:
+        """The result of a command; None where it is nothing."""
+        return (await self.done("command", key=key, command=command, args=args)).get("value")
+
+    async def items(self, key: str) -> Any:
+        """All that a list holds, from its head."""
+        return await self.command(key, "lrange", 0, -1)
+
+    def _exchange(self) -> str:
+        return expect.exchange(self.last)
+
+
+async def told(target: Target, identity: str, count: int, solution: str = PROBE) -> list[Table]:
+    """What the probe's handlers were told of an identity: [{handler, event}], so many at least."""
+    probe = Probe(target, solution)
+    until = time.monotonic() + GRACE
+    while True:
+        if "journal" in target.offers:
+            await target.settle()
+        found: list[Table] = await probe.ask("GET", f"/events/{identity}")
+        if len(found) >= count:
+            return found
+        if "journal" in target.offers or time.monotonic() > until:
+            raise Mismatch(f"what was told of {identity}", f"{count} events", found)
+        await asyncio.sleep(0.02)
+
+
+def decoded(response: httpx.Response) -> Any:
+    """What the JSON of an answer means; it must be JSON, and declared as such."""
+    kind = response.headers.get("Content-Type", "").split(";")[0]
+    expect.equal("content type", kind, JSON, response)
+    try:
+        return response.json()
+    except ValueError as error:
+        raise Mismatch("body", "JSON", str(error), expect.exchange(response)) from None
+
+
+def same(what: str, actual: object, expected: object, response: httpx.Response | None = None) -> None:
+    """They must be the same JSON: 1 is neither true nor 1.5, nor the text 1."""
+    if json.dumps(actual, sort_keys=True) != json.dumps(expected, sort_keys=True):
+        raise Mismatch(what, repr(expected), repr(actual), expect.exchange(response))
