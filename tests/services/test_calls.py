@@ -1,0 +1,132 @@
+"""The one way to an operation: results, error objects, and a record of each call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import pytest
+
+from labkit.core.clock import Clock
+from labkit.core.errors import ServiceError
+from labkit.core.journal import Journal, Record
+from labkit.services.calls import Services
+from labkit.services.operation import Caller, Operation, Service, operation
+
+
+class Shop(Service):
+    """A service of these tests; it offers `steal` to one solution alone."""
+
+    name: ClassVar[str] = "Shop"
+
+    @operation
+    async def sell(self, caller: Caller, item: str, price: int = 1, key: str = "") -> object:
+        if item == "none":
+            raise ServiceError(404, "there is none")
+        if item == "broken":
+            raise ServiceError(500, "the till is stuck")
+        return {"item": item, "price": price, "to": caller.solution, "key": key}
+
+    @operation
+    async def steal(self, caller: Caller) -> object:
+        return []
+
+    def offered(self, caller: Caller) -> Mapping[str, Operation]:
+        if caller.solution == "thief":
+            return self.operations
+        return {name: each for name, each in self.operations.items() if name != "steal"}
+
+
+class Place:
+    def __init__(self) -> None:
+        self.journal = Journal(Clock(0).micros)
+        self.configuration: dict[str, dict[str, dict[str, object]]] = {
+            "acme": {"Shop": {"price": 7, "none": 1}}
+        }
+        self.services = Services([Shop()], self.journal, self.configuration)
+
+    async def call(self, *asked: Any, solution: str = "other", cause: int | None = None) -> Any:
+        return await self.services.call(Caller(solution, cause), *asked)
+
+    @property
+    def entry(self) -> Record:
+        [entry] = self.journal
+        return entry
+
+
+@pytest.fixture
+def place() -> Place:
+    return Place()
+
+
+async def test_a_result_and_its_record(place: Place) -> None:
+    result = await place.call("Shop", "sell", {"item": "x", "price": 3, "nonsense": 1}, cause=41)
+    assert result == {"item": "x", "price": 3, "to": "other", "key": ""}
+    entry = place.entry
+    assert (entry.kind, entry.actor, entry.summary, entry.cause, entry.status, entry.detail) == (
+        "call",
+        "other",
+        "Shop.sell",
+        41,
+        200,
+        {"parameters": {"item": "x", "price": 3}},
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "error"),
+    [
+        (
+            ("Shop", "sell", {"item": "none"}),
+            {"type": "QueryError", "error": "there is none", "status": 404},
+        ),
+        (
+            ("Shop", "sell", {"item": "broken"}),
+            {"type": "ServerError", "error": "the till is stuck", "status": 500},
+        ),
+        (
+            ("Shop", "sell", {}),
+            {"type": "QueryError", "error": "Parameter item is required.", "status": 400},
+        ),
+        (("Shop", "sell", "x"), {"type": "QueryError", "error": "arguments must be a table", "status": 400}),
+        (("Shop", "sell", [1]), {"type": "QueryError", "error": "arguments must be a table", "status": 400}),
+        (
+            ("Store", "sell", {}),
+            {"type": "QueryError", "error": "Service Store Not Found", "status": 404},
+        ),
+        (
+            ("Shop", "buy", {}),
+            {"type": "QueryError", "error": "Operation buy of service Shop Not Found", "status": 404},
+        ),
+        (
+            ("Shop", "steal", {}),
+            {"type": "QueryError", "error": "Operation steal of service Shop Not Found", "status": 404},
+        ),
+    ],
+)
+async def test_an_error_object_and_its_record(place: Place, asked: Any, error: Any) -> None:
+    assert await place.call(*asked) == error
+    entry = place.entry
+    assert (entry.status, entry.summary) == (error["status"], f"{asked[0]}.{asked[1]}")
+    assert entry.detail is not None
+    assert entry.detail["error"] == error
+
+
+async def test_an_operation_may_be_offered_to_some_solutions_alone(place: Place) -> None:
+    assert await place.call("Shop", "steal", solution="thief") == []
+    assert sorted(place.services.operations(Caller("thief"))["Shop"]) == ["sell", "steal"]
+    assert sorted(place.services.operations(Caller("acme"))["Shop"]) == ["sell"]
+    assert [service.name for service in place.services] == ["Shop"]
+
+
+@pytest.mark.parametrize("nothing", [None, {}, []])  # an empty table of a script may come as a list
+async def test_nothing_is_no_parameters(place: Place, nothing: object) -> None:
+    assert (await place.call("Shop", "sell", nothing))["error"] == "Parameter item is required."
+
+
+async def test_configured_parameters_are_the_defaults_of_their_solution(place: Place) -> None:
+    assert (await place.call("Shop", "sell", {"item": "x"}, solution="acme"))["price"] == 7
+    assert (await place.call("Shop", "sell", {"item": "x", "price": 2}, solution="acme"))["price"] == 2
+    assert (await place.call("Shop", "sell", {"item": "x"}))["price"] == 1
+    place.configuration["other"] = {"Shop": {"price": 9}}  # as a running lab is configured
+    assert (await place.call("Shop", "sell", {"item": "x"}))["price"] == 9
