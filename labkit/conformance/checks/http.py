@@ -240,7 +240,8 @@ async def any_accept(target: Target) -> None:
                 accept = [] if value is None else [("Accept", value)]
                 response = await connection.ask("GET", path, [credentials, *accept])
                 expect.equal("the status", response.status_code, 200, response)
-                expect.equal("the body", response.content, expected.content, response)
+                if path != TIMESTAMP:  # time goes on
+                    expect.equal("the body", response.content, expected.content, response)
 
 
 @check("DEV-HTTP-12", "no request to an endpoint is answered with a 5xx or hangs")

@@ -123,7 +123,8 @@ async def plain_http(target: Target) -> None:
         ):
             over_tls, clear = [await each.ask(method, path, headers, content) for each in (secure, plain)]
             expect.equal("the status over plain HTTP", clear.status_code, over_tls.status_code, clear)
-            expect.equal("the body over plain HTTP", clear.content, over_tls.content, clear)
+            if path != TIMESTAMP:  # time goes on
+                expect.equal("the body over plain HTTP", clear.content, over_tls.content, clear)
     async with raw.connect_plainly(target, target.product("token-other").domain) as plain:
         expect.status(await plain.ask("GET", f"{ALIAS}?text", [credentials]), 401)
 
