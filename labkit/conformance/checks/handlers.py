@@ -1,0 +1,106 @@
+"""Event handlers of solutions: how they are found, what they are given, and what they share with routes.
+
+That they run at all, in which order and for whom, is checked in events.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from labkit.conformance import expect, play
+from labkit.conformance.check import check
+from labkit.conformance.probe import PROBE, Probe, Table, same, told
+from labkit.conformance.target import Target
+from labkit.fleet.device import VirtualDevice
+
+if TYPE_CHECKING:
+    from labkit.core.journal import Record
+
+TWO_WORDS, BY_WORD, BY_FILE = "token-open", "by-word", "by-file"  # products, after what names the handlers
+CONTEXT = ("solution_id", "service", "event", "script_key", "tracking_id")
+
+
+@check("SOL-EVT-1", "a handler is found by two words, by one word, or by the name of its file")
+async def found(target: Target) -> None:
+    for product, count, handlers in (
+        (TWO_WORDS, 3, ["event", "datapoint", "event"]),
+        (BY_WORD, 3, ["by word, of the request", "by word", "by word, of the request"]),
+        (BY_FILE, 3, ["event", "by file", "event"]),
+    ):
+        device = await target.activated(product)
+        expect.status(await play.write(device, {"text": "a"}), 204)
+        events = await told(target, device.identity, count)
+        same(f"handlers of {product}", sorted(each["handler"] for each in events), sorted(handlers))
+
+
+@check("SOL-EVT-2", "the body of a handler is a function that a route can call")
+async def function(target: Target) -> None:
+    identity = target.identity()
+    data = {"device_sn": identity, "alias": "text", "value": [1, "called by a route"], "more": {"a": []}}
+    expect.status(await Probe(target).request("POST", "/scripts/handler", json=data), 200)
+    events = await told(target, identity, 1)
+    same("what the handler was told", events, [{"handler": "datapoint", "event": data}])
+
+
+@check("SOL-EVT-3", "a handler finds data or event, and context")
+async def arguments(target: Target) -> None:
+    device = await target.activated(BY_WORD)
+    expect.status(await play.write(device, {"text": "a"}), 204)
+    expect.status(await play.write(device, {"text": "b"}), 204)
+    events = await told(target, device.identity, 5)
+    points = _of(events, "by word")
+    requests = _of(events, "by word, of the request")
+    texts = [each["event"].get("value", [None, None])[1] for each in points]
+    same("data.value of the datapoints", texts, ["a", "b"])
+    kinds = [each["event"].get("type") for each in requests]
+    same("event.type of the others", kinds, ["provisioned", "data_in", "data_in"])
+    for each, event in [*((each, "datapoint") for each in points), *((each, "event") for each in requests)]:
+        context = each.get("context", {})
+        texts = [name for name in CONTEXT if isinstance(context.get(name), str) and context[name]]
+        same("texts in context", texts, list(CONTEXT))
+        named = {name: context[name] for name in ("solution_id", "event")}
+        same("solution_id and event", named, {"solution_id": PROBE, "event": event})
+    tracked = {each["context"]["tracking_id"] for each in (*points, *requests)}
+    expect.equal("different tracking_id of five runs", len(tracked), 5)
+
+
+@check("SOL-EVT-4", "an event without a handler runs nothing, and is no error", needs={"settings", "journal"})
+async def without_handler(target: Target) -> None:
+    name, lab = target.identity(), target.lab
+    failed = len(await target.in_lab(lab.journal.select, "error"))
+    product = await target.in_lab(lab.product, name, resources={"text": "string"})
+    solution = await target.in_lab(lab.solution, name, products=[product])
+    device = await target.in_lab(product.device(name).activate)
+    await target.in_lab(device.write, text="unheard")
+    await target.in_lab(solution.on, "device", "datapoint", lua="return data.value[2]")
+    await target.in_lab(device.write, text="heard")
+    await target.settle()
+    records: list[Record] = await target.in_lab(lambda: [each for each in lab.journal if each.actor == name])
+    told = [(each.kind, each.summary, each.status) for each in records]
+    expect.equal("what the solution did", told, [("script", "device datapoint", 200)])
+    errors = await target.in_lab(lab.journal.select, "error")
+    expect.equal("errors of the platform", errors[failed:], [])
+
+
+@check("SOL-EVT-5", "modules are there for handlers and routes, by require and by their globals")
+async def modules(target: Target) -> None:
+    probe = Probe(target)
+    found = await probe.ask("GET", "/scripts/modules")
+    probe.same("what the route finds", found, _greetings("route"))
+    device = await _written(target, BY_WORD)
+    (point,) = _of(await told(target, device.identity, 3), "by word")
+    same("what the handler finds", {name: point.get(name) for name in found}, _greetings("handler"))
+
+
+def _greetings(who: str) -> Table:
+    return {"required": f"a greeting for the {who}", "global": f"a greeting of all for the {who}"}
+
+
+def _of(events: list[Table], handler: str) -> list[Any]:
+    return [each["event"] for each in events if each["handler"] == handler]
+
+
+async def _written(target: Target, product: str) -> VirtualDevice:
+    device = await target.activated(product)
+    expect.status(await play.write(device, {"text": "a"}), 204)
+    return device

@@ -1,0 +1,115 @@
+"""Routes: which script answers a request on a solution's domain."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from labkit.conformance import expect, play
+from labkit.conformance.check import check
+from labkit.conformance.probe import PROBE, WITNESS, Probe, decoded
+from labkit.conformance.target import Target
+from labkit.core.errors import SettingsError
+
+METRICS = "metrics"
+
+
+@check("SOL-ROUTE-1", "each request of a route runs its script")
+async def runs(target: Target) -> None:
+    probe, witness, key = Probe(target), Probe(target, WITNESS), target.identity()
+    for sums in ([1, 2], [3], [4]):
+        found = await probe.ask("POST", f"/count/{key}", json={"times": len(sums)})
+        probe.same("what the script gives", found, sums)
+    found = await witness.ask("POST", f"/count/{key}", json={"times": 1})
+    witness.same("what it gives in another solution", found, [1])
+    response = await Probe(target, METRICS).request("GET", "/metrics")
+    names = sorted(decoded(expect.status(response, 200)))
+    expect.equal("what GET /metrics gives", names, ["dailyCount", "logs"], response)
+
+
+@check("SOL-ROUTE-2", "solutions have no device endpoints, products no routes, and no solution another's")
+async def domains_apart(target: Target) -> None:
+    for domain, method, path in (
+        (PROBE, "GET", "/timestamp"),
+        (PROBE, "POST", "/provision/activate"),
+        (PROBE, "GET", "/provision/download"),
+        (METRICS, "GET", play.ALIAS),
+        (METRICS, "POST", play.RECORD),
+        ("token-open", "GET", "/metrics"),
+        ("token-open", "GET", "/routes"),
+        ("metered", "GET", "/metrics"),
+        (PROBE, "GET", "/metrics"),
+        (METRICS, "GET", "/routes"),
+    ):
+        expect.status(await target.client(domain).request(method, path), 404)
+
+
+@check("SOL-ROUTE-3", "a placeholder matches a segment, after the exact ones")
+async def placeholders(target: Target) -> None:
+    probe = Probe(target)
+    for path, name in (
+        ("/routes/one", "one"),
+        ("/routes/one/", "one"),
+        ("/routes/a%20b%2Fc%C3%A9", "a b/cé"),
+        ("/routes/exactly", "exactly"),
+        ("/routes/Exact", "Exact"),
+    ):
+        probe.same(f"what {path} gives", await probe.ask("GET", path), {"placeholder": name})
+    for path in ("/routes/exact", "/routes/exact/"):
+        probe.same(f"what {path} gives", await probe.ask("GET", path), {"exact": True})
+    found = await probe.ask("GET", "/routes/exact/of/b")
+    probe.same("two placeholders", found, {"name": "exact", "other": "b"})
+    for path in ("/routes/", "/routes"):
+        expect.body(expect.status(await probe.request("GET", path), 200), "all of them")
+    for path in ("/routes/one/two", "/routes/one/of", "/routes/one/of/b/c", "/routes//of/b"):
+        expect.status(await probe.request("GET", path), 404)
+
+
+@check("SOL-ROUTE-4", "an unknown path is answered 404, a wrong method 405 with Allow")
+async def unknown(target: Target) -> None:
+    probe = Probe(target)
+    for method, path in (("GET", "/"), ("GET", "/nowhere"), ("POST", "/nowhere"), ("GET", "/Routes")):
+        expect.status(await probe.request(method, path), 404)
+    for method, path, allowed in (
+        ("DELETE", "/routes", {"GET", "PUT"}),
+        ("POST", "/routes", {"GET", "PUT"}),
+        ("PUT", "/routes/one", {"GET"}),
+        ("GET", "/json/read", {"POST"}),
+    ):
+        response = expect.status(await probe.request(method, path), 405)
+        allow = {each.strip() for each in response.headers.get("Allow", "").split(",")}
+        expect.true(f"Allow names {allowed}", allowed <= allow, allow, response)
+        expect.true(f"Allow does not name {method}", method not in allow, allow, response)
+
+
+@check("SOL-ROUTE-5", "a header begins a route, with its method and content type; several stand in a file")
+async def headers(target: Target) -> None:
+    probe = Probe(target)
+    expect.body(expect.status(await probe.request("GET", "/routes"), 200), "all of them")
+    expect.body(expect.status(await probe.request("PUT", "/routes"), 200), "in lower case")
+    text = '{"a": 1}'
+    for path, kind in (("/requests/json/a", "table"), ("/requests/text/a", "string")):
+        found = await probe.ask("POST", path, content=text)
+        expect.equal(f"type of the body of {path}", found.get("kind"), kind, probe.last)
+
+
+@check("SOL-ROUTE-6", "a solution that defines a route twice does not load", needs={"settings"})
+async def twice(target: Target) -> None:
+    name = target.identity()
+    with tempfile.TemporaryDirectory() as folder:
+        endpoints = Path(folder) / "endpoints"
+        endpoints.mkdir()
+        (endpoints / "first.lua").write_text("--#ENDPOINT GET /a\nreturn 1\n--#ENDPOINT GET /b\nreturn 2\n")
+        second = endpoints / "second.lua"
+        second.write_text("--#ENDPOINT POST /b\nreturn 3\n\n--#ENDPOINT get /b/\nreturn 4\n")
+        try:
+            await target.in_lab(target.lab.solution, name, path=folder)
+            told = "nothing"
+        except SettingsError as error:
+            told = str(error)
+        for place in ("endpoints/first.lua:3", "endpoints/second.lua:4"):
+            expect.true(f"the error names {place}", place in told, told)
+        second.write_text("--#ENDPOINT POST /b\nreturn 3\n")
+        solution = await target.in_lab(target.lab.solution, name, path=folder)
+        response = await target.in_lab(solution.get, "/b")
+        expect.equal("what the route gives once it is there once", response.json(), 2, response)
