@@ -199,6 +199,19 @@ def two_are_401(original: Any) -> Any:
     return broken
 
 
+@mutant("DEV-AUTH-9", PRESENTED)
+def every_certificate_counts(original: Any) -> Any:
+    """a client certificate is a credential on products that ask for none, too"""
+
+    def broken(exchange: Exchange) -> Credential | None:
+        found: Credential | None = original(exchange)
+        if found is not None and found.type != "certificate" and exchange.connection.certificate is not None:
+            raise Refusal(400, "expected exactly one credential")
+        return found
+
+    return broken
+
+
 @mutant("DEV-AUTH-10", "labkit.device_api.authenticate:unauthorized")
 def no_challenge(original: Any) -> Any:
     """a 401 has no WWW-Authenticate"""
