@@ -39,6 +39,7 @@ async def read_body(request: web.BaseRequest, limit: int, guard: float) -> bytes
                 pieces.append(piece)
     except TimeoutError:
         raise BodyError(408, "the body did not arrive in time") from None
-    except (web.RequestPayloadError, BadHttpMessage, ValueError):  # the second from aiohttp's parser in Python
+    except (web.RequestPayloadError, BadHttpMessage, ValueError):
+        # aiohttp's parser in Python raises the second where the one in C raises the first.
         raise BodyError(400, "the body is malformed") from None
     return b"".join(pieces)

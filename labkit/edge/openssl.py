@@ -81,7 +81,7 @@ class AnyClientObject:
         self._outgoing = outgoing
         # To ask OpenSSL whether it holds more data means an exception: what it was fed often tells.
         self._drained = True  # it holds no input that it could turn into data now
-        self._fed = 0  # bytes of input since then
+        self._fed = 0  # bytes of input that it was fed last: seldom does more come out at once
         self._missing = 0  # bytes until the record it was fed last is whole; -1 when not known any more
         self._one_record = False  # all that it holds is one whole record
         self._greeting = Greeting()
@@ -182,7 +182,7 @@ class AnyClientObject:
             nothing_held = self._drained and self._missing == 0
             self._missing = missing(data, self._missing)
             self._one_record = nothing_held and self._missing == 0 and len(data) == record_length(data)
-            self._fed = len(data) if self._drained else self._fed + len(data)
+            self._fed = len(data)
             self._drained = False
             self._connection.bio_write(data)
 

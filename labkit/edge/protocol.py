@@ -103,6 +103,9 @@ class EdgeProtocol(web.RequestHandler):
         if transport is not None:
             transport.abort()
 
+    def has_ended(self) -> bool:
+        return self.transport is None or self.transport.is_closing()
+
     # --- what comes in
 
     def data_received(self, data: bytes) -> None:

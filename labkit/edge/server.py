@@ -140,7 +140,7 @@ class EdgeServer(web.Server):
         except (web.RequestPayloadError, BadHttpMessage):  # the latter from aiohttp's parser in Python
             return plain(400, "the body is malformed")
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a 500 and the caller is told
-            if protocol.transport is None:
+            if isinstance(error, ConnectionError) and protocol.has_ended():
                 return web.Response()  # the client left while it was being answered
             self._face.on_error(error)
             if request.writer.output_size > 0:

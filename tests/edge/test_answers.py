@@ -266,6 +266,31 @@ async def test_a_client_that_leaves_during_an_answer_is_no_error(stage: Stage) -
     assert stage.errors == []
 
 
+async def test_an_answer_that_comes_too_late_is_no_error(stage: Stage) -> None:
+    begun, tried = asyncio.Event(), asyncio.Event()
+
+    async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            tried.set()
+            await response.write(b"too late")
+        return response
+
+    stage.handler = handler
+    client = await stage.connect()
+    client.send(get())
+    async with asyncio.timeout(PATIENCE):
+        await begun.wait()
+        await client.close()
+        await tried.wait()
+    await client.turn()
+    assert stage.errors == []
+
+
 # --- how an answer leaves
 
 

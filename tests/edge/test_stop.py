@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from labkit.edge.connection import Connection
-from tests.edge.stage import HOST, OTHER, PATIENCE, Stage, get
+from tests.edge.stage import HOST, OTHER, PATIENCE, SOON, Stage, get
 from tests.sizes import size
 
 
@@ -84,7 +84,7 @@ async def test_a_request_in_progress_may_finish(stage: Stage) -> None:
     async with asyncio.timeout(PATIENCE):
         await held.wait()
         stopping = asyncio.create_task(edge.stop())
-        await asyncio.sleep(0)
+        await asyncio.sleep(SOON)
         go_on.set()
         assert (await client.answer())[2] == b"done"
         await stopping
