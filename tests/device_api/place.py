@@ -1,0 +1,233 @@
+"""A platform on the test's own loop, and clients that send bytes and keep what comes."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from sqlalchemy import Connection
+
+from labkit.core.certificates import KeyPair, client_certificate
+from labkit.core.journal import Record
+from labkit.core.tables import metadata
+from labkit.fleet.flow import Address
+from labkit.platform import Platform
+from labkit.settings import LabSettings, build
+
+PATIENCE = 10.0  # seconds of real time after which a test has failed
+ALIAS = "/onep:v1/stack/alias"
+RECORD = "/onep:v1/stack/record"
+ACTIVATE = "/provision/activate"
+DOWNLOAD = "/provision/download"
+PASSWORD = "correct horse battery staple"
+FORM = ("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+RESOURCES: dict[str, Any] = {
+    "text": "string",
+    "number": "number",
+    "integer": "integer",
+    "flag": "boolean",
+    "level": {"format": "number", "allowed": [{"min": 0, "max": 100}]},
+}
+PRODUCTS = [
+    {"id": "token", "resources": RESOURCES},
+    {"id": "other", "resources": RESOURCES},
+    {"id": "closed", "self_registration": False, "identities": ["allowed"], "resources": RESOURCES},
+    {"id": "off", "provisioning": False, "identities": ["allowed"], "resources": RESOURCES},
+    {"id": "password", "auth": "password", "resources": RESOURCES},
+    {"id": "certificate", "auth": "certificate", "resources": RESOURCES},
+    {"id": "digits", "identity_format": {"type": "base10", "length": 3}},
+]
+
+Headers = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer; `head` is as it came, `chunks` are the sizes of its chunks if it was chunked."""
+
+    status: int
+    head: bytes
+    headers: list[tuple[str, str]]
+    body: bytes
+    chunks: list[int]
+
+    def header(self, name: str) -> str | None:
+        """The one value of a header; None where it is missing."""
+        values = [value for known, value in self.headers if known.lower() == name.lower()]
+        assert len(values) < 2, self.head
+        return values[0] if values else None
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        return parse_qsl(self.body.decode(), keep_blank_values=True, strict_parsing=True)
+
+
+class Client:
+    """One connection to one product."""
+
+    def __init__(self, host: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.host = host
+        self.credentials: Headers = ()
+        self._reader = reader
+        self._writer = writer
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes | str | None = None,
+        *,
+        headers: Headers = (),
+        form: bool = True,
+    ) -> Answer:
+        """Send a request and read its answer; `form`: a body is declared as a form."""
+        self.send(method, path, body, headers=headers, form=form)
+        return await self.answer(method)
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: bytes | str | None = None,
+        *,
+        headers: Headers = (),
+        form: bool = True,
+    ) -> None:
+        """Send a request. Surrogates in text stand for bytes that are not UTF-8."""
+        data = body.encode() if isinstance(body, str) else body
+        fields = [("Host", self.host), *self.credentials, *headers]
+        if data is not None:
+            fields += [*([FORM] if form else []), ("Content-Length", str(len(data)))]
+        lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in fields), "", ""]
+        self.write("\r\n".join(lines).encode("utf-8", "surrogateescape") + (data or b""))
+
+    def write(self, data: bytes) -> None:
+        self._writer.write(data)
+
+    async def answer(self, method: str = "GET") -> Answer:
+        async with asyncio.timeout(PATIENCE):
+            head = await self._reader.readuntil(b"\r\n\r\n")
+            first, *lines = head.decode("latin-1").split("\r\n")[:-2]
+            headers = [(name, value) for name, _, value in (line.partition(": ") for line in lines)]
+            fields = {name.lower(): value for name, value in headers}
+            status = int(first.split()[1])
+            body, chunks = b"", []
+            if method != "HEAD" and status not in (204, 304):
+                if fields.get("transfer-encoding") == "chunked":
+                    while size := int(await self._reader.readuntil(b"\r\n"), 16):
+                        chunks.append(size)
+                        body += (await self._reader.readexactly(size + 2))[:-2]
+                    await self._reader.readexactly(2)
+                else:
+                    body = await self._reader.readexactly(int(fields["content-length"]))
+        return Answer(status, head, headers, body, chunks)
+
+    async def rest(self) -> bytes:
+        """All that comes until the connection ends."""
+        async with asyncio.timeout(PATIENCE):
+            return await self._reader.read()
+
+    def leave(self) -> None:
+        """Be gone at once."""
+        self._writer.transport.abort()
+
+
+class Place:
+    """The platform, with a device of each kind to hand."""
+
+    def __init__(self, platform: Platform) -> None:
+        self.platform = platform
+        self._clients: list[Client] = []
+
+    async def connect(
+        self, product: str = "token", pair: KeyPair | None = None, *, tls: bool = False
+    ) -> Client:
+        """A connection to a product: plain, or over TLS, with a client's certificate if there is one."""
+        host, edge = self.platform.products.get(product).domain, self.platform.edge
+        options: dict[str, Any] = {}
+        port = edge.http_port
+        if tls or pair is not None:
+            port = edge.https_port
+            address = Address("127.0.0.1", port, self.platform.ca_pem)
+            options = {"ssl": address.context(pair), "server_hostname": host}
+        client = Client(host, *await asyncio.open_connection("127.0.0.1", port, **options))
+        self._clients.append(client)
+        return client
+
+    async def device(self, product: str = "token", identity: str = "d") -> Client:
+        """A provisioned device of a product, on a connection of its own."""
+        if product == "certificate":
+            client = await self.connect(product, pair(identity))
+            assert (await client.ask("GET", DOWNLOAD)).status == 200
+            return client
+        client = await self.connect(product)
+        if product == "password":
+            answer = await client.ask("POST", ACTIVATE, f"id={identity}&password={PASSWORD}")
+            assert answer.status == 204
+            client.credentials = [basic(identity, PASSWORD)]
+        else:
+            answer = await client.ask("POST", ACTIVATE, f"id={identity}")
+            assert answer.status == 200
+            client.credentials = [("X-Platform-CIK", answer.body.decode())]
+        return client
+
+    async def kept(self) -> dict[str, list[Any]]:
+        """All that the lab remembers of devices: every table, and the events so far."""
+
+        def rows(connection: Connection) -> dict[str, list[Any]]:
+            return {
+                table.name: [tuple(row) for row in connection.execute(table.select())]
+                for table in metadata.sorted_tables
+            }
+
+        found = await self.platform.database.read(rows)
+        return {**found, "events": [(entry.actor, entry.summary) for entry in self.events()]}
+
+    def events(self, summary: str | None = None) -> list[Record]:
+        return [e for e in self.platform.journal.select("event") if summary in (None, e.summary)]
+
+    async def held(
+        self, count: int, identity: str = "d", alias: str = "text", product: str = "token"
+    ) -> None:
+        """Return once so many polls of an alias wait."""
+        async with asyncio.timeout(PATIENCE):
+            await self.platform.polls.held(product, identity, alias, count)
+
+    async def idle(self) -> None:
+        async with asyncio.timeout(PATIENCE):
+            await self.platform.settle()
+
+    async def close(self) -> None:
+        for client in self._clients:
+            client.leave()
+
+
+@asynccontextmanager
+async def place(**settings: Any) -> AsyncIterator[Place]:
+    """A platform that stands still. Whatever a test does, it leaves no error behind and nothing going on."""
+    stray: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: stray.append(context))
+    values = {"https_port": 0, "http_port": 0, "products": PRODUCTS, **settings}
+    async with Platform(build(LabSettings, values), seed=7) as platform:
+        made = Place(platform)
+        yield made
+        await made.close()
+        await made.idle()
+    assert [entry.summary for entry in platform.journal.select("error")] == []
+    assert stray == []
+    assert (len(platform.polls), platform.activity.running) == (0, 0)
+
+
+def basic(identity: str, password: str) -> tuple[str, str]:
+    """The header of a password."""
+    return "Authorization", "Basic " + base64.b64encode(f"{identity}:{password}".encode()).decode()
+
+
+def pair(identity: str | None, **options: Any) -> KeyPair:
+    """A device's certificate and key."""
+    return KeyPair.from_pem(*client_certificate(identity, **options))
