@@ -71,7 +71,11 @@ class Platform:
         self.polls = Polls(self.clock, self.activity)
         self.mailbox = Mailbox(self.clock.now)
         self.keystore = Keystore(
-            self.clock, self.database, url=self.settings.keystore, identifiers=self.identifiers
+            self.clock,
+            self.database,
+            url=self.settings.keystore,
+            prefix=self.settings.domain,  # two labs may share an outside Redis
+            identifiers=self.identifiers,
         )
         self.configuration: dict[str, dict[str, dict[str, Any]]] = {}
         self.services = Services(
