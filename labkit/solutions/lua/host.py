@@ -22,7 +22,9 @@ _D = TypeVar("_D")
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REQUIRE = 0  # the number of the function that runs a module
-_SHORT = 0.002  # seconds of wall time that may as well count as CPU
+_SHORT = (
+    0.002  # seconds of wall time that count as CPU; beyond, without a reading of CPU, a slice only waited
+)
 _FULL = 0.75  # of memory_bytes still held after a memory error: the runtime is given up
 
 
@@ -237,7 +239,7 @@ class LuaHost:
         finally:
             wall = perf_counter() - began
             self._turns.use(wall)
-            run.cpu += wall if wall < _SHORT else run.runtime.spent() or wall
+            run.cpu += wall if wall < _SHORT else run.runtime.spent() or _SHORT
 
     def _recover(self, run: _Run) -> None:
         """Give up a runtime whose globals hold so much memory that no other script could run."""

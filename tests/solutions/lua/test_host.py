@@ -177,7 +177,7 @@ class TestErrors:
             ("error(42)", "script.lua:1: 42"),
             ("error('a', 0)", "a"),
             ("return undefined.x", "script.lua:1: attempt to index global 'undefined' (a nil value)"),
-            ("return ('x'):find('[')", "malformed pattern (missing ']')"),
+            ("local x = ('x'):find('[')", "script.lua:1: malformed pattern (missing ']')"),
             ("return unpack({}, 1, 1e8)", "too many results to unpack"),
             (
                 "local a = math.floor({})",

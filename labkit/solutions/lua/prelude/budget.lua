@@ -8,17 +8,17 @@
 local set_limit, thread_cpu, cpu_seconds, memory_bytes = ...
 
 local sethook, running, clock, collect = debug.sethook, coroutine.running, os.clock, collectgarbage
-local error, floor, pcall = error, math.floor, pcall
+local error, floor, pcall, traceback = error, math.floor, pcall, debug.traceback
 
 local MIB = 1024 * 1024
 local LIGHT = MIB / 4        -- with less data than this no instruction is slow
 local RARE, OFTEN = 400, 200 -- instructions between two looks with light data, and the most otherwise ...
 local SLOW = 100 * MIB       -- ... where data times instructions is this
-local LEAST = 10
-local MOST_ROOM = 16 * MIB
+local BULKY, LEAST = 24, 10  -- the most while there are long texts, and the least
+local MOST_ROOM = 24 * MIB
 local LOOKS = 2              -- the clock is read at every so many looks ...
 local NOTICEABLE = 32 * 1024 -- ... or when so many bytes were gained or lost since
-local LARGE = 256            -- KiB gained that the collector has to be told about
+local LARGE, BULK = 256, 1024 -- KiB gained that the collector has to be told about; that mean long texts
 local CHARGE = 1e6             -- units (about 2 ns each) of native work between two readings of the clock
 
 local code = 0             -- bytes in use that are no data of scripts
@@ -28,14 +28,15 @@ local looks = 0            -- until the clock is read again
 local least, most = 0, 0   -- KiB in use that call for nothing
 local owed = 0             -- units of native work since the clock was last read
 local started, deadline    -- thread CPU at the first reading; process CPU when it is worth reading again
-local hurried              -- is the collector?
-local stopped, reason      -- the limit that was hit, and the text for people
+local hurried, bulky       -- is the collector; are there long texts?
+local stopped, reason      -- the limit that was hit, and the text for people ...
+local where                -- ... with the place in the script
 local look
 
--- How much a table or a text may need at once: a table doubles.
+-- How much may be needed until the next look: a table doubles, long texts are copied a few times.
 local function room(used)
-  local data = used - code
-  return data > MOST_ROOM / 2 and MOST_ROOM or data < MIB / 2 and MIB or 2 * data
+  local data = 6 * (used - code)
+  return data > MOST_ROOM and MOST_ROOM or data < MIB and MIB or data
 end
 
 local function raise_ceiling(bytes)
@@ -52,7 +53,8 @@ end
 local CPU = "CPU limit: more than " .. cpu_seconds .. " s between two service calls"
 
 local function stop(limit, text)
-  stopped, reason = limit, text
+  local ok, place = pcall(traceback, "", 2)
+  stopped, reason, where = limit, text, ok and place
   every(1)
   error(text, 0)
 end
@@ -90,6 +92,7 @@ local function look_closely()
   if not running() then return end -- the driver, not a script
   if stopped then error(reason, 0) end
   local used = collect("count") * 1024
+  bulky = used / 1024 > most + BULK or bulky and used - code > LIGHT
   if used / 1024 > most + LARGE then -- the collector does little for each allocation, however large
     collect("step", floor(used / 1024 - most))
     used = collect("count") * 1024
@@ -101,7 +104,8 @@ local function look_closely()
   local data, wanted = used - code, RARE
   if data > LIGHT then
     wanted = floor(SLOW / data)
-    wanted = wanted < LEAST and LEAST or wanted > OFTEN and OFTEN or wanted
+    local longest = bulky and BULKY or OFTEN
+    wanted = wanted < LEAST and LEAST or wanted > longest and longest or wanted
   end
   if wanted ~= interval then every(wanted) end
   read_clock()
@@ -128,9 +132,9 @@ function budget.begin()
   raise_ceiling(used + 1.5 * room(used))
 end
 
--- The limit that ended the slice, and its text; nil if none did.
+-- The limit that ended the slice, its text and the traceback; nil if none did.
 function budget.stopped()
-  return stopped, reason
+  return stopped, reason, where
 end
 
 -- CPU seconds since the slice's first reading; nil if it was too short to be read.
@@ -174,6 +178,8 @@ end
 
 -- Let the next allocation be larger than `room`, for those who know the size beforehand.
 function budget.reserve(bytes)
+  bulky = true
+  look_closely()
   local used = collect("count") * 1024
   raise_ceiling(used + bytes + room(used + bytes))
 end

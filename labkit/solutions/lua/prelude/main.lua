@@ -21,8 +21,7 @@ local clock = part("clock")(now, environment)
 local services = part("services")(codec, request, write_log, now, settings.log_bytes)
 
 local table_library = { concat = tables.concat, insert = tables.insert, sort = tables.sort }
-patterns.rep = tables.rep
-local libraries = { string = patterns, table = table_library, coroutine = coroutines, os = clock }
+local libraries = { text = tables.texts, pattern = patterns, table = table_library, coroutine = coroutines, os = clock }
 local sandbox = part("sandbox")(services.names, libraries, budget, tables.sort)
 local env = sandbox.make(settings.seeded)
 services.install(env)
@@ -73,7 +72,7 @@ local function describe(problem)
 end
 
 local function left(id, co, ok, first, ...)
-  local limit, reason = budget.stopped()
+  local limit, reason, where = budget.stopped()
   if ok and not limit then
     if status(co) ~= "dead" then return CALL, id, ... end
     threads[id] = nil
@@ -81,9 +80,9 @@ local function left(id, co, ok, first, ...)
   end
   threads[id] = nil
   local text = not limit and describe(first)
-  limit, reason = budget.stopped() -- describing may hit a limit too
+  limit, reason, where = budget.stopped() -- describing may hit a limit too
   budget.lift()
-  if limit then return LIMITED, id, reason, traceback(co), limit end
+  if limit then return LIMITED, id, reason, where or traceback(co), limit end
   if first == "not enough memory" then
     return LIMITED, id, MEMORY, traceback(co), "memory"
   end

@@ -259,6 +259,7 @@ function matcher.search(s, pattern, at)
     local stop_at = match(m, i, 1, 0)
     if stop_at then return i, stop_at - 1, captures(m, 1) end
   end
+  return nil
 end
 
 return matcher

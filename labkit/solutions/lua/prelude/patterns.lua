@@ -5,7 +5,7 @@ local matcher, budget, join = ...
 
 local find, gmatch, gsub, match = string.find, string.gmatch, string.gsub, string.match
 local byte, sub = string.byte, string.sub
-local charge, stop = budget.charge, budget.stop
+local charge, pcall, stop = budget.charge, budget.pcall, budget.stop
 local error, select, tonumber, tostring, type = error, select, tonumber, tostring, type
 
 local QUICK = 1e6       -- steps (2 to 5 ns each) that a native call may take at worst
@@ -16,11 +16,14 @@ local library = {}
 local compiled, kept = { [true] = {}, [false] = {} }, 0
 local PLAIN = {}
 
--- The pattern in pieces, or PLAIN if it has no special character.
-local function prepare(p, anchors)
+-- The pattern in pieces, or PLAIN if it has no special character; to find (and to nothing else) a lone ) is none.
+local function prepare(p, anchors, finding)
   local pattern = compiled[anchors][p]
   if pattern then return pattern end
-  pattern = find(p, "[%^%$%*%+%?%.%(%)%[%]%%%-]") and matcher.compile(p, anchors) or PLAIN
+  if not find(p, "[%^%$%*%+%?%.%(%[%%%-]") and (finding or not find(p, ")", 1, true)) then return PLAIN end
+  local ok
+  ok, pattern = pcall(matcher.compile, p, anchors)
+  if not ok then error(pattern, 3) end -- the place of the script that called find, match, gmatch or gsub
   if kept >= CACHE then compiled, kept = { [true] = {}, [false] = {} }, 0 end
   if #p <= CACHE then compiled[anchors][p], kept = pattern, kept + 1 end
   return pattern
@@ -57,7 +60,7 @@ end
 function library.find(s, p, init, exactly)
   if not texts(s, p) then return find(s, p, init, exactly) end -- complains
   s, p = tostring(s), tostring(p)
-  local pattern = exactly and PLAIN or prepare(p, true)
+  local pattern = exactly and PLAIN or prepare(p, true, true)
   if pattern == PLAIN then
     plain(#s, #p)
   elseif not quick(pattern, #s) then
@@ -117,7 +120,7 @@ local function expand(replacement, whole, ...)
     local mark = find(replacement, "%", from, true)
     if not mark then break end
     local c = sub(replacement, mark + 1, mark + 1)
-    local piece = c
+    local piece = c == "" and "\0" or c -- what the native function finds behind the last character
     if c == "0" or c == "1" and select("#", ...) == 0 then
       piece = whole
     elseif find(c, "%d") then

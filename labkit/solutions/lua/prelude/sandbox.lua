@@ -3,7 +3,7 @@
 local names_of, libraries, budget, sort = ...
 
 -- Scripts may change the methods of texts, so none is used here.
-local byte, format, gsub, match = string.byte, string.format, string.gsub, string.match
+local byte, gsub, match = string.byte, string.gsub, string.match
 local load, select, setmetatable, tostring, type = load, select, setmetatable, tostring, type
 local pcall = budget.pcall
 local next, native_pairs, rawget, error, concat = next, pairs, rawget, error, table.concat
@@ -14,7 +14,7 @@ local KEPT = {
   "_VERSION", "assert", "error", "getmetatable", "ipairs", "next", "pairs", "rawequal", "rawget", "rawset",
   "select", "tonumber", "tostring", "type", "unpack",
 }
-local STRING = { "byte", "char", "format", "len", "lower", "reverse", "sub", "upper" }
+local STRING = { "byte", "char", "len" }
 local TABLE = { "foreach", "foreachi", "getn", "maxn", "move", "remove" }
 
 local function copy(source, names)
@@ -80,22 +80,6 @@ local function install_protection(env)
   function env.collectgarbage(option)
     if option == "count" then return collectgarbage("count") end
     return 0
-  end
-end
-
--- __tostring must not run inside of C.
-local function install_format(library)
-  function library.format(text, ...)
-    for i = 1, select("#", ...) do
-      if type((select(i, ...))) == "table" then
-        local values, n = { ... }, select("#", ...)
-        for k = i, n do
-          if type(values[k]) == "table" then values[k] = tostring(values[k]) end
-        end
-        return format(text, unpack(values, 1, n))
-      end
-    end
-    return format(text, ...)
   end
 end
 
@@ -174,10 +158,9 @@ function sandbox.make(seeded)
   local meta = { __index = names_of(otherwise) }
   env._G = env
   env.math, env.bit, env.os = all(math), all(bit), libraries.os
-  env.string = all(copy(string, STRING), libraries.string)
+  env.string = all(copy(string, STRING), libraries.text, libraries.pattern)
   env.table = all(copy(table, TABLE), libraries.table)
   env.coroutine = libraries.coroutine
-  install_format(env.string)
   install_load(env)
   install_protection(env)
   install_require(env)

@@ -2,9 +2,9 @@
 -- count, or that call scripts back from C (which overflows the C stack and cannot wait for a service).
 local budget = ...
 
-local concat, insert, rep = table.concat, table.insert, string.rep
+local concat, insert, format, rep = table.concat, table.insert, string.format, string.rep
 local charge, reserve = budget.charge, budget.reserve
-local error, pcall, select, type = error, pcall, select, type
+local error, pcall, select, tostring, type = error, pcall, select, tostring, type
 
 local LARGE = 64 * 1024 -- bytes that need more memory at once than may be at hand
 local FAR = 2 ^ 20       -- places before a table's first
@@ -92,13 +92,43 @@ function library.insert(t, ...)
   return insert(t, ...)
 end
 
-function library.rep(text, n, separator)
+local texts = {}
+
+function texts.rep(text, n, separator)
   if type(text) == "string" and type(n) == "number" and n > 1 then
     local bytes = n * (#text + (type(separator) == "string" and #separator or 0))
-    charge(bytes / 4)
     if bytes > LARGE then reserve(3 * bytes) end
   end
   return rep(text, n, separator)
 end
+
+for _, name in ipairs({ "lower", "reverse", "sub", "upper" }) do
+  local native = string[name]
+  texts[name] = function(text, ...)
+    if type(text) == "string" and #text > LARGE then reserve(#text) end
+    return native(text, ...)
+  end
+end
+
+-- __tostring must not run inside of C.
+local function shown(from, n, ...)
+  local values = { ... }
+  for i = from, n do
+    if type(values[i]) == "table" then values[i] = tostring(values[i]) end
+  end
+  return unpack(values, 1, n)
+end
+
+function texts.format(text, ...)
+  local n = select("#", ...)
+  for i = 1, n do
+    local value = (select(i, ...))
+    if type(value) == "table" then return format(text, shown(i, n, ...)) end
+    if type(value) == "string" and #value > LARGE then reserve(2 * #value) end
+  end
+  return format(text, ...)
+end
+
+library.texts = texts
 
 return library

@@ -1,0 +1,197 @@
+"""string.find, match, gmatch and gsub: labkit's own matcher must agree with LuaJIT's in everything but time."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lupa.luajit21 import LuaRuntime
+
+from labkit.solutions.lua import LuaLimitError, LuaLimits
+from tests.sizes import size
+from tests.solutions.lua.bench import Bench
+
+SHOW = """
+    local function shown(ok, ...)
+      local out = {tostring(ok)}
+      for i = 1, select("#", ...) do
+        local value = (select(i, ...))
+        out[i + 1] = type(value) .. ":" .. tostring(value)
+      end
+      return table.concat(out, "|")
+    end
+"""
+FUNCTIONS = {
+    "find": "shown(pcall(string.find, s, p, at))",
+    "match": "shown(pcall(string.match, s, p, at))",
+    "gsub": "shown(pcall(string.gsub, s, p, r))",
+    "gsub twice": "shown(pcall(string.gsub, s, p, r, 2))",
+    "gsub with a function": (
+        "shown(pcall(string.gsub, s, p, function(a, b) if a == 'b' then return nil end"
+        " return '<' .. tostring(a) .. tostring(b) .. '>' end))"
+    ),
+    "gsub with a table": "shown(pcall(string.gsub, s, p, {a = 'A', b = false, ab = 1}))",
+    "gmatch": (
+        "shown(pcall(function() local out = {} for a, b in string.gmatch(s, p) do"
+        " out[#out + 1] = tostring(a) .. tostring(b) end return table.concat(out, ',') end))"
+    ),
+}
+
+subjects = st.text("ab()[]x1 .%-\0é", max_size=12)
+classes = st.sampled_from(
+    ["a", "b", "x", ".", "%a", "%d", "%s", "%w", "%W", "%.", "%%", "%(", "[ab]", "[^a]", "[%a]", "[^%w]", "[a-x]", "[]]", "[^]]",
+     "[a-]", "[%-x]", "[%]]", "é", " ", "-", "*", "^", "$"],
+)  # fmt: skip
+items = st.builds(str.__add__, classes, st.sampled_from(["", "", "", "*", "+", "-", "?"])) | st.sampled_from(
+    ["()", "%b()", "%bab", "%f[%w]", "%f[^a]", "%1", "%2", "(a)", "(.-)", "(%w*)", "((a)b)", "(", ")", "%z"]
+)
+patterns = st.builds(
+    lambda start, body, end: start + "".join(body) + end,
+    st.sampled_from(["", "", "^"]),
+    st.lists(items, max_size=5),
+    st.sampled_from(["", "", "$"]),
+)
+garbage = st.text("ab%[]()^$*+-?.1f\0", max_size=8)
+replacements = st.sampled_from(["", "x", "<%0>", "%1", "%1-%2", "%%", "a%", "%9", "é\0"])
+
+
+@cache
+def native() -> Any:
+    """LuaJIT's own string library, and nothing of labkit."""
+    lua = LuaRuntime(encoding="latin-1")
+    source = "function(name, s, p, r, at) return functions[name](s, p, r, at) end"
+    functions = ",".join(
+        f"[{name!r}] = function(s, p, r, at) return {code} end" for name, code in FUNCTIONS.items()
+    )
+    lua.execute(f"{SHOW} functions = {{{functions}}}")
+    return lua.eval(source)
+
+
+def latin(text: str) -> str:
+    return text.encode().decode("latin-1")
+
+
+class TestAgainstTheNativeOnes:
+    """quick: what a native call may do at worst. As it is, most go to the native functions; with 0 none does."""
+
+    @pytest.mark.parametrize("quick", ["1e6", "0"])
+    @pytest.mark.parametrize("name", FUNCTIONS)
+    @given(s=subjects, p=patterns, r=replacements, at=st.integers(-15, 15) | st.none())
+    def test_patterns(self, quick: str, name: str, s: str, p: str, r: str, at: int | None) -> None:
+        self.check(quick, name, s, p, r, at)
+
+    @pytest.mark.parametrize("quick", ["1e6", "0"])
+    @given(s=subjects, p=garbage)
+    def test_garbage(self, quick: str, s: str, p: str) -> None:
+        self.check(quick, "find", s, p, "", None)
+
+    def check(self, quick: str, name: str, s: str, p: str, r: str, at: int | None) -> None:
+        expected, found = (
+            re.sub(r"string:\S* ?\S*:\d+: ", "string:", functions(name, latin(s), latin(p), latin(r), at))
+            for functions in (native(), library(quick))
+        )
+        if found.startswith("false") and ("pattern" in found or "capture" in found):
+            # A malformed pattern is refused at once, even where matching would have ended before it got there,
+            # or found another fault first.
+            assert not expected.startswith("false") or "pattern" in expected or "capture" in expected
+        else:
+            assert found == expected
+
+
+@cache
+def library(quick: str) -> Any:
+    """The parts of the prelude alone, in a state of their own."""
+    lua = LuaRuntime(encoding="latin-1")
+
+    def part(name: str) -> Any:
+        source = files("labkit.solutions.lua").joinpath("prelude", f"{name}.lua").read_text()
+        if name == "patterns":
+            assert "local QUICK = 1e6" in source
+            source = source.replace("local QUICK = 1e6", f"local QUICK = {quick}")
+        return lua.compile(source, name=f"@{name}")
+
+    lua.globals().part = part
+    functions = ",".join(
+        f"[{name!r}] = function(s, p, r, at) return {code} end" for name, code in FUNCTIONS.items()
+    )
+    lua.execute(f"""
+        local function nothing() end
+        local budget = {{charge = nothing, stop = error, reserve = nothing, pcall = pcall}}
+        local tables = part("tables")(budget)
+        local matcher = part("matcher")(1e9, error)
+        local mine = part("patterns")(matcher, budget, tables.concat)
+        local string = setmetatable(mine, {{__index = string}})
+        {SHOW}
+        functions = {{{functions}}}
+    """)
+    return lua.eval("function(name, s, p, r, at) return functions[name](s, p, r, at) end")
+
+
+class TestAsScriptsUseThem:
+    @pytest.mark.parametrize(
+        ("source", "value"),
+        [
+            ("return {('key=value'):match('(%w+)=(%w+)')}", ["key", "value"]),
+            ("return ('  trim me  '):match('^%s*(.-)%s*$')", "trim me"),
+            ("return {('a,b,,c'):gsub(',', ';')}", ["a;b;;c", 3]),
+            ("return (('a b'):gsub('%W', function(c) return ('%%%02X'):format(c:byte()) end))", "a%20b"),
+            ("return {('hello'):find('l')}", [3, 3]),
+            ("return {('a.b'):find('.', 2, true)}", [2, 2]),
+            ("return {('a.b'):find('', 10)}", [4, 3]),
+            ("return {(5):rep(2), (15):find(5)}", None),
+            ("local t = {} for w in ('one two'):gmatch('%a+') do t[#t + 1] = w end return t", ["one", "two"]),
+            ("return {string.find(155, 5)}", [2, 2]),
+            ("return {string.gsub('abc', '%w', '%0%0', 2)}", ["aabbc", 2]),
+            ("return {('THE (quick) fox'):find('%((%a+)%)')}", [5, 11, "quick"]),
+            ("return (('x'):gsub('x', '%%'))", "%"),
+            ("return {pcall(string.gsub, 'x', 'x', function() return {} end)}", [False, "invalid replacement value (a table)"]),
+        ],
+    )  # fmt: skip
+    async def test_here(self, source: str, value: object) -> None:
+        if value is None:  # numbers have no methods
+            source, value = "return tostring(pcall(function() return (5):rep(2) end))", "false"
+        assert await Bench().value(source) == value
+
+    @pytest.mark.parametrize(
+        ("call", "reason"),
+        [
+            ("string.find()", "bad argument #1 to 'find' (string expected, got nil)"),
+            ("string.find('x', {})", "bad argument #2 to 'find' (string expected, got table)"),
+            ("string.find('x', 'x', {})", "bad argument #3 to 'find' (number expected, got table)"),
+            ("string.match(nil, 'x')", "bad argument #1 to 'match' (string expected, got nil)"),
+            ("string.gmatch('x')", "bad argument #2 to 'gmatch' (string expected, got nil)"),
+            ("string.gsub('x', 'x')", "bad argument #3 to 'gsub' (string/function/table expected)"),
+            ("string.gsub('x', 'x', 'y', {})", "bad argument #4 to 'gsub' (number expected, got table)"),
+        ],
+    )
+    async def test_wrong_arguments(self, call: str, reason: str) -> None:
+        source = f"local ok, problem = pcall(function() local x = {call} end) return problem"
+        assert await Bench().value(source) == f"script.lua:1: {reason}"
+
+    @given(st.integers(0, size(1000, 4000)))
+    def test_long_texts_with_common_patterns(self, length: int) -> None:
+        """These go through the matcher for their length, and end well within the limits."""
+        bench = Bench(limits=LuaLimits(cpu_seconds=2, pattern_steps=10_000_000))
+        text = " " + "word " * length
+        source = """
+            local words = 0
+            for word in x:gmatch("(%a+)%s*") do words = words + 1 end
+            local trimmed = x:match("^%s*(.-)%s*$")
+            return {words, #trimmed, #x:gsub("(%a)(%a+)", "%2%1")}
+        """
+        function = bench.host.load("f", source, ["x"])
+        value = asyncio.run(bench.host.run(function, text)).value
+        assert value == [length, max(0, len(text) - 2), len(text)]
+
+    async def test_one_match_has_a_limit(self) -> None:
+        bench = Bench(limits=LuaLimits(cpu_seconds=5, pattern_steps=100_000))
+        with pytest.raises(LuaLimitError, match="more than 100000 steps") as caught:
+            await bench.value("return ('a'):rep(1000):find(('.-'):rep(10) .. 'b')")
+        assert caught.value.limit == "pattern"
+        assert await bench.value("return ('a'):rep(1000):find('b')") is None

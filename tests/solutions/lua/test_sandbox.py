@@ -1,0 +1,214 @@
+"""What scripts cannot reach."""
+
+from __future__ import annotations
+
+import pytest
+
+from labkit.solutions.lua import LuaError, LuaSyntaxError
+from tests.solutions.lua.bench import Bench
+
+GLOBALS = """
+    _G _VERSION assert bench bit collectgarbage coroutine error from_json getmetatable ipairs json load loadstring log
+    math next os pairs pcall print rawequal rawget rawset require script select setmetatable string table to_json
+    tonumber tostring type unpack xpcall
+""".split()
+
+
+async def test_these_globals_and_no_others() -> None:
+    source = "local names = {} for name in pairs(_G) do names[#names + 1] = name end table.sort(names) return names"
+    assert await Bench().value(source) == GLOBALS
+
+
+@pytest.mark.parametrize(
+    ("library", "names"),
+    [
+        ("string", "byte char find format gmatch gsub len lower match rep reverse sub upper"),
+        ("table", "concat foreach foreachi getn insert maxn move remove sort"),
+        ("coroutine", "create isyieldable resume running status wrap yield"),
+        ("os", "clock date difftime getenv time"),
+        ("bench", "measure"),
+        ("json", "parse stringify"),
+    ],
+)
+async def test_these_functions_and_no_others(library: str, names: str) -> None:
+    source = f"local names = {{}} for name in pairs({library}) do names[#names + 1] = name end table.sort(names) return names"
+    assert await Bench().value(source) == names.split()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["io", "debug", "package", "dofile", "loadfile", "jit", "ffi", "newproxy", "python", "module", "gcinfo", "getfenv",
+     "setfenv", "arg", "part", "budget"],
+)  # fmt: skip
+async def test_gone(name: str) -> None:
+    assert await Bench().value(f"return type({name})") == "nil"
+
+
+@pytest.mark.parametrize(
+    "name", ["ffi", "io", "debug", "jit", "string.buffer", "table.new", "package", "os", "_G"]
+)
+async def test_require_gives_modules_of_the_solution_only(name: str) -> None:
+    with pytest.raises(LuaError, match="not found"):
+        await Bench().value(f"return require('{name}')")
+
+
+class TestBytecode:
+    """Crafted bytecode escapes from any Lua."""
+
+    @pytest.mark.parametrize(
+        "load",
+        [
+            "loadstring(code)",
+            "load(code)",
+            "load(code, 'x', 'b')",
+            "load(function() local piece = code code = nil return piece end)",
+            "load(function() i = i + 1 return code:sub(i, i) end)",
+        ],
+    )
+    async def test_is_not_loaded(self, load: str) -> None:
+        """The code is what string.dump makes of an empty function."""
+        from lupa.luajit21 import LuaRuntime
+
+        dumped = LuaRuntime(encoding=None).eval("string.dump(function() end)")
+        source = f"i = 0 local chunk, problem = {load} return {{type(chunk), problem}}"
+        assert await Bench().value(source, code=dumped) == ["nil", "attempt to load bytecode"]
+
+    def test_is_no_script(self) -> None:
+        from lupa.luajit21 import LuaRuntime
+
+        dumped = LuaRuntime(encoding=None).eval("string.dump(function() end)")
+        bench = Bench()
+        for load in (bench.host.load, bench.host.add_module):
+            with pytest.raises(LuaSyntaxError):
+                load("f", dumped.decode("utf-8", "surrogateescape"))
+
+    async def test_cannot_be_made(self) -> None:
+        assert await Bench().value("return type(string.dump)") == "nil"
+
+
+class TestLoad:
+    @pytest.mark.parametrize(
+        ("source", "value"),
+        [
+            ("return loadstring('return 1 + 1')()", 2),
+            ("return load('return ...')(5)", 5),
+            ("x = 3 return loadstring('x = x + 1 return x')()", 4),
+            ("return load('return x', 'name', 't', {x = 7})()", 7),
+            ("return select(2, loadstring('x =', '=mine'))", "mine:1: unexpected symbol near '<eof>'"),
+            (
+                "local parts = {'return ', '4', '2'} return load(function() return table.remove(parts, 1) end)()",
+                42,
+            ),
+            ("return loadstring('return _G == g')(g)", False),
+            ("g = _G return loadstring('return _G == g')()", True),
+            ("return select(2, pcall(load, 5))", "bad argument #1 to 'load' (function expected)"),
+            (
+                "return select(2, pcall(load, function() return 5 end))",
+                "reader function must return a string",
+            ),
+            ("return type(loadstring('return io, debug')())", "nil"),
+        ],
+    )
+    async def test_here(self, source: str, value: object) -> None:
+        assert await Bench().value(source) == value
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        # The global table of the host, by all ways known.
+        "return getmetatable(_G).__index.io == nil",
+        "return (function() return io end)() == nil",
+        "return coroutine.wrap(function() return io end)() == nil",
+        "return loadstring('return io')() == nil",
+        "local seen = {} local function walk(t) if type(t) ~= 'table' or seen[t] then return true end seen[t] = true"
+        " for k, v in next, t do if k == 'execute' or k == 'sethook' or k == 'popen' then return false end"
+        " if not walk(k) or not walk(v) then return false end end return walk(getmetatable(t)) end"
+        " return walk(_G) and walk(getmetatable('')) and walk(getmetatable(_G))",
+        # Texts: their metatable is a stand-in, their methods those of the sandbox.
+        "return getmetatable('').__index == string",
+        "getmetatable('').__index = nil return ('x'):upper() == 'X'",
+        "return not pcall(setmetatable, 'x', {})",
+        "return getmetatable('').__gc == nil and ('x').dump == nil",
+        # Things of Python are none: callables are plain functions, errors plain texts.
+        "for _, f in pairs({print, os.time, log.info}) do if type(f) ~= 'function' then return false end end return true",
+        "return type(select(2, pcall(os.time, {}))) == 'string'",
+        # Numbers that are cdata have no library behind them.
+        "return not pcall(function() return (1LL).typeof end)",
+        "return getmetatable(1LL) == 'ffi'",
+        "return collectgarbage('stop') == 0 and collectgarbage('count') > 0",
+    ],
+)
+async def test_ways_out(source: str) -> None:
+    assert await Bench().value(source) is True
+
+
+async def test_no_userdata_is_in_reach() -> None:
+    source = """
+        local seen, found = {}, {}
+        local function walk(value, path)
+          if type(value) == "userdata" then found[#found + 1] = path end
+          if type(value) ~= "table" or seen[value] then return end
+          seen[value] = true
+          for key, item in next, value do
+            walk(key, path)
+            walk(item, path .. "." .. tostring(key))
+          end
+          walk(getmetatable(value), path .. "!")
+        end
+        walk(_G, "_G")
+        walk(getmetatable(""), "text")
+        walk(from_json("[1,null]"), "list")
+        walk(argument, "argument")
+        walk(Keystore.get{}, "result")
+        return found
+    """
+    assert await Bench().value(source, argument={"a": [None]}) == {}
+
+
+class TestSharedGlobals:
+    """What one script does to the globals, others of the solution see; the host does not mind."""
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            "local g = _G for name in pairs(g) do if name ~= 'script' then g[name] = nil end end",
+            "string.find = nil string.gsub = nil string.sub = error string.format = nil string.byte = nil",
+            "table.concat = nil table.sort = nil table.insert = nil",
+            "next = nil pairs = error type = nil tostring = nil error = nil pcall = nil rawget = nil select = nil",
+            "coroutine.yield = nil coroutine.resume = error coroutine.create = nil coroutine.running = nil",
+            "math.floor = nil math.huge = 0 math.random = nil",
+            "getmetatable(_G).__newindex = function() error('no') end",
+            "setmetatable(_G, {__newindex = function() error('no') end})",
+            "getmetatable(from_json('[]')).__tostring = error",
+            "for k in pairs(getmetatable(from_json('[]'))) do getmetatable(from_json('[]'))[k] = nil end",
+        ],
+    )
+    async def test_spoilt(self, source: str) -> None:
+        bench = Bench(modules={"m": ""})
+        good = bench.host.load(
+            "good", "local r = Keystore.get{value = event} return r", ["event"], publish=False
+        )
+        await bench.value(source)
+        result = await bench.host.run(good, {"a": ["x", {"y": 1}]}, context="c")
+        assert result.value == {"value": {"a": ["x", {"y": 1}]}}
+        with pytest.raises(LuaError, match="bad:1"):
+            await bench.host.run(bench.host.load("bad", "local x = nil + 1", publish=False))
+
+    async def test_names_that_were_not_declared(self) -> None:
+        """strict.lua and its like: services are found nevertheless."""
+        source = """
+            setmetatable(_G, {
+              __index = function(_, name) error("undeclared " .. name, 2) end,
+              __newindex = function(t, name, value) rawset(t, name, value) declared = name end,
+            })
+            fresh = 1
+            return {select(2, pcall(function() local x = unknown end)), declared, Keystore.get{value = 1}.value}
+        """
+        bench = Bench()
+        await bench.value("declared = ''")
+        assert await bench.value(source) == ["script.lua:7: undeclared unknown", "fresh", 1]
+
+    async def test_the_global_metatable_with_a_table(self) -> None:
+        source = "local t = setmetatable(_G, {__index = {other = 5}}) return {other, t == _G, type(nothing)}"
+        assert await Bench().value(source) == [5, True, "nil"]
