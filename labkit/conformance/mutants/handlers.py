@@ -1,0 +1,142 @@
+"""Faults of event handlers: how they are found and what they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from labkit.conformance.mutant import mutant
+from labkit.core.errors import LabError
+from labkit.platform import Platform
+from labkit.solutions.events import of_device
+from labkit.solutions.lua.host import LuaHost
+from labkit.solutions.scripted import Scripts
+from labkit.solutions.solution import Solution
+
+CONTEXT = "labkit.solutions.solution:Solution.context"
+
+
+@mutant("SOL-EVT-1", "labkit.solutions.folder:_service_and_event")
+def names_of_files(original: Any) -> Any:
+    """the name of a file does not name its handler"""
+    return lambda file: ("nobody", file.stem)
+
+
+@mutant("SOL-EVT-1", "labkit.solutions.scripts:events")
+def one_a_file(original: Any) -> Any:
+    """the last header of a file counts alone"""
+    return lambda file, text, named: original(file, text, named)[-1:]
+
+
+@mutant("SOL-EVT-2", "labkit.solutions.scripted:Scripts._load")
+def unnamed(original: Any) -> Any:
+    """a handler is no function that others see"""
+
+    def broken(self: Scripts, *arguments: Any, **named: Any) -> Any:
+        return original(self, *arguments, **{**named, "publish": False})
+
+    return broken
+
+
+@mutant("SOL-EVT-3", "labkit.solutions.events:arguments")
+def always_data(original: Any) -> Any:
+    """every handler gets its event as data"""
+    return lambda service, event: ("data",)
+
+
+@mutant("SOL-EVT-3", CONTEXT)
+def one_run(original: Any) -> Any:
+    """every run has the same tracking_id"""
+    return lambda self, service, event: {**original(self, service, event), "tracking_id": "the same"}
+
+
+@mutant("SOL-EVT-3", CONTEXT)
+def no_event(original: Any) -> Any:
+    """context does not name the event"""
+    return lambda self, service, event: {**original(self, service, event), "event": ""}
+
+
+@mutant("SOL-EVT-4", "labkit.platform:Platform._emit")
+def must_be_handled(original: Any) -> Any:
+    """an event without a handler is an error"""
+
+    def broken(self: Platform, product: str, identity: str, event: str, *rest: Any) -> None:
+        for solution in self.solutions.linked(product):
+            if not solution.handles(*of_device(event), product):
+                self._failed(LabError(f"{solution.id} has no handler for {event}"))
+        original(self, product, identity, event, *rest)
+
+    return broken
+
+
+@mutant("SOL-EVT-5", "labkit.solutions.lua.host:LuaHost.start")
+def modules_by_require(original: Any) -> Any:
+    """modules run when they are required, and not before"""
+
+    async def broken(self: LuaHost, context: object = None) -> None:
+        self._started = True
+
+    return broken
+
+
+@mutant("SOL-MET-2", "labkit.solutions.solution:Solution.handle")
+def repeated_values(original: Any) -> Any:
+    """a value that is the same as the one before is not handled"""
+    last: dict[object, object] = {}
+
+    async def broken(
+        self: Solution, service: str, event: str, argument: Mapping[str, Any], **more: Any
+    ) -> Any:
+        if event == "datapoint":
+            place, value = (self.id, argument["device_sn"], argument["alias"]), argument["value"][1]
+            if last.get(place) == value:
+                return None
+            last[place] = value
+        return await original(self, service, event, argument, **more)
+
+    return broken
+
+
+@mutant("SOL-MET-2 SOL-MET-4", "labkit.solutions.solution:Solution.handle")
+def twice(original: Any) -> Any:
+    """each event is handled twice"""
+
+    async def broken(self: Solution, *arguments: Any, **more: Any) -> Any:
+        await original(self, *arguments, **more)
+        return await original(self, *arguments, **more)
+
+    return broken
+
+
+@mutant("SOL-MET-2", "labkit.solutions.room:Solutions.linked")
+def all_products(original: Any) -> Any:
+    """solutions handle events of all products"""
+    return lambda self, product: list(self)
+
+
+@mutant("SOL-MET-3", "labkit.solutions.lua.runtime:Runtime._lab_time")
+def west(original: Any) -> Any:
+    """scripts live an hour behind UTC"""
+    return lambda self: original(self) - 3600
+
+
+@mutant("SOL-MET-3", "labkit.solutions.lua.runtime:Runtime._lab_time")
+def tomorrow(original: Any) -> Any:
+    """scripts live a day ahead"""
+    return lambda self: original(self) + 86400
+
+
+@mutant("SOL-MET-6", "labkit.solutions.functions:FunctionHandler.__call__")
+def python_without_texts(original: Any) -> Any:
+    """functions get the values of datapoints as bytes"""
+
+    async def broken(self: Any, arguments: Mapping[str, Any], run: Any) -> Any:
+        given = {
+            name: {**each, "value": [each["value"][0], each["value"][1].encode()]}
+            if isinstance(each, dict) and "value" in each
+            else each
+            for name, each in arguments.items()
+        }
+        return await original(self, given, run)
+
+    return broken

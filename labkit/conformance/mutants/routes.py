@@ -1,0 +1,139 @@
+"""Faults of routes: which script answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
+
+from aiohttp import web
+
+from labkit.conformance.mutant import mutant
+from labkit.solutions.request import RefusedError, Request
+from labkit.solutions.response import Response, reply
+from labkit.solutions.room import Solutions
+from labkit.solutions.routes import Node, Route, Routes
+from labkit.solutions.solution import Solution
+
+WITHOUT_ROUTE = "labkit.solutions.room:Solutions._without_route"
+
+
+@mutant("SOL-ROUTE-1 SOL-RESP-1 SOL-MET-1", "labkit.solutions.solution:Solution.answer")
+def no_script(original: Any) -> Any:
+    """a route is answered without its script"""
+
+    async def broken(self: Solution, route: Route, request: Request, cause: int | None) -> web.Response:
+        return reply(None, Response())
+
+    return broken
+
+
+@mutant("SOL-ROUTE-1 SOL-MET-2", "labkit.solutions.solution:Solution.run")
+def runs_once(original: Any) -> Any:
+    """a script that gave something gives it again without running"""
+    given: dict[tuple[str, str], object] = {}
+
+    async def broken(self: Solution, what: str, *rest: Any) -> object:
+        if (self.id, what) not in given:
+            result = await original(self, what, *rest)
+            if result is None:
+                return None
+            given[self.id, what] = result
+        return given[self.id, what]
+
+    return broken
+
+
+@mutant("SOL-ROUTE-1 SOL-ROUTE-2", "labkit.solutions.room:Solutions.at")
+def first_solution(original: Any) -> Any:
+    """every solution's domain leads to the first solution"""
+    return lambda self, host: next(iter(self)) if original(self, host) else None
+
+
+@mutant("SOL-ROUTE-2", WITHOUT_ROUTE)
+def has_timestamp(original: Any) -> Any:
+    """a solution's domain has a /timestamp"""
+
+    async def broken(self: Solutions, solution: Solution, request: Any, path: str, match: Any) -> Any:
+        if path == "/timestamp":
+            return web.Response(text="0")
+        return await original(self, solution, request, path, match)
+
+    return broken
+
+
+@mutant("SOL-ROUTE-3", "labkit.solutions.routes:Node.ends")
+def placeholders_first(original: Any) -> Any:
+    """a placeholder goes before an exact segment"""
+
+    def broken(self: Node, segments: list[str], values: tuple[str, ...] = ()) -> Iterator[Any]:
+        if segments and segments[0] and self.any is not None:
+            yield from self.any.ends(segments[1:], (*values, segments[0]))
+        yield from original(self, segments, values)
+
+    return broken
+
+
+@mutant("SOL-ROUTE-3 SOL-REQ-2", "labkit.solutions.routes:Routes.match")
+def not_decoded(original: Any) -> Any:
+    """the value of a placeholder is as it stands in the path"""
+
+    def broken(self: Routes, method: str, path: str) -> Any:
+        match = original(self, method, path)
+        return replace(match, parameters={n: quote(v, safe="") for n, v in match.parameters.items()})
+
+    return broken
+
+
+@mutant("SOL-ROUTE-3", "labkit.solutions.routes:_segments")
+def slash_counts(original: Any) -> Any:
+    """a slash at the end of a path is another path"""
+    return lambda path: path.removeprefix("/").split("/")
+
+
+@mutant("SOL-ROUTE-4", WITHOUT_ROUTE)
+def wrong_method_unknown(original: Any) -> Any:
+    """a wrong method is answered 404"""
+
+    async def broken(*arguments: Any) -> Any:
+        raise RefusedError(404, "unknown path")
+
+    return broken
+
+
+@mutant("SOL-ROUTE-4", WITHOUT_ROUTE)
+def no_allow(original: Any) -> Any:
+    """a wrong method is answered without Allow"""
+
+    async def broken(*arguments: Any) -> Any:
+        try:
+            return await original(*arguments)
+        except RefusedError as refused:
+            raise RefusedError(refused.status, refused.reason) from None
+
+    return broken
+
+
+@mutant("SOL-ROUTE-5", "labkit.solutions.scripts:endpoints")
+def one_a_file(original: Any) -> Any:
+    """the last header of a file counts alone"""
+    return lambda file, text: original(file, text)[-1:]
+
+
+@mutant("SOL-ROUTE-5 SOL-REQ-4", "labkit.solutions.scripts:endpoints")
+def no_content_types(original: Any) -> Any:
+    """the content type in a header is not heeded"""
+    return lambda file, text: [
+        replace(each, content_type="application/json") for each in original(file, text)
+    ]
+
+
+@mutant("SOL-ROUTE-6", "labkit.solutions.routes:Routes.add")
+def later_wins(original: Any) -> Any:
+    """of two routes with one method and path the later one counts"""
+
+    def broken(self: Routes, route: Route) -> None:
+        self.replace(route)
+
+    return broken
