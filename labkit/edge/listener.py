@@ -137,9 +137,6 @@ class Edge:
             self._face.refused(*explain(error, peer_ip))
         except Exception as error:  # noqa: BLE001 - there is nobody else to tell
             self._face.on_error(error)
-        else:
-            return
-        accepted.close()  # the transport, where there is one, has been told to end by now
 
     async def _clear(self, accepted: socket.socket) -> None:
         assert self._server is not None

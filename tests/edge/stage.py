@@ -6,6 +6,7 @@ import asyncio
 import ssl
 import tempfile
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -47,7 +48,7 @@ class Stage:
         self._clients: list[Client] = []
         self.edge: Edge | None = None
 
-    async def start(self, *, http: bool = False, https_port: int = 0, **guard: float) -> Edge:
+    async def start(self, *, http: bool = False, http_port: int = 0, **guard: float) -> Edge:
         assert self.edge is None
         edge = Edge(
             authority=self.authority,
@@ -61,7 +62,7 @@ class Stage:
             connection_id=lambda: f"{next(self._ids):020d}",
             guard=GuardTimes(**guard),
         )
-        await edge.start(https_port=https_port, http_port=0 if http else None)
+        await edge.start(http_port=http_port if http else None)
         self.edge = edge
         return edge
 
@@ -186,6 +187,41 @@ class Client:
 
     async def close(self) -> None:
         self.writer.transport.abort()
+
+
+class InMemory:
+    """TLS of a client whose records can be counted."""
+
+    APPLICATION_DATA = 23
+
+    def __init__(self, client: Client, context: ssl.SSLContext) -> None:
+        self.client = client
+        self.up, self.down = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.secure = context.wrap_bio(self.down, self.up, server_hostname=HOST)
+        self.records = 0
+
+    async def shake_hands(self) -> None:
+        while True:
+            with suppress(ssl.SSLWantReadError):
+                self.secure.do_handshake()
+                self.client.send(self.up.read())
+                return
+            self.client.send(self.up.read())
+            await self._receive()
+
+    async def read(self) -> bytes:
+        """What comes next."""
+        while True:
+            with suppress(ssl.SSLWantReadError):
+                return self.secure.read(65536)
+            await self._receive()
+
+    async def _receive(self) -> None:
+        async with asyncio.timeout(PATIENCE):
+            header = await self.client.reader.readexactly(5)
+            data = await self.client.reader.readexactly(int.from_bytes(header[3:5], "big"))
+        self.records += header[0] == self.APPLICATION_DATA
+        self.down.write(header + data)
 
 
 def get(path: str = "/", host: str = HOST, *headers: str, method: str = "GET") -> str:

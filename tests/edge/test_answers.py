@@ -4,13 +4,12 @@ import asyncio
 import gzip
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import suppress
 
 import pytest
 from aiohttp import web
 
 from labkit.edge.connection import Connection
-from tests.edge.stage import HOST, PATIENCE, Client, Stage, get
+from tests.edge.stage import HOST, PATIENCE, InMemory, Stage, get
 
 
 async def test_a_connection_is_kept_and_has_one_identity(stage: Stage, engine: str) -> None:
@@ -292,41 +291,6 @@ async def test_an_answer_that_comes_too_late_is_no_error(stage: Stage) -> None:
 
 
 # --- how an answer leaves
-
-
-class InMemory:
-    """TLS of a client whose records can be counted."""
-
-    APPLICATION_DATA = 23
-
-    def __init__(self, client: Client, context: ssl.SSLContext) -> None:
-        self.client = client
-        self.up, self.down = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self.secure = context.wrap_bio(self.down, self.up, server_hostname=HOST)
-        self.records = 0
-
-    async def shake_hands(self) -> None:
-        while True:
-            with suppress(ssl.SSLWantReadError):
-                self.secure.do_handshake()
-                self.client.send(self.up.read())
-                return
-            self.client.send(self.up.read())
-            await self._receive()
-
-    async def read(self) -> bytes:
-        """What comes next."""
-        while True:
-            with suppress(ssl.SSLWantReadError):
-                return self.secure.read(65536)
-            await self._receive()
-
-    async def _receive(self) -> None:
-        async with asyncio.timeout(PATIENCE):
-            header = await self.client.reader.readexactly(5)
-            data = await self.client.reader.readexactly(int.from_bytes(header[3:5], "big"))
-        self.records += header[0] == self.APPLICATION_DATA
-        self.down.write(header + data)
 
 
 async def test_head_and_body_of_a_small_answer_are_one_record(stage: Stage, engine: str) -> None:

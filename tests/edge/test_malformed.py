@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import ssl
 
 import pytest
 from aiohttp import web
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.edge.connection import Connection
-from tests.edge.stage import HOST, PATIENCE, SOON, Stage, get, tell
+from tests.edge.stage import HOST, PATIENCE, SOON, InMemory, Stage, get, tell
 
 FIELDS = [f"X-{number}: y" for number in range(200)]
 LONG = "x" * 12_000
@@ -151,6 +152,23 @@ async def test_a_body_that_breaks_off_is_no_error_of_ours(stage: Stage) -> None:
 async def test_a_large_request_that_keeps_coming_gets_its_answer(stage: Stage, engine: str) -> None:
     stage.client_certificates = engine == "pyopenssl"
     check(await stage.ask(get("/", HOST, *[f"X: {'y' * 8000}"] * 100)), 431)
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+async def test_the_answer_reaches_a_client_that_still_sends(
+    stage: Stage, engine: str, version: ssl.TLSVersion
+) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    edge = await stage.start()
+    client = await stage.connect_plainly(edge.https_port)
+    tls = InMemory(client, stage.trusting(version=version))
+    await tls.shake_hands()
+    for _ in range(20):
+        tls.secure.write(b"GET / nonsense\r\n\r\n")
+        client.send(tls.up.read())
+        await client.turn()
+    check(await tls.read(), 400)
+    assert await tls.read() == b""
 
 
 async def test_a_head_just_within_the_limits_is_read(stage: Stage, parser: str) -> None:

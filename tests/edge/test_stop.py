@@ -103,9 +103,10 @@ async def test_a_taken_port_is_an_error_and_leaves_nothing(stage: Stage) -> None
     taken = (await stage.start()).https_port
     other = Stage()
     sockets = descriptors()
-    with pytest.raises(OSError, match="in use"):
-        await other.start(http=True, https_port=taken)
+    with pytest.raises(OSError, match="in use") as caught:  # kept, and with it all that start made
+        await other.start(http=True, http_port=taken)
     assert descriptors() == sockets
+    assert caught.value.errno is not None
 
 
 @needs_proc
