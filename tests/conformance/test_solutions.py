@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from labkit.conformance.checks import keystore_commands
 from labkit.conformance.target import LAB_YAML
+from labkit.services.keystore.commands import COMMANDS
 
 OURS = Path(LAB_YAML).parent / "solutions"
 SHOWN = Path(__file__).parents[2] / "notebooks" / "solutions"
@@ -28,3 +30,10 @@ def test_the_metrics_pattern_has_the_same_files() -> None:
 
 def test_its_python_twin_is_the_one_that_notebooks_show() -> None:
     assert filecmp.cmp(OURS / "metrics_python.py", SHOWN / "metrics_python.py", shallow=False)
+
+
+def test_every_command_of_the_keystore_is_played() -> None:
+    rows = [each for each in vars(keystore_commands).values() if isinstance(each, list)]
+    played = {command for row in rows for command, _, _ in row}
+    with_times = {"expireat", "pexpireat"}  # which the check of expiry makes up from the target's clock
+    assert played | with_times == set(COMMANDS)
