@@ -66,14 +66,14 @@ def absolute(group: Group, now: float) -> Group:
 
 def first_clash(group: Group) -> str | None:
     """The first timestamp, as sent, of the first pair that is less than a second apart."""
-    seen: dict[int, list[tuple[str, Decimal]]] = {}
-    for text, number, _ in group:
+    seen: dict[int, list[tuple[int, Decimal]]] = {}  # by whole second: index and number
+    for index, (_, number, _) in enumerate(group):
         second = math.floor(number)
-        for near in (second - 1, second, second + 1):
-            for earlier, other in seen.get(near, ()):
-                if abs(number - other) < 1:
-                    return earlier
-        seen.setdefault(second, []).append((text, number))
+        near = [point for each in (second - 1, second, second + 1) for point in seen.get(each, ())]
+        clashing = [earlier for earlier, other in near if abs(number - other) < 1]
+        if clashing:
+            return group[min(clashing)][0]
+        seen.setdefault(second, []).append((index, number))
     return None
 
 

@@ -191,6 +191,10 @@ class Place:
     def events(self, summary: str | None = None) -> list[Record]:
         return [e for e in self.platform.journal.select("event") if summary in (None, e.summary)]
 
+    def payloads(self, summary: str) -> list[dict[str, Any]]:
+        """What the events of a type carried."""
+        return [dict(event.detail or {}) for event in self.events(summary)]
+
     async def held(
         self, count: int, identity: str = "d", alias: str = "text", product: str = "token"
     ) -> None:

@@ -1,0 +1,190 @@
+"""Write, read and hybrid."""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labkit.devices.products import Product
+from labkit.settings import ProductSettings
+from tests.device_api.place import ALIAS, Client, Place
+
+ODD = ["", " ", "a b", "a+b", "a&b=c", "100%", "%41", "\r\n\t\x00", "üß€🌡", "~_.-", "x" * 5000]
+
+
+async def read(client: Client, query: str) -> list[tuple[str, str]] | None:
+    """The pairs that come back; None for 204."""
+    answer = await client.ask("GET", f"{ALIAS}?{query}")
+    assert answer.status in (200, 204)
+    if answer.status == 204:
+        return None
+    assert answer.header("Content-Type") == "application/x-www-form-urlencoded; charset=utf-8"
+    return answer.pairs
+
+
+async def test_what_is_written_is_read(place: Place) -> None:
+    client = await place.device()
+    answer = await client.ask("POST", ALIAS, "text=hello&number=21.5")
+    assert (answer.status, answer.body) == (204, b"")
+    assert await read(client, "text&number") == [("text", "hello"), ("number", "21.5")]
+    await client.ask("POST", ALIAS, "text=again")
+    assert await read(client, "text&number") == [("text", "again"), ("number", "21.5")]
+
+
+@pytest.mark.parametrize("value", ODD)
+async def test_any_text_comes_back_as_it_was(place: Place, value: str) -> None:
+    client = await place.device()
+    assert (await client.ask("POST", ALIAS, f"text={quote(value, safe='')}")).status == 204
+    assert await read(client, "text") == [("text", value)]
+
+
+async def test_unescaped_utf_8_and_plus_are_understood(place: Place) -> None:
+    client = await place.device()
+    await client.ask("POST", ALIAS, "text=ü+%2B".encode())
+    assert await read(client, "te%78t") == [("text", "ü +")]
+
+
+async def test_all_values_of_a_request_have_its_second(place: Place) -> None:
+    client = await place.device()
+    await place.platform.clock.advance(0.999)
+    await client.ask("POST", ALIAS, "text=a&number=1")
+    await place.platform.clock.advance(0.001)
+    await client.ask("POST", ALIAS, "text=b")
+    rows = (await place.kept())["datapoint"]
+    assert [row[2:] for row in rows] == [
+        ("number", 1767225600, "1"),
+        ("text", 1767225600, "a"),
+        ("text", 1767225601, "b"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("number&text", [("number", "1"), ("text", "a")]),
+        ("text&number", [("text", "a"), ("number", "1")]),
+        ("text&text&number&text", [("text", "a"), ("number", "1")]),
+        ("text=&number=5", [("text", "a"), ("number", "1")]),
+        ("unknown&text&flag", [("text", "a")]),
+        ("unknown", None),
+        ("flag", None),
+        ("Text", None),
+        ("&text&", [("text", "a")]),
+    ],
+)
+async def test_what_a_query_reads(place: Place, query: str, found: list[tuple[str, str]] | None) -> None:
+    client = await place.device()
+    await client.ask("POST", ALIAS, "text=a&number=1")
+    assert await read(client, query) == found
+
+
+@pytest.mark.parametrize(
+    ("body", "stored"),
+    [
+        ("text=a&unknown=b", [("text", "a")]),
+        ("text=a&text=b", [("text", "b")]),
+        ("text", [("text", "")]),
+        ("text=a=b", [("text", "a=b")]),
+        ("unknown=1", None),
+        ("Text=1", None),
+    ],
+)
+async def test_what_a_body_stores(place: Place, body: str, stored: list[tuple[str, str]] | None) -> None:
+    client = await place.device()
+    assert (await client.ask("POST", ALIAS, body)).status == 204
+    assert await read(client, "text&unknown&Text") == stored
+    assert len(place.events("data_in")) == (stored is not None)
+
+
+async def test_a_hybrid_request_writes_before_it_reads(place: Place) -> None:
+    client = await place.device()
+    await client.ask("POST", ALIAS, "flag=true")
+    answer = await client.ask("POST", f"{ALIAS}?text&flag&level&unknown", "text=new&number=1")
+    assert (answer.status, answer.pairs) == (200, [("text", "new"), ("flag", "true")])
+    empty = await client.ask("POST", f"{ALIAS}?level", "number=2")
+    assert (empty.status, empty.body) == (204, b"")
+    assert await read(client, "number") == [("number", "2")]
+    assert len(place.events("data_in")) == 3
+
+
+async def test_devices_do_not_see_each_other(place: Place) -> None:
+    first, second = await place.device(identity="d"), await place.device(identity="e")
+    stranger = await place.device("other", "d")
+    await first.ask("POST", ALIAS, "text=mine")
+    assert await read(second, "text") is None
+    assert await read(stranger, "text") is None
+
+
+async def test_resources_that_change_on_a_running_lab(place: Place) -> None:
+    client = await place.device()
+    await client.ask("POST", ALIAS, "new=1")
+    place.platform.products.get("token").change(resources={"new": "string"})
+    await client.ask("POST", ALIAS, "new=2&text=2")
+    assert await read(client, "new&text") == [("new", "2")]
+
+
+async def test_many_writes_at_once_are_all_stored(place: Place) -> None:
+    clients = [await place.device(identity=f"d{number}") for number in range(20)]
+    answers = await asyncio.gather(
+        *(client.ask("POST", f"{ALIAS}?text", f"text={number}") for number, client in enumerate(clients))
+    )
+    assert [answer.pairs for answer in answers] == [[("text", str(number))] for number in range(20)]
+
+
+async def test_a_client_that_leaves_after_its_write_leaves_the_value_and_its_events(place: Place) -> None:
+    """As devices do that send and close; the value may come too late, but never without its events."""
+    reader = await place.device(identity="d")
+    for number in range(10):
+        client = await place.connect()
+        client.credentials = reader.credentials
+        client.send("POST", ALIAS, f"text={number}")
+        for _ in range(number):
+            await asyncio.sleep(0)
+        client.leave()
+        await place.idle()
+        await reader.ask("GET", "/timestamp")
+        stored = await read(reader, "text")
+        values = [payload["value"][1] for payload in place.payloads("datapoint")]
+        assert [value for _, value in stored or []] == values[-1:]
+
+
+# --- limits of events ---------------------------------------------------------------------------------------
+
+
+async def test_a_write_waits_while_too_many_events_of_its_device_are_queued(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, other = await place.device(identity="d"), await place.device(identity="e")
+    gate = asyncio.Event()
+    for _ in range(1000):
+        place.platform.events.emit("token/d", "solution", lambda _: gate.wait(), None)
+    client.send("POST", ALIAS, "text=held")
+    assert (await other.ask("POST", ALIAS, "text=not held")).status == 204
+    while not (held := place.platform.journal.select("backpressure")):
+        await other.ask("GET", "/timestamp")
+    assert (held[0].actor, held[0].size) == ("token/d", 1000)
+    assert await place.platform.state.latest("token", "d", ["text"]) == []
+    gate.set()
+    assert (await client.answer()).status == 204
+    assert await read(client, "text") == [("text", "held")]
+
+
+# --- the values that a resource takes: a property -----------------------------------------------------------
+
+
+@given(st.text(max_size=12), st.sampled_from(["number", "integer", "float", "boolean"]))
+def test_a_value_that_is_taken_means_what_it_says(value: str, format: str) -> None:
+    product = Product(ProductSettings.model_validate({"id": "p", "resources": {"a": format}}), "p")
+    if product.misfit("a", value) is not None:
+        return
+    assert value.isascii()
+    if format == "boolean":
+        assert value in ("true", "false", "1", "0")
+    else:
+        number = float(value)
+        assert number - number == 0  # finite
+        assert format != "integer" or number == int(value)

@@ -1,0 +1,191 @@
+"""Listing, describing and downloading content."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from multidict import CIMultiDict
+
+from labkit.device_api.content import wanted
+from labkit.device_api.exchange import Refusal
+from labkit.devices.content import PIECE
+from labkit.settings import Wire
+from tests.device_api.place import DOWNLOAD, Client, Place
+
+TEN = b"0123456789"
+LONG = bytes(range(256)) * (2 * PIECE // 256) + b"the end"
+
+
+async def download(client: Client, asked: str | None = None, id: str = "fw") -> Any:
+    headers = [] if asked is None else [("Range", asked)]
+    return await client.ask("GET", f"{DOWNLOAD}?id={id}", headers=headers)
+
+
+# --- list and info ------------------------------------------------------------------------------------------
+
+
+async def test_the_list_has_a_line_for_each_item(place: Place) -> None:
+    client = await place.device()
+    empty = await client.ask("GET", DOWNLOAD)
+    assert (empty.status, empty.body, empty.header("Content-Type")) == (200, b"", "text/csv; charset=utf-8")
+    for id in ("b", "a", "ü, ö"):
+        await place.platform.content.add("token", id, b"x")
+    await place.platform.content.add("other", "c", b"x")
+    answer = await client.ask("GET", f"{DOWNLOAD}?vendor=token&model=token&info=true")
+    assert answer.body.decode() == "a\nb\nü, ö\n"
+
+
+@pytest.mark.parametrize("description", ["", "firmware 1.2", 'one, "two"', "two\nlines", "ü; ö"])
+async def test_the_info_line(place: Place, description: str) -> None:
+    client = await place.device()
+    await place.platform.clock.advance(60)
+    await place.platform.content.add("token", "fw", TEN, "text/plain; charset=utf-8", description)
+    answer = await client.ask("GET", f"{DOWNLOAD}?id=fw&info=true")
+    assert (answer.status, answer.header("Content-Type")) == (200, "text/csv; charset=utf-8")
+    text = answer.body.decode()
+    assert text.endswith("\n")
+    if not re.search('[,"\n]', description):
+        assert text == f"text/plain; charset=utf-8,10,1767225660,{description}\n"
+    [row] = csv.reader(io.StringIO(text))
+    assert row == ["text/plain; charset=utf-8", "10", "1767225660", description]
+
+
+@pytest.mark.parametrize("info", ["", "&info", "&info=", "&info=1", "&info=True", "&info=true&info=false"])
+async def test_any_other_info_is_a_download(place: Place, info: str) -> None:
+    client = await place.device()
+    await place.platform.content.add("token", "fw", TEN)
+    assert (await download(client, id=f"fw{info}")).body == TEN
+
+
+# --- downloads ----------------------------------------------------------------------------------------------
+
+
+async def test_a_download_is_all_of_it_in_its_own_type(place: Place) -> None:
+    client = await place.device()
+    await place.platform.content.add("token", "fw 1.2+ü.bin", LONG, "application/x-firmware")
+    answer = await download(client, id="fw%201.2%2B%C3%BC.bin")
+    assert (answer.status, answer.body) == (200, LONG)
+    assert answer.header("Content-Type") == "application/x-firmware"
+    assert (answer.header("Content-Range"), answer.header("Accept-Ranges")) == (None, None)
+    assert place.platform.journal.select("request")[-1].size == len(LONG)
+
+
+@pytest.mark.parametrize(
+    ("asked", "body", "range"),
+    [
+        ("bytes=0-0", b"0", "bytes 0-0/10"),
+        ("bytes=2-5", b"2345", "bytes 2-5/10"),
+        ("bytes=7-", b"789", "bytes 7-9/10"),
+        ("bytes=-3", b"789", "bytes 7-9/10"),
+        ("bytes=-99", TEN, "bytes 0-9/10"),
+        ("bytes=8-99", b"89", "bytes 8-9/10"),
+        ("BYTES= 2 - 5 ", b"2345", "bytes 2-5/10"),
+        ("bytes=5-2", TEN, None),
+        ("bytes=1-2,4-5", TEN, None),
+        ("bytes=x-5", TEN, None),
+        ("bytes=--5", TEN, None),
+        ("bytes", TEN, None),
+        ("items=0-1", TEN, None),
+        ("", TEN, None),
+        ("bytes=٣-", TEN, None),
+    ],
+)
+async def test_a_range(place: Place, asked: str, body: bytes, range: str | None) -> None:
+    client = await place.device()
+    await place.platform.content.add("token", "fw", TEN)
+    answer = await download(client, asked)
+    assert (answer.status, answer.body, answer.header("Content-Range")) == (200, body, range)
+    assert answer.header("Accept-Ranges") == ("bytes" if range else None)
+    assert answer.header("Content-Length") == str(len(body))
+
+
+@pytest.mark.parametrize(
+    "asked", [f"bytes={PIECE - 2}-{PIECE + 1}", f"bytes={PIECE}-", "bytes=-9", "bytes=1-"]
+)
+async def test_a_range_across_pieces(place: Place, asked: str) -> None:
+    client = await place.device()
+    await place.platform.content.add("token", "fw", LONG)
+    answer = await download(client, asked)
+    first, last = map(int, re.findall(r"\d+", answer.header("Content-Range"))[:2])
+    assert answer.body == LONG[first : last + 1]
+
+
+async def test_two_ranges_are_ignored(place: Place) -> None:
+    client = await place.device()
+    await place.platform.content.add("token", "fw", TEN)
+    headers = [("Range", "bytes=0-1"), ("Range", "bytes=2-3")]
+    assert (await client.ask("GET", f"{DOWNLOAD}?id=fw", headers=headers)).body == TEN
+
+
+async def test_head_has_the_headers_and_no_body(place: Place) -> None:
+    client = await place.device()
+    await place.platform.content.add("token", "fw", TEN)
+    got = await download(client, "bytes=2-5")
+    head = await client.ask("HEAD", f"{DOWNLOAD}?id=fw", headers=[("Range", "bytes=2-5")])
+    assert (head.status, sorted(head.headers), head.body) == (200, sorted(got.headers), b"")
+    assert (await client.ask("GET", "/timestamp")).status == 200  # nothing followed the head
+
+
+@pytest.mark.parametrize("change", ["replaced", "removed"])
+async def test_a_content_that_changes_under_a_download_ends_it(place: Place, change: str) -> None:
+    client, content = await place.device(), place.platform.content
+    await content.add("token", "fw", b"a" * 100 * PIECE)
+    original = content.read
+    pieces = 0
+
+    async def read(product: str, id: str, first: int, last: int) -> bytes:
+        nonlocal pieces
+        pieces += 1
+        if pieces == 2:
+            if change == "removed":
+                await content.remove("token", "fw")
+            else:
+                await content.add("token", "fw", b"b" * 100 * PIECE)
+        return await original(product, id, first, last)
+
+    content.read = read  # type: ignore[method-assign]
+    client.send("GET", f"{DOWNLOAD}?id=fw")
+    came = await client.rest()  # the connection ends: the client can tell that it has not all of it
+    assert came.count(b"a") < 3 * PIECE
+    assert b"bbb" not in came
+    assert not came.endswith(b"0\r\n\r\n")
+    [error] = place.platform.journal.select("error")
+    assert "was changed while a device downloaded it" in error.summary
+    place.platform.journal.clear()  # the one error that was meant
+
+
+# --- ranges against a model ---------------------------------------------------------------------------------
+
+NUMBER = st.sampled_from(["", "0", "1", "4", "5", "6", "007", "99"])
+
+
+@given(NUMBER, NUMBER, st.integers(0, 7))
+def test_ranges_against_a_model(x: str, y: str, size: int) -> None:
+    data = bytes(range(size))
+    exchange: Any = SimpleNamespace(
+        request=SimpleNamespace(headers=CIMultiDict(Range=f"bytes={x}-{y}")), wire=Wire()
+    )
+    expected: bytes | int | None
+    if not x and not y:
+        expected = 400
+    elif x and y and int(x) > int(y):
+        expected = None  # ignored
+    else:
+        expected = data[int(x) : int(y) + 1 if y else None] if x else data[-int(y) :] if int(y) else b""
+        expected = expected or 416
+    if isinstance(expected, int):
+        with pytest.raises(Refusal) as refused:
+            wanted(exchange, size)
+        assert refused.value.status == expected
+        assert expected == 400 or refused.value.headers == {"Content-Range": f"bytes */{size}"}
+    else:
+        part = wanted(exchange, size)
+        assert (part and data[part[0] : part[1] + 1]) == expected
+        assert part is None or 0 <= part[0] <= part[1] < size

@@ -1,0 +1,98 @@
+"""The events that requests cause."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.device_api.place import ALIAS, RECORD, Place
+
+NOW = 1767225600
+
+
+async def test_a_write_raises_one_data_in_and_a_datapoint_for_each_alias(place: Place) -> None:
+    client = await place.device()
+    await place.platform.clock.advance(1.25)
+    await client.ask("POST", ALIAS, "text=a&number=1&unknown=x")
+    [data_in] = place.payloads("data_in")
+    micros = (NOW + 1) * 1_000_000 + 250_000
+    connection = data_in.pop("connection_id")
+    assert data_in == {
+        "type": "data_in",
+        "identity": "d",
+        "protocol": "onep",
+        "ip": "127.0.0.1",
+        "timestamp": micros,
+        "payload": [{"timestamp": micros, "values": {"text": "a", "number": "1"}}],
+    }
+    assert len(connection) == 20
+    text, number = place.payloads("datapoint")
+    assert text.pop("rid") != number.pop("rid")
+    assert text == {
+        "api": "write",
+        "alias": "text",
+        "value": [NOW + 1, "a"],
+        "device_sn": "d",
+        "seq": 1,
+        "vendor": "token",
+        "pid": "token",
+        "source_ip": "127.0.0.1",
+        "timestamp": micros,
+    }
+    assert (number["alias"], number["value"]) == ("number", [NOW + 1, "1"])
+
+
+async def test_a_record_raises_an_entry_for_each_timestamp_and_a_datapoint_for_each_point(
+    place: Place,
+) -> None:
+    client = await place.device()
+    await client.ask("POST", RECORD, "alias=text&7=b&5=a&alias=number&5=1")
+    [data_in] = place.payloads("data_in")
+    assert data_in["payload"] == [
+        {"timestamp": 5_000_000, "values": {"text": "a", "number": "1"}},
+        {"timestamp": 7_000_000, "values": {"text": "b"}},
+    ]
+    assert [
+        (each["api"], each["alias"], each["value"], each["seq"]) for each in place.payloads("datapoint")
+    ] == [
+        ("record", "text", [7, "b"], 1),
+        ("record", "text", [5, "a"], 2),
+        ("record", "number", [5, "1"], 1),
+    ]
+
+
+async def test_a_resource_keeps_its_id_and_counts_its_points(place: Place) -> None:
+    first, second = await place.device(identity="d"), await place.device(identity="e")
+    for client in (first, first, second):
+        await client.ask("POST", ALIAS, "text=x")
+    one, two, other = place.payloads("datapoint")
+    assert one["rid"] == two["rid"] != other["rid"]
+    assert [each["seq"] for each in (one, two, other)] == [1, 2, 1]
+
+
+async def test_events_follow_from_their_request_in_its_order(place: Place) -> None:
+    client = await place.device()
+    await client.ask("POST", ALIAS, "text=x&number=1")
+    entries = list(place.platform.journal)[-4:]
+    assert [(entry.kind, entry.actor, entry.summary) for entry in entries] == [
+        ("request", "token/d", f"POST {ALIAS}"),
+        ("event", "token/d", "data_in"),
+        ("event", "token/d", "datapoint"),
+        ("event", "token/d", "datapoint"),
+    ]
+    assert {entry.cause for entry in entries[1:]} == {entries[0].sequence}
+
+
+async def test_what_stores_nothing_raises_nothing(place: Place) -> None:
+    client = await place.device()
+    before = place.events()
+    asked: list[tuple[Any, ...]] = [
+        ("POST", ALIAS, "unknown=1"),
+        ("POST", RECORD, "alias=unknown&1=1"),
+        ("GET", f"{ALIAS}?text"),
+        ("GET", "/provision/download"),
+        ("GET", "/timestamp"),
+        ("POST", ALIAS, "number=x"),
+    ]
+    for request in asked:
+        await client.ask(*request)
+    assert place.events() == before

@@ -1,0 +1,173 @@
+"""Record: values at timestamps, and what conflicts."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labkit.device_api.exchange import Refusal
+from labkit.device_api.record import absolute, first_clash, grouped
+from tests.device_api.place import ALIAS, RECORD, Place
+
+NOW = 1767225600
+
+# --- what is stored -----------------------------------------------------------------------------------------
+
+
+async def stored(place: Place) -> list[tuple[Any, ...]]:
+    return [row[2:] for row in (await place.kept())["datapoint"]]
+
+
+@pytest.mark.parametrize(
+    ("body", "points"),
+    [
+        ("alias=text&5=a", [("text", 5, "a")]),
+        ("alias=text&5=a&6=b&4=c", [("text", 4, "c"), ("text", 5, "a"), ("text", 6, "b")]),
+        ("alias=text&5=a&alias=number&5=1", [("number", 5, "1"), ("text", 5, "a")]),
+        (
+            "alias=text&5=a&alias=number&5=1&alias=text&7=b",
+            [("number", 5, "1"), ("text", 5, "a"), ("text", 7, "b")],
+        ),
+        ("alias=unknown&5=a&alias=text&5=b", [("text", 5, "b")]),
+        ("alias=unknown&5=a", []),
+        ("alias=text&0=a", [("text", 0, "a")]),
+        ("alias=text&1.5=a&2.5=b", [("text", 1, "a"), ("text", 2, "b")]),
+        ("alias=text&1.999999999=a", [("text", 1, "a")]),
+        ("alias=text&-10=a", [("text", NOW - 10, "a")]),
+        ("alias=text&-0=a", [("text", NOW, "a")]),
+        ("alias=text&-0.5=a&-1.5=b", [("text", NOW - 2, "b"), ("text", NOW - 1, "a")]),
+        (f"alias=text&{NOW + 60}=a", [("text", NOW + 60, "a")]),
+        ("alias=text&5", [("text", 5, "")]),
+        ("alias=text&5=a+%26%C3%BC", [("text", 5, "a &ü")]),
+    ],
+)
+async def test_what_a_body_stores(place: Place, body: str, points: list[Any]) -> None:
+    client = await place.device()
+    answer = await client.ask("POST", RECORD, body)
+    assert (answer.status, answer.header("Content-Length"), answer.body) == (204, "0", b"")
+    assert await stored(place) == points
+    assert len(place.events("data_in")) == bool(points)
+    assert len(place.events("datapoint")) == len(points)
+
+
+async def test_a_point_at_a_stored_timestamp_replaces_it(place: Place) -> None:
+    client = await place.device()
+    for value in ("first", "second"):
+        assert (await client.ask("POST", RECORD, f"alias=text&5={value}")).status == 204
+    assert await stored(place) == [("text", 5, "second")]
+
+
+async def test_only_a_newer_point_becomes_the_value(place: Place) -> None:
+    client = await place.device()
+    await client.ask("POST", ALIAS, "text=now")
+    for timestamp, value in ((NOW - 5, "now"), (NOW, "same"), (NOW + 5, "ahead")):
+        await client.ask("POST", RECORD, f"alias=text&{timestamp}={'same' if timestamp == NOW else 'ahead'}")
+        assert (await client.ask("GET", f"{ALIAS}?text")).pairs == [("text", value)]
+
+
+# --- conflicts ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "conflict"),
+    [
+        ("alias=text&1=a&1=b", [("text", "1")]),
+        ("alias=text&1=a&1.5=b&3=c&3.5=d", [("text", "1")]),
+        ("alias=text&1=a&2=b&2.9=c", [("text", "2")]),
+        ("alias=text&2.9=a&1=b&2=c", [("text", "2.9")]),
+        ("alias=text&1=a&1=b&alias=number&5=1&alias=flag&7=1&7.1=0", [("text", "1"), ("flag", "7")]),
+        ("alias=text&1=a&alias=number&1=1&alias=text&1.5=b", [("text", "1")]),
+        ("alias=text&1.50=a&1.6=b", [("text", "1.50")]),
+        (f"alias=text&-10=a&{NOW - 10}=b", [("text", "-10")]),
+        (f"alias=text&{NOW - 10}=a&-9.1=b", [("text", str(NOW - 10))]),
+        ("alias=text&-0=a&0=b", None),
+        ("alias=text&1=a&2=b&3=c", None),
+        ("alias=text&1=a&alias=number&1=1", None),
+        ("alias=text&1.2=a&2.2=b", None),
+    ],
+)
+async def test_points_of_an_alias_are_a_second_apart(
+    place: Place, body: str, conflict: list[tuple[str, str]] | None
+) -> None:
+    client = await place.device()
+    before = await place.kept()
+    answer = await client.ask("POST", RECORD, body)
+    if conflict is None:
+        assert answer.status == 204
+        return
+    assert (answer.status, answer.pairs) == (409, conflict)
+    assert answer.header("Content-Type") == "application/x-www-form-urlencoded; charset=utf-8"
+    assert await place.kept() == before
+
+
+TIMES = st.decimals(0, 6, places=1) | st.integers(0, 6).map(Decimal)
+GROUPS = st.lists(st.tuples(st.sampled_from("ab"), TIMES), min_size=1, max_size=12)
+
+
+def model(points: list[tuple[str, Decimal]]) -> dict[str, Decimal]:
+    """Of each alias in conflict the first point of the first pair, in the order in which pairs are complete."""
+    found: dict[str, Decimal] = {}
+    for later, (alias, time) in enumerate(points):
+        for other, earlier in points[:later]:
+            if other == alias and alias not in found and abs(time - earlier) < 1:
+                found[alias] = earlier
+    return found
+
+
+@given(GROUPS)
+def test_conflicts_against_a_model(points: list[tuple[str, Decimal]]) -> None:
+    pairs = [pair for alias, time in points for pair in (("alias", alias), (str(time), "x"))]
+    groups = grouped(pairs)
+    assert {alias: [number for _, number, _ in group] for alias, group in groups.items()} == {
+        alias: [time for each, time in points if each == alias] for alias, _ in points
+    }
+    found = {alias: first_clash(group) for alias, group in groups.items()}
+    assert {alias: Decimal(text) for alias, text in found.items() if text} == model(points)
+
+
+@given(st.lists(st.decimals(0, 50, places=3), max_size=6), st.floats(1000, 2e9))
+def test_the_time_of_receipt_moves_all_negative_timestamps_alike(ages: list[Decimal], now: float) -> None:
+    group = [(f"-{age}", -age, "x") for age in ages]
+    moved = absolute(group, now)
+    assert [text for text, _, _ in moved] == [text for text, _, _ in group]
+    assert first_clash(moved) == first_clash(group)
+    for (_, moment, _), age in zip(moved, ages, strict=True):
+        assert abs(moment - (Decimal(now) - age)) < Decimal("1e-9")
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["alias", "1", "2.5", "-3", "x", ""]), st.sampled_from("ab")), max_size=8
+    )
+)
+def test_a_body_is_read_as_groups_or_refused(pairs: list[tuple[str, str]]) -> None:
+    body = " ".join(
+        "A" if name == "alias" else "P" if name in ("1", "2.5", "-3") else "?" for name, _ in pairs
+    )
+    try:
+        groups = grouped(pairs)
+    except Refusal as refusal:
+        assert refusal.status == 400  # noqa: PT017 - both ways out are fine
+        assert not body.startswith("A") or "?" in body or "A A" in body or body.endswith("A")
+        return
+    assert body.startswith("A P")
+    assert sum(map(len, groups.values())) == body.count("P")
+
+
+@given(
+    st.dictionaries(st.sampled_from(["text", "flag"]), st.lists(st.integers(0, 9), unique=True, min_size=1))
+)
+async def test_distinct_seconds_never_conflict(points: dict[str, list[int]]) -> None:
+    pairs = [
+        pair
+        for alias, times in points.items()
+        for pair in (("alias", alias), *((str(t), "1") for t in times))
+    ]
+    assert urlencode(pairs).count("alias") == len(points)
+    if pairs:
+        assert not any(first_clash(group) for group in grouped(pairs).values())
