@@ -91,6 +91,8 @@ async def headers(target: Target) -> None:
     for path, kind in (("/requests/json/a", "table"), ("/requests/text/a", "string")):
         found = await probe.ask("POST", path, content=text)
         expect.equal(f"type of the body of {path}", found.get("kind"), kind, probe.last)
+    found = await probe.ask("POST", "/requests/a", content=text)
+    probe.same("body where the header has no content type", found.get("body"), {"a": 1})
 
 
 @check("SOL-ROUTE-6", "a solution that defines a route twice does not load", needs={"settings"})

@@ -40,6 +40,7 @@ local function look(name, value)
 end
 local missing = {
   "io", "debug", "package", "jit", "ffi", "python", "dofile", "loadfile", "newproxy", "setfenv", "getfenv",
+  "jit.util", "string.buffer", "table.new", "table.clear",
 }
 for _, name in ipairs(missing) do
   look(name, rawget(_G, name))
