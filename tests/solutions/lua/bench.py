@@ -13,7 +13,10 @@ Service = Callable[[str, str, Any, Any], Awaitable[Any]]
 
 
 class Bench:
-    """host: under test. calls: (service, operation, parameters, context); logs: (level, text, context); time: lab seconds."""
+    """host: under test; time: its lab seconds.
+
+    calls: (service, operation, parameters, context) of each; logs: (level, text, context) of each.
+    """
 
     def __init__(
         self, *, service: Service | None = None, random_seed: int | None = 7, **settings: Any

@@ -81,8 +81,10 @@ METAMETHODS = {
         "error cpu",
     ),
     "lt in sort": (
-        "local m = {} m.__lt = function(a, b) table.sort({a, b}) return true end"
-        " local o = setmetatable({}, m) table.sort({o, o})",
+        (
+            "local m = {} m.__lt = function(a, b) table.sort({a, b}) return true end"
+            " local o = setmetatable({}, m) table.sort({o, o})"
+        ),
         "error cpu",
     ),
 }
@@ -166,8 +168,10 @@ MEMORY = {
     ),
     "a map": ("local t = {} for i = 1, 1e9 do t['k' .. i] = i end", "cpu memory"),
     "a map that is full": (
-        "local t, i = {}, 0 for k = 1, 2 ^ 15 do t['k' .. k] = k end"
-        " while true do i = i + 1 t['k' .. i] = nil t['q' .. i] = 1 end",
+        (
+            "local t, i = {}, 0 for k = 1, 2 ^ 15 do t['k' .. k] = k end"
+            " while true do i = i + 1 t['k' .. i] = nil t['q' .. i] = 1 end"
+        ),
         "cpu",
     ),
     "insert first": (

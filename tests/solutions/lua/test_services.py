@@ -112,17 +112,18 @@ async def test_what_a_service_raises_ends_the_run() -> None:
 
 class TestWaiting:
     async def test_many_at_once(self) -> None:
-        gate = asyncio.Event()
+        gate, all_there = asyncio.Event(), asyncio.Event()
 
         async def wait(_service: str, _operation: str, parameters: Any, _context: Any) -> Any:
+            if len(bench.calls) == 1000:
+                all_there.set()
             await gate.wait()
             return parameters["n"] * 2
 
         bench = Bench(service=wait)
         function = bench.host.load("f", "return Foo.a{n = n} + Foo.b{n = 1000 * n}", ["n"])
         runs = [asyncio.create_task(bench.host.run(function, n)) for n in range(1000)]
-        while len(bench.calls) < 1000:  # the scripts leave the loop to others now and then
-            await asyncio.sleep(0)
+        await all_there.wait()
         gate.set()
         assert [run.value for run in await asyncio.gather(*runs)] == [2 * n + 2000 * n for n in range(1000)]
 
@@ -290,11 +291,17 @@ class TestCoroutinesOfScripts:
                 [False, "cannot resume dead coroutine"],
             ),
             (
-                "local n = 0 for v in coroutine.wrap(function() for i = 1, 4 do coroutine.yield(i) end end) do n = n + v end return n",
+                (
+                    "local n, f = 0, function() for i = 1, 4 do coroutine.yield(i) end end"
+                    " for v in coroutine.wrap(f) do n = n + v end return n"
+                ),
                 10,
             ),
             (
-                "local co co = coroutine.create(function() return coroutine.resume(co) end) return {select(2, coroutine.resume(co))}",
+                (
+                    "local co co = coroutine.create(function() return coroutine.resume(co) end)"
+                    " return {select(2, coroutine.resume(co))}"
+                ),
                 [False, "cannot resume running coroutine"],
             ),
         ],

@@ -15,7 +15,7 @@ local LIGHT = MIB / 4        -- with less data than this no instruction is slow
 local RARE, OFTEN = 400, 200 -- instructions between two looks with light data, and the most otherwise ...
 local SLOW = 100 * MIB       -- ... where data times instructions is this
 local BULKY, LEAST = 24, 10  -- the most while there are long texts, and the least
-local MOST_ROOM = 24 * MIB
+local MOST_ROOM, MOST_RESERVED = 24 * MIB, 32 * MIB
 local LOOKS = 2              -- the clock is read at every so many looks ...
 local NOTICEABLE = 32 * 1024 -- ... or when so many bytes were gained or lost since
 local LARGE, BULK = 256, 1024 -- KiB gained that the collector has to be told about; that mean long texts
@@ -181,6 +181,7 @@ function budget.reserve(bytes)
   bulky = true
   look_closely()
   local used = collect("count") * 1024
+  bytes = bytes < MOST_RESERVED and bytes or MOST_RESERVED
   raise_ceiling(used + bytes + room(used + bytes))
 end
 
