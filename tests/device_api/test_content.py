@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from multidict import CIMultiDict
 
 from labkit.device_api.content import wanted
-from labkit.device_api.exchange import Refusal
+from labkit.core.refusal import Refusal
 from labkit.devices.content import PIECE
 from labkit.settings import Wire
 from tests.device_api.place import DOWNLOAD, Client, Place

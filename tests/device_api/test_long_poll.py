@@ -1,9 +1,17 @@
-"""What the headers of a long poll mean."""
+"""Long polling: what its headers mean, and what answers it."""
+
+from __future__ import annotations
+
+import asyncio
 
 import pytest
 
-from labkit.device_api.exchange import Refusal
+from labkit.core.refusal import Refusal
 from labkit.device_api.long_poll import milliseconds, timestamp
+from labkit.devices.state import Datapoint
+from tests.device_api.place import ALIAS, RECORD, Answer, Client, Place
+from tests.device_api.place import place as lab
+from tests.sizes import size
 
 
 @pytest.mark.parametrize(
@@ -38,3 +46,197 @@ def test_no_milliseconds(text: str) -> None:
     with pytest.raises(Refusal) as refused:
         milliseconds(text)
     assert refused.value.status == 400
+
+
+# --- over a connection --------------------------------------------------------------------------------------
+
+NOW = 1767225600
+POLL = f"{ALIAS}?text"
+
+
+def asked(timeout: int = 30_000, since: str | int | None = None) -> list[tuple[str, str]]:
+    """The headers of a long poll."""
+    return [
+        ("Request-Timeout", str(timeout)),
+        *([] if since is None else [("If-Modified-Since", str(since))]),
+    ]
+
+
+async def polling(place: Place, since: str | int | None = None) -> tuple[Client, Client]:
+    """A device that writes, and a connection of the same device whose poll is held."""
+    writer, poller = await place.device(), await place.connect()
+    poller.credentials = writer.credentials
+    poller.send("GET", POLL, headers=asked(since=since))
+    await place.held(1)
+    return writer, poller
+
+
+def told(answer: Answer) -> tuple[list[tuple[str, str]], str | None]:
+    assert answer.status == 200
+    assert answer.header("Content-Type") == "application/x-www-form-urlencoded; charset=utf-8"
+    return answer.pairs, answer.header("Last-Modified")
+
+
+@pytest.mark.parametrize("since", [None, NOW - 1, "Wed, 31 Dec 2025 23:59:59 GMT", 0])
+async def test_a_write_answers_a_poll(place: Place, since: str | int | None) -> None:
+    writer, poller = await polling(place, since)
+    await writer.ask("POST", ALIAS, "text=a%26b")
+    assert told(await poller.answer()) == ([("text", "a&b")], str(NOW))
+
+
+async def test_a_hybrid_write_answers_a_poll(place: Place) -> None:
+    writer, poller = await polling(place)
+    await writer.ask("POST", f"{ALIAS}?text", "text=x&number=1")
+    assert told(await poller.answer()) == ([("text", "x")], str(NOW))
+
+
+async def test_a_poll_ends_with_its_time_to_the_millisecond(place: Place) -> None:
+    _, poller = await polling(place)
+    await place.platform.clock.advance(29.999)
+    assert len(place.platform.polls) == 1
+    await place.platform.clock.advance(0.001)
+    answer = await poller.answer()
+    assert (answer.status, answer.body, answer.header("Last-Modified")) == (304, b"", None)
+
+
+async def test_what_was_there_answers_only_who_asks_from_before_it(place: Place) -> None:
+    client = await place.device()
+    await client.ask("POST", ALIAS, "text=there")
+    assert (await client.ask("GET", POLL, headers=asked(0))).status == 304
+    assert (await client.ask("GET", POLL, headers=asked(0, NOW))).status == 304
+    assert told(await client.ask("GET", POLL, headers=asked(300_000, NOW - 1))) == (
+        [("text", "there")],
+        str(NOW),
+    )
+
+
+async def test_the_first_point_after_the_time_answers(place: Place) -> None:
+    client = await place.device()
+    await client.ask("POST", RECORD, "alias=text&30=c&10=a&20=b")
+    since, seen = "0", []
+    while (answer := await client.ask("GET", POLL, headers=asked(0, since))).status == 200:
+        [(_, value)], since = told(answer)[0], told(answer)[1] or ""
+        seen.append((since, value))
+    assert seen == [("10", "a"), ("20", "b"), ("30", "c")]
+
+
+@pytest.mark.parametrize(
+    ("body", "answered"),
+    [
+        (f"alias=text&{NOW}=x", None),
+        (f"alias=text&{NOW - 5}=x", None),
+        (f"alias=text&{NOW + 1}=x", (NOW + 1, "x")),
+        (f"alias=text&{NOW + 9}=c&{NOW + 3}=a&{NOW + 5}=b&{NOW - 3}=old", (NOW + 3, "a")),
+        (f"alias=number&{NOW + 1}=1", None),
+    ],
+)
+@pytest.mark.parametrize("since", [None, NOW])
+async def test_recorded_points_answer_if_they_are_later(
+    place: Place, since: int | None, body: str, answered: tuple[int, str] | None
+) -> None:
+    writer, poller = await polling(place, since)
+    await writer.ask("POST", RECORD, body)
+    if answered is None:
+        await place.platform.clock.advance(30)
+        assert (await poller.answer()).status == 304
+    else:
+        assert told(await poller.answer()) == ([("text", answered[1])], str(answered[0]))
+
+
+async def test_a_write_in_the_second_of_since_does_not_answer_and_a_later_one_does(place: Place) -> None:
+    writer, poller = await polling(place, NOW)
+    await writer.ask("POST", ALIAS, "text=same second")
+    assert len(place.platform.polls) == 1
+    await place.platform.clock.advance(1)
+    await writer.ask("POST", ALIAS, "text=next second")
+    assert told(await poller.answer()) == ([("text", "next second")], str(NOW + 1))
+
+
+async def test_one_write_answers_every_poll_of_its_alias_and_no_other(place: Place) -> None:
+    device = await place.device()
+    pollers = {name: await place.connect() for name in ("one", "two", "number", "unknown")}
+    for name, client in pollers.items():
+        client.credentials = device.credentials
+        alias = name if name in ("number", "unknown") else "text"
+        client.send("GET", f"{ALIAS}?{alias}", headers=asked())
+    stranger = await place.device(identity="e")
+    stranger.send("GET", POLL, headers=asked())
+    await place.held(2)
+    await place.held(1, alias="number")
+    await place.held(1, alias="unknown")
+    await place.held(1, identity="e")
+    await device.ask("POST", ALIAS, "text=x&unknown=y")
+    assert [told(await pollers[name].answer())[0] for name in ("one", "two")] == [[("text", "x")]] * 2
+    assert len(place.platform.polls) == 3
+    await place.platform.clock.advance(30)
+    for client in (pollers["number"], pollers["unknown"], stranger):
+        assert (await client.answer()).status == 304
+
+
+async def test_a_refused_write_answers_nobody(place: Place) -> None:
+    writer, poller = await polling(place)
+    assert (await writer.ask("POST", ALIAS, "text=x&number=warm")).status == 400
+    assert len(place.platform.polls) == 1
+    await writer.ask("POST", ALIAS, "text=y")
+    assert told(await poller.answer())[0] == [("text", "y")]
+
+
+async def test_if_modified_since_alone_is_a_plain_read(place: Place) -> None:
+    client = await place.device()
+    await client.ask("POST", ALIAS, "text=x")
+    answer = await client.ask("GET", POLL, headers=[("If-Modified-Since", "nonsense")])
+    assert (answer.status, answer.pairs, answer.header("Last-Modified")) == (200, [("text", "x")], None)
+
+
+async def test_a_client_that_disconnects_leaves_nothing_and_takes_nothing(place: Place) -> None:
+    writer, poller = await polling(place, 0)
+    tasks = len(asyncio.all_tasks())
+    poller.leave()
+    while len(place.platform.polls):  # until the server has seen it
+        await writer.ask("GET", "/timestamp")
+    await place.idle()
+    assert len(asyncio.all_tasks()) < tasks
+    assert place.platform.activity.running == 0
+    entry = place.platform.journal.select("request", "token/d")[1]
+    assert (entry.status, entry.detail) == (None, {"reason": "the connection ended before the answer"})
+    await writer.ask("POST", ALIAS, "text=x")
+    assert told(await writer.ask("GET", POLL, headers=asked(0, 0)))[0] == [("text", "x")]
+    assert not any(timer.callback for _, _, timer in place.platform.clock._timers)
+
+
+async def test_a_lab_that_closes_ends_its_polls() -> None:
+    async with lab() as place:
+        _, poller = await polling(place)
+        await place.platform.stop()
+        assert await poller.rest() == b""
+        assert len(place.platform.polls) == 0
+
+
+async def test_polls_are_each_answered_by_their_own_write(place: Place) -> None:
+    """Ten devices at a time, each with a poll of its own, over and over."""
+    devices = [await place.device(identity=f"d{number}") for number in range(10)]
+    for turn in range(size(10, 100)):
+        pollers = []
+        for number, device in enumerate(devices):
+            poller = await place.connect()
+            poller.credentials = device.credentials
+            poller.send("GET", POLL, headers=asked())
+            pollers.append(poller)
+            await place.held(1, identity=f"d{number}")
+        for number, device in enumerate(devices):
+            await device.ask("POST", ALIAS, f"text={turn}-{number}")
+        assert [told(await poller.answer())[0] for poller in pollers] == [
+            [("text", f"{turn}-{number}")] for number in range(10)
+        ]
+        for poller in pollers:
+            poller.leave()
+
+
+@pytest.mark.parametrize("product", ["password", "certificate"])
+async def test_polls_of_other_credentials(place: Place, product: str) -> None:
+    device = await place.device(product)
+    device.send("GET", POLL, headers=asked())
+    await place.held(1, product=product)
+    point = Datapoint("text", NOW, "from elsewhere")
+    place.platform.polls.wake(product, "d", point, live=True)
+    assert told(await device.answer())[0] == [("text", "from elsewhere")]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.device_api.exchange import Refusal
+from labkit.core.refusal import Refusal
 from labkit.device_api.record import absolute, first_clash, grouped
 from tests.device_api.place import ALIAS, RECORD, Place
 

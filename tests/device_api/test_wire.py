@@ -1,0 +1,274 @@
+"""Answers byte by byte, under both profiles and each switch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from labkit.devices.content import PIECE
+from tests.device_api.place import ACTIVATE, ALIAS, DOWNLOAD, RECORD, Client, Headers, Place
+from tests.device_api.place import place as lab
+
+NOW = 1767225600
+DATE = "Thu, 01 Jan 2026 00:00:00 GMT"
+TAIL = f"Date: {DATE}\r\nServer: labkit\r\n"
+FORM = "Content-Type: application/x-www-form-urlencoded; charset=utf-8\r\n"
+TEXT = "Content-Type: text/plain; charset=utf-8\r\n"
+TEN = b"0123456789"
+PROFILES = ["spec", "field"]
+
+
+async def exact(
+    client: Client, method: str, path: str, body: str | None = None, headers: Headers = ()
+) -> str:
+    """Every byte that comes; the client says that it will close, so the server does."""
+    client.send(method, path, body, headers=[*headers, ("Connection", "close")])
+    return (await client.rest()).decode()
+
+
+async def device(place: Place) -> Client:
+    """A device on a fresh connection, with something stored."""
+    client = await place.device()
+    await client.ask("POST", ALIAS, "text=x")
+    await place.platform.content.add("token", "fw", TEN, "text/plain")
+    return client
+
+
+@pytest.fixture(params=PROFILES)
+def profile(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+CLOSE = "Connection: close\r\n"
+
+
+# --- 204 and 304 --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", ALIAS, "text=y"),
+        ("POST", f"{ALIAS}?number", "text=y"),
+        ("POST", RECORD, "alias=text&5=y"),
+        ("GET", f"{ALIAS}?number", None),
+    ],
+)
+async def test_a_204(profile: str, method: str, path: str, body: str | None) -> None:
+    async with lab(profile=profile) as place:
+        came = await exact(await device(place), method, path, body)
+    length = {"spec": "Content-Length: 0\r\n", "field": ""}[profile]
+    assert came == f"HTTP/1.1 204 No Content\r\n{TAIL}{CLOSE}{length}\r\n"
+
+
+async def test_a_204_of_a_password_and_of_options(profile: str) -> None:
+    length = {"spec": "0", "field": None}[profile]
+    async with lab(profile=profile) as place:
+        password = await place.connect("password")
+        answer = await password.ask("POST", ACTIVATE, f"id=d&password={'x' * 20}")
+        assert (answer.status, answer.header("Content-Length")) == (204, length)
+        assert (await password.ask("OPTIONS", ALIAS)).header("Content-Length") == length
+
+
+@pytest.mark.parametrize("empty_length", [True, False])
+async def test_the_length_of_a_204_is_a_switch(profile: str, empty_length: bool) -> None:
+    async with lab(profile=profile, wire={"empty_length": empty_length}) as place:
+        answer = await (await device(place)).ask("POST", ALIAS, "text=y")
+        assert answer.header("Content-Length") == ("0" if empty_length else None)
+
+
+async def test_a_304(profile: str) -> None:
+    async with lab(profile=profile) as place:
+        came = await exact(await device(place), "GET", f"{ALIAS}?text", headers=[("Request-Timeout", "0")])
+    assert came == f"HTTP/1.1 304 Not Modified\r\n{TAIL}{CLOSE}\r\n"
+
+
+# --- 200 ----------------------------------------------------------------------------------------------------
+
+
+async def test_a_read(profile: str) -> None:
+    async with lab(profile=profile) as place:
+        came = await exact(await device(place), "GET", f"{ALIAS}?text")
+    assert came == f"HTTP/1.1 200 OK\r\n{FORM}Content-Length: 6\r\n{TAIL}{CLOSE}\r\ntext=x"
+
+
+async def test_a_timestamp(profile: str) -> None:
+    async with lab(profile=profile) as place:
+        came = await exact(await place.connect(), "GET", "/timestamp")
+        head = await exact(await place.connect(), "HEAD", "/timestamp")
+    assert came == f"HTTP/1.1 200 OK\r\n{TEXT}Content-Length: 10\r\n{TAIL}{CLOSE}\r\n{NOW}"
+    assert head == came.removesuffix(str(NOW))
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"profile": "spec"}, str(NOW)),
+        ({"profile": "field"}, DATE),
+        ({"profile": "spec", "wire": {"last_modified": "http-date"}}, DATE),
+        ({"profile": "field", "wire": {"last_modified": "timestamp"}}, str(NOW)),
+    ],
+)
+async def test_last_modified_and_that_it_may_be_sent_back(settings: dict[str, Any], expected: str) -> None:
+    async with lab(**settings) as place:
+        client = await device(place)
+        headers = [("Request-Timeout", "0"), ("If-Modified-Since", "0")]
+        answer = await client.ask("GET", f"{ALIAS}?text", headers=headers)
+        assert answer.header("Last-Modified") == expected
+        headers[1] = ("If-Modified-Since", expected)
+        assert (await client.ask("GET", f"{ALIAS}?text", headers=headers)).status == 304
+
+
+async def test_a_refusal(profile: str) -> None:
+    async with lab(profile=profile) as place:
+        came = await exact(await place.connect(), "GET", f"{ALIAS}?text")
+    reason = "credentials are missing"
+    assert came == (
+        f"HTTP/1.1 401 Unauthorized\r\n{TEXT}WWW-Authenticate: Token\r\nContent-Length: {len(reason)}\r\n"
+        f"{TAIL}{CLOSE}\r\n{reason}"
+    )
+
+
+# --- downloads ----------------------------------------------------------------------------------------------
+
+LENGTH = "Content-Length: 10\r\n"
+CHUNKED = "Transfer-Encoding: chunked\r\n"
+CHUNKS = "a\r\n0123456789\r\n0\r\n\r\n"
+FRAMINGS = {
+    "both": (CHUNKED, LENGTH, CHUNKS),
+    "chunked": (CHUNKED, "", CHUNKS),
+    "length": ("", LENGTH, TEN.decode()),
+}
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+async def test_a_download(profile: str, framing: str) -> None:
+    async with lab(profile=profile, wire={"download_framing": framing}) as place:
+        came = await exact(await device(place), "GET", f"{DOWNLOAD}?id=fw")
+    head, _, body = came.partition("\r\n\r\n")
+    chunked, length, expected = FRAMINGS[framing]
+    assert body == expected
+    lines = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n{chunked}{length}{TAIL}{CLOSE}"
+    assert sorted(head.split("\r\n")) == sorted(lines.split("\r\n")[:-1])
+
+
+async def test_the_framing_of_each_profile() -> None:
+    for profile, framing in (("spec", "both"), ("field", "length")):
+        async with lab(profile=profile) as place:
+            answer = await (await device(place)).ask("GET", f"{DOWNLOAD}?id=fw")
+        chunked, length, _ = FRAMINGS[framing]
+        assert (answer.header("Transfer-Encoding") == "chunked") == bool(chunked)
+        assert (answer.header("Content-Length") == "10") == bool(length)
+        assert answer.body == TEN
+
+
+@pytest.mark.parametrize("framing", ["both", "chunked"])
+@pytest.mark.parametrize("size", [0, 1, PIECE, PIECE + 1, 3 * PIECE])
+async def test_the_body_of_a_download_is_truly_chunked(framing: str, size: int) -> None:
+    async with lab(wire={"download_framing": framing}) as place:
+        client = await place.device()
+        await place.platform.content.add("token", "fw", b"x" * size)
+        answer = await client.ask("GET", f"{DOWNLOAD}?id=fw")
+        assert answer.body == b"x" * size
+        assert sum(answer.chunks) == size
+        assert len(answer.chunks) == -(-size // PIECE)
+        assert (await client.ask("GET", "/timestamp")).status == 200  # the connection goes on
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+async def test_an_http_1_0_client_gets_a_length(framing: str) -> None:
+    async with lab(wire={"download_framing": framing}) as place:
+        client = await device(place)
+        client.write(
+            f"GET {DOWNLOAD}?id=fw HTTP/1.0\r\nHost: {client.host}\r\n"
+            f"X-Platform-CIK: {client.credentials[0][1]}\r\n\r\n".encode()
+        )
+        came = (await client.rest()).decode()
+    assert came.startswith("HTTP/1.0 200 OK\r\n")
+    assert came.endswith("\r\n\r\n0123456789")
+    assert "Transfer-Encoding" not in came
+    assert LENGTH in came
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"profile": "spec"}, "HTTP/1.1 200 OK"),
+        ({"profile": "field"}, "HTTP/1.1 206 Partial Content"),
+        ({"wire": {"range_status": 206}}, "HTTP/1.1 206 Partial Content"),
+        ({"profile": "field", "wire": {"range_status": 200}}, "HTTP/1.1 200 OK"),
+    ],
+)
+async def test_the_status_of_a_range(settings: dict[str, Any], line: str) -> None:
+    async with lab(**settings) as place:
+        client = await device(place)
+        ranged = await client.ask("GET", f"{DOWNLOAD}?id=fw", headers=[("Range", "bytes=2-4")])
+        assert ranged.head.startswith(f"{line}\r\n".encode())
+        assert ranged.body == b"234"
+        assert ranged.header("Content-Length") == "3"
+        assert ranged.header("Content-Range") == "bytes 2-4/10"
+        assert (await client.ask("GET", f"{DOWNLOAD}?id=fw")).head.startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+@pytest.mark.parametrize(("profile", "status"), [("spec", 400), ("field", 200)])
+async def test_a_range_of_neither_x_nor_y(profile: str, status: int) -> None:
+    async with lab(profile=profile) as place:
+        client = await device(place)
+        answer = await client.ask("GET", f"{DOWNLOAD}?id=fw", headers=[("Range", "bytes=-")])
+    assert answer.status == status
+    assert answer.header("Content-Range") is None
+
+
+# --- requests -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path", ["/%74imestamp", "/time%73tamp", "http://token.m2.lab.localhost/timestamp?x=1"]
+)
+async def test_a_path_may_be_escaped_or_a_whole_url(place: Place, path: str) -> None:
+    client = await place.connect()
+    answer = await client.ask(
+        "GET", path if path.startswith(("/", "http")) else f"/{path.removeprefix('%2F')}"
+    )
+    assert (answer.status, answer.body) == (200, str(NOW).encode())
+
+
+async def test_requests_that_come_in_one_piece_are_answered_in_order(place: Place) -> None:
+    client = await place.device()
+    for number in range(5):
+        client.send("POST", f"{ALIAS}?text", f"text={number}")
+    assert [(await client.answer()).pairs for _ in range(5)] == [
+        [("text", str(number))] for number in range(5)
+    ]
+
+
+@pytest.mark.parametrize(
+    "type",
+    [
+        None,
+        "application/x-www-form-urlencoded",
+        "application/x-www-form-urlencoded; charset=UTF-8",
+        'Application/X-WWW-Form-URLEncoded;charset="utf-8"',
+        "application/x-www-form-urlencoded; charset=utf8; x=y",
+    ],
+)
+async def test_how_a_form_may_be_declared(place: Place, type: str | None) -> None:
+    client = await place.device()
+    headers = [] if type is None else [("Content-Type", type)]
+    assert (await client.ask("POST", ALIAS, "text=x", headers=headers, form=False)).status == 204
+
+
+@pytest.mark.parametrize("accept", ["*/*", "application/json", "", "nonsense;;"])
+async def test_accept_refuses_nothing(place: Place, accept: str) -> None:
+    client = await device(place)
+    answer = await client.ask("GET", f"{ALIAS}?text", headers=[("Accept", accept)])
+    assert answer.pairs == [("text", "x")]
+
+
+async def test_the_same_over_tls(place: Place) -> None:
+    plain = await device(place)
+    secure = await place.connect(tls=True)
+    secure.credentials = plain.credentials
+    for path in (f"{ALIAS}?text", "/timestamp", f"{DOWNLOAD}?id=fw", "/nothing"):
+        assert (await secure.ask("GET", path)) == (await plain.ask("GET", path))
