@@ -53,7 +53,7 @@ async def wild(target: Target) -> None:
     probe, witness = Probe(target), Probe(target, WITNESS)
     device = await target.activated("token-open")
     for path in WILD:
-        running = target.start(probe.request("GET", path, patience=play.GRACE))
+        running = target.start(probe.request("GET", path))
         expect.body(expect.status(await witness.request("GET", "/scripts/well"), 200), "well")
         expect.status(await play.write(device, {"text": path}), 204)
         _server_error(await running)

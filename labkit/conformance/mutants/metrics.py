@@ -1,0 +1,74 @@
+"""Faults that the metrics pattern shows; further ones are among those of the Keystore."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from labkit.conformance.mutant import mutant
+from labkit.solutions.solution import Solution
+
+HANDLE = "labkit.solutions.solution:Solution.handle"
+
+
+@mutant("SOL-MET-2", HANDLE)
+def repeated_values(original: Any) -> Any:
+    """a value that is the same as the one before is not handled"""
+    last: dict[object, object] = {}
+
+    async def broken(
+        self: Solution, service: str, event: str, argument: Mapping[str, Any], **more: Any
+    ) -> Any:
+        if event == "datapoint":
+            place, value = (self.id, argument["device_sn"], argument["alias"]), argument["value"][1]
+            if last.get(place) == value:
+                return None
+            last[place] = value
+        return await original(self, service, event, argument, **more)
+
+    return broken
+
+
+@mutant("SOL-MET-2 SOL-MET-4", HANDLE)
+def twice(original: Any) -> Any:
+    """each event is handled twice"""
+
+    async def broken(self: Solution, *arguments: Any, **more: Any) -> Any:
+        await original(self, *arguments, **more)
+        return await original(self, *arguments, **more)
+
+    return broken
+
+
+@mutant("SOL-MET-2", "labkit.solutions.room:Solutions.linked")
+def all_products(original: Any) -> Any:
+    """solutions handle events of all products"""
+    return lambda self, product: list(self)
+
+
+@mutant("SOL-MET-3", "labkit.solutions.lua.runtime:Runtime._lab_time")
+def west(original: Any) -> Any:
+    """scripts live an hour behind UTC"""
+    return lambda self: original(self) - 3600
+
+
+@mutant("SOL-MET-3", "labkit.solutions.lua.runtime:Runtime._lab_time")
+def tomorrow(original: Any) -> Any:
+    """scripts live a day ahead"""
+    return lambda self: original(self) + 86400
+
+
+@mutant("SOL-MET-6", "labkit.solutions.functions:FunctionHandler.__call__")
+def python_without_texts(original: Any) -> Any:
+    """functions get the values of datapoints as bytes"""
+
+    async def broken(self: Any, arguments: Mapping[str, Any], run: Any) -> Any:
+        given = {
+            name: {**each, "value": [each["value"][0], each["value"][1].encode()]}
+            if isinstance(each, dict) and "value" in each
+            else each
+            for name, each in arguments.items()
+        }
+        return await original(self, given, run)
+
+    return broken
