@@ -43,6 +43,7 @@ class Stage:
         self.connections: list[Connection] = []
         self.handler: Handler = tell
         self.connected: Callable[[Connection], Awaitable[None]] | None = None
+        self.date: Callable[[], str] | None = None
         self.something = asyncio.Event()  # set when something was refused
         self._ids = count(1)
         self._clients: list[Client] = []
@@ -60,6 +61,7 @@ class Stage:
             refused=self._refused,
             on_error=self.errors.append,
             connection_id=lambda: f"{next(self._ids):020d}",
+            date=self.date,
             guard=GuardTimes(**guard),
         )
         await edge.start(http_port=http_port if http else None)

@@ -113,6 +113,13 @@ async def test_versions_are_not_told(stage: Stage) -> None:
     assert headers["server"] == "labkit"
 
 
+async def test_the_date_is_the_one_that_was_handed_in(stage: Stage) -> None:
+    stage.date = lambda: "Thu, 01 Jan 1970 00:00:00 GMT"
+    client = await stage.connect()
+    assert (await client.answer(get()))[1]["date"] == "Thu, 01 Jan 1970 00:00:00 GMT"
+    assert b"\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n" in await client.ask("nonsense\r\n\r\n")
+
+
 # --- Expect: 100-continue
 
 
