@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ALIAS = "/onep:v1/stack/alias"
 RECORD = "/onep:v1/stack/record"
-GRACE = 5.0  # seconds of real time in which an answer that is due has to come
+GRACE = 3.0  # seconds of real time in which an answer that is due has to come
 AT_ONCE = 0.05  # seconds of real time in which an answer that is not due would have come
 LONG = 300_000  # milliseconds: the longest that a poll may wait
 

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from urllib.parse import unquote_to_bytes
 
-from aiohttp import hdrs, web
+from aiohttp import web
 
 from labkit.core.journal import Journal
+from labkit.core.refusal import Refusal
 from labkit.device_api import alias, content, provision, record, timestamp
-from labkit.device_api.exchange import Connection, Exchange, Refusal
+from labkit.device_api.exchange import Connection, Exchange
 from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import TEXT, Download, nothing, reply
 from labkit.devices.identities import flaw
@@ -69,7 +70,7 @@ class DeviceApi:
         except Refusal as refusal:
             exchange.identify().detail = {"reason": refusal.reason}
             response = reply(refusal.status, refusal.reason, TEXT, refusal.headers)
-            if refusal.headers.get(hdrs.CONNECTION) == "close":
+            if refusal.closes:
                 response.force_close()
         except asyncio.CancelledError:
             exchange.identify().detail = {"reason": "the connection ended before the answer"}

@@ -23,7 +23,8 @@ import base64
 import binascii
 from dataclasses import dataclass
 
-from labkit.device_api.exchange import Exchange, Refusal
+from labkit.core.refusal import Refusal
+from labkit.device_api.exchange import Exchange
 from labkit.devices.registry import Device, Registry
 from labkit.settings import Auth
 

@@ -10,8 +10,9 @@ from collections.abc import AsyncIterator
 from aiohttp import web
 
 from labkit.core.errors import LabError
+from labkit.core.refusal import Refusal
 from labkit.device_api.authenticate import authenticate
-from labkit.device_api.exchange import Exchange, Refusal
+from labkit.device_api.exchange import Exchange
 from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import CSV, Download, reply
 from labkit.devices.content import PIECE, ContentInfo

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from aiohttp import web
 
-from labkit.core.bodies import BodyError, read_body
+from labkit.core.bodies import read_body
 from labkit.core.journal import Journal, Record
+from labkit.core.refusal import Refusal
 from labkit.device_api import forms
 from labkit.devices.products import Product
 from labkit.settings import Wire
@@ -31,16 +31,6 @@ class Connection(Protocol):
     def certificate(self) -> bytes | None: ...
     @property
     def common_name(self) -> str | None: ...
-
-
-class Refusal(Exception):
-    """The request is refused with a status and a short reason in plain text."""
-
-    def __init__(self, status: int, reason: str, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(reason)
-        self.status = status
-        self.reason = reason
-        self.headers = dict(headers or {})
 
 
 @dataclass(slots=True)
@@ -94,7 +84,4 @@ class Exchange:
 
     async def body(self) -> bytes:
         """The body. Raises Refusal 413 beyond 64 KiB, 408 when it does not arrive, 400 when it breaks off."""
-        try:
-            return await read_body(self.request, BODY_LIMIT, self.body_guard)
-        except BodyError as error:
-            raise Refusal(error.status, error.reason, {"Connection": "close"}) from None
+        return await read_body(self.request, BODY_LIMIT, self.body_guard)

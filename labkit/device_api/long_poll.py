@@ -12,8 +12,9 @@ from email.utils import parsedate_to_datetime
 
 from aiohttp import web
 
+from labkit.core.refusal import Refusal
 from labkit.device_api import forms
-from labkit.device_api.exchange import Exchange, Refusal
+from labkit.device_api.exchange import Exchange
 from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import FORM, nothing, reply
 from labkit.devices.registry import Device

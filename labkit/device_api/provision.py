@@ -6,8 +6,9 @@ from aiohttp import web
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from labkit.core.refusal import Refusal
 from labkit.device_api.authenticate import check, presented, unauthorized
-from labkit.device_api.exchange import Exchange, Refusal
+from labkit.device_api.exchange import Exchange
 from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import nothing, reply
 from labkit.devices.identities import flaw

@@ -8,9 +8,10 @@ from decimal import Decimal
 
 from aiohttp import web
 
+from labkit.core.refusal import Refusal
 from labkit.device_api import forms
 from labkit.device_api.authenticate import authenticate
-from labkit.device_api.exchange import Exchange, Refusal
+from labkit.device_api.exchange import Exchange
 from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import FORM, nothing, reply
 from labkit.devices.state import Datapoint

@@ -9,18 +9,19 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
-from labkit.core.bodies import BodyError, read_body
+from labkit.core.bodies import read_body
 from labkit.core.clock import Clock
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.identifiers import Identifiers
 from labkit.core.journal import Journal, Record
+from labkit.core.refusal import Refusal
 from labkit.services.calls import Services
 from labkit.settings import SolutionSettings
 from labkit.solutions import folder as folders
 from labkit.solutions import request as requests
 from labkit.solutions.cors import preflight
 from labkit.solutions.handlers import explain, status_of
-from labkit.solutions.request import RefusedError, Request
+from labkit.solutions.request import Request
 from labkit.solutions.response import failure
 from labkit.solutions.routes import Match
 from labkit.solutions.scripts import WEBSOCKET
@@ -167,12 +168,10 @@ class Solutions:
         record = self._journal.open("request", solution.id, f"{request.method} {path}")
         try:
             response = await self._answer(solution, connection, request, path, query, record)
-        except RefusedError as refused:
+        except Refusal as refused:
             response = failure(refused.status, refused.reason, refused.headers)
-            record.detail = {"reason": refused.reason}
-        except BodyError as refused:
-            response = failure(refused.status, refused.reason)
-            response.force_close()
+            if refused.closes:
+                response.force_close()
             record.detail = {"reason": refused.reason}
         cors = solution.cors.headers_for(request.headers, preflight(request.method, request.headers))
         for name, value in cors.items():
@@ -193,7 +192,7 @@ class Solutions:
             path.encode()
             match = solution.routes.match(request.method, path)
         except ValueError:
-            raise RefusedError(400, "the path is not percent-encoded UTF-8") from None
+            raise Refusal(400, "the path is not percent-encoded UTF-8") from None
         if match.route is None:
             return await self._without_route(solution, request, path, match)
         route = match.route
@@ -226,19 +225,19 @@ class Solutions:
             try:
                 data = await self._workers.run(asset.read_bytes)
             except OSError as error:
-                raise RefusedError(404, f"{path}: {error.strerror}") from None
+                raise Refusal(404, f"{path}: {error.strerror}") from None
             kind = self._types.guess_type(asset.name)[0] or "application/octet-stream"
             return web.Response(
                 body=data, content_type=kind, charset="utf-8" if kind.startswith("text/") else None
             )
         if not match.allowed and not asset:
-            raise RefusedError(404, "unknown path")
+            raise Refusal(404, "unknown path")
         if WEBSOCKET in match.allowed and request.method == "GET":
-            raise RefusedError(501, "websocket routes are loaded but not served")
+            raise Refusal(501, "websocket routes are loaded but not served")
         allow = {"Allow": ", ".join(sorted(allowed | {"OPTIONS"}))}
         if request.method == "OPTIONS":
             return web.Response(status=204, headers=allow)
-        raise RefusedError(405, "wrong method for this path", allow)
+        raise Refusal(405, "wrong method for this path", allow)
 
     def _configure(self, id: str, *layers: Mapping[str, Mapping[str, Any]]) -> None:
         """Set parameters of a solution's services; later layers win. Files name services in lower case."""

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from multidict import CIMultiDict
 
-from labkit.device_api.content import wanted
 from labkit.core.refusal import Refusal
+from labkit.device_api.content import wanted
 from labkit.devices.content import PIECE
 from labkit.settings import Wire
 from tests.device_api.place import DOWNLOAD, Client, Place

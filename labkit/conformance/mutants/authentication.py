@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from labkit.conformance.mutant import mutant
+from labkit.core.refusal import Refusal
 from labkit.device_api.authenticate import Credential
-from labkit.device_api.exchange import Exchange, Refusal
+from labkit.device_api.exchange import Exchange
 from labkit.devices.registry import Device, Registry
 
 PRESENTED = "labkit.device_api.authenticate:presented"

@@ -9,7 +9,8 @@ from aiohttp import web
 from cryptography import x509
 
 from labkit.conformance.mutant import mutant
-from labkit.device_api.exchange import Exchange, Refusal
+from labkit.core.refusal import Refusal
+from labkit.device_api.exchange import Exchange
 from labkit.device_api.rooms import Rooms
 
 CONNECTED = "labkit.device_api.api:DeviceApi.connected"

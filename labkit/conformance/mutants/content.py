@@ -8,7 +8,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from labkit.conformance.mutant import mutant
-from labkit.device_api.exchange import Exchange, Refusal
+from labkit.core.refusal import Refusal
+from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import CSV, TEXT, Download
 from labkit.devices.content import Content, ContentInfo
 from labkit.settings import LabSettings, Wire

@@ -9,9 +9,10 @@ from aiohttp import web
 
 from labkit.conformance.mutant import mutant
 from labkit.core.events import Events
+from labkit.core.refusal import Refusal
 from labkit.device_api.api import DeviceApi
 from labkit.device_api.authenticate import authenticate
-from labkit.device_api.exchange import Exchange, Refusal
+from labkit.device_api.exchange import Exchange
 from labkit.device_api.rooms import Rooms
 from labkit.devices.registry import Device
 from labkit.devices.state import Datapoint

@@ -8,7 +8,8 @@ from urllib.parse import unquote_plus
 from aiohttp import web
 
 from labkit.conformance.mutant import mutant
-from labkit.device_api.exchange import Exchange, Refusal
+from labkit.core.refusal import Refusal
+from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import nothing
 
 ENDPOINT = "labkit.device_api.api:DeviceApi._endpoint"

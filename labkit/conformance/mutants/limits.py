@@ -8,7 +8,8 @@ from typing import Any
 from aiohttp import web
 
 from labkit.conformance.mutant import mutant
-from labkit.device_api.exchange import Exchange, Refusal
+from labkit.core.refusal import Refusal
+from labkit.device_api.exchange import Exchange
 from labkit.edge import limits
 
 BODY = "labkit.device_api.exchange:Exchange.body"

@@ -9,7 +9,8 @@ from aiohttp import web
 
 from labkit.conformance.mutant import mutant
 from labkit.core.activity import Activity
-from labkit.device_api.exchange import Exchange, Refusal
+from labkit.core.refusal import Refusal
+from labkit.device_api.exchange import Exchange
 from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import nothing
 from labkit.devices.polls import Key, Poll, Polls

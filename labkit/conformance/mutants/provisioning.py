@@ -9,8 +9,9 @@ from typing import Any
 from aiohttp import web
 
 from labkit.conformance.mutant import mutant
+from labkit.core.refusal import Refusal
 from labkit.device_api.authenticate import Credential
-from labkit.device_api.exchange import Exchange, Refusal
+from labkit.device_api.exchange import Exchange
 from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import reply
 from labkit.devices.registry import Device, Registry

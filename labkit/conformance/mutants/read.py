@@ -8,7 +8,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from labkit.conformance.mutant import mutant
-from labkit.device_api.exchange import Exchange, Refusal
+from labkit.core.refusal import Refusal
+from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import FORM, TEXT
 from labkit.devices.state import datapoint_table
 

@@ -7,7 +7,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from labkit.conformance.mutant import mutant
-from labkit.solutions.request import RefusedError, Request, query
+from labkit.core.refusal import Refusal
+from labkit.solutions.request import Request, query
 
 TABLE = "labkit.solutions.request:Request.table"
 DECODE = "labkit.solutions.request:decode"
@@ -84,7 +85,7 @@ def no_json_is_nothing(original: Any) -> Any:
     def broken(data: bytes) -> Any:
         try:
             return original(data)
-        except RefusedError:
+        except Refusal:
             return {}
 
     return broken
