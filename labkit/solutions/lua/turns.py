@@ -12,7 +12,7 @@ class Turns:
     it; nor would many scripts that became ready together.
     """
 
-    SHARE = 0.02  # seconds in one turn; a script that is over it runs on to its next service call
+    SHARE = 0.005  # seconds in one turn (a request takes several); a script over it runs on to its next service call
 
     def __init__(self) -> None:
         self._used = 0.0
