@@ -47,6 +47,13 @@ async def test_many_records_at_once_are_all_read(stage: Stage, engine: str) -> N
     assert all(f"GET /{number} ".encode() in came for number in range(5))
 
 
+async def test_an_upgrade_is_not_taken_up_and_what_follows_is_answered(stage: Stage, parser: str) -> None:
+    client = await stage.connect()
+    client.send(get("/1", HOST, "Connection: Upgrade", "Upgrade: websocket") + get("/2"))
+    for path in ("/1", "/2"):
+        assert (await client.answer())[2].decode() == f"{HOST} GET {path} "
+
+
 async def test_connection_close_is_obeyed(stage: Stage, parser: str) -> None:
     answer = await stage.ask(get("/", HOST, "Connection: close"))
     assert answer.startswith(b"HTTP/1.1 200 ")

@@ -18,6 +18,7 @@ WHOLE = f"Host: {HOST}\r\n\r\n"
 
 MALFORMED = {
     "no HTTP at all": ("hello\r\n\r\n", 400),
+    "much of what is no HTTP": ("x" * 5000 + "\r\n\r\n", 400),
     "binary": ("\x00\x01\x02\x03\r\n\r\n", 400),
     "no version": (f"GET /\r\n{WHOLE}", 400),
     "a version of another kind": (f"GET / HTTP/9.x\r\n{WHOLE}", 400),
