@@ -93,6 +93,12 @@ METAMETHODS = {
 FIND_END = "local n = 0 local function f() n = n + 1 f() n = n end pcall(f) "
 DEEP = "local function deep(k, g) if k == 0 then while true do g() end end deep(k - 1, g) return k end "
 ALL = "while true do for d = n - 60, n + 20 do pcall(deep, d, %s) end end"
+# And it can get there at once, before the next look is due, by passing thousands of arguments on.
+FILL = (
+    "local t, there = {} for i = 1, 7500 do t[i] = i end"
+    " local function fill(n, ...) if n == 0 then there = true while true do end end return (fill(n - 1, ...)) end"
+    " local function find(try) for size = 7500, 7000, -1 do try(size) if there then return size end end end "
+)
 STACK = {
     "recursion": ("local function f() return 1 + f() end return f()", "error"),
     "pcall of itself": ("local function f() pcall(f) f() end f()", "cpu"),
@@ -120,6 +126,16 @@ STACK = {
         FIND_END
         + DEEP
         + ALL % "function() coroutine.resume(coroutine.create(function() while true do end end)) end",
+        "cpu",
+    ),
+    "at the end at once": (
+        FILL + "local function try(size) pcall(fill, 9, unpack(t, 1, size)) end"
+        " local size = find(try) while true do try(size) end",
+        "cpu",
+    ),
+    "at the end of a coroutine at once": (
+        FILL + "local function try(size) coroutine.resume(coroutine.create(fill), 9, unpack(t, 1, size)) end"
+        " local size = find(try) while true do try(size) end",
         "cpu",
     ),
     "at the end of a coroutine": (

@@ -123,7 +123,8 @@ class TestLoad:
         "return loadstring('return io')() == nil",
         (
             "local seen = {} local function walk(t)"
-            " if type(t) ~= 'table' or seen[t] then return true end seen[t] = true for k, v in next, t do if k == 'execute' or k == 'sethook' or k == 'popen' then return false end"
+            " if type(t) ~= 'table' or seen[t] then return true end seen[t] = true"
+            " for k, v in next, t do if k == 'execute' or k == 'sethook' or k == 'popen' then return false end"
             " if not walk(k) or not walk(v) then return false end end return walk(getmetatable(t)) end"
             " return walk(_G) and walk(getmetatable('')) and walk(getmetatable(_G))"
         ),

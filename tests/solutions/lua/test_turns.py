@@ -37,7 +37,9 @@ class Watch:
 async def test_a_script_with_endless_ready_calls_leaves_the_loop_in_between() -> None:
     bench = Bench(limits=LuaLimits(cpu_total_seconds=0.15))
     watch = Watch()
-    with pytest.raises(LuaLimitError, match=r"CPU limit: 0\.1[5-9]. s in one run, more than 0\.15 s") as caught:
+    with pytest.raises(
+        LuaLimitError, match=r"CPU limit: 0\.1[5-9]. s in one run, more than 0\.15 s"
+    ) as caught:
         await bench.value("while true do Keystore.get{} end")
     watch.stop()
     assert caught.value.limit == "cpu"

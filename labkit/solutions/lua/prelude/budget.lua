@@ -146,26 +146,21 @@ function budget.lift()
   set_limit(0)
 end
 
--- Takes more stack than a look, so it fails where a look would.
-local names = {}
-for i = 1, 190 do names[i] = "a" .. i end
-local probe = loadstring("local " .. table.concat(names, ","))
-
 local function caught(ok, ...)
   if ok then return true, ... end
   look_closely()
   return false, ...
 end
 
--- pcall for everything that runs code of scripts. At the end of the stack a look fails with "stack overflow", which a
--- script may catch, and go there again; so there is always room for a look where an error is caught, and it is had.
+-- pcall for everything that runs code of scripts. At the end of the stack the hook finds no room and fails with "stack
+-- overflow", which a script could catch, and go there again. So there is a look wherever an error is caught; where that
+-- finds no room either, its error goes on to the next place.
 function budget.pcall(...)
-  probe()
   return caught(pcall(...))
 end
 
 -- The same for a coroutine that ended with an error.
-budget.probe, budget.look = probe, look_closely
+budget.look = look_closely
 
 -- Native work of about `units` times 2 ns is about to be done, unseen by the hook.
 function budget.charge(units)

@@ -56,7 +56,6 @@ function library.resume(co, ...)
   local depth = (level[running()] or 0) + 1
   if depth > DEEPEST then return false, "too many coroutines inside one another" end
   level[co] = depth
-  budget.probe()
   return pass(co, resume(co, ...))
 end
 
