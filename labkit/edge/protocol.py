@@ -236,7 +236,8 @@ class EdgeProtocol(web.RequestHandler):
         if status >= 500 and exc is not None:
             self._face.on_error(exc)
             return limits.plain(500, "internal error")
-        return self.unreadable(status, message or "malformed request")
+        # Behind an upgrade that was declined it is aiohttp's own words, which quote what came over several lines.
+        return self.unreadable(status, (message or "malformed request").partition("\n")[0].rstrip(":"))
 
     def unreadable(self, status: int, reason: str) -> web.Response:
         """The answer to a request that no handler gets to see."""

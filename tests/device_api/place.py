@@ -117,7 +117,7 @@ class Client:
             fields = {name.lower(): value for name, value in headers}
             status = int(first.split()[1])
             body, chunks = b"", []
-            if method != "HEAD" and status not in (204, 304):
+            if method != "HEAD" and status >= 200 and status not in (204, 304):
                 if fields.get("transfer-encoding") == "chunked":
                     while size := int(await self._reader.readuntil(b"\r\n"), 16):
                         chunks.append(size)

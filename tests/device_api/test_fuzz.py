@@ -1,0 +1,159 @@
+"""No request that a client can send ends in a 5xx, a traceback or a connection that hangs, and no 4xx stores."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from labkit.core.database import driver
+from labkit.core.journal import Record
+from tests.device_api.grammar import Request, requests
+from tests.device_api.place import PASSWORD, Answer, Client, Place, basic, pair
+from tests.device_api.place import place as lab
+from tests.sizes import size
+
+PRODUCTS = ["token", "password", "certificate"]
+HELD_FOR = 5.0  # seconds of real time in which a connection is answered or closed
+TOGETHER = 10  # requests in a case: hypothesis takes longer over a case than the lab over a request
+GUARD = {"body": 0.02}  # of bodies that are cut short
+
+
+class Fuzzed:
+    """A lab whose devices are kept provisioned, and a connection of each that lasts as long as the lab lets it."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.seen: Counter[int | str] = Counter()
+        self.happened: Counter[str] = Counter()
+        self.refusal = ""
+        self._pair = pair("d")
+        self._clients: dict[str, Client] = {}
+        place.platform.journal.watch(self._note)
+
+    def _note(self, entry: Record) -> None:
+        self.happened[entry.kind] += 1
+        if entry.kind == "refused":
+            self.refusal = entry.summary
+
+    async def provision(self, product: str) -> None:
+        """Give the device its credentials, anew if it had some."""
+        registry = self.place.platform.registry
+        if await registry.find(product, "d") is not None:
+            await registry.remove(product, "d")
+        self._clients.pop(product, None)
+        client = await self.client(product)
+        if product == "token":
+            _, token = await registry.provision_token(product, "d", register=True)
+            client.credentials = [("X-Platform-CIK", token)]
+        elif product == "password":
+            await registry.provision_password(product, "d", PASSWORD, register=True)
+            client.credentials = [basic("d", PASSWORD)]
+        else:
+            await client.ask("GET", "/timestamp")
+
+    async def client(self, product: str) -> Client:
+        if product not in self._clients:
+            pair = self._pair if product == "certificate" else None
+            self._clients[product] = await self.place.connect(product, pair, tls=True)
+        return self._clients[product]
+
+    async def mark(self) -> tuple[int, int]:
+        """Changes whenever something is stored or an event is raised."""
+        changes = await self.place.platform.database.read(lambda c: driver(c).total_changes)
+        return changes, self.happened["event"]
+
+    async def play(self, request: Request) -> None:
+        client = await self.client(request.product)
+        kept = client.credentials
+        before = await self.mark()
+        client.write(request.encode(client.host.encode(), shown(request, client)))
+        answer = await self.answer(client, request)
+        self.seen[answer.status if answer else "closed"] += 1
+        if answer is None:
+            assert self.refusal == "wrong host"  # the one thing that is not answered
+        else:
+            assert answer.status < 500
+            assert b"Traceback" not in answer.body
+            if answer.status >= 400:
+                assert await self.mark() == before
+                assert request.method == b"HEAD" or 0 < len(answer.body) < 300
+        ends = answer is None or answer.header("Connection") == "close" or request.framing == "cut"
+        ends |= request.method == b"CONNECT"  # it has no body, so what follows is the next request
+        del self._clients[request.product]
+        if not ends and answer is not None and answer.head.startswith(b"HTTP/1.1"):
+            again = await self.answer(client, None)  # it goes on with the next request
+            assert again is not None
+            assert again.status == 200
+            self._clients[request.product] = client
+        else:
+            client.leave()
+            (await self.client(request.product)).credentials = kept
+        if b"activate" in request.path and answer is not None and answer.status in (200, 204):
+            await self.provision(request.product)
+        assert self.happened["error"] == 0
+
+    async def answer(self, client: Client, request: Request | None) -> Answer | None:
+        """What comes; None if the connection ends. A poll that the lab holds ends with its time."""
+        if request is None:
+            client.send("GET", "/timestamp")
+        method = "GET" if request is None else request.method.decode("latin-1")
+        coming = asyncio.ensure_future(final(client, method))
+        held = asyncio.ensure_future(self.place.platform.polls.another())
+        try:
+            async with asyncio.timeout(HELD_FOR):
+                await asyncio.wait([coming, held], return_when=asyncio.FIRST_COMPLETED)
+                if not coming.done():
+                    self.seen["held"] += 1
+                    await self.place.platform.clock.advance(300)
+                return await coming
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return None
+        finally:
+            held.cancel()
+
+
+async def final(client: Client, method: str) -> Answer:
+    answer = await client.answer(method)
+    while answer.status == 100:
+        answer = await client.answer(method)
+    return answer
+
+
+def shown(request: Request, client: Client) -> list[tuple[bytes, bytes]]:
+    valid = [(name.encode(), value.encode()) for name, value in client.credentials]
+    return {
+        "valid": valid,
+        "none": [],
+        "wrong": [(b"X-Platform-CIK", b"0" * 40)],
+        "other type": [(b"Authorization", b"Basic ZDp4")],
+        "garbage": [(b"Authorization", b"\xff\xfe Basic %%%"), (b"X-Platform-CIK", b"\xff")][:1],
+        "twice": valid * 2,
+    }[request.credential]
+
+
+def test_no_request_hangs_breaks_or_stores_what_it_was_refused() -> None:
+    with asyncio.Runner() as runner:
+        context = lab(guard=GUARD)
+        fuzzed = Fuzzed(runner.run(context.__aenter__()))
+        for product in PRODUCTS:
+            runner.run(fuzzed.provision(product))
+            runner.run(fuzzed.place.platform.content.add(product, "fw", b"0123456789"))
+
+        @settings(
+            max_examples=size(1000, 10_000) // TOGETHER,
+            suppress_health_check=list(HealthCheck),
+            phases=[Phase.explicit, Phase.generate],  # the lab changes as it goes: nothing would shrink
+        )
+        @given(st.lists(requests(), min_size=TOGETHER, max_size=TOGETHER))
+        def play(drawn: list[Request]) -> None:
+            for request in drawn:
+                runner.run(fuzzed.play(request))
+
+        play()
+        runner.run(context.__aexit__(None, None, None))
+    assert sum(count for status, count in fuzzed.seen.items() if status != "held") >= size(1000, 10_000)
+    expected = {200, 204, 304, 400, 401, 404, 405, 408, 413, 415, "held"}
+    assert expected <= set(fuzzed.seen), fuzzed.seen  # what never comes was never asked for
