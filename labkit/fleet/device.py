@@ -134,7 +134,11 @@ class VirtualDevice:
             await self.use_certificate(new)
             return
         await self.use_certificate(new)
-        await self._expect("activate", 200, "GET", "/timestamp")
+        try:  # with any request; this one tells whether it was provisioned
+            await self._expect("activate", 200, "GET", "/provision/download")
+        except DeviceError:
+            await self.use_certificate(None)
+            raise
 
     async def write(self, values: Values) -> None:
         """Store the value of each alias."""

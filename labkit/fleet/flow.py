@@ -70,7 +70,7 @@ class FlowClient:
                 trust_env=False,
                 headers={"User-Agent": "labkit"},
             )
-        url = httpx.URL(f"https://{self.address.host}:{self.address.https_port}").join(path)
+        url = httpx.URL(f"https://{self.address.host}:{self.address.https_port}{path}")
         headers = httpx.Headers(options.pop("headers", None))
         headers.setdefault("Host", self.name)
         extensions = {"sni_hostname": self.name, **options.pop("extensions", {})}

@@ -35,6 +35,9 @@ class Request:
         said = self.encode(b"...", [])
         return f"{self.product}, {self.credential}: {said[:300]!r} of {len(said)} bytes"
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # how hypothesis shows it
+        printer.text(repr(self))
+
     def encode(self, host: bytes, credentials: list[tuple[bytes, bytes]]) -> bytes:
         fields = [*credentials, *self.headers, *self.odd]
         if self.type is not None:

@@ -1,0 +1,225 @@
+"""Virtual devices, against a lab: what they send, what they keep, and what they say of a refusal."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+
+from labkit.core.certificates import KeyPair, client_certificate
+from labkit.core.identifiers import Identifiers
+from labkit.fleet.device import Credentials, DeviceError, Point, VirtualDevice
+from labkit.fleet.flow import Address, FlowClient
+from labkit.platform import Platform
+from labkit.settings import LabSettings, build
+
+RESOURCES = {"text": "string", "number": "number", "flag": "boolean"}
+AUTHS = ["token", "password", "certificate"]
+PRODUCTS = [{"id": auth, "auth": auth, "resources": RESOURCES} for auth in AUTHS]
+Make = Callable[..., VirtualDevice]
+
+
+@pytest.fixture
+async def platform() -> AsyncIterator[Platform]:
+    async with Platform(build(LabSettings, {"https_port": 0, "products": PRODUCTS}), seed=7) as running:
+        yield running
+
+
+@pytest.fixture
+def address(platform: Platform) -> Address:
+    return Address("127.0.0.1", platform.edge.https_port, platform.ca_pem)
+
+
+@pytest.fixture
+async def make(platform: Platform, address: Address) -> AsyncIterator[Make]:
+    """Makes virtual devices and closes them."""
+    identifiers = Identifiers(1)
+
+    async with AsyncExitStack() as stack:
+
+        def make(auth: str = "token", identity: str = "d") -> VirtualDevice:
+            device = VirtualDevice(
+                address,
+                platform.products.get(auth).domain,
+                auth,
+                identity,
+                lambda length: identifiers.alphanumeric("password", length),
+            )
+            stack.push_async_callback(device.close)
+            return device
+
+        yield make
+
+
+async def refusal(asked: Awaitable[object]) -> DeviceError:
+    with pytest.raises(DeviceError) as refused:
+        await asked
+    return refused.value
+
+
+# --- credentials --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("auth", AUTHS)
+async def test_a_device_activates_and_activates_again(make: Make, auth: str) -> None:
+    device = make(auth)
+    assert device.credentials == Credentials()
+    await device.activate()
+    first = device.credentials
+    await device.write({"text": "a & ü"})
+    await device.activate()
+    assert device.credentials != first
+    assert await device.read(["text"]) == {"text": "a & ü"}
+    await device.use(first)
+    assert (await refusal(device.read(["text"]))).status == 401
+
+
+@pytest.mark.parametrize("auth", AUTHS)
+async def test_a_device_that_is_not_let_in_keeps_no_credentials(
+    platform: Platform, make: Make, auth: str
+) -> None:
+    platform.products.get(auth).change(self_registration=False)
+    device = make(auth)
+    error = await refusal(device.activate())
+    assert error.status == (401 if auth == "certificate" else 404)
+    assert device.credentials == Credentials()
+    await platform.registry.allow(auth, ["d"])
+    await device.activate()
+    assert await device.content() == []
+
+
+async def test_credentials_do_not_show_their_secrets(make: Make) -> None:
+    device = make()
+    await device.activate()
+    assert repr(device.credentials) == "<credentials: token>"
+    assert repr(Credentials()) == "<credentials: none>"
+
+
+async def test_a_request_may_leave_the_credentials_out(make: Make) -> None:
+    device = make()
+    await device.activate()
+    assert (await device.request("GET", "/provision/download")).status_code == 200
+    assert (await device.request("GET", "/provision/download", credentials=False)).status_code == 401
+    other = {"X-Platform-CIK": "0" * 40}
+    assert (await device.request("GET", "/provision/download", headers=other)).status_code == 401
+
+
+# --- each call ----------------------------------------------------------------------------------------------
+
+
+async def test_values_are_sent_as_the_platform_writes_them(make: Make) -> None:
+    device = make()
+    await device.activate()
+    await device.write({"text": True, "number": 21.5, "flag": False})
+    assert await device.read(["text", "number", "flag", "none"]) == {
+        "text": "true",
+        "number": "21.5",
+        "flag": "false",
+    }
+    assert await device.read(["none"]) == {}
+    assert await device.write_and_read({"text": ""}, ["text"]) == {"text": ""}
+    assert await device.write_and_read({"text": "x"}, ["none"]) == {}
+
+
+async def test_a_poll_brings_a_point_or_nothing(platform: Platform, make: Make) -> None:
+    device, writer = make(), make()
+    await device.activate()
+    await writer.use(device.credentials)
+    polled = asyncio.ensure_future(device.poll("text", 30))
+    await platform.polls.held("token", "d", "text", 1)
+    await writer.write({"text": "new"})
+    point = await polled
+    assert point == Point("text", "new", "1767225600")
+    assert await device.poll("text", 0, since=point.modified) is None
+    assert await device.poll("text", 0, since=0) == point
+
+
+async def test_points_are_recorded(make: Make) -> None:
+    device = make()
+    await device.activate()
+    await device.record({"text": {5: "a", 6.5: "b"}, "number": {-10: 1}})
+    point = await device.poll("text", 0, since=5)
+    assert point == Point("text", "b", "6")
+    error = await refusal(device.record({"text": {5: "a", 5.5: "b"}}))
+    assert (error.status, error.reason) == (409, "text=5")
+
+
+async def test_content_is_listed_described_and_downloaded(platform: Platform, make: Make) -> None:
+    device = make()
+    await device.activate()
+    id = "fw 1.2+ü&.bin"
+    await platform.content.add("token", id, b"0123456789", "text/plain", "firmware")
+    assert await device.content() == [id]
+    assert await device.content_info(id) == "text/plain,10,1767225600,firmware"
+    assert await device.download(id) == b"0123456789"
+    assert await device.download(id, "bytes=-3") == b"789"
+
+
+async def test_the_time_of_the_server(platform: Platform, make: Make) -> None:
+    await platform.clock.advance(5)
+    assert await make().timestamp() == 1767225605
+
+
+async def test_a_refusal_says_who_asked_for_what_and_why(make: Make) -> None:
+    device = make()
+    error = await refusal(device.write({"text": "x"}))
+    assert str(error) == "d: write: 401 credentials are missing"
+    assert (error.asked, error.reason, error.response.status_code) == (
+        "d: write",
+        "credentials are missing",
+        401,
+    )
+
+
+# --- connections --------------------------------------------------------------------------------------------
+
+
+async def test_urls_carry_the_port_unless_it_is_443() -> None:
+    assert Address("127.0.0.1", 8443, "").url("a.b", "/x?y=1") == "https://a.b:8443/x?y=1"
+    assert Address("127.0.0.1", 443, "").url("a.b") == "https://a.b"
+
+
+async def test_another_authority_is_not_trusted(platform: Platform, address: Address) -> None:
+    import httpx
+
+    stranger = KeyPair.from_pem(*client_certificate("somebody")).certificate_pem.decode()
+    client = FlowClient(Address(address.host, address.https_port, stranger), "token.m2.lab.localhost")
+    with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+        await client.request("GET", "/timestamp")
+    await client.close()
+
+
+async def test_a_closed_client_connects_anew(address: Address, platform: Platform) -> None:
+    client = FlowClient(address, "token.m2.lab.localhost")
+    for _ in range(2):
+        assert (await client.request("GET", "/timestamp")).text == "1767225600"
+        await client.close()
+    await client.close()
+
+
+async def test_paths_leave_as_they_are(address: Address, platform: Platform) -> None:
+    client = FlowClient(address, "token.m2.lab.localhost")
+    for path in ("//double", "/a?b=c%26d", "/onep:v1/%73tack?a&b="):
+        answer: Any = await client.request("GET", path)
+        assert answer.status_code == 404
+        seen = platform.journal.select("request")[-1].summary
+        assert answer.request.url.raw_path.decode() == path
+        assert seen.startswith("GET //") == path.startswith("//")
+    await client.close()
+
+
+async def test_patience_ends_the_wait_for_an_answer(platform: Platform, make: Make) -> None:
+    import httpx
+
+    device = make()
+    await device.activate()
+    with pytest.raises(httpx.ReadTimeout):
+        await device.request(
+            "GET", "/onep:v1/stack/alias?text", headers={"Request-Timeout": "1000"}, patience=0.01
+        )
+    async with asyncio.timeout(5):
+        while len(platform.polls):  # the server sees the client leave
+            await device.timestamp()
