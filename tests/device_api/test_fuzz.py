@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -134,6 +135,7 @@ def shown(request: Request, client: Client) -> list[tuple[bytes, bytes]]:
     }[request.credential]
 
 
+@pytest.mark.timeout(600)
 def test_no_request_hangs_breaks_or_stores_what_it_was_refused() -> None:
     with asyncio.Runner() as runner:
         context = lab(guard=GUARD)
