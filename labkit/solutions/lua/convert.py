@@ -12,7 +12,8 @@ What crosses, and how:
 
 Lua writes JSON, which Python reads fast, and which Lua can write where the hook sees it. Python writes the
 serialization format of LuaJIT's string buffers (LuaJIT documentation, "String Buffer Library"), which LuaJIT
-reads fast. A list that holds None has no form in it that keeps its length, so a value with one goes as JSON.
+reads fast. What has no form in it, or a dear one, goes as JSON: a list that holds None, which would lose its
+length, and text that is not all UTF-8.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from struct import Struct
 from typing import Any
 
 from labkit.solutions.lua.errors import LuaError
+
+DEPTH = 100  # of tables in tables; the buffer format allows no more
 
 _EXACT = 2**53
 _NIL, _FALSE, _TRUE, _INT, _NUMBER, _EMPTY, _HASH, _ARRAY, _MARKED, _TEXT = 0, 1, 2, 6, 7, 8, 9, 12, 14, 32
@@ -57,17 +60,17 @@ def to_text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def to_lua(value: object, most_bytes: int, most_depth: int) -> bytes:
+def to_lua(value: object, most_bytes: int) -> bytes:
     """A value as Lua will read it.
 
-    Raises LuaError for objects that have no form in Lua, nesting deeper than most_depth (cycles too), more
+    Raises LuaError for objects that have no form in Lua, nesting deeper than DEPTH (cycles too), more
     than most_bytes.
     """
     out = bytearray()
     try:
-        _put(out, value, most_depth)
-    except _HoleError:
-        out[:] = _JSON + to_bytes(_write_json(value))
+        _put(out, value, DEPTH)
+    except (_HoleError, UnicodeEncodeError):
+        out[:] = _JSON + _json(value)
     if len(out) > most_bytes:
         raise LuaError(f"cannot hand the value to a script: it takes more than {most_bytes} bytes")
     return bytes(out)
@@ -122,10 +125,7 @@ def _put_int(out: bytearray, value: int) -> None:
 
 
 def _put_text(out: bytearray, value: str) -> None:
-    try:
-        data = value.encode()
-    except UnicodeEncodeError:
-        data = to_bytes(value)
+    data = value.encode()
     size = _TEXT + len(data)
     if size < 0xE0:
         out.append(size)
@@ -156,8 +156,17 @@ def _put_object(out: bytearray, value: Mapping[Any, object], depth: int) -> None
     out.append(_HASH)
     _put_size(out, len(value))
     for key, item in value.items():
-        _put_text(out, key if isinstance(key, str) else _name(key))
-        _put(out, item, depth - 1)
+        data = key.encode() if isinstance(key, str) else _name(key).encode()
+        size = _TEXT + len(data)
+        if size < 0xE0:
+            out.append(size)
+        else:
+            _put_size(out, size)
+        out += data
+        if type(item) is str:
+            _put_text(out, item)
+        else:
+            _put(out, item, depth - 1)
 
 
 def _put_list(out: bytearray, value: list[object] | tuple[object, ...], depth: int) -> None:
@@ -195,6 +204,13 @@ def _bytes(value: object) -> bytes:
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
     raise LuaError(f"cannot hand the value to a script: {type(value).__name__} has no form in Lua")
+
+
+def _json(value: object) -> bytes:
+    try:
+        return to_bytes(_write_json(value))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise LuaError(f"cannot hand the value to a script: {error}") from error
 
 
 def _other(value: object) -> object:

@@ -212,7 +212,7 @@ class LuaHost:
         return step.values
 
     def _to_lua(self, value: object) -> bytes:
-        return to_lua(value, self._limits.value_bytes, self._limits.depth)
+        return to_lua(value, self._limits.value_bytes)
 
     def _end(self, run: _Run) -> LabkitError:
         """Why a run that was answered may not go on."""

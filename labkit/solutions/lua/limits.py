@@ -23,6 +23,5 @@ class LuaLimits:
     memory_bytes: int = 64 * MIB
     pattern_steps: int = 1_000_000
     coroutines: int = 10_000
-    depth: int = 100
     value_bytes: int = 8 * MIB
     log_bytes: int = 64 * 1024

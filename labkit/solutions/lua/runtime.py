@@ -18,7 +18,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from labkit.solutions.lua.convert import to_bytes, to_text
+from labkit.solutions.lua.convert import DEPTH, to_bytes, to_text
 from labkit.solutions.lua.errors import LuaError, LuaLimitError, LuaSyntaxError
 from labkit.solutions.lua.limits import LuaLimits
 
@@ -42,7 +42,7 @@ class Done(NamedTuple):
     values: tuple[bytes | None, ...]
 
 
-def _luajit() -> Any:
+def luajit() -> Any:
     """LuaJIT, bound to its own symbols.
 
     fakeredis loads Lua 5.1 with its symbols open to everybody, and a LuaJIT that is loaded after it would
@@ -75,12 +75,12 @@ class Runtime:
         environment: Mapping[str, str],
         limits: LuaLimits,
     ) -> None:
-        luajit = _luajit()
-        self._memory_error = luajit.LuaMemoryError
+        lupa = luajit()
+        self._memory_error = lupa.LuaMemoryError
         self._write_log = write_log
         self._now = now
         self._failure: BaseException | None = None
-        self._lua = luajit.LuaRuntime(
+        self._lua = lupa.LuaRuntime(
             encoding=None,
             attribute_filter=_deny,
             register_eval=False,
@@ -95,7 +95,7 @@ class Runtime:
             "base_bytes": self._lua.get_memory_used(total=True),
             "pattern_steps": limits.pattern_steps,
             "coroutines": limits.coroutines,
-            "depth": limits.depth,
+            "depth": DEPTH,
             "value_bytes": limits.value_bytes,
             "log_bytes": limits.log_bytes,
             "seeded": seeded,

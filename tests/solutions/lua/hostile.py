@@ -149,11 +149,26 @@ MEMORY = {
     "1 GB": ("return ('x'):rep(2 ^ 30)", "memory"),
     "1 GB with a separator": ("return ('x'):rep(1e5, ('y'):rep(1e4))", "memory"),
     "doubling": ("local s = 'x' while true do s = s .. s end", "memory"),
+    "doubling, then the same again": (
+        "local s = 'x' for i = 1, 24 do s = s .. s end local t = s .. s while true do local u = s .. s end",
+        "memory",
+    ),
     "doubling with pcall": (
         "local s = 'x' while true do if not pcall(function() s = s .. s end) then s = 'x' end end",
         "cpu",
     ),
     "long texts": ("local s = ('x'):rep(900000) while true do i = (i or 0) + 1 local t = s .. i end", "cpu"),
+    "the same text again": (
+        "local s = ('x'):rep(60000) s = s .. s .. s .. s local t = s .. s .. s while true do local u = s .. s .. s end",
+        "cpu memory",
+    ),
+    "the same longer text again": (
+        (
+            "local s = ('x'):rep(60000) for i = 1, 5 do s = s .. s for k = 1, 1000 do local x = k end end"
+            " local t = s .. s .. s while true do local u = s .. s .. s end"
+        ),
+        "cpu memory",
+    ),
     "longer texts": (
         "local s = ('x'):rep(4000000) while true do i = (i or 0) + 1 local t = s .. i end",
         "cpu memory",
@@ -229,6 +244,36 @@ MEMORY = {
     "collector out of step": ("collectgarbage('setpause', 1e9) local t while true do t = {} end", "cpu"),
 }
 
+# What is slow with much data: it is put together with service calls in between.
+LIST = "t = {} for i = 1, 2e6 do t[i] = i if i % 5000 == 0 then Keystore.get{} end end "
+MAP = "m = {} for i = 1, 2 ^ 17 do m['k' .. i] = i if i % 2000 == 0 then Keystore.get{} end end "
+MUCH = {
+    "maxn": (LIST + "while true do table.maxn(t) end", "cpu"),
+    "length after an end was cut off": (LIST + "t[2e6] = nil while true do local n = #t end", "cpu"),
+    "a list that gets a name": (
+        LIST + "local i = 0 while true do i = i + 1 t['k' .. i] = 1 t['k' .. i] = nil end",
+        "cpu",
+    ),
+    "concat": (LIST + "while true do pcall(table.concat, t, '', 1e6) end", "cpu memory"),
+    "unpack": (LIST + "while true do pcall(unpack, t, 1, 7000) end", "cpu"),
+    "insert": (LIST + "while true do table.insert(t, 1, 1) table.remove(t) end", "cpu"),
+    "next": (
+        LIST
+        + "for i = 1, 2e6 do t[i] = nil if i % 5000 == 0 then Keystore.get{} end end while true do next(t) end",
+        "cpu",
+    ),
+    "a full map": (
+        MAP + "local i = 0 while true do i = i + 1 m['k' .. i] = nil m['q' .. i] = 1 end",
+        "cpu memory",
+    ),
+    "garbage": (LIST + "while true do local x = {} end", "cpu"),
+    "JSON": (LIST + "while true do to_json(t) end", "cpu"),
+    "texts": (
+        LIST + "local s, i = ('x'):rep(1e6), 0 while true do i = i + 1 local x = s .. i end",
+        "cpu memory",
+    ),
+}
+
 PATTERNS = {
     "lazy items": ("return ('a'):rep(5000):find(('.-'):rep(20) .. 'b')", "cpu pattern"),
     "optional items": ("return ('a'):rep(40):find(('a?'):rep(40) .. ('a'):rep(40))", "cpu pattern"),
@@ -278,6 +323,7 @@ SCRIPTS = {
         "metamethods": METAMETHODS,
         "stack": STACK,
         "memory": MEMORY,
+        "much": MUCH,
         "patterns": PATTERNS,
         "conversion": CONVERSION,
     }.items()

@@ -11,6 +11,7 @@ import pytest
 
 from labkit.core.errors import LabError
 from labkit.solutions.lua import LuaError, LuaSyntaxError
+from labkit.solutions.lua.runtime import luajit
 from tests.solutions.lua.bench import Bench
 
 
@@ -336,12 +337,12 @@ def test_the_package_does_not_load_luajit_before_it_is_used() -> None:
 
 def test_the_allocator_s_limit_works_on_this_lupa() -> None:
     """Everything about memory rests on it, and lupa's documentation says that 64-bit LuaJIT has none."""
-    from lupa.luajit21 import LuaMemoryError, LuaRuntime
+    lupa = luajit()
 
-    lua = LuaRuntime(max_memory=0)
+    lua = lupa.LuaRuntime(max_memory=0)
     counted = lua.eval("collectgarbage('count') * 1024")
     assert abs(lua.get_memory_used(total=True) - counted) < 1000
     lua.set_max_memory(lua.get_memory_used(total=True) + 1_000_000, total=True)
     lua.execute("text = ('x'):rep(100000)")
-    with pytest.raises(LuaMemoryError):
+    with pytest.raises(lupa.LuaMemoryError):
         lua.execute("text = ('y'):rep(1000000)")

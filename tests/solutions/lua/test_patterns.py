@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lupa.luajit21 import LuaRuntime
 
 from labkit.solutions.lua import LuaLimitError, LuaLimits
+from labkit.solutions.lua.runtime import luajit
 from tests.sizes import size
 from tests.solutions.lua.bench import Bench
 
@@ -69,7 +69,7 @@ def table() -> str:
 @cache
 def native() -> Any:
     """LuaJIT's own string library, and nothing of labkit."""
-    lua = LuaRuntime(encoding="latin-1")
+    lua = luajit().LuaRuntime(encoding="latin-1")
     source = "function(name, s, p, r, at) return functions[name](s, p, r, at) end"
     functions = ",".join(
         f"[{name!r}] = function(s, p, r, at) return {code} end" for name, code in FUNCTIONS.items()
@@ -112,7 +112,7 @@ class TestAgainstTheNativeOnes:
 @cache
 def library(quick: str) -> Any:
     """The parts of the prelude alone, in a state of their own."""
-    lua = LuaRuntime(encoding="latin-1")
+    lua = luajit().LuaRuntime(encoding="latin-1")
 
     def part(name: str) -> Any:
         source = files("labkit.solutions.lua").joinpath("prelude", f"{name}.lua").read_text()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from labkit.solutions.lua import LuaError, LuaSyntaxError
+from labkit.solutions.lua.runtime import luajit
 from tests.solutions.lua.bench import Bench
 
 NAMES_OF = (
@@ -67,16 +68,12 @@ class TestBytecode:
     )
     async def test_is_not_loaded(self, load: str) -> None:
         """The code is what string.dump makes of an empty function."""
-        from lupa.luajit21 import LuaRuntime
-
-        dumped = LuaRuntime(encoding=None).eval("string.dump(function() end)")
+        dumped = luajit().LuaRuntime(encoding=None).eval("string.dump(function() end)")
         source = f"i = 0 local chunk, problem = {load} return {{type(chunk), problem}}"
         assert await Bench().value(source, code=dumped) == ["nil", "attempt to load bytecode"]
 
     def test_is_no_script(self) -> None:
-        from lupa.luajit21 import LuaRuntime
-
-        dumped = LuaRuntime(encoding=None).eval("string.dump(function() end)")
+        dumped = luajit().LuaRuntime(encoding=None).eval("string.dump(function() end)")
         bench = Bench()
         for load in (bench.host.load, bench.host.add_module):
             with pytest.raises(LuaSyntaxError):

@@ -161,10 +161,19 @@ class TestFromPython:
             await bench.value("return x", x=deep(101))
         assert await bench.value("return x", x=[None, deep(99)]) == [None, deep(99)]
 
-    async def test_a_value_that_holds_itself(self) -> None:
-        value: list[Any] = []
+    @pytest.mark.parametrize("first", [[], [None], ["\udcff"]])
+    async def test_a_value_that_holds_itself(self, first: list[Any]) -> None:
+        value = [*first]
         value.append(value)
-        with pytest.raises(LuaError, match="holds itself"):
+        with pytest.raises(LuaError, match=r"^cannot hand the value to a script: "):
+            await Bench().value("return 1", x=value)
+
+    @pytest.mark.parametrize("levels", [101, 100_000])
+    async def test_depth_behind_what_goes_as_json(self, levels: int) -> None:
+        value: list[Any] = []
+        for _ in range(levels):
+            value = [None, value]
+        with pytest.raises(LuaError, match=r"(?:nested too deeply|recursion)"):
             await Bench().value("return 1", x=value)
 
     async def test_too_large(self) -> None:

@@ -13,8 +13,8 @@ local error, floor, pcall, traceback = error, math.floor, pcall, debug.traceback
 local MIB = 1024 * 1024
 local LIGHT = MIB / 4        -- with less data than this no instruction is slow
 local RARE, OFTEN = 400, 200 -- instructions between two looks with light data, and the most otherwise ...
-local SLOW = 100 * MIB       -- ... where data times instructions is this
-local BULKY, LEAST = 24, 10  -- the most while there are long texts, and the least
+local SLOW = 400 * MIB       -- ... where data times instructions is this
+local BULKY, LEAST = 24, 20  -- the most while there are long texts, and the least
 local MOST_ROOM, MOST_RESERVED = 24 * MIB, 32 * MIB
 local LOOKS = 2              -- the clock is read at every so many looks ...
 local NOTICEABLE = 32 * 1024 -- ... or when so many bytes were gained or lost since
@@ -180,7 +180,7 @@ function budget.reserve(bytes)
   raise_ceiling(used + bytes + room(used + bytes))
 end
 
--- Source of so many bytes was loaded: compiled code is no data that could slow an instruction down.
+-- Source of so many bytes was loaded, or given up (less than 0): code is no data that could slow an instruction down.
 function budget.loaded(bytes)
   code = code + 10 * bytes
 end

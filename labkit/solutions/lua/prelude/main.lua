@@ -29,6 +29,7 @@ math.randomseed(settings.seed)
 
 local DONE, CALL, FAILED, LIMITED = 0, 1, 2, 3
 local functions, readback = {}, {} -- by number; and how many arguments are read back
+local sizes = {} -- of their sources
 local threads, last = {}, 0
 local driver = {}
 local MEMORY = "memory limit: at most " .. settings.memory_bytes / 2 ^ 20 .. " MiB in all, and few of them in one step"
@@ -124,25 +125,27 @@ local function compiled(script, lines, head, source, tail)
   local text = lines .. source
   local chunk, problem = load(text, script, "t", env)
   if chunk and head ~= "" then chunk, problem = load(lines .. head .. source .. tail, script, "t", env) end
-  if chunk then budget.loaded(#source) end
   return chunk, problem
 end
 
 function driver.load(number, name, more, script, lines, head, source, tail)
   local chunk, problem = compiled(script, lines, head, source, tail)
   if not chunk then return problem end
-  functions[number], readback[number] = chunk(), more
+  functions[number], readback[number], sizes[number] = chunk(), more, #source
+  budget.loaded(#source)
   if name then rawset(env, name, functions[number]) end
 end
 
 function driver.unload(number, name)
   if name and rawget(env, name) == functions[number] then rawset(env, name, nil) end
   functions[number] = nil
+  budget.loaded(-sizes[number])
 end
 
 function driver.add_module(name, script, source)
   local chunk, problem = compiled(script, "", "", source, "")
   if not chunk then return problem end
+  budget.loaded(#source)
   sandbox.add_module(name, chunk)
 end
 

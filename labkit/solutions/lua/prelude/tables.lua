@@ -3,12 +3,17 @@
 local budget = ...
 
 local concat, insert, format, rep = table.concat, table.insert, string.format, string.rep
-local charge, reserve = budget.charge, budget.reserve
+local reserve = budget.reserve
 local error, pcall, select, tostring, type = error, pcall, select, tostring, type
 
-local LARGE = 64 * 1024 -- bytes that need more memory at once than may be at hand
+local LARGE = 64 * 1024  -- bytes that need more memory at once than may be at hand
 local FAR = 2 ^ 20       -- places before a table's first
-local RUN = 8 -- sorted by insertion, then merged
+local MANY = 4096        -- items of a list that are joined at once
+local RUN = 8            -- sorted by insertion, then merged
+
+local buffer = require("string.buffer")
+local new_buffer = buffer.new
+local put, get = new_buffer().put, new_buffer().get
 
 local library = {}
 
@@ -71,23 +76,43 @@ local function size(list, separator, from, to)
   return total
 end
 
-function library.concat(list, separator, from, to)
-  if type(list) ~= "table" then return concat(list) end -- complains
-  charge(2 * ((to or #list) - (from or 1)))
+local function joined(list, separator, from, to)
   local ok, text = pcall(concat, list, separator, from, to)
   if ok then return text end
   if text == "not enough memory" then -- a text larger than the room ahead: ask for its size
-    reserve(3 * size(list, separator or "", from or 1, to or #list))
+    reserve(3 * size(list, separator, from, to))
   end
   return concat(list, separator, from, to)
+end
+
+-- A long list goes piece by piece: nothing could stop one call that takes it all.
+local function joined_long(list, separator, from, to)
+  local out = new_buffer()
+  for i = from, to, MANY do
+    local last = i + MANY - 1 < to and i + MANY - 1 or to
+    local piece = joined(list, separator, i, last)
+    if #out + #piece > LARGE then reserve(2 * (#out + #piece)) end
+    put(out, piece)
+    if last < to then put(out, separator) end
+  end
+  return get(out)
+end
+
+function library.concat(list, separator, from, to)
+  local first, last, text = from or 1, to or type(list) == "table" and #list, separator or ""
+  if type(first) ~= "number" or type(last) ~= "number" or type(text) ~= "string" then
+    return concat(list, separator, from, to) -- a form that is rare, or an error
+  end
+  if last - first >= MANY then return joined_long(list, text, first, last) end
+  return joined(list, text, first, last)
 end
 
 function library.insert(t, ...)
   if select("#", ...) == 2 and type(t) == "table" then
     local at = ...
-    local moved = type(at) == "number" and #t - at or 0
-    if moved > #t + FAR then error("bad argument #2 to 'insert' (position out of bounds)", 2) end
-    if moved > 0 then charge(moved) end
+    if type(at) == "number" and at < -FAR then
+      error("bad argument #2 to 'insert' (position out of bounds)", 2)
+    end
   end
   return insert(t, ...)
 end
