@@ -125,6 +125,20 @@ async def test_a_full_source_waits_and_says_so_until_there_is_room() -> None:
     assert place.handled == [0, 1, 2]
 
 
+async def test_there_is_room_as_soon_as_one_event_is_done() -> None:
+    place = Place(capacity=2)
+    first = asyncio.Event()
+    place.events.emit("device", "solution", lambda _: first.wait(), None)
+    place.events.emit("device", "solution", place.gated, None)
+    waiting = asyncio.ensure_future(place.events.room("device"))
+    await asyncio.sleep(0)
+    first.set()
+    async with asyncio.timeout(5):
+        await waiting
+    place.gate.set()
+    await place.activity.idle()
+
+
 async def test_a_source_is_bounded_over_all_its_receivers() -> None:
     place = Place(capacity=2)
     place.events.emit("device", "one", place.gated, 1)

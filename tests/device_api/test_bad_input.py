@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ssl
 from dataclasses import dataclass
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
+from sqlalchemy import Connection
 
 from tests.device_api.place import (
     ACTIVATE,
@@ -351,11 +354,20 @@ async def test_an_unsatisfiable_range_tells_the_size(place: Place) -> None:
 # --- certificates -------------------------------------------------------------------------------------------
 
 
+def version_9(identity: str) -> bytes:
+    """A certificate that is right but for its version."""
+    der = pair(identity).certificate.public_bytes(Encoding.DER)
+    wrong = der.replace(bytes.fromhex("a003020102"), bytes.fromhex("a003020109"))
+    assert wrong != der
+    return ssl.DER_cert_to_PEM_cert(wrong).encode()
+
+
 PEMS = {
     "no PEM": (b"certificate", 400),
     "nothing": (b"", 400),
     "a key": (pair("d").key_pem, 400),
     "PEM of nothing": (b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", 400),
+    "a certificate of no known version": (version_9("d"), 400),
     "another CN": (pair("e").certificate_pem, 400),
     "no CN": (pair(None).certificate_pem, 400),
     "over 64 KiB": (pair("d").certificate_pem * 200, 413),
@@ -427,3 +439,29 @@ async def test_bad_credentials(place: Place, about: str, product: str, headers: 
         check(answer)
         assert (answer.header("WWW-Authenticate") is not None) == (status == 401)
     assert await place.kept() == before
+
+
+# --- what is nobody's fault ---------------------------------------------------------------------------------
+
+
+async def test_what_cannot_be_stored_is_not_acknowledged(place: Place) -> None:
+    client = await place.device()
+    before = await place.kept()
+
+    def limit(connection: Connection, pages: int) -> None:
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+
+    await place.platform.database.read(limit, 1)  # the size that it has now: the disk is full
+    answer = await client.ask("POST", ALIAS, "text=" + "x" * 60_000)
+    assert (answer.status, answer.body) == (500, b"internal error")
+    assert answer.header("Content-Type") == "text/plain; charset=utf-8"
+    assert await client.rest() == b""
+    assert await place.kept() == before
+    assert place.platform.journal.select("request")[-1].status == 500
+    [error] = place.platform.journal.select("error")
+    assert "database or disk is full" in error.summary
+    await place.platform.database.read(limit, 1_000_000)
+    again = await place.connect()
+    again.credentials = client.credentials
+    assert (await again.ask("POST", ALIAS, "text=" + "x" * 60_000)).status == 204
+    place.platform.journal.clear()  # of the one error that was meant
