@@ -22,9 +22,7 @@ _D = TypeVar("_D")
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REQUIRE = 0  # the number of the function that runs a module
-_SHORT = (
-    0.002  # seconds of wall time that count as CPU; beyond, without a reading of CPU, a slice only waited
-)
+_SHORT = 0.002  # seconds of wall time that count as CPU; a longer slice was measured, or else waited
 _FULL = 0.75  # of memory_bytes still held after a memory error: the runtime is given up
 
 
@@ -59,15 +57,15 @@ class _Run:
 
 
 class LuaHost:
-    """One LuaJIT runtime for the scripts of a solution, which share their globals. Not thread-safe: one event
-    loop uses it.
+    """One LuaJIT runtime for the scripts of a solution, which share their globals. One event loop uses it.
 
     call: (service, operation, parameters, context) -> result; awaited when a script calls a service. Failures
-    of the platform are results (error objects); what it raises ends the run and is raised by it. write_log:
-    (level, text, context) for print (level `print`) and log.*. now: lab seconds since the epoch, the only
-    time that scripts see. random_seed: of math.random; with one, pairs goes in the order of the keys too, so
-    that a run repeats exactly. environment: for os.getenv. modules: name (`dir.name`) -> source; all of them
-    run before the first script.
+    of the platform are results (error objects); what it raises ends the run, and the run raises it.
+    write_log: (level, text, context), for print (level `print`) and log.*.
+    now: lab seconds since the epoch, the only time that scripts see.
+    random_seed: of math.random; with one, pairs goes in the order of the keys too, so that a run repeats.
+    environment: for os.getenv.
+    modules: name (`dir.name`) -> source; all of them run before the first script.
 
     Raises LuaSyntaxError for a module that does not compile.
     """
@@ -134,9 +132,9 @@ class LuaHost:
         """Compile a script body as a function of the named arguments.
 
         name: of the function; published as a global, so that other scripts may call it (publish=False: not).
-        file, first_line: where the body stands, for messages (default: name, 1). readback: arguments whose
-        value at the end goes into LuaResult.readback, even if the script assigned a new one. aliases: further
-        names for arguments ({"operation": "event"}).
+        file, first_line: where the body stands, for messages (default: name, 1).
+        readback: arguments whose value at the end goes into LuaResult.readback, even if it was assigned anew.
+        aliases: further names for arguments ({"operation": "event"}).
 
         Raises LuaSyntaxError, and LabError for a name that Lua does not allow.
         """
@@ -176,8 +174,7 @@ class LuaHost:
     async def run(self, function: LuaFunction, *arguments: object, context: object = None) -> LuaResult:
         """Call a script; context goes to `call` and `write_log` as it is.
 
-        Raises LuaError: the script raised; LuaLimitError: it was stopped; and whatever `call` and `write_log`
-        raise.
+        Raises LuaError (the script raised), LuaLimitError (it was stopped), and what call and write_log raise.
         """
         texts = [self._to_lua(argument) for argument in arguments]
         if not self._started:

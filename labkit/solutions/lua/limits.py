@@ -9,13 +9,16 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class LuaLimits:
-    """Limits of a LuaHost; CPU is guard time, always real.
+    """Limits of a LuaHost. CPU is guard time: always real.
 
-    cpu_seconds: CPU between two service calls; cpu_total_seconds: CPU of one run. memory_bytes: all that the
-    solution's scripts hold, beyond an empty runtime; one `..` or table may grow by 2 to 8 MiB at once.
-    pattern_steps: one match that the native matcher might not end soon. coroutines: alive at once, of the
-    scripts' own. depth, value_bytes: of a value that crosses or becomes JSON. log_bytes: of one line of print
-    or log; the rest is cut off.
+    cpu_seconds: between two service calls.
+    cpu_total_seconds: of one run.
+    memory_bytes: all that the scripts hold, beyond an empty runtime. A single text or table may not grow by
+    more than a few times of what is held, or 32 MiB, at once.
+    pattern_steps: of one match that the native matcher might not end soon.
+    coroutines: of the scripts' own, alive at once.
+    value_bytes: of a value that crosses, or becomes JSON.
+    log_bytes: of one line of print or log; the rest is cut off.
     """
 
     cpu_seconds: float = 0.2

@@ -61,8 +61,7 @@ def luajit() -> Any:
 class Runtime:
     """A Lua state. Every method runs Lua to its end or to its next service call, on the calling thread.
 
-    write_log gets (level, text); now gives lab seconds. What they raise is raised by the method that was
-    running.
+    write_log gets (level, text); now gives lab seconds. What they raise, the method that runs raises.
     """
 
     def __init__(
@@ -167,10 +166,12 @@ class Runtime:
         return self._outcome(answer)
 
     def _outcome(self, answer: tuple[Any, ...]) -> Call | Done:
+        kind = answer[0]
         if self._failure is not None:
             failure, self._failure = self._failure, None
+            if kind == _CALL:
+                self._drop(answer[1])
             raise failure
-        kind = answer[0]
         if kind == _CALL:
             return Call(answer[1], to_text(answer[2]), to_text(answer[3]), answer[4])
         if kind == _FAILED:

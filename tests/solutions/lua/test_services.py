@@ -154,7 +154,11 @@ class TestWaiting:
         assert sorted(bench.logs) == [("print", f"c{n}", f"c{n}") for n in range(10)]
 
     async def test_a_cancelled_run_leaves_nothing(self) -> None:
+        all_there = asyncio.Event()
+
         async def forever(*_: object) -> object:
+            if len(bench.calls) == 10:
+                all_there.set()
             return await asyncio.get_running_loop().create_future()
 
         bench = Bench(service=forever)
@@ -163,7 +167,7 @@ class TestWaiting:
         function = bench.host.load("f", "local big = ('x'):rep(300000) .. n Foo.bar{} return big", ["n"])
         before = runtime.collect()
         runs = [asyncio.create_task(bench.host.run(function, n)) for n in range(10)]
-        await asyncio.sleep(0)
+        await all_there.wait()
         assert runtime.collect() - before > 3_000_000
         for run in runs:
             run.cancel()

@@ -73,7 +73,7 @@ local function read_clock()
   end
 end
 
--- What is in use calls for nothing while it stays near `used` and leaves half of the room.
+-- What is in use calls for nothing while it stays near `used`.
 local function expect(used)
   looks = LOOKS
   least, most = (used - NOTICEABLE) / 1024, (used + NOTICEABLE) / 1024
