@@ -184,6 +184,7 @@ class Platform:
             await self.keystore.clear(Caller(solution.id))
         await self.database.run(_empty)
         self.registry.forget_all()
+        self.state.forget_all()
         self.mailbox.clear()
         self.journal.clear()
         for product in self.products:

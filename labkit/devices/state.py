@@ -47,20 +47,32 @@ class Datapoint(NamedTuple):
 
 
 class State:
-    """The datapoints of all devices."""
+    """The datapoints of all devices. Newest values that were read stay in memory until their device writes."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._newest: dict[tuple[str, str], dict[str, str | None]] = {}  # of a device: alias → value, if any
 
     async def store(
         self, product: str, identity: str, points: Sequence[Datapoint], read: Iterable[str] = ()
     ) -> list[tuple[str, str]]:
         """Store datapoints; then, in the same transaction, read the newest values as `latest` does."""
+        self._newest.pop((product, identity), None)
         return await self._database.run(_store, product, identity, points, read)
 
-    async def latest(self, product: str, identity: str, aliases: Iterable[str]) -> list[tuple[str, str]]:
+    async def latest(self, product: str, identity: str, aliases: Sequence[str]) -> list[tuple[str, str]]:
         """(alias, newest value) of each alias that has one, in the order given."""
-        return await self._database.read(_latest, product, identity, aliases)
+        # A write in the meantime takes this dict away, so that what is read below is not kept for later.
+        newest = self._newest.setdefault((product, identity), {})
+        missing = [alias for alias in aliases if alias not in newest]
+        if missing:
+            found = dict(await self._database.read(_latest, product, identity, missing))
+            newest.update((alias, found.get(alias)) for alias in missing)
+        return [(alias, value) for alias in aliases if (value := newest[alias]) is not None]
+
+    def forget_all(self) -> None:
+        """Read every value anew: the database was emptied."""
+        self._newest.clear()
 
     async def first_after(self, product: str, identity: str, alias: str, since: int) -> Datapoint | None:
         """The earliest datapoint later than `since` (Unix seconds)."""
