@@ -235,3 +235,13 @@ def basic(identity: str, password: str) -> tuple[str, str]:
 def pair(identity: str | None, **options: Any) -> KeyPair:
     """A device's certificate and key."""
     return KeyPair.from_pem(*client_certificate(identity, **options))
+
+
+def check_refusal(answer: Answer) -> None:
+    """A short reason in plain text that gives nothing away."""
+    reason = answer.body.decode()
+    assert answer.header("Content-Type") == "text/plain; charset=utf-8"
+    assert 0 < len(reason) <= 150
+    assert "\n" not in reason
+    for sign in ("Traceback", ".py", "Error", PASSWORD, "labkit", "sqlite"):
+        assert sign not in reason
