@@ -234,8 +234,9 @@ class LuaHost:
         try:
             return enter(target, data)
         finally:
-            wall = perf_counter() - began
-            self._turns.use(wall)
+            ended = perf_counter()
+            self._turns.use(began, ended)
+            wall = ended - began
             run.cpu += wall if wall < _SHORT else run.runtime.spent() or _SHORT
 
     def _recover(self, run: _Run) -> None:

@@ -12,23 +12,24 @@ class Turns:
     it; nor would many scripts that became ready together.
     """
 
-    SHARE = 0.005  # seconds in one turn (a request takes several); a script over it runs on to its next service call
+    SHARE = 0.02  # seconds, services' own work included; a script that is over it runs on to its next service call
 
     def __init__(self) -> None:
-        self._used = 0.0
+        self._began: float | None = None
         self._free = asyncio.Event()
         self.used_up = False
 
-    def use(self, seconds: float) -> None:
-        """Count time since others had their turn at the latest."""
-        self._used += seconds
-        if self._used > self.SHARE and not self.used_up:
+    def use(self, began: float, ended: float) -> None:
+        """A script ran from began to ended (perf_counter seconds)."""
+        if self._began is None:
+            self._began = began
+            asyncio.get_running_loop().call_soon(self._over)  # once all others that are ready had their turn
+        if ended - self._began > self.SHARE and not self.used_up:
             self.used_up = True
             self._free.clear()
-            asyncio.get_running_loop().call_soon(self._begin)
 
-    def _begin(self) -> None:
-        self._used = 0.0
+    def _over(self) -> None:
+        self._began = None
         self.used_up = False
         self._free.set()
 

@@ -43,7 +43,7 @@ async def test_a_script_with_endless_ready_calls_leaves_the_loop_in_between() ->
         await bench.value("while true do Keystore.get{} end")
     watch.stop()
     assert caught.value.limit == "cpu"
-    assert watch.longest < 0.1
+    assert watch.longest < Turns.SHARE + 0.05
     assert watch.turns > 4
 
 
