@@ -34,11 +34,16 @@ from labkit.edge.connection import Connection
 from labkit.edge.face import GuardTimes
 from labkit.edge.listener import Edge
 from labkit.providers.mail import Mailbox
+from labkit.providers.way_out import WayOut
 from labkit.services.calls import Services
 from labkit.services.config import Config
 from labkit.services.email import Email
 from labkit.services.keystore import Keystore
 from labkit.services.operation import Caller
+from labkit.services.user.keys import Keys
+from labkit.services.user.parts import Consumer, Parts
+from labkit.services.user.passwords import Passwords
+from labkit.services.user.service import User
 from labkit.settings import LabSettings, ProductSettings, SolutionSettings, unique
 from labkit.solutions.events import of_device
 from labkit.solutions.room import Solutions
@@ -77,10 +82,26 @@ class Platform:
             prefix=self.settings.domain,  # two labs may share an outside Redis
             identifiers=self.identifiers,
         )
+        self.way_out = WayOut(
+            self.settings.domain, self.settings.host, lambda: self.ca_pem, self.settings.guard.way_out
+        )
+        self.user = User(
+            Parts(
+                self.clock,
+                self.database,
+                self.identifiers,
+                Keys(self.database, self.identifiers),
+                Passwords(),
+                self._consumer,
+                self.way_out,
+                self._account,
+            )
+        )
         self.configuration: dict[str, dict[str, dict[str, Any]]] = {}
         self.services = Services(
             [
                 self.keystore,
+                self.user,
                 Email(self.mailbox, self._sender),
                 Config(self._described, self.configuration, self._service_names),
             ],
@@ -127,6 +148,7 @@ class Platform:
             stack.callback(self.database.close)
             await self.keystore.start()
             stack.push_async_callback(self.keystore.stop)
+            stack.push_async_callback(self.way_out.close)
             stack.push_async_callback(self.solutions.close)
             stack.push_async_callback(self.events.close)
             self.clock.settle_with(self.settle)
@@ -143,7 +165,7 @@ class Platform:
                 connection_id=lambda: self.identifiers.alphanumeric("connection", 20),
                 on_error=self._failed,
                 date=lambda: self.dates.at(self.clock.seconds()),
-                guard=GuardTimes(**self.settings.guard.model_dump(exclude={"script_cpu"})),
+                guard=GuardTimes(**self.settings.guard.model_dump(exclude={"script_cpu", "way_out"})),
             )
             # The port is part of the URLs that a solution's set-up may ask for, so it comes first.
             try:
@@ -178,7 +200,10 @@ class Platform:
         await self.activity.idle()
 
     async def reset(self) -> None:
-        """Forget devices, datapoints, content, Keystore, mails and journal; products and solutions stay."""
+        """Forget devices, datapoints, content, Keystore, users, mails and journal.
+
+        Products and solutions stay.
+        """
         await self.settle()
         for solution in self.solutions:
             await self.keystore.clear(Caller(solution.id))
@@ -261,6 +286,10 @@ class Platform:
             "business_id": "labkit",
         }
 
+    def _consumer(self, name: str) -> Consumer | None:
+        """The identity provider that a social consumer means."""
+        return None
+
     # ---- the way of a request
 
     async def _connected(self, connection: Connection) -> None:
@@ -299,6 +328,15 @@ class Platform:
             if solution.handles(*meant, product):
                 delivery = partial(self.solutions.deliver, solution, *meant, cause=sequence, product=product)
                 self.events.emit(actor, solution.id, delivery, payload())
+
+    def _account(self, caller: Caller, payload: Mapping[str, object]) -> None:
+        """A user account of the calling solution was created, updated or deleted."""
+        solution = self.solutions.get(caller.solution)
+        actor = f"{solution.id}/user"
+        sequence = self.journal.record("event", actor, "account", cause=caller.cause, detail=payload)
+        if solution.handles("user", "account"):
+            delivery = partial(self.solutions.deliver, solution, "user", "account", cause=sequence)
+            self.events.emit(actor, solution.id, delivery, payload)
 
     def _event_failed(self, error: BaseException) -> None:
         self._failed(error)

@@ -160,6 +160,7 @@ class Guard(Model):
     handshake: Seconds = 10.0
     shutdown: Seconds = 10.0
     script_cpu: Seconds = 0.2
+    way_out: Seconds = 10.0  # for an answer to a request of the platform itself
 
 
 class LabSettings(Model):

@@ -109,7 +109,7 @@ class Lab:
         self._portal.run(self._platform.settle)
 
     def reset(self) -> None:
-        """Forget devices, datapoints, content, Keystore, mails and journal; products and solutions stay."""
+        """Forget devices, datapoints, content, Keystore, users, mails and journal; products and solutions stay."""
         self._portal.run(self._platform.reset)
 
     def sql(self, query: str) -> pandas.DataFrame:

@@ -38,14 +38,16 @@ class Services:
         Returns the result, or the error object `{type, error, status}`; never raises for a platform error.
         """
         shown: object = None
+        room = self._services.get(service)
         try:
-            room, declared = self._find(caller, service, operation)
+            declared = _find(room, caller, service, operation)
             given = self._with_defaults(caller, service, parameters)
             shown = declared.shown(given)
             result = await declared.function(room, caller, **declared.arguments(given))
             status = 200
         except ServiceError as error:
-            result, status = error.as_object(), error.status
+            result = error.as_object() if room is None else room.error_object(error)
+            status = error.status
         self._journal.record(
             "call",
             caller.solution,
@@ -56,15 +58,6 @@ class Services:
         )
         return result
 
-    def _find(self, caller: Caller, service: str, operation: str) -> tuple[Service, Operation]:
-        room = self._services.get(service)
-        if room is None:
-            raise ServiceError(404, f"Service {service} Not Found")
-        declared = room.offered(caller).get(operation)
-        if declared is None:
-            raise ServiceError(404, f"Operation {operation} of service {service} Not Found")
-        return room, declared
-
     def _with_defaults(self, caller: Caller, service: str, parameters: object) -> dict[str, object]:
         if parameters is None or parameters == []:  # an empty table of a script may look like a list
             parameters = {}
@@ -72,3 +65,12 @@ class Services:
             raise ServiceError(400, "arguments must be a table")
         configured = self._configuration.get(caller.solution, {}).get(service, {})
         return {**configured, **parameters}
+
+
+def _find(room: Service | None, caller: Caller, service: str, operation: str) -> Operation:
+    if room is None:
+        raise ServiceError(404, f"Service {service} Not Found")
+    declared = room.offered(caller).get(operation)
+    if declared is None:
+        raise ServiceError(404, f"Operation {operation} of service {service} Not Found")
+    return declared

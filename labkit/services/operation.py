@@ -97,12 +97,21 @@ class Service:
 
     def __init_subclass__(cls) -> None:
         marked = [value for value in vars(cls).values() if hasattr(value, "__labkit_operation__")]
-        declared = [Operation(cls.name, function) for function in marked]
-        cls.operations = {**cls.operations, **{each.name: each for each in declared}}
+        operations: dict[str, Operation] = {}
+        for base in reversed(cls.__bases__):  # a service may be put together of groups of operations
+            operations.update(base.operations if issubclass(base, Service) else {})
+        operations.update(
+            (function.__name__.rstrip("_"), Operation(cls.name, function)) for function in marked
+        )
+        cls.operations = operations
 
     def offered(self, caller: Caller) -> Mapping[str, Operation]:
         """The operations that this caller may use; a service may offer some that depend on the solution."""
         return self.operations
+
+    def error_object(self, error: ServiceError) -> dict[str, object]:
+        """A refusal as scripts see it; a service may have an error object of its own form."""
+        return error.as_object()
 
 
 def _explain(error: pydantic.ValidationError) -> str:

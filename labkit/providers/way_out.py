@@ -1,0 +1,74 @@
+"""How the platform itself reaches servers: the fakes of its own lab by loopback, others as their URL says."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Callable, Mapping
+
+from aiohttp import ClientConnectionError, ClientSession, ClientTimeout, InvalidURL, TCPConnector
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.resolver import ThreadedResolver
+
+LARGEST = 1024 * 1024  # bytes of an answer that are read
+
+
+class WayOut:
+    """An HTTPS client that follows no redirects and trusts the lab's CA besides the system's.
+
+    domain: names below it are the lab's own, at `host`; ca_pem: the certificate of the lab's CA, once there is
+    one; patience: seconds of real time that an answer may take.
+    """
+
+    def __init__(self, domain: str, host: str, ca_pem: Callable[[], str], patience: float) -> None:
+        self._domain = domain
+        self._host = host
+        self._ca_pem = ca_pem
+        self._patience = patience
+        self._session: ClientSession | None = None
+
+    async def request(
+        self, method: str, url: str, headers: Mapping[str, str], body: str | None = None
+    ) -> tuple[int, str]:
+        """Status and text of the answer. Raises OSError (TimeoutError among them) where there is none."""
+        if self._session is None:
+            context = ssl.create_default_context()
+            context.load_verify_locations(cadata=self._ca_pem())
+            self._session = ClientSession(
+                connector=TCPConnector(ssl=context, resolver=_Resolver(self._domain, self._host)),
+                timeout=ClientTimeout(total=self._patience),
+                headers={"User-Agent": "labkit"},
+            )
+        try:
+            async with self._session.request(
+                method, url, headers=headers, data=body, allow_redirects=False
+            ) as response:
+                data = await response.content.read(LARGEST)
+                return response.status, data.decode(response.charset or "utf-8", "replace")
+        except (ClientConnectionError, InvalidURL) as error:
+            raise OSError(f"{url.partition('?')[0]} cannot be reached: {error}") from error
+
+    async def close(self) -> None:
+        """Close its connections; the next request opens new ones."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+
+class _Resolver(AbstractResolver):
+    """Finds the lab's own names without DNS."""
+
+    def __init__(self, domain: str, host: str) -> None:
+        self._domain = domain
+        self._own = host
+        self._system = ThreadedResolver()
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        name = self._own if host == self._domain or host.endswith(f".{self._domain}") else host
+        found = await self._system.resolve(name, port, family)
+        return [{**each, "hostname": host} for each in found]
+
+    async def close(self) -> None:
+        await self._system.close()

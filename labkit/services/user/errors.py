@@ -1,0 +1,32 @@
+"""The error object of the User service (document 2, Errors, item 1).
+
+Solutions parse its `error` as JSON and show the `message` in it, so the text is JSON; the object also carries
+the plain `message`.
+"""
+
+from __future__ import annotations
+
+import json
+
+from labkit.core.errors import ServiceError
+
+
+class UserError(ServiceError):
+    """A refusal with a name that programs can read, such as RFC 6749's `invalid_grant` (section 5.2)."""
+
+    def __init__(self, status: int, message: str, code: str) -> None:
+        super().__init__(status, message)
+        self.code = code
+
+
+def error_object(error: ServiceError) -> dict[str, object]:
+    """`{type, error, status, message}`; `error` is JSON text `{statusCode, message}`, with `code` if it has one."""
+    told: dict[str, object] = {"statusCode": error.status, "message": error.message}
+    if isinstance(error, UserError):
+        told["code"] = error.code
+    return {**error.as_object(), "error": json.dumps(told), "message": error.message}
+
+
+def unknown(what: str, name: object) -> ServiceError:
+    """404: there is no such user, role, client …"""
+    return ServiceError(404, f"{what} {name} does not exist.")

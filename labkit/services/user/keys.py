@@ -1,0 +1,74 @@
+"""The keys that a lab signs tokens with: made when first needed, kept in the database.
+
+User tokens are signed with a secret of the solution's own (HS256), OAuth access tokens with an RSA key of the
+lab (RS256).
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from sqlalchemy import Column, Connection, LargeBinary, String, Table, insert, select
+
+from labkit.core.database import Database
+from labkit.core.identifiers import Identifiers
+from labkit.core.tables import metadata
+
+LAB = ""  # owner of the RSA key: the lab, not one of its solutions
+BITS = 2048
+
+key_table = Table(
+    "signing_key",
+    metadata,
+    Column("owner", String, primary_key=True),  # a solution's id, or LAB
+    Column("key", LargeBinary, nullable=False),
+    info={"reset": False},  # a token of before a reset names what is gone; its signature stays true
+)
+
+
+class Keys:
+    """The signing keys of a lab."""
+
+    def __init__(self, database: Database, identifiers: Identifiers) -> None:
+        self._database = database
+        self._identifiers = identifiers
+        self._secrets: dict[str, bytes] = {}
+        self._private: rsa.RSAPrivateKey | None = None
+
+    async def secret(self, solution: str) -> bytes:
+        """The secret that signs the user tokens of a solution."""
+        if solution not in self._secrets:
+            made = self._identifiers.hex(f"{solution}/key", 64).encode()
+            self._secrets[solution] = await self._database.run(_kept, solution, made)
+        return self._secrets[solution]
+
+    async def private(self) -> rsa.RSAPrivateKey:
+        """The RSA key that signs the access tokens of a lab. Making it takes a while, so it is done off the loop."""
+        if self._private is None:
+            made = await self._database.read(_found, LAB)
+            if made is None:
+                made = await asyncio.to_thread(_make)
+            pem = await self._database.run(_kept, LAB, made)  # of two made at once, the first stays
+            key = serialization.load_pem_private_key(pem, None)
+            assert isinstance(key, rsa.RSAPrivateKey)
+            self._private = key
+        return self._private
+
+
+def _make() -> bytes:
+    return rsa.generate_private_key(65537, BITS).private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+
+
+def _found(connection: Connection, owner: str) -> bytes | None:
+    return connection.execute(select(key_table.c.key).where(key_table.c.owner == owner)).scalar()
+
+
+def _kept(connection: Connection, owner: str, made: bytes) -> bytes:
+    found = _found(connection, owner)
+    if found is None:
+        connection.execute(insert(key_table).values(owner=owner, key=made))
+    return found or made

@@ -1,0 +1,9 @@
+"""The group Oauth of the User service."""
+
+from __future__ import annotations
+
+from labkit.services.user.parts import Group
+
+
+class Oauth(Group):
+    """Oauth."""

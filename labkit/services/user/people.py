@@ -1,0 +1,116 @@
+"""The accounts of a solution (document 2, Records: user), and which of them is meant.
+
+Ids count from 1 in each solution and are never given twice. What belongs to a user names it by a foreign key
+that cascades, so it goes when the user is deleted.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from pydantic import BeforeValidator, Field
+from sqlalchemy import (
+    Column,
+    Connection,
+    ForeignKeyConstraint,
+    Integer,
+    String,
+    Table,
+    UniqueConstraint,
+    select,
+)
+from sqlalchemy.dialects.sqlite import insert
+
+from labkit.core.tables import metadata
+from labkit.services.user.errors import unknown
+
+INACTIVE, ACTIVE = 0, 1
+
+user_table = Table(
+    "user",
+    metadata,
+    Column("solution", String, primary_key=True),
+    Column("id", Integer, primary_key=True),
+    Column("email", String, nullable=False),
+    Column("folded", String, nullable=False),  # the address in the form that it is compared in
+    Column("name", String, nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("creation_date", Integer, nullable=False),  # Unix seconds
+    Column("password", String, nullable=False),  # Argon2id
+    Column("generation", Integer, nullable=False),  # counts password changes: tokens of earlier ones are dead
+    UniqueConstraint("solution", "folded"),
+)
+
+counter_table = Table(
+    "user_counter",
+    metadata,
+    Column("solution", String, primary_key=True),
+    Column("kind", String, primary_key=True),
+    Column("last", Integer, nullable=False),
+)
+
+
+def belongs_to_user() -> ForeignKeyConstraint:
+    """For a table with the columns `solution` and `user_id`: its rows go when the user is deleted."""
+    return ForeignKeyConstraint(["solution", "user_id"], ["user.solution", "user.id"], ondelete="CASCADE")
+
+
+def _number(value: object) -> object:
+    """Scripts pass ids as numbers (which may be floats) and as text."""
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        return int(value[:20])
+    return value
+
+
+Id = Annotated[int, BeforeValidator(_number), Field(ge=0, lt=2**63)]
+
+
+class User(NamedTuple):
+    """A user as tokens and roles need it."""
+
+    id: int
+    email: str
+    name: str
+    status: int
+    creation_date: int
+    generation: int
+
+    def shown(self) -> dict[str, object]:
+        """The user as operations return it."""
+        return {
+            "id": self.id,
+            "email": self.email,
+            "name": self.name,
+            "status": self.status,
+            "creation_date": self.creation_date,
+        }
+
+
+def get(connection: Connection, solution: str, id: int) -> User | None:
+    """The user with an id, active or not."""
+    columns = user_table.c
+    row = connection.execute(
+        select(*(columns[name] for name in User._fields)).where(
+            columns.solution == solution, columns.id == id
+        )
+    ).first()
+    return None if row is None else User(*row)
+
+
+def known(connection: Connection, solution: str, id: int) -> User:
+    """The user with an id. Raises ServiceError 404."""
+    user = get(connection, solution, id)
+    if user is None:
+        raise unknown("User", id)
+    return user
+
+
+def next_id(connection: Connection, solution: str, kind: str) -> int:
+    """The next id of a kind (`user`, `client`) in a solution, from 1; never one that was given before."""
+    counted = (
+        insert(counter_table)
+        .values(solution=solution, kind=kind, last=1)
+        .on_conflict_do_update(index_elements=["solution", "kind"], set_={"last": counter_table.c.last + 1})
+        .returning(counter_table.c.last)
+    )
+    return int(connection.execute(counted).scalar_one())
