@@ -74,6 +74,18 @@ def test_a_chart_gives_back_what_it_drew(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(drawn) == 6
 
 
+def test_a_matrix_and_a_sequence_give_back_what_they_drew(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[object] = []
+    monkeypatch.setattr("IPython.display.display", drawn.append)
+    who = pd.DataFrame({"GET door": [True, False], "PUT door": [False, False]}, index=["ann", "ben"])
+    assert notebook.matrix_chart(who, title="t") is who
+    steps = [("ann", "lab", "asks"), ("lab", "lab", "thinks"), ("lab", "ann", "answers")]
+    shown = notebook.sequence_chart(iter(steps), title="t")
+    assert [tuple(row) for row in shown.itertuples(index=False)] == steps
+    assert list(shown.columns) == ["from", "to", "what"]
+    assert len(drawn) == 2
+
+
 def test_coverage_counts_each_check_once() -> None:
     frame = notebook.coverage_frame(AREA)
     assert list(frame.index) == ["DEV"]
