@@ -9,7 +9,7 @@ from typing import Any
 from aiohttp import web
 
 from labkit.conformance.mutant import mutant
-from labkit.solutions.lua.runtime import Runtime
+from labkit.conformance.mutants.scripts import environment
 from labkit.solutions.response import ReplyError, Response
 
 REPLY = "labkit.solutions.response:reply"
@@ -135,25 +135,10 @@ def empty_objects(original: Any) -> Any:
 def no_json_library(original: Any) -> Any:
     """json.parse and json.stringify do nothing"""
 
-    def broken(self: Runtime, name: str | bytes) -> Any:
-        part = original(self, name)
-        if name != b"services":
-            return part
+    def less(lua: Any, env: Any) -> None:
+        env[b"json"] = lua.eval(b"{parse = function() end, stringify = function() end}")
 
-        def load(*arguments: Any) -> Any:
-            services = part(*arguments)
-            install = services[b"install"]
-
-            def less(env: Any) -> None:
-                install(env)
-                env[b"json"] = self._lua.eval(b"{parse = function() end, stringify = function() end}")
-
-            services[b"install"] = less
-            return services
-
-        return load
-
-    return broken
+    return environment(original, less)
 
 
 def _without_lists(value: Any) -> Any:

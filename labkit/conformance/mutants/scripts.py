@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from aiohttp import web
@@ -53,7 +54,7 @@ def stopped_silently(original: Any) -> Any:
     return lambda error: 200 if isinstance(error, LuaLimitError) else original(error)
 
 
-@mutant("SOL-ERR-4", "labkit.services.calls:Services._find")
+@mutant("SOL-ERR-4", "labkit.services.calls:_find")
 def raises(original: Any) -> Any:
     """an unknown service or operation raises in the script"""
 
@@ -70,6 +71,15 @@ def raises(original: Any) -> Any:
 def io_in_reach(original: Any) -> Any:
     """scripts reach io"""
 
+    def more(lua: Any, env: Any) -> None:
+        env[b"io"] = lua.globals()[b"io"]
+
+    return environment(original, more)
+
+
+def environment(original: Any, change: Callable[[Any, Any], object]) -> Any:
+    """Change what scripts see: `change(Lua, the script's globals)` runs once the services are there."""
+
     def broken(self: Runtime, name: str | bytes) -> Any:
         part = original(self, name)
         if name != b"services":
@@ -79,11 +89,11 @@ def io_in_reach(original: Any) -> Any:
             services = part(*arguments)
             install = services[b"install"]
 
-            def more(env: Any) -> None:
+            def changed(env: Any) -> None:
                 install(env)
-                env[b"io"] = self._lua.globals()[b"io"]
+                change(self._lua, env)
 
-            services[b"install"] = more
+            services[b"install"] = changed
             return services
 
         return load
