@@ -30,7 +30,7 @@ class Passwords:
         if self._nobody is None:
             self._nobody = await self.hash("")
         self.verifications += 1
-        fits = await asyncio.to_thread(self._fits, kept or self._nobody, password)
+        fits = await asyncio.to_thread(self._fits, self._nobody if kept is None else kept, password)
         return fits and kept is not None
 
     def _fits(self, kept: str, password: str) -> bool:

@@ -21,6 +21,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import insert
 
+from labkit.core.database import driver
+from labkit.core.errors import ServiceError
 from labkit.core.tables import metadata
 from labkit.services.user.errors import unknown
 
@@ -34,11 +36,14 @@ user_table = Table(
     Column("email", String, nullable=False),
     Column("folded", String, nullable=False),  # the address in the form that it is compared in
     Column("name", String, nullable=False),
+    Column("folded_name", String, nullable=False),  # the name in the form that it is searched in
     Column("status", Integer, nullable=False),
     Column("creation_date", Integer, nullable=False),  # Unix seconds
     Column("password", String, nullable=False),  # Argon2id
     Column("generation", Integer, nullable=False),  # counts password changes: tokens of earlier ones are dead
+    Column("activation", String),  # hash of the activation code, until the user is active
     UniqueConstraint("solution", "folded"),
+    UniqueConstraint("solution", "activation"),
 )
 
 counter_table = Table(
@@ -86,14 +91,13 @@ class User(NamedTuple):
         }
 
 
+# Every token that is resolved reads its user, so the statement goes straight to the driver.
+GET = f"SELECT {', '.join(User._fields)} FROM user WHERE solution = ? AND id = ?"
+
+
 def get(connection: Connection, solution: str, id: int) -> User | None:
     """The user with an id, active or not."""
-    columns = user_table.c
-    row = connection.execute(
-        select(*(columns[name] for name in User._fields)).where(
-            columns.solution == solution, columns.id == id
-        )
-    ).first()
+    row = driver(connection).execute(GET, (solution, id)).fetchone()
     return None if row is None else User(*row)
 
 
@@ -102,6 +106,42 @@ def known(connection: Connection, solution: str, id: int) -> User:
     user = get(connection, solution, id)
     if user is None:
         raise unknown("User", id)
+    return user
+
+
+def add(
+    connection: Connection,
+    solution: str,
+    email: str,
+    name: str,
+    *,
+    created: int,
+    password: str,
+    activation: str | None = None,
+) -> User:
+    """Add a user: waiting for activation where there is a code for it, else active.
+
+    created: Unix seconds; password: its Argon2id hash; activation: hash of the code.
+    Raises ServiceError 400 where the address is taken.
+    """
+    folded = email.casefold()
+    columns = user_table.c
+    if connection.execute(
+        select(columns.id).where(columns.solution == solution, columns.folded == folded)
+    ).first():
+        raise ServiceError(400, f"Email {email} is already taken.")
+    status = ACTIVE if activation is None else INACTIVE
+    user = User(next_id(connection, solution, "user"), email, name, status, created, 0)
+    connection.execute(
+        insert(user_table).values(
+            solution=solution,
+            folded=folded,
+            folded_name=name.casefold(),
+            password=password,
+            activation=activation,
+            **user._asdict(),
+        )
+    )
     return user
 
 
