@@ -11,21 +11,23 @@ if TYPE_CHECKING:
     import httpx
 
 SECRET = re.compile(r"(?i)^(authorization|x-platform-cik|cookie|set-cookie)$")
-SECRET_PAIR = re.compile(r"(?i)\b(password|token)=[^&\s]*")
-TOKEN = re.compile(r"\b[0-9a-f]{40}\b")
+_NAMES = r"\w*(?:password|token|secret|verifier)"
+SECRET_PAIR = re.compile(rf"(?i)\b({_NAMES})=[^&\s]*")
+SECRET_FIELD = re.compile(rf"""(?i)(["']{_NAMES}["']: ?)(["']).*?\2""")  # in JSON, and as Python shows it
+TOKEN = re.compile(r"\b[0-9A-Za-z]{40}\b|\beyJ[\w-]+\.[\w-]+\.[\w-]*")  # of devices and codes; a JWT
 LONGEST = 2000
 
 
 def equal(what: str, actual: object, expected: object, response: httpx.Response | None = None) -> None:
     """`actual` must be `expected`."""
     if actual != expected:
-        raise Mismatch(what, _hide(repr(expected)), _hide(repr(actual)), exchange(response))
+        raise Mismatch(what, hidden(repr(expected)), hidden(repr(actual)), exchange(response))
 
 
 def true(what: str, holds: object, actual: object, response: httpx.Response | None = None) -> None:
     """What `what` says must hold; `actual` is what was seen."""
     if not holds:
-        raise Mismatch(what, "that it holds", _hide(repr(actual)), exchange(response))
+        raise Mismatch(what, "that it holds", hidden(repr(actual)), exchange(response))
 
 
 def status(response: httpx.Response, *expected: int) -> httpx.Response:
@@ -52,7 +54,7 @@ def body(response: httpx.Response, expected: str | bytes | re.Pattern[str]) -> N
     """The body must be this text, these bytes, or match this pattern."""
     if isinstance(expected, re.Pattern):
         if not expected.fullmatch(response.text):
-            raise Mismatch("body", expected.pattern, _hide(repr(response.text)), exchange(response))
+            raise Mismatch("body", expected.pattern, hidden(repr(response.text)), exchange(response))
         return
     actual: Any = response.content if isinstance(expected, bytes) else response.text
     equal("body", actual, expected, response)
@@ -86,12 +88,14 @@ def exchange(response: httpx.Response | None) -> str:
     lines += ["", sent] if sent else []
     lines += ["", f"HTTP {response.status_code} {response.reason_phrase}", *_headers(response.headers)]
     lines += ["", response.text] if response.content else []
-    return _hide("\n".join(lines))[:LONGEST]
+    return hidden("\n".join(lines))[:LONGEST]
 
 
 def _headers(headers: httpx.Headers) -> list[str]:
     return [f"{name}: {'…' if SECRET.match(name) else value}" for name, value in headers.multi_items()]
 
 
-def _hide(text: str) -> str:
-    return TOKEN.sub("…", SECRET_PAIR.sub(r"\1=…", text))
+def hidden(value: object) -> str:
+    """A value as text, without secrets."""
+    text = SECRET_FIELD.sub(r"\1\2…\2", SECRET_PAIR.sub(r"\1=…", str(value)))
+    return TOKEN.sub("…", text)

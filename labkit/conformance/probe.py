@@ -132,4 +132,5 @@ def decoded(response: httpx.Response) -> Any:
 def same(what: str, actual: object, expected: object, response: httpx.Response | None = None) -> None:
     """They must be the same JSON: 1 is neither true nor 1.5, nor the text 1."""
     if json.dumps(actual, sort_keys=True) != json.dumps(expected, sort_keys=True):
-        raise Mismatch(what, repr(expected), repr(actual), expect.exchange(response))
+        wanted, seen = expect.hidden(repr(expected)), expect.hidden(repr(actual))
+        raise Mismatch(what, wanted, seen, expect.exchange(response))

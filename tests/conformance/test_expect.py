@@ -86,5 +86,22 @@ def test_an_exchange_hides_secrets() -> None:
     assert "id=d" in text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"email": "a@example.com", "password": "secret of mine"}',
+        '{"id":"a@example.com","client_secret":"secret"}',
+        "{'id': 'a@example.com', 'refresh_token': 'secret'}",
+        '{"kind": "string", "result": "a@example.com eyJsecret.eyJ0secret.s-ecret_secret"}',
+        f"a@example.com?oauth_verifier=secret&access_token=secret {'a1B2' * 10}",
+    ],
+)
+def test_secrets_are_hidden_in_every_form(text: str) -> None:
+    shown = expect.hidden(text)
+    assert "a@example.com" in shown
+    assert "secret of" not in shown
+    assert not re.search(r"(?<!_)secret|a1B2", shown)
+
+
 def test_a_long_exchange_is_cut() -> None:
     assert len(expect.exchange(answer(text="x" * 100_000))) == expect.LONGEST

@@ -1,0 +1,94 @@
+"""What checks ask of the User service, by way of the probe: operations, their refusals, and fresh people."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.conformance import expect
+from labkit.conformance.probe import Probe, Table
+from labkit.conformance.target import Target
+from labkit.conformance.verdict import Mismatch
+
+PASSWORD = "correct horse"  # of people whom nobody else needs
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """An active user, whom one check made for itself."""
+
+    id: int
+    email: str
+    password: str
+
+
+class User(Probe):
+    """The User service of the probe.
+
+    An operation that should succeed is called by the kind of what it gives: `table` (an object or a list),
+    `text`, `nothing`. An error object is a mismatch there, and what `refused` expects.
+    """
+
+    async def table(self, operation: str, **parameters: object) -> Any:
+        """The object or list that an operation gives."""
+        return await self._given("table", operation, parameters)
+
+    async def text(self, operation: str, **parameters: object) -> str:
+        """The text that an operation gives."""
+        return str(await self._given("string", operation, parameters))
+
+    async def nothing(self, operation: str, **parameters: object) -> None:
+        """The operation must give nil."""
+        await self._given("nil", operation, parameters)
+
+    async def refused(self, operation: str, status: int, **parameters: object) -> Table:
+        """The error object that an operation gives; it must be one of this status, and tell why."""
+        kind, result = await self.call("User", operation, parameters)
+        if kind != "table" or not isinstance(result, dict):
+            raise self._mismatch(operation, "an error object", kind)
+        wanted = {"type": "QueryError", "status": status}
+        self.same(f"error of {operation}", {name: result.get(name) for name in wanted}, wanted)
+        message = result.get("message")
+        if not isinstance(message, str) or not message:
+            raise self._mismatch(operation, "an error object with a message", result)
+        try:
+            told = json.loads(result.get("error", ""))
+        except (TypeError, ValueError):
+            raise self._mismatch(operation, "an error that is JSON text", result) from None
+        if not isinstance(told, dict) or (told.get("statusCode"), told.get("message")) != (status, message):
+            raise self._mismatch(operation, f"an error that tells {status} and the message", result)
+        return result
+
+    async def signed_up(self, target: Target) -> tuple[str, str, str]:
+        """Someone new, who is not active yet: email, password, activation code."""
+        email = f"{target.identity()}@example.com"
+        return email, PASSWORD, await self.text("createUser", email=email, name="Ann", password=PASSWORD)
+
+    async def person(self, target: Target) -> Person:
+        """Someone new, active."""
+        email, password, code = await self.signed_up(target)
+        expect.equal("activateUser", await self.text("activateUser", code=code), "OK", self.last)
+        return Person(await self.id_of(email), email, password)
+
+    async def id_of(self, email: str) -> int:
+        """The id of the one user who has this address."""
+        found = await self.table("listUsers", filter=f"email::like::{email}")
+        if not isinstance(found, list) or len(found) != 1 or not isinstance(found[0].get("id"), int):
+            raise self._mismatch("listUsers", "the one user, with a whole number as id", found)
+        return int(found[0]["id"])
+
+    async def login(self, person: Person) -> str:
+        """A token of this person."""
+        return await self.text("getUserToken", email=person.email, password=person.password)
+
+    async def _given(self, wanted: str, operation: str, parameters: Table) -> Any:
+        kind, result = await self.call("User", operation, parameters)
+        if kind != wanted or (isinstance(result, dict) and "error" in result):
+            raise self._mismatch(operation, f"a {wanted} that is no error", f"{kind} {result}")
+        return result
+
+    def _mismatch(self, operation: str, expected: str, actual: object) -> Mismatch:
+        return Mismatch(
+            f"what {operation} gives", expected, expect.hidden(actual), expect.exchange(self.last)
+        )
