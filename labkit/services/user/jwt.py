@@ -1,9 +1,255 @@
-"""The group Jwt of the User service."""
+"""The group Jwt of the User service (document 2, Jwt): signs and verifies tokens (RFC 7515, 7519).
+
+PyJWT signs and parses; lifetimes are judged here, on lab time.
+"""
 
 from __future__ import annotations
 
-from labkit.services.user.parts import Group
+import asyncio
+import json
+import math
+import re
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, NoReturn
+
+import jwt
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from jwt.algorithms import HMACAlgorithm, RSAAlgorithm
+from pydantic import BeforeValidator, Field, SecretStr
+
+from labkit.core.errors import ServiceError
+from labkit.services.operation import Caller, operation
+from labkit.services.user.parts import Group, Parts
+
+LONGEST_KEY = 8 * 1024  # characters: an RSA key of 8192 bits takes 6,400 in PEM
+LONGEST_TOKEN = 256 * 1024  # characters
+DEEPEST = 100  # objects within objects: scripts can be handed no more
+LARGEST_WHOLE = 2**53  # up to here a number of a script is exact
+
+SMALLEST_RSA = 2048  # bits: RFC 7518, section 3.3
+LARGEST_RSA = 8192  # bits: reading a larger one takes many seconds
+
+_PEM = re.compile("----[- ]BEGIN ")
+
+
+def _object(value: object) -> object:
+    return {} if value == [] else value  # an empty table of a script may look like a list
+
+
+def _several(value: object) -> object:
+    if value == {}:
+        return []
+    return [value] if isinstance(value, str) else value
+
+
+Algorithm = Literal["HS256", "HS384", "HS512", "RS256"]
+Algorithms = Annotated[list[Algorithm], BeforeValidator(_several), Field(min_length=1)]
+Payload = Annotated[dict[str, Any], BeforeValidator(_object)]
+KeyText = Annotated[SecretStr, Field(min_length=1, max_length=LONGEST_KEY)]
+Token = Annotated[SecretStr, Field(max_length=LONGEST_TOKEN)]
 
 
 class Jwt(Group):
-    """Jwt."""
+    """Signs and verifies JWTs."""
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
+        self._jws = _signer()
+
+    @operation
+    async def jwtSign(
+        self, caller: Caller, key: KeyText, payload: Payload, algorithm: Algorithm
+    ) -> dict[str, object]:
+        """Sign a payload as it is given: `{token}`.
+
+        key: the shared secret, or for RS256 a private key in PEM (PKCS#1 or PKCS#8, not encrypted).
+        400 for a key that does not fit the algorithm, and for what JSON cannot hold.
+        """
+        data = _written(payload)
+        # A private key is checked when read, which takes long enough to do it off the loop.
+        private = await asyncio.to_thread(_private, key) if algorithm == "RS256" else _shared(key)
+        token = self._jws.encode(data, private, algorithm)
+        if len(token) > LONGEST_TOKEN:
+            raise ServiceError(400, f"The payload is too large: a token may have {LONGEST_TOKEN} characters.")
+        return {"token": token}
+
+    @operation
+    async def jwtVerify(
+        self, caller: Caller, key: KeyText, token: Token, algorithms: Algorithms
+    ) -> dict[str, Any]:
+        """The payload of a token whose signature, `exp` and `nbf` are right; `aud` and `iss` are the caller's to judge.
+
+        key: the shared secret, or for RS256 a public key or certificate in PEM; algorithms: those that the
+        token may be signed with. 400 for a malformed key or token, 401 for a token that is not to be trusted.
+        """
+        payload = _read(self._verified(key, token.get_secret_value(), algorithms))
+        _check_times(payload, self._parts.clock.now())
+        return payload
+
+    def _verified(self, key: SecretStr, token: str, algorithms: Iterable[str]) -> bytes:
+        """The payload of a token with a right signature."""
+        try:
+            algorithm = self._jws.get_unverified_header(token).get("alg")
+            if not isinstance(algorithm, str):
+                _malformed("its header has no alg")
+            if algorithm not in algorithms:
+                raise ServiceError(
+                    401, f"The token's alg is {algorithm[:20]!r}, expected {' or '.join(algorithms)}."
+                )
+            public = _public(key) if algorithm == "RS256" else _shared(key)
+            payload = self._jws.decode(token, public, [algorithm])
+        except jwt.InvalidSignatureError:
+            raise ServiceError(401, "The token's signature does not fit the key.") from None
+        except (jwt.InvalidTokenError, UnicodeEncodeError) as error:
+            _malformed(str(error) if isinstance(error, jwt.InvalidTokenError) else "it is not ASCII")
+        assert isinstance(payload, bytes)
+        return payload
+
+
+class _Hmac(HMACAlgorithm):
+    """HMAC that takes short keys too, as the documents' examples have them, and says nothing of it."""
+
+    def check_key_length(self, key: bytes) -> None:
+        return None
+
+
+def _signer() -> jwt.PyJWS:
+    """Signs with the documents' four algorithms, and knows no other: `none` least of all."""
+    signer = jwt.PyJWS(algorithms=[])
+    signer.register_algorithm("HS256", _Hmac(HMACAlgorithm.SHA256))
+    signer.register_algorithm("HS384", _Hmac(HMACAlgorithm.SHA384))
+    signer.register_algorithm("HS512", _Hmac(HMACAlgorithm.SHA512))
+    signer.register_algorithm("RS256", RSAAlgorithm(RSAAlgorithm.SHA256))
+    return signer
+
+
+# ---- keys
+
+
+def _shared(key: SecretStr) -> bytes:
+    """The UTF-8 bytes of a shared secret.
+
+    A key in PEM is none: who takes a public key for one lets anybody sign (RFC 8725, section 2.1).
+    """
+    text = key.get_secret_value()
+    if _PEM.search(text):
+        raise ServiceError(400, "Parameter key is a key in PEM: an HS algorithm needs a shared secret.")
+    try:
+        return HMACAlgorithm(HMACAlgorithm.SHA256).prepare_key(text)  # refuses other forms of public keys
+    except (jwt.InvalidKeyError, UnicodeEncodeError):
+        raise ServiceError(
+            400, "Parameter key is no shared secret: expected text that is not a key of another kind."
+        ) from None
+
+
+def _private(key: SecretStr) -> rsa.RSAPrivateKey:
+    try:
+        loaded = serialization.load_pem_private_key(key.get_secret_value().encode(), None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):  # TypeError: the key is encrypted
+        raise ServiceError(
+            400, "Parameter key is malformed: RS256 signs with an RSA private key in PEM, not encrypted."
+        ) from None
+    if not isinstance(loaded, rsa.RSAPrivateKey):
+        raise ServiceError(400, "Parameter key is not an RSA key, which RS256 needs.")
+    _check_size(loaded)
+    return loaded
+
+
+def _public(key: SecretStr) -> rsa.RSAPublicKey:
+    try:
+        data = key.get_secret_value().encode()
+        loaded = (
+            x509.load_pem_x509_certificate(data).public_key()
+            if b"CERTIFICATE-----" in data
+            else serialization.load_pem_public_key(data)
+        )
+    except (ValueError, UnsupportedAlgorithm):
+        raise ServiceError(
+            400, "Parameter key is malformed: RS256 verifies with an RSA public key or a certificate in PEM."
+        ) from None
+    if not isinstance(loaded, rsa.RSAPublicKey):
+        raise ServiceError(400, "Parameter key is not an RSA key, which RS256 needs.")
+    _check_size(loaded)
+    return loaded
+
+
+def _check_size(key: rsa.RSAPrivateKey | rsa.RSAPublicKey) -> None:
+    if not SMALLEST_RSA <= key.key_size <= LARGEST_RSA:
+        raise ServiceError(
+            400,
+            f"Parameter key is an RSA key of {key.key_size} bits, expected {SMALLEST_RSA} to {LARGEST_RSA}.",
+        )
+
+
+# ---- payloads
+
+
+def _written(payload: dict[str, Any]) -> bytes:
+    try:
+        plain = _plain(payload, DEEPEST)
+        return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode()
+    except ValueError as error:
+        reason = "its text is not UTF-8" if isinstance(error, UnicodeEncodeError) else str(error)
+        raise ServiceError(400, f"Parameter payload cannot be signed: {reason}.") from None
+
+
+def _read(data: bytes) -> dict[str, Any]:
+    try:
+        payload = json.loads(data, object_pairs_hook=_unique)
+        if not isinstance(payload, dict):
+            _malformed("its payload is not an object")
+        plain: dict[str, Any] = _plain(payload, DEEPEST)
+    except (ValueError, RecursionError) as error:
+        told = isinstance(error, _NotPlainError)
+        _malformed(str(error) if told else "its payload is not JSON")
+    return plain
+
+
+class _NotPlainError(ValueError):
+    """JSON cannot hold a value, or readers of it would disagree."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Of two claims with one name another reader may take the other one (RFC 7519, section 4)."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _NotPlainError("its payload has a name twice")
+    return found
+
+
+def _plain(value: object, depth: int) -> Any:
+    """A value with its whole numbers as integers: a script has only one kind of number."""
+    if isinstance(value, dict | list | tuple):
+        if not depth:
+            raise _NotPlainError(f"it is nested deeper than {DEEPEST}")
+        if not isinstance(value, dict):
+            return [_plain(each, depth - 1) for each in value]
+        if not all(isinstance(name, str) for name in value):
+            raise _NotPlainError("a name in it is not text")
+        return {name: _plain(each, depth - 1) for name, each in value.items()}
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise _NotPlainError("a number in it is not finite")
+        return int(value) if value.is_integer() and abs(value) <= LARGEST_WHOLE else value
+    if value is None or isinstance(value, str | int):
+        return value
+    raise _NotPlainError(f"JSON has no {type(value).__name__}")
+
+
+def _check_times(payload: dict[str, Any], now: float) -> None:
+    """Raises ServiceError 401 for a token that is not alive at `now`, lab time in seconds (RFC 7519, 4.1.4 and 5)."""
+    for claim in ("exp", "nbf"):
+        when = payload.get(claim, 0)
+        if isinstance(when, bool) or not isinstance(when, int | float):
+            _malformed(f"its {claim} is not a number")
+    if "exp" in payload and now >= payload["exp"]:
+        raise ServiceError(401, f"The token has expired: its exp is {payload['exp']}.")
+    if "nbf" in payload and now < payload["nbf"]:
+        raise ServiceError(401, f"The token is not valid yet: its nbf is {payload['nbf']}.")
+
+
+def _malformed(reason: str) -> NoReturn:
+    raise ServiceError(400, f"Parameter token is malformed: {reason.rstrip('.')}.")
