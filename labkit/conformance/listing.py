@@ -59,8 +59,8 @@ def arguments(operation: Operation) -> list[dict[str, Any]]:
             "default": None if field.is_required() else field.default,
             "secret": name in operation.secrets,
         }
-        for (name, field), parameter in zip(
-            operation.model.model_fields.items(), operation.signature.parameters.values(), strict=True
+        for (name, field), parameter in zip(  # what collects all others comes last, and has no field
+            operation.model.model_fields.items(), operation.signature.parameters.values(), strict=False
         )
     ]
 

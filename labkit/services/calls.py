@@ -41,7 +41,7 @@ class Services:
         room = self._services.get(service)
         try:
             declared = _find(room, caller, service, operation)
-            given = self._with_defaults(caller, service, parameters)
+            given = self._with_defaults(caller, declared, parameters)
             shown = declared.shown(given)
             result = await declared.function(room, caller, **declared.arguments(given))
             status = 200
@@ -58,13 +58,14 @@ class Services:
         )
         return result
 
-    def _with_defaults(self, caller: Caller, service: str, parameters: object) -> dict[str, object]:
+    def _with_defaults(self, caller: Caller, declared: Operation, parameters: object) -> dict[str, object]:
         if parameters is None or parameters == []:  # an empty table of a script may look like a list
             parameters = {}
         if not isinstance(parameters, Mapping):
             raise ServiceError(400, "arguments must be a table")
-        configured = self._configuration.get(caller.solution, {}).get(service, {})
-        return {**configured, **parameters}
+        configured = self._configuration.get(caller.solution, {}).get(declared.service, {})
+        defaults = {name: value for name, value in configured.items() if name in declared.attributes}
+        return {**defaults, **parameters}
 
 
 def _find(room: Service | None, caller: Caller, service: str, operation: str) -> Operation:

@@ -3,6 +3,10 @@
 An operation is a method with the operation's own name (a trailing underscore is stripped: `from_`), typed
 arguments and a docstring, marked with `@operation`. Its first argument is the `Caller`. It returns plain data
 or raises ServiceError. Arguments whose type is pydantic's SecretStr never reach the journal.
+
+Arguments that it does not declare are ignored, unless it ends in `**others`: then it gets them there, under
+whatever names, as the caller gave them. Its first two parameters are positional only then (`self, caller, /`), so
+that these names are free too.
 """
 
 from __future__ import annotations
@@ -45,6 +49,8 @@ class Operation:
         self.doc = inspect.getdoc(function) or ""
         parameters = list(inspect.signature(function).parameters.values())[2:]  # after self and caller
         hints = typing.get_type_hints(function, include_extras=True)
+        self.collects = bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD
+        others = [parameters.pop().replace(annotation=object)] if self.collects else []
         self.attributes = {parameter.name.rstrip("_"): parameter.name for parameter in parameters}
         self.signature = inspect.Signature(  # for Python: a keyword (`from_`) keeps its underscore
             [
@@ -55,16 +61,19 @@ class Operation:
                 )
                 for name, parameter in zip(self.attributes, parameters, strict=True)
             ]
+            + others
         )
         fields: dict[str, Any] = {
             name: (
                 parameter.annotation,
                 ... if parameter.default is inspect.Parameter.empty else parameter.default,
             )
-            for name, parameter in zip(self.attributes, self.signature.parameters.values(), strict=True)
+            for name, parameter in zip(self.attributes, self.signature.parameters.values(), strict=False)
         }
         self.model = pydantic.create_model(
-            f"{service}.{self.name}", __config__=pydantic.ConfigDict(extra="ignore"), **fields
+            f"{service}.{self.name}",
+            __config__=pydantic.ConfigDict(extra="allow" if self.collects else "ignore"),
+            **fields,
         )
         self.secrets = frozenset(
             name
@@ -78,13 +87,15 @@ class Operation:
             valid = self.model.model_validate(parameters)
         except pydantic.ValidationError as error:
             raise ServiceError(400, _explain(error)) from None
-        return {attribute: getattr(valid, name) for name, attribute in self.attributes.items()}
+        declared = {attribute: getattr(valid, name) for name, attribute in self.attributes.items()}
+        return {**(valid.model_extra or {}), **declared}
 
     def shown(self, parameters: Mapping[str, object]) -> dict[str, object]:
-        """`parameters` for the journal: known names only, secrets hidden."""
+        """`parameters` for the journal: known names only, secrets hidden, and with them what is collected."""
+        names = {**self.attributes, **parameters} if self.collects else self.attributes
         return {
-            name: "***" if name in self.secrets else parameters[name]
-            for name in self.attributes
+            name: parameters[name] if name in self.attributes and name not in self.secrets else "***"
+            for name in names
             if name in parameters
         }
 

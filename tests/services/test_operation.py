@@ -44,6 +44,10 @@ class Shop(Service):
     async def close(self, caller: Caller) -> dict[str, object]:
         return {}
 
+    @operation
+    async def label(self, caller: Caller, /, item: Text, **words: object) -> dict[str, object]:
+        return {"item": item, "words": words, "by": caller.solution}
+
     async def restock(self, caller: Caller) -> None:
         """Not for scripts."""
 
@@ -70,8 +74,13 @@ def refused(parameters: dict[str, Any], declared: Operation = SELL) -> str:
 
 
 def test_only_marked_methods_are_operations() -> None:
-    assert sorted(Shop.operations) == ["close", "sell"]
-    assert sorted(Bazaar.operations) == ["close", "haggle", "sell"]  # a service has those of its base
+    assert sorted(Shop.operations) == ["close", "label", "sell"]
+    assert sorted(Bazaar.operations) == [
+        "close",
+        "haggle",
+        "label",
+        "sell",
+    ]  # a service has those of its base
     assert Service.operations == {}
     assert Shop().offered(Caller("acme")) is Shop.operations
     assert (SELL.service, SELL.name, SELL.doc, Shop.operations["close"].doc) == (
@@ -96,6 +105,21 @@ async def test_arguments_are_those_that_the_method_takes() -> None:
     sold = await SELL.function(Shop(), Caller("acme"), **arguments)
     assert sold == {"item": "5", "count": 1, "from": "there", "tags": ["acme"]}
     assert SELL.arguments({"item": "x"})["tags"] == []  # a default is nobody's to change
+
+
+async def test_an_operation_may_collect_what_it_does_not_declare() -> None:
+    label = Shop.operations["label"]
+    words = {"color": "red", "self": 1, "caller": [2], "two words": None, "words": {}}
+    arguments = label.arguments({"item": 5, **words})
+    assert await label.function(Shop(), Caller("acme"), **arguments) == {
+        "item": "5",
+        "words": words,
+        "by": "acme",
+    }
+    assert refused(words, label) == "Parameter item is required."
+    assert str(label.signature.parameters["words"]) == "**words: object"
+    hidden = dict.fromkeys(words, "***")
+    assert label.shown({"item": 5, **words}) == {"item": 5, **hidden}  # nobody knows what they hold
 
 
 @pytest.mark.parametrize(
