@@ -156,7 +156,7 @@ class Platform:
             self.ca_pem = authority.ca_pem.decode()
             self.edge = Edge(
                 authority=authority,
-                knows=self._knows,
+                knows=self.serves,
                 wants_client_certificates=self._wants_client_certificates,
                 names=self._names,
                 handler=self._handle,
@@ -264,7 +264,8 @@ class Platform:
         wild = [f"*.m2.{domain}", f"*.apps.{domain}"]
         return wild + sorted(name for name in own if not name.endswith((f".m2.{domain}", f".apps.{domain}")))
 
-    def _knows(self, host: str) -> bool:
+    def serves(self, host: str) -> bool:
+        """Is this host (lower case, no port) one of this lab's?"""
         return self.products.at(host) is not None or self.solutions.at(host) is not None
 
     def _wants_client_certificates(self) -> bool:

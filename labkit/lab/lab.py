@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from labkit.core.clock import Clock
 from labkit.core.errors import LabError
 from labkit.fleet.flow import Address
+from labkit.lab.browser import Browser
 from labkit.lab.clock import LabClock
 from labkit.lab.journal import LabJournal
 from labkit.lab.portal import Portal
@@ -23,6 +24,12 @@ from labkit.settings import LabSettings, ProductSettings, SolutionSettings, buil
 
 if TYPE_CHECKING:
     import pandas
+
+
+class Client(Protocol):
+    """Something of a lab's that holds connections."""
+
+    async def close(self) -> None: ...
 
 
 class Lab:
@@ -60,8 +67,9 @@ class Lab:
         self.clock = LabClock(portal, platform.clock)
         self.journal = LabJournal(portal, platform.journal)
         self.mailbox = platform.mailbox
+        self._clients: list[Client] = []
         # Runs at close(), when the lab is garbage, or when the kernel ends; it must not hold the lab itself.
-        self._finish = weakref.finalize(self, _finish, portal, platform, self._products, self._solutions)
+        self._finish = weakref.finalize(self, _finish, portal, platform, self._clients)
 
     @property
     def address(self) -> Address:
@@ -81,6 +89,7 @@ class Lab:
         if not settings and id in self._platform.products:
             if id not in self._products:
                 self._products[id] = Product(self._portal, self._platform, id, self.address)
+                self._clients.append(self._products[id])
             return self._products[id]
         built = build(ProductSettings, {"id": id, **settings}, "")
         self._portal.run(self._platform.add_product, built)
@@ -99,10 +108,19 @@ class Lab:
         if not (named or path or settings) and id in self._platform.solutions:
             if id not in self._solutions:
                 self._solutions[id] = Solution(self._portal, self._platform, id, self.address)
+                self._clients.append(self._solutions[id])
             return self._solutions[id]
         built = build(SolutionSettings, {"id": id, "products": named, "path": path, **settings}, "")
         self._portal.run(self._platform.add_solution, built)
         return self.solution(id)
+
+    def browser(self) -> Browser:
+        """A new person's browser, with no cookies yet: it visits the lab's hosts by their URLs."""
+        from labkit.fleet.browser import Browser as Visitor
+
+        visitor = Visitor(self.address, self._platform.serves)
+        self._clients.append(visitor)
+        return Browser(self._portal, visitor)
 
     def settle(self) -> None:
         """Wait until every request is answered or held as a poll, and every event is handled."""
@@ -158,17 +176,14 @@ def _settings(config: str | Path | None, settings: Mapping[str, Any]) -> LabSett
     overridden = {"https_port": 0, **settings}  # in a notebook many labs may load one file
     if wrong := overridden.keys() - LabSettings.model_fields.keys():
         raise LabError(f"unknown setting {sorted(wrong)[0]!r}")
-    return loaded.model_copy(update=build(LabSettings, overridden, "").model_dump(include=set(overridden)))
+    given = build(LabSettings, overridden, "")
+    return loaded.model_copy(update={name: getattr(given, name) for name in overridden})
 
 
-def _finish(
-    portal: Portal, platform: Platform, products: dict[str, Product], solutions: dict[str, Solution]
-) -> None:
+def _finish(portal: Portal, platform: Platform, clients: list[Client]) -> None:
     async def finish() -> None:
-        for product in products.values():
-            await product.close()
-        for solution in solutions.values():
-            await solution.close()
+        for client in clients:
+            await client.close()
         await platform.stop()
 
     try:

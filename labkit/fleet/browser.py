@@ -1,0 +1,226 @@
+"""A person's browser, without a screen: follows redirects across the hosts of a lab, keeps cookies, fills in forms.
+
+It finds a lab's names without DNS and trusts the lab's CA alone. Other hosts it does not visit: it stops at the
+redirect that would lead there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+
+from labkit.core.errors import LabError
+from labkit.fleet.flow import PATIENCE, Address
+
+FORM = "application/x-www-form-urlencoded"
+REDIRECTS = 20  # in a row before it gives up
+BUTTONS = frozenset({"submit", "image"})
+
+
+@dataclass(slots=True)
+class Form:
+    """A form of a page. fields: name → what would be sent now; choices: name → the values offered for it."""
+
+    name: str
+    method: str
+    action: str
+    fields: dict[str, str] = field(default_factory=dict)
+    choices: dict[str, list[str]] = field(default_factory=dict)
+
+    def filled(self, values: Mapping[str, object]) -> dict[str, str]:
+        """The fields with `values` in them. Raises LabError for a field or a choice that is not there."""
+        for name, value in values.items():
+            known = [*self.fields, *(each for each in self.choices if each not in self.fields)]
+            if name not in known:
+                raise LabError(f"form {self.name!r} has no field {name!r}, there are: {', '.join(known)}")
+            offered = self.choices.get(name)
+            if offered is not None and str(value) not in offered:
+                raise LabError(f"{name}: {value!r} is not offered, there are: {', '.join(offered)}")
+        return {**self.fields, **{name: str(value) for name, value in values.items()}}
+
+
+class Browser:
+    """Visits the hosts of a lab. serves: does the lab serve this host?"""
+
+    def __init__(self, address: Address, serves: Callable[[str], bool]) -> None:
+        self._serves = serves
+        self._client = httpx.AsyncClient(
+            transport=_LabTransport(address),
+            trust_env=False,
+            timeout=PATIENCE,
+            headers={
+                "User-Agent": "labkit browser",
+                "Accept": "text/html, application/json;q=0.9, */*;q=0.5",
+            },
+        )
+        self._page: httpx.Response | None = None
+
+    @property
+    def page(self) -> httpx.Response:
+        """The answer that is shown. Raises LabError before the first visit."""
+        if self._page is None:
+            raise LabError("this browser has visited nothing yet: get(url) first")
+        return self._page
+
+    @property
+    def cookies(self) -> httpx.Cookies:
+        """The cookies of all hosts."""
+        return self._client.cookies
+
+    @property
+    def forms(self) -> list[Form]:
+        """The forms of the page that is shown."""
+        if "html" not in self.page.headers.get("Content-Type", ""):
+            return []
+        reader = _FormReader()
+        reader.feed(self.page.text)
+        return reader.forms
+
+    async def request(self, method: str, url: str, *, follow: bool = True, **options: Any) -> httpx.Response:
+        """Visit a URL, absolute or relative to the page that is shown; `options` as httpx takes them.
+
+        follow: go where redirects lead, within the lab. The answer's `history` holds those on the way. Raises
+        LabError for a host that the lab does not serve, and for redirects without end.
+        """
+        target = httpx.URL(url) if self._page is None else self._page.url.join(url)
+        if target.scheme != "https" or not self._serves(target.host):
+            raise LabError(f"{url!r} is no HTTPS URL of this lab")
+        request: httpx.Request | None = self._client.build_request(method, target, **options)
+        history: list[httpx.Response] = []
+        while request is not None:
+            if len(history) > REDIRECTS:
+                raise LabError(f"{url!r} redirects more than {REDIRECTS} times")
+            self._page = await self._client.send(request)
+            self._page.history = list(history)
+            history.append(self._page)
+            request = self._page.next_request if follow else None
+            if request is not None and not (request.url.scheme == "https" and self._serves(request.url.host)):
+                request = None
+        return self.page
+
+    async def submit(self, form: str | None = None, /, **values: object) -> httpx.Response:
+        """Send a form of the page that is shown, with these values in it.
+
+        form: its name or id; it may be left out where there is only one. The first button is pressed, unless
+        `values` name another. Raises LabError for a form, a field or a choice that is not there.
+        """
+        found = [each for each in self.forms if form is None or each.name == form]
+        if len(found) != 1:
+            names = ", ".join(each.name or "one without a name" for each in self.forms) or "none"
+            raise LabError(f"which form? The page at {self.page.url.path} has: {names}")
+        target, pairs = found[0], found[0].filled(values)
+        if target.method == "GET":
+            return await self.request("GET", str(self.page.url.join(target.action).copy_with(params=pairs)))
+        origin = f"{self.page.url.scheme}://{self.page.url.netloc.decode()}"
+        return await self.request(
+            "POST",
+            target.action,
+            content=urlencode(pairs),
+            headers={"Content-Type": FORM, "Origin": origin},
+        )
+
+    async def close(self) -> None:
+        """Close its connections."""
+        await self._client.aclose()
+
+
+class _LabTransport(httpx.AsyncBaseTransport):
+    """Leads every host to the lab's address. A connection belongs to the name it was opened for (SNI)."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._context = address.context()
+        self._hosts: dict[str, httpx.AsyncHTTPTransport] = {}
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        host = request.url.host
+        if host not in self._hosts:
+            self._hosts[host] = httpx.AsyncHTTPTransport(verify=self._context)
+        return await self._hosts[host].handle_async_request(
+            httpx.Request(
+                request.method,
+                request.url.copy_with(host=self._address.host),
+                headers=request.headers,  # Host among them
+                stream=request.stream,
+                extensions={**request.extensions, "sni_hostname": host},
+            )
+        )
+
+    async def aclose(self) -> None:
+        for transport in self._hosts.values():
+            await transport.aclose()
+
+
+class _FormReader(HTMLParser):
+    """Collects the forms of a page and what their fields would send."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.forms: list[Form] = []
+        self._open: Form | None = None
+        self._select: str | None = None
+        self._text: str | None = None  # the textarea whose text is being read
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag == "form":
+            method = given.get("method", "get").upper()
+            self._open = Form(given.get("name") or given.get("id", ""), method, given.get("action", ""))
+            self.forms.append(self._open)
+        elif self._open is None or "disabled" in given:
+            return
+        elif tag == "input":
+            self._input(self._open, given)
+        elif tag == "button" and given.get("type", "submit") == "submit":
+            self._button(self._open, given)
+        elif tag == "select" and given.get("name"):
+            self._select = given["name"]
+            self._open.choices.setdefault(self._select, [])
+        elif tag == "option" and self._select is not None:
+            self._option(self._open, self._select, given)
+        elif tag == "textarea" and given.get("name"):
+            self._text = given["name"]
+            self._open.fields[self._text] = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._open is not None and self._text is not None:
+            self._open.fields[self._text] += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "form":
+            self._open = None
+        elif tag == "select":
+            self._select = None
+        elif tag == "textarea":
+            self._text = None
+
+    def _input(self, form: Form, given: Mapping[str, str]) -> None:
+        name, kind = given.get("name", ""), given.get("type", "text").lower()
+        if not name or kind in ("button", "reset", "file"):
+            return
+        if kind in BUTTONS:
+            self._button(form, given)
+        elif kind in ("radio", "checkbox"):
+            value = given.get("value", "on")
+            form.choices.setdefault(name, []).append(value)
+            if "checked" in given:
+                form.fields[name] = value
+        else:
+            form.fields[name] = given.get("value", "")
+
+    def _button(self, form: Form, given: Mapping[str, str]) -> None:
+        name = given.get("name", "")
+        if name:
+            form.choices.setdefault(name, []).append(given.get("value", ""))
+            form.fields.setdefault(name, given.get("value", ""))
+
+    def _option(self, form: Form, name: str, given: Mapping[str, str]) -> None:
+        value = given.get("value", "")
+        form.choices[name].append(value)
+        if "selected" in given or name not in form.fields:
+            form.fields[name] = value
