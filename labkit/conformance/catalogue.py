@@ -1,7 +1,9 @@
 """The catalogue: every statement of the documents, and the requirements that labkit makes of them.
 
 `statements/*.toml` (one file a document) index what the documents say; `requirements/*.toml` (one file an
-area) say what is tested. Between them nothing is lost: each statement has a requirement or a reason for none.
+area, or several parts of one) say what is tested. Between them nothing is lost: each statement has a
+requirement or a reason for none. Files come in the order of the statements that their first requirements are
+made of.
 
 LabkitError
 ├── CatalogueError               the files are wrong: names the file and the entry
@@ -117,7 +119,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """All statements by reference, in the documents' order; all requirements by id, in the files' order.
+    """All statements by reference, all requirements by id, both in the documents' order.
 
     parts: what each part of the ids is about (`DEV-REC`: record).
     """
@@ -214,10 +216,15 @@ def load(root: Traversable | None = None) -> Catalogue:
     statements, places = _statements(folder / "statements")
     areas = {file.name: _parse(_Area, _toml(file), file.name) for file in _files(folder / "requirements")}
     retired = frozenset(each for area in areas.values() for each in area.retired)
+    found = {name: _requirements(name, area, statements) for name, area in areas.items()}
+    place = {reference: number for number, reference in enumerate(statements)}
+    in_order = sorted(
+        (name for name in found if found[name]), key=lambda name: place[found[name][0].sources[0]]
+    )
     requirements: dict[str, Requirement] = {}
-    for name, area in areas.items():
-        own = _requirements(name, area, statements)
-        _no_gaps(name, {*area.retired, *(each.id for each in own)})
+    for name in in_order:
+        own = found[name]
+        _no_gaps(name, {*areas[name].retired, *(each.id for each in own)})
         for requirement in own:
             if requirement.id in retired:
                 raise RetiredIdError(name, requirement.id, "is retired and may not be used again")
@@ -232,7 +239,7 @@ def load(root: Traversable | None = None) -> Catalogue:
             raise UncoveredStatementError(
                 places[reference], reference, "has no requirement, nor a reason under nothing_to_test"
             )
-    parts = {name: about for area in areas.values() for name, about in area.parts.items()}
+    parts = {name: about for file in in_order for name, about in areas[file].parts.items()}
     return Catalogue(
         MappingProxyType(statements), MappingProxyType(requirements), retired, MappingProxyType(parts)
     )

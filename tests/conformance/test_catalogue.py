@@ -222,6 +222,12 @@ def test_documents_come_in_their_own_order_whatever_their_files_are_called(folde
     assert [each[0] for each in catalogue.load(folder).statements] == list("111222")
 
 
+def test_files_come_in_the_order_of_what_they_are_made_of(folder: Path) -> None:
+    (folder / "requirements/cup.toml").write_text(CUP.replace("1/pots/1", "1/pots/row-1"), encoding="utf-8")
+    small = catalogue.load(folder)
+    assert [each.id for each in small] == ["POT-TEA-1", "POT-LID-1", "POT-LID-3", "CUP-TEA-1"]
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "error", "entry"),
     [
