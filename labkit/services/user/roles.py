@@ -1,9 +1,123 @@
-"""The group Roles of the User service."""
+"""The group Roles of the User service: roles and the parameters that they have.
+
+What roles permit is in `permissions`, who holds them in `assignments`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, delete, select
+from sqlalchemy.dialects.sqlite import insert
+
+from labkit.core.errors import ServiceError
+from labkit.services.operation import Caller, operation
 from labkit.services.user.parts import Group
+from labkit.services.user.role_arguments import Parameter, ParameterName, Parameters, RoleId, fold
+from labkit.services.user.role_tables import (
+    known_parameter,
+    known_role,
+    names,
+    parameter_table,
+    role_table,
+    where,
+)
 
 
 class Roles(Group):
-    """Roles."""
+    """Roles and their parameters."""
+
+    @operation
+    async def createRole(
+        self, caller: Caller, role_id: RoleId, parameter: Parameters = ()
+    ) -> dict[str, object]:
+        """Create a role: `{role_id, parameter: [{name}]}`. 409 where there is one of that name in any case."""
+        return await self._parts.database.run(_create, caller.solution, role_id, parameter)
+
+    @operation
+    async def getRole(self, caller: Caller, role_id: RoleId) -> dict[str, object]:
+        """The role: `{role_id, parameter: [{name}]}`."""
+        return await self._parts.database.read(_shown, caller.solution, role_id)
+
+    @operation
+    async def listRoles(self, caller: Caller) -> list[dict[str, object]]:
+        """All roles, in the order of their creation."""
+        return await self._parts.database.read(_all, caller.solution)
+
+    @operation
+    async def deleteRole(self, caller: Caller, role_id: RoleId) -> None:
+        """Delete a role, also from the users who hold it. Its permissions stay registered."""
+        await self._parts.database.run(_delete, caller.solution, role_id)
+
+    @operation
+    async def addRoleParam(self, caller: Caller, role_id: RoleId, body: Parameters) -> dict[str, object]:
+        """Define parameters of a role: a list of `{name}`, or one. A name that it has stays as it is."""
+        return await self._parts.database.run(_add, caller.solution, role_id, body)
+
+    @operation
+    async def deleteRoleParam(
+        self, caller: Caller, role_id: RoleId, parameter_name: ParameterName
+    ) -> dict[str, object]:
+        """Take a parameter from a role, and its values from all users."""
+        return await self._parts.database.run(_remove, caller.solution, role_id, parameter_name)
+
+
+def _create(
+    connection: Connection, solution: str, role_id: str, parameters: Iterable[Parameter]
+) -> dict[str, object]:
+    created = connection.execute(
+        insert(role_table)
+        .values(solution=solution, role=fold(role_id), role_id=role_id)
+        .on_conflict_do_nothing()
+    )
+    if not created.rowcount:
+        raise ServiceError(409, f"Role {role_id} already exists.")
+    return _add(connection, solution, role_id, parameters)
+
+
+def _shown(connection: Connection, solution: str, role_id: str) -> dict[str, object]:
+    role = known_role(connection, solution, role_id)
+    spelled = connection.execute(
+        select(role_table.c.role_id).where(*where(role_table, solution=solution, role=role))
+    ).scalar_one()
+    defined = names(connection, solution, role).values()
+    return {"role_id": spelled, "parameter": [{"name": name} for name in defined]}
+
+
+def _all(connection: Connection, solution: str) -> list[dict[str, object]]:
+    roles, parameters = role_table.c, parameter_table.c
+    rows = connection.execute(
+        select(roles.role_id, parameters.name)
+        .outerjoin(parameter_table, (parameters.solution == roles.solution) & (parameters.role == roles.role))
+        .where(roles.solution == solution)
+        .order_by(roles.position, parameters.position)
+    )
+    found: dict[str, list[dict[str, str]]] = {}
+    for role_id, name in rows:
+        found.setdefault(role_id, []).extend([] if name is None else [{"name": name}])
+    return [{"role_id": role_id, "parameter": defined} for role_id, defined in found.items()]
+
+
+def _delete(connection: Connection, solution: str, role_id: str) -> None:
+    role = known_role(connection, solution, role_id)
+    connection.execute(delete(role_table).where(*where(role_table, solution=solution, role=role)))
+
+
+def _add(
+    connection: Connection, solution: str, role_id: str, parameters: Iterable[Parameter]
+) -> dict[str, object]:
+    role = known_role(connection, solution, role_id)
+    rows = [
+        {"solution": solution, "role": role, "parameter": fold(parameter.name), "name": parameter.name}
+        for parameter in parameters
+    ]
+    if rows:
+        connection.execute(insert(parameter_table).on_conflict_do_nothing(), rows)
+    return _shown(connection, solution, role_id)
+
+
+def _remove(connection: Connection, solution: str, role_id: str, name: str) -> dict[str, object]:
+    role, parameter = known_parameter(connection, solution, role_id, name)
+    row = where(parameter_table, solution=solution, role=role, parameter=parameter)
+    connection.execute(delete(parameter_table).where(*row))
+    return _shown(connection, solution, role_id)

@@ -1,0 +1,267 @@
+"""Who holds which role of the User service, and with which values of its parameters.
+
+A user may hold a role with no value at all, which permits nothing. The wildcard is a value of its own, held
+beside others, that counts as all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, delete, func, select
+from sqlalchemy.dialects.sqlite import insert
+
+from labkit.core.errors import ServiceError
+from labkit.services.operation import Caller, operation
+from labkit.services.user.parts import Group
+from labkit.services.user.people import Id, known
+from labkit.services.user.role_arguments import (
+    LARGEST_PAGE,
+    WILDCARD,
+    AssignedRole,
+    AssignedRoles,
+    Limit,
+    Offset,
+    ParameterName,
+    ParameterValue,
+    RoleId,
+    fold,
+)
+from labkit.services.user.role_tables import (
+    assignment_table,
+    known_parameter,
+    known_role,
+    names,
+    parameter_table,
+    role_table,
+    undefined,
+    value_table,
+    where,
+)
+
+
+class Assignments(Group):
+    """What users hold, in the groups Roles and Users.
+
+    An assignment is `{role_id, parameters: [{name, value}]}`; the wildcard is the value `{type: 'wildcard'}`.
+    Where a list of assignments is the result, it is all that the user holds, in the order of assigning.
+    """
+
+    @operation
+    async def assignUser(self, caller: Caller, id: Id, roles: AssignedRoles) -> list[dict[str, object]]:
+        """Add to what a user holds: a list of assignments, or one. Gives the list of assignments."""
+        return await self._parts.database.run(_assign, caller.solution, id, roles)
+
+    @operation
+    async def deassignUser(self, caller: Caller, id: Id, role_id: RoleId) -> list[dict[str, object]]:
+        """Take a role from a user, who need not hold it. Gives the list of assignments."""
+        return await self._parts.database.run(_deassign, caller.solution, id, role_id)
+
+    @operation
+    async def deassignUserParam(
+        self,
+        caller: Caller,
+        id: Id,
+        role_id: RoleId,
+        parameter_name: ParameterName,
+        parameter_value: ParameterValue,
+    ) -> list[dict[str, object]]:
+        """Take one value from a user; the role stays, even without values. Gives the list of assignments."""
+        return await self._parts.database.run(
+            _deassign_values, caller.solution, id, role_id, parameter_name, parameter_value
+        )
+
+    @operation
+    async def deassignUserParamName(
+        self, caller: Caller, id: Id, role_id: RoleId, parameter_name: ParameterName
+    ) -> list[dict[str, object]]:
+        """Take all values of a parameter from a user; the role stays. Gives the list of assignments."""
+        return await self._parts.database.run(_deassign_values, caller.solution, id, role_id, parameter_name)
+
+    @operation
+    async def hasUserRoleParam(
+        self,
+        caller: Caller,
+        id: Id,
+        role_id: RoleId,
+        parameter_name: ParameterName,
+        parameter_value: ParameterValue,
+    ) -> str:
+        """'OK' where the user holds the value or the wildcard, otherwise 403."""
+        if not await self._parts.database.read(
+            _has, caller.solution, id, role_id, parameter_name, parameter_value
+        ):
+            raise ServiceError(
+                403, f"User {id} does not hold role {role_id} with this value of {parameter_name}."
+            )
+        return "OK"
+
+    @operation
+    async def listUserRoles(self, caller: Caller, id: Id) -> list[dict[str, object]]:
+        """What a user holds: the list of assignments."""
+        return await self._parts.database.read(_assignments, caller.solution, id)
+
+    @operation
+    async def listUserRoleParamValues(
+        self,
+        caller: Caller,
+        id: Id,
+        role_id: RoleId,
+        parameter_name: ParameterName,
+        offset: Offset = 0,
+        limit: Limit = LARGEST_PAGE,
+    ) -> dict[str, object]:
+        """The values of a parameter that a user holds: `{items, total}`; the wildcard is `*`."""
+        return await self._parts.database.read(
+            _page, caller.solution, id, role_id, parameter_name, offset, limit
+        )
+
+    @operation
+    async def listRoleUsers(self, caller: Caller, role_id: RoleId) -> list[int]:
+        """The ids of the users who hold a role, in their order."""
+        return await self._parts.database.read(_holders, caller.solution, role_id)
+
+    @operation
+    async def listRoleParamUsers(
+        self,
+        caller: Caller,
+        role_id: RoleId,
+        parameter_name: ParameterName,
+        parameter_value: ParameterValue,
+    ) -> list[int]:
+        """The ids of the users who hold a value or the wildcard, in their order."""
+        return await self._parts.database.read(
+            _value_holders, caller.solution, role_id, parameter_name, parameter_value
+        )
+
+    @operation
+    async def deleteRoleParamValue(
+        self,
+        caller: Caller,
+        role_id: RoleId,
+        parameter_name: ParameterName,
+        parameter_value: ParameterValue,
+    ) -> None:
+        """Take a value of a parameter from all users."""
+        await self._parts.database.run(
+            _delete_value, caller.solution, role_id, parameter_name, parameter_value
+        )
+
+
+def _assign(
+    connection: Connection, solution: str, id: int, roles: Iterable[AssignedRole]
+) -> list[dict[str, object]]:
+    known(connection, solution, id)
+    held: list[dict[str, object]] = []
+    values: list[dict[str, object]] = []
+    defined: dict[str, dict[str, str]] = {}
+    for assigned in roles:
+        role = fold(assigned.role_id)
+        if role not in defined:
+            defined[role] = names(connection, solution, known_role(connection, solution, assigned.role_id))
+        row: dict[str, object] = {"solution": solution, "user_id": id, "role": role}
+        held.append(row)
+        for value in assigned.parameters:
+            if fold(value.name) not in defined[role]:
+                raise undefined(assigned.role_id, value.name)
+            values.append({**row, "parameter": fold(value.name), "value": value.value})
+    for table, rows in ((assignment_table, held), (value_table, values)):
+        if rows:
+            connection.execute(insert(table).on_conflict_do_nothing(), rows)
+    return _assignments(connection, solution, id)
+
+
+def _assignments(connection: Connection, solution: str, id: int) -> list[dict[str, object]]:
+    known(connection, solution, id)
+    held, values, roles, parameters = assignment_table.c, value_table.c, role_table.c, parameter_table.c
+    rows = connection.execute(
+        select(roles.role_id, parameters.name, values.value)
+        .select_from(assignment_table)
+        .join(role_table)
+        .outerjoin(
+            value_table,
+            (values.solution == held.solution)
+            & (values.user_id == held.user_id)
+            & (values.role == held.role),
+        )
+        .outerjoin(
+            parameter_table,
+            (parameters.solution == values.solution)
+            & (parameters.role == values.role)
+            & (parameters.parameter == values.parameter),
+        )
+        .where(held.solution == solution, held.user_id == id)
+        .order_by(held.position, values.position)
+    )
+    found: dict[str, list[dict[str, object]]] = {}
+    for role_id, name, value in rows:
+        found.setdefault(role_id, []).extend([] if name is None else [{"name": name, "value": _shown(value)}])
+    return [{"role_id": role_id, "parameters": assigned} for role_id, assigned in found.items()]
+
+
+def _shown(value: str) -> object:
+    return {"type": "wildcard"} if value == WILDCARD else value
+
+
+def _deassign(connection: Connection, solution: str, id: int, role_id: str) -> list[dict[str, object]]:
+    known(connection, solution, id)
+    role = known_role(connection, solution, role_id)
+    row = where(assignment_table, solution=solution, user_id=id, role=role)
+    connection.execute(delete(assignment_table).where(*row))
+    return _assignments(connection, solution, id)
+
+
+def _deassign_values(
+    connection: Connection, solution: str, id: int, role_id: str, name: str, *values: str
+) -> list[dict[str, object]]:
+    """Takes the values that are given, or all of the parameter where none is."""
+    known(connection, solution, id)
+    role, parameter = known_parameter(connection, solution, role_id, name)
+    rows = where(value_table, solution=solution, user_id=id, role=role, parameter=parameter)
+    if values:
+        rows.append(value_table.c.value.in_(values))
+    connection.execute(delete(value_table).where(*rows))
+    return _assignments(connection, solution, id)
+
+
+def _has(connection: Connection, solution: str, id: int, role_id: str, name: str, value: str) -> bool:
+    known(connection, solution, id)
+    role, parameter = known_parameter(connection, solution, role_id, name)
+    rows = where(value_table, solution=solution, user_id=id, role=role, parameter=parameter)
+    found = select(value_table.c.value).where(*rows, value_table.c.value.in_([value, WILDCARD]))
+    return connection.execute(found).first() is not None
+
+
+def _page(
+    connection: Connection, solution: str, id: int, role_id: str, name: str, offset: int, limit: int
+) -> dict[str, object]:
+    known(connection, solution, id)
+    role, parameter = known_parameter(connection, solution, role_id, name)
+    rows = where(value_table, solution=solution, user_id=id, role=role, parameter=parameter)
+    columns = value_table.c
+    items = select(columns.value).where(*rows).order_by(columns.position).limit(limit).offset(offset)
+    return {
+        "items": list(connection.execute(items).scalars()),
+        "total": connection.execute(select(func.count()).where(*rows)).scalar_one(),
+    }
+
+
+def _holders(connection: Connection, solution: str, role_id: str) -> list[int]:
+    role = known_role(connection, solution, role_id)
+    id = assignment_table.c.user_id
+    held = select(id).where(*where(assignment_table, solution=solution, role=role)).order_by(id)
+    return list(connection.execute(held).scalars())
+
+
+def _value_holders(connection: Connection, solution: str, role_id: str, name: str, value: str) -> list[int]:
+    role, parameter = known_parameter(connection, solution, role_id, name)
+    rows = where(value_table, solution=solution, role=role, parameter=parameter)
+    id = value_table.c.user_id
+    held = select(id).where(*rows, value_table.c.value.in_([value, WILDCARD])).distinct().order_by(id)
+    return list(connection.execute(held).scalars())
+
+
+def _delete_value(connection: Connection, solution: str, role_id: str, name: str, value: str) -> None:
+    role, parameter = known_parameter(connection, solution, role_id, name)
+    row = where(value_table, solution=solution, role=role, parameter=parameter, value=value)
+    connection.execute(delete(value_table).where(*row))

@@ -1,0 +1,164 @@
+"""The permissions of the User service: what there is, what roles have, and whether a user may.
+
+A permission is a method and a path of the solution. A user may use it who holds, in one and the same role that
+has it, each of the path's placeholders with the value in question or the wildcard; in a path without
+placeholders, any value in that role.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sqlalchemy import Connection, Table, delete, select
+from sqlalchemy.dialects.sqlite import insert
+
+from labkit.core.database import driver
+from labkit.core.errors import ServiceError
+from labkit.services.operation import Caller, operation
+from labkit.services.user.errors import unknown
+from labkit.services.user.parts import Group
+from labkit.services.user.people import Id
+from labkit.services.user.role_arguments import (
+    WILDCARD,
+    EndPoint,
+    Method,
+    Pairs,
+    PermId,
+    Permission,
+    PermissionList,
+    RoleId,
+)
+from labkit.services.user.role_tables import known_role, permission_table, role_permission_table, where
+
+# Asked with every request of a solution, so it goes straight to the driver, as the statements of device writes.
+ROLE_THAT_HAS = "SELECT 1 FROM role_permission AS had WHERE solution = ? AND method = ? AND end_point = ?"
+AND_HELD = (
+    " AND EXISTS (SELECT 1 FROM assigned_value"
+    " WHERE solution = had.solution AND user_id = ? AND role = had.role"
+)
+AS_VALUE = " AND parameter = ? AND value IN (?, ?)"
+
+
+class Permissions(Group):
+    """Permissions, in the groups Users and Roles."""
+
+    @operation
+    async def createPermission(self, caller: Caller, method: Method, end_point: EndPoint) -> dict[str, str]:
+        """Register a permission: `{method, end_point}`. It may be there already."""
+        permission = Permission(method, end_point)
+        await self._parts.database.run(_register, caller.solution, [permission])
+        return {"method": method, "end_point": end_point}
+
+    @operation
+    async def listPerms(self, caller: Caller) -> list[dict[str, str]]:
+        """All permissions, in the order of their registration."""
+        return await self._parts.database.read(_all, caller.solution)
+
+    @operation
+    async def deletePerm(self, caller: Caller, perm_id: PermId) -> None:
+        """Delete a permission, also from the roles that have it."""
+        await self._parts.database.run(_unregister, caller.solution, perm_id)
+
+    @operation
+    async def addRolePerm(
+        self, caller: Caller, role_id: RoleId, body: PermissionList
+    ) -> list[dict[str, str]]:
+        """Give a role permissions: a list of `{method, end_point}`, or one. Gives all that it has.
+
+        Permissions that are not registered yet are registered.
+        """
+        return await self._parts.database.run(_attach, caller.solution, role_id, body)
+
+    @operation
+    async def deleteRolePerm(self, caller: Caller, role_id: RoleId, perm_id: PermId) -> list[dict[str, str]]:
+        """Take a permission from a role. Gives what it has left; 404 where it did not have it."""
+        return await self._parts.database.run(_detach, caller.solution, role_id, perm_id)
+
+    @operation
+    async def listRolePerms(self, caller: Caller, role_id: RoleId) -> list[dict[str, str]]:
+        """The permissions of a role, in the order in which it got them."""
+        return await self._parts.database.read(_of_role, caller.solution, role_id)
+
+    @operation
+    async def hasUserPerm(self, caller: Caller, id: Id, perm_id: PermId, parameters: Pairs) -> str:
+        """'OK' where the user may use a permission with `name::value` for its placeholders, otherwise 403.
+
+        Names that are no placeholders are ignored. A permission or a user that does not exist: 403 too.
+        """
+        if not await self._parts.database.read(_may, caller.solution, id, perm_id, parameters):
+            raise ServiceError(403, f"User {id} may not use {perm_id}.")
+        return "OK"
+
+
+def _may(
+    connection: Connection, solution: str, id: int, permission: Permission, given: Mapping[str, str]
+) -> bool:
+    query = ROLE_THAT_HAS
+    asked: list[object] = [solution, permission.method, permission.end_point]
+    for name in permission.placeholders:
+        if name not in given:
+            return False
+        query += f"{AND_HELD}{AS_VALUE})"
+        asked += [id, name, given[name], WILDCARD]
+    if not permission.placeholders:
+        query += f"{AND_HELD})"
+        asked += [id]
+    return driver(connection).execute(query, asked).fetchone() is not None
+
+
+def _register(connection: Connection, solution: str, permissions: Iterable[Permission]) -> None:
+    _insert(connection, permission_table, [_row(solution, permission) for permission in permissions])
+
+
+def _attach(
+    connection: Connection, solution: str, role_id: str, permissions: Iterable[Permission]
+) -> list[dict[str, str]]:
+    of_role = {"role": known_role(connection, solution, role_id)}
+    rows = [_row(solution, permission) for permission in permissions]
+    _insert(connection, permission_table, rows)
+    _insert(connection, role_permission_table, [row | of_role for row in rows])
+    return _of_role(connection, solution, role_id)
+
+
+def _detach(
+    connection: Connection, solution: str, role_id: str, permission: Permission
+) -> list[dict[str, str]]:
+    row = _row(solution, permission) | {"role": known_role(connection, solution, role_id)}
+    if not _delete(connection, role_permission_table, row):
+        raise ServiceError(404, f"Role {role_id} has no permission {permission}.")
+    return _of_role(connection, solution, role_id)
+
+
+def _of_role(connection: Connection, solution: str, role_id: str) -> list[dict[str, str]]:
+    role = known_role(connection, solution, role_id)
+    return _listed(connection, role_permission_table, {"solution": solution, "role": role})
+
+
+def _all(connection: Connection, solution: str) -> list[dict[str, str]]:
+    return _listed(connection, permission_table, {"solution": solution})
+
+
+def _unregister(connection: Connection, solution: str, permission: Permission) -> None:
+    if not _delete(connection, permission_table, _row(solution, permission)):
+        raise unknown("Permission", permission)
+
+
+def _row(solution: str, permission: Permission) -> dict[str, str]:
+    return {"solution": solution, "method": permission.method, "end_point": permission.end_point}
+
+
+def _insert(connection: Connection, table: Table, rows: list[dict[str, str]]) -> None:
+    if rows:
+        connection.execute(insert(table).on_conflict_do_nothing(), rows)
+
+
+def _listed(connection: Connection, table: Table, of: Mapping[str, str]) -> list[dict[str, str]]:
+    columns = table.c
+    rows = connection.execute(
+        select(columns.method, columns.end_point).where(*where(table, **of)).order_by(columns.position)
+    )
+    return [{"method": method, "end_point": end_point} for method, end_point in rows]
+
+
+def _delete(connection: Connection, table: Table, row: Mapping[str, str]) -> bool:
+    return connection.execute(delete(table).where(*where(table, **row))).rowcount > 0

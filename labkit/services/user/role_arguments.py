@@ -1,0 +1,156 @@
+"""The arguments of role and permission operations (document 2, Name rules): what is granted, what is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, Field, PlainValidator
+
+RESERVED = frozenset(
+    "me user users permission permissions role roles parameter parameters group groups member members".split()
+)
+LARGEST_PAGE = 100
+WILDCARD = "*"  # how {type: 'wildcard'} is kept; no value can be spelled so
+
+ROLE_ID = re.compile(r"[A-Za-z0-9_-]{1,80}")
+PARAMETER_NAME = re.compile(r"[A-Za-z]{1,40}")
+VALUE = re.compile(r"[A-Za-z0-9]{1,100}")
+METHOD = re.compile(r"[A-Z]{1,10}")
+END_POINT = re.compile(r"[A-Za-z0-9/_{}-]{1,150}")
+PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+
+
+def fold(name: str) -> str:
+    """A role_id or parameter name in the form that it is compared in: letter case does not matter."""
+    return name.lower()
+
+
+def _role_id(value: object) -> str:
+    return _unreserved(_matching(value, ROLE_ID, "1 to 80 characters of A-Z a-z 0-9 - _"))
+
+
+def _parameter_name(value: object) -> str:
+    return _unreserved(_matching(value, PARAMETER_NAME, "1 to 40 letters A-Z a-z"))
+
+
+def _parameter_value(value: object) -> str:
+    """A value as text: whole numbers are written as their digits, the wildcard as WILDCARD."""
+    if isinstance(value, Mapping):
+        if value != {"type": "wildcard"}:
+            raise ValueError("expected {type: 'wildcard'} where the value is an object")
+        return WILDCARD
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value) if abs(value) < 10**100 else ""
+    return _matching(value, VALUE, "1 to 100 characters of A-Z a-z 0-9, or {type: 'wildcard'}")
+
+
+def _method(value: object) -> str:
+    return _matching(value, METHOD, "1 to 10 characters of A-Z")
+
+
+def _end_point(value: object) -> str:
+    text = _matching(value, END_POINT, "1 to 150 characters of A-Z a-z 0-9 - / _ { }")
+    if set("{}") & set(PLACEHOLDER.sub("", text)):
+        raise ValueError("expected each { and } to enclose a name, as in {name}")
+    for name in PLACEHOLDER.findall(text):
+        _parameter_name(name)
+    return text
+
+
+def _matching(value: object, pattern: re.Pattern[str], expected: str) -> str:
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise ValueError(f"expected {expected}")
+    return value
+
+
+def _unreserved(name: str) -> str:
+    if fold(name) in RESERVED:
+        raise ValueError(f"{name} is a reserved word")
+    return name
+
+
+def _listed(value: object) -> object:
+    """One item may stand for a list of one; an empty table may look like an object."""
+    if value == {}:
+        return []
+    return [value] if isinstance(value, (Mapping, str)) else value
+
+
+RoleId = Annotated[str, PlainValidator(_role_id)]
+ParameterName = Annotated[str, PlainValidator(_parameter_name)]
+ParameterValue = Annotated[str, PlainValidator(_parameter_value)]
+Method = Annotated[str, PlainValidator(_method)]
+EndPoint = Annotated[str, PlainValidator(_end_point)]
+
+
+class Parameter(BaseModel):
+    """A parameter of a role."""
+
+    name: ParameterName
+
+
+class Value(BaseModel):
+    """A value of a parameter that a user is assigned."""
+
+    name: ParameterName
+    value: ParameterValue
+
+
+class AssignedRole(BaseModel):
+    """A role that a user is assigned, with values of its parameters."""
+
+    role_id: RoleId
+    parameters: Annotated[Sequence[Value], BeforeValidator(_listed)] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """A method and a path of the solution; {name} in the path stands for a role's parameter."""
+
+    method: Method
+    end_point: EndPoint
+
+    def __str__(self) -> str:
+        return f"{self.method}/{self.end_point}"  # the perm_id
+
+    @property
+    def placeholders(self) -> list[str]:
+        """The names in the path as they are compared, each once."""
+        return list(dict.fromkeys(map(fold, PLACEHOLDER.findall(self.end_point))))
+
+
+def _perm_id(value: object) -> Permission:
+    """{method}/{end_point}: the first slash parts them."""
+    if not isinstance(value, str) or "/" not in value:
+        raise ValueError("expected {method}/{end_point}")
+    method, _, end_point = value.partition("/")
+    return Permission(_method(method), _end_point(end_point))
+
+
+def _pairs(value: object) -> dict[str, str]:
+    """name::value strings as name (as it is compared) → value."""
+    texts = _listed(value)
+    if not isinstance(texts, Sequence):
+        raise ValueError("expected a list of name::value")
+    pairs: dict[str, str] = {}
+    for text in texts:
+        name, separator, held = text.partition("::") if isinstance(text, str) else ("", "", "")
+        if not (separator and PARAMETER_NAME.fullmatch(name) and VALUE.fullmatch(held)):
+            raise ValueError(f"expected name::value, not {text!r}")
+        if pairs.setdefault(fold(name), held) != held:
+            raise ValueError(f"expected one value for {name}")
+    return pairs
+
+
+PermId = Annotated[Permission, PlainValidator(_perm_id)]
+Pairs = Annotated[dict[str, str], PlainValidator(_pairs)]
+Parameters = Annotated[Sequence[Parameter], BeforeValidator(_listed)]
+PermissionList = Annotated[Sequence[Permission], BeforeValidator(_listed)]
+AssignedRoles = Annotated[Sequence[AssignedRole], BeforeValidator(_listed)]
+Offset = Annotated[int, Field(ge=0, lt=2**63)]
+Limit = Annotated[int, Field(ge=1, le=LARGEST_PAGE)]

@@ -1,0 +1,159 @@
+"""Roles, permissions and who holds what, as the database keeps them, and how a role is found.
+
+Roles and parameter names are referred to in the form that they are compared in; the first spelling stands
+beside it, once. A `position` counts up with each row, so it gives the order in which rows came.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    String,
+    Table,
+    select,
+)
+from sqlalchemy import UniqueConstraint as Unique
+
+from labkit.core.errors import ServiceError
+from labkit.core.tables import metadata
+from labkit.services.user.errors import unknown
+from labkit.services.user.people import belongs_to_user
+from labkit.services.user.role_arguments import fold
+
+_ROLE = ["role.solution", "role.role"]
+
+
+def _position() -> Column[int]:
+    return Column("position", Integer, primary_key=True)
+
+
+role_table = Table(
+    "role",
+    metadata,
+    Column("solution", String, nullable=False),
+    Column("role", String, nullable=False),
+    Column("role_id", String, nullable=False),  # as first spelled
+    _position(),
+    Unique("solution", "role"),
+)
+
+parameter_table = Table(
+    "role_parameter",
+    metadata,
+    Column("solution", String, nullable=False),
+    Column("role", String, nullable=False),
+    Column("parameter", String, nullable=False),
+    Column("name", String, nullable=False),  # as first spelled
+    _position(),
+    Unique("solution", "role", "parameter"),
+    ForeignKeyConstraint(["solution", "role"], _ROLE, ondelete="CASCADE"),
+)
+
+permission_table = Table(
+    "permission",
+    metadata,
+    Column("solution", String, nullable=False),
+    Column("method", String, nullable=False),
+    Column("end_point", String, nullable=False),
+    _position(),
+    Unique("solution", "method", "end_point"),
+)
+
+role_permission_table = Table(
+    "role_permission",
+    metadata,
+    Column("solution", String, nullable=False),
+    Column("method", String, nullable=False),
+    Column("end_point", String, nullable=False),
+    Column("role", String, nullable=False),
+    _position(),
+    Unique("solution", "method", "end_point", "role"),
+    ForeignKeyConstraint(["solution", "role"], _ROLE, ondelete="CASCADE"),
+    ForeignKeyConstraint(
+        ["solution", "method", "end_point"],
+        ["permission.solution", "permission.method", "permission.end_point"],
+        ondelete="CASCADE",
+    ),
+    Index("role_permission_of_role", "solution", "role"),
+)
+
+assignment_table = Table(
+    "assignment",
+    metadata,
+    Column("solution", String, nullable=False),
+    Column("user_id", Integer, nullable=False),
+    Column("role", String, nullable=False),
+    _position(),
+    Unique("solution", "user_id", "role"),
+    belongs_to_user(),
+    ForeignKeyConstraint(["solution", "role"], _ROLE, ondelete="CASCADE"),
+    Index("assignment_of_role", "solution", "role", "user_id"),
+)
+
+value_table = Table(
+    "assigned_value",
+    metadata,
+    Column("solution", String, nullable=False),
+    Column("user_id", Integer, nullable=False),
+    Column("role", String, nullable=False),
+    Column("parameter", String, nullable=False),
+    Column("value", String, nullable=False),
+    _position(),
+    Unique("solution", "user_id", "role", "parameter", "value"),
+    ForeignKeyConstraint(
+        ["solution", "user_id", "role"],
+        ["assignment.solution", "assignment.user_id", "assignment.role"],
+        ondelete="CASCADE",
+    ),
+    ForeignKeyConstraint(
+        ["solution", "role", "parameter"],
+        ["role_parameter.solution", "role_parameter.role", "role_parameter.parameter"],
+        ondelete="CASCADE",
+    ),
+    Index("assigned_value_of_role", "solution", "role", "parameter", "value", "user_id"),
+)
+
+
+def where(table: Table, **row: object) -> list[ColumnElement[bool]]:
+    """What rows of a table have in common: the values of some of its columns."""
+    return [table.c[name] == value for name, value in row.items()]
+
+
+def known_role(connection: Connection, solution: str, role_id: str) -> str:
+    """The role as tables name it. Raises ServiceError 404."""
+    role = fold(role_id)
+    found = connection.execute(
+        select(role_table.c.role).where(*where(role_table, solution=solution, role=role))
+    ).scalar()
+    if found is None:
+        raise unknown("Role", role_id)
+    return role
+
+
+def names(connection: Connection, solution: str, role: str) -> dict[str, str]:
+    """The parameters of a role in the order of their definition: as tables name them → as first spelled."""
+    columns = parameter_table.c
+    rows = connection.execute(
+        select(columns.parameter, columns.name)
+        .where(*where(parameter_table, solution=solution, role=role))
+        .order_by(columns.position)
+    )
+    return dict(rows.tuples().all())
+
+
+def known_parameter(connection: Connection, solution: str, role_id: str, name: str) -> tuple[str, str]:
+    """The role and its parameter as tables name them. Raises ServiceError 404 without the role, else 400."""
+    role = known_role(connection, solution, role_id)
+    if fold(name) not in names(connection, solution, role):
+        raise undefined(role_id, name)
+    return role, fold(name)
+
+
+def undefined(role_id: str, name: str) -> ServiceError:
+    """400: a role has no such parameter."""
+    return ServiceError(400, f"Role {role_id} has no parameter {name}, add it with addRoleParam first.")
