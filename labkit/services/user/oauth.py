@@ -1,9 +1,149 @@
-"""The group Oauth of the User service."""
+"""The group Oauth of the User service: the platform as an OAuth provider (document 2, Endpoints, Oauth).
+
+RFC 6749 with authorization codes and refresh tokens; RFC 6750 for the user's bearer token. A solution draws the
+pages and takes the requests; these operations decide.
+"""
 
 from __future__ import annotations
 
+import base64
+from typing import Annotated
+
+from pydantic import Field, SecretStr
+
+from labkit.core.errors import ServiceError
+from labkit.services.operation import Caller, operation
+from labkit.services.user import access_tokens, oauth_clients, oauth_codes, oauth_tokens, user_tokens
+from labkit.services.user.errors import UserError, unknown
+from labkit.services.user.oauth_clients import Redirects
 from labkit.services.user.parts import Group
+from labkit.services.user.people import Id
+
+ACCESS_LIFETIME = 1_296_000  # seconds (document 2, Limits)
+REFRESH_LIFETIME = 31_104_000
+
+Name = Annotated[str, Field(min_length=1)]
+Lifetime = Annotated[int, Field(ge=1, lt=2**53)]  # seconds
 
 
 class Oauth(Group):
-    """Oauth."""
+    """Clients, codes and tokens of the OAuth provider."""
+
+    @operation
+    async def createOauthClient(
+        self, caller: Caller, id: Id, name: Name, redirect: Redirects
+    ) -> dict[str, object]:
+        """Register a client of a user: the client, with its secret. redirect: a URI, or several with commas."""
+        secret = self._parts.identifiers.alphanumeric(f"{caller.solution}/oauth client", 40)
+        client = await self._parts.database.run(
+            oauth_clients.create, caller.solution, id, name, redirect, secret, self._now()
+        )
+        return client.shown()
+
+    @operation
+    async def updateOauthClient(
+        self, caller: Caller, id: Id, client_id: Id, name: Name, redirect: Redirects
+    ) -> dict[str, object]:
+        """Give a user's client another name and redirect: the client. 404 where it is not theirs."""
+        client = await self._parts.database.run(
+            oauth_clients.change, caller.solution, id, client_id, name, redirect, self._now()
+        )
+        return client.shown()
+
+    @operation
+    async def deleteOauthClient(self, caller: Caller, id: Id, client_id: Id) -> None:
+        """Revoke a user's client, with all codes and tokens it got, and show it no more. 404 where it is not theirs."""
+        await self._parts.database.run(oauth_clients.revoke, caller.solution, id, client_id, self._now())
+
+    @operation
+    async def getOauthClients(self, caller: Caller, id: Id) -> dict[str, object]:
+        """The clients of a user: `{oauth_clients}`."""
+        clients = await self._parts.database.read(oauth_clients.of_user, caller.solution, id)
+        return {"oauth_clients": [client.shown() for client in clients]}
+
+    @operation
+    async def getOauthClientRedirectPath(self, caller: Caller, client_id: Id, redirectIndex: Id = 0) -> str:
+        """Where a solution asks its user to approve a client; redirectIndex picks one of its redirects, from 0."""
+        client = await self._parts.database.read(oauth_clients.get, caller.solution, client_id)
+        if client is None:
+            raise unknown("OAuth client", client_id)
+        path = client.path(redirectIndex)
+        if path is None:
+            raise ServiceError(
+                400, f"redirectIndex {redirectIndex} is out of range: {len(client.redirects)} redirects."
+            )
+        return path
+
+    @operation
+    async def getOauthAuthorizeApproved(
+        self,
+        caller: Caller,
+        token: SecretStr,
+        client_id: Id,
+        redirect_uri: str,
+        response_type: str,
+        scope: str = "",
+    ) -> str:
+        """The code for a client that the user of a token approved; it may be exchanged once, within 600 seconds.
+
+        Errors as in RFC 6750, 3.1 and RFC 6749, 4.1.2.1: invalid_token 401; unauthorized_client,
+        invalid_request, unsupported_response_type, invalid_scope 400.
+        """
+        user = await user_tokens.user_of(self._parts, caller.solution, token.get_secret_value())
+        if user is None:
+            raise oauth_codes.invalid_token()
+        code = self._parts.identifiers.alphanumeric(f"{caller.solution}/oauth code", 40)
+        approval = oauth_codes.Approval(client_id, redirect_uri, response_type, scope)
+        await self._parts.database.run(oauth_codes.issue, caller.solution, user, approval, code, self._now())
+        return code
+
+    @operation
+    async def getOauthToken(
+        self,
+        caller: Caller,
+        grant_type: str,
+        client_id: Id,
+        client_secret: SecretStr | None = None,
+        code: SecretStr | None = None,
+        redirect_uri: str | None = None,
+        refresh_token: SecretStr | None = None,
+        access_token_ttl: Lifetime = ACCESS_LIFETIME,
+        refresh_token_ttl: Lifetime = REFRESH_LIFETIME,
+    ) -> dict[str, object]:
+        """Exchange a code or a refresh token for a token set, which ends the former one of this client and user.
+
+        Errors as in RFC 6749, 5.2: invalid_client 401; unsupported_grant_type, invalid_request, invalid_grant 400.
+        """
+        now = self._now()
+        actor = f"{caller.solution}/oauth token"
+        made = oauth_tokens.NewSet(
+            self._parts.identifiers.hex(actor, 40),
+            _base64url(self._parts.identifiers.hex(actor, 128)),
+            now + refresh_token_ttl,
+        )
+        asked = oauth_tokens.Exchange(
+            grant_type, client_id, _plain(client_secret), _plain(code), redirect_uri, _plain(refresh_token)
+        )
+        granted = await self._parts.database.run(oauth_tokens.exchange, caller.solution, asked, made, now)
+        if isinstance(granted, UserError):
+            raise granted
+        access_token = await access_tokens.sign(
+            self._parts, client_id, granted.user_id, made.jti, granted.scope.split(), now, access_token_ttl
+        )
+        return {
+            "expires_in": access_token_ttl,
+            "token_type": "Bearer",
+            "access_token": access_token,
+            "refresh_token": made.refresh_token,
+        }
+
+    def _now(self) -> int:
+        return self._parts.clock.seconds()
+
+
+def _plain(secret: SecretStr | None) -> str | None:
+    return None if secret is None else secret.get_secret_value()
+
+
+def _base64url(digits: str) -> str:
+    return base64.urlsafe_b64encode(bytes.fromhex(digits)).rstrip(b"=").decode()

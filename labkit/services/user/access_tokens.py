@@ -1,0 +1,69 @@
+"""Access tokens of the OAuth provider: JWTs of the lab's own key (RFC 7519, RFC 9068 in spirit).
+
+A token is worth something while its set is the one that is alive, which the database says, and lab time has not
+reached its `exp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jwt
+from jwt.types import Options
+from sqlalchemy import Connection
+
+from labkit.core.database import driver
+from labkit.services.user.parts import Parts
+from labkit.services.user.people import ACTIVE, User
+
+ALGORITHM = "RS256"
+# The library has a clock of its own and knows no sets: lab time and the database judge.
+SIGNATURE_ALONE: Options = {
+    "verify_exp": False,
+    "verify_nbf": False,
+    "verify_iat": False,
+    "verify_aud": False,
+}
+
+HOLDER = (
+    f"SELECT {', '.join(f'user.{name}' for name in User._fields)} FROM oauth_approval AS approval "
+    "JOIN user ON user.solution = approval.solution AND user.id = approval.user_id "
+    "WHERE approval.solution = ? AND approval.jti = ? AND approval.user_id = ? AND approval.client_id = ? "
+    "AND approval.generation = user.generation"
+)
+
+
+async def sign(
+    parts: Parts, client_id: int, user_id: int, jti: str, scopes: Sequence[str], now: int, lifetime: int
+) -> str:
+    """An access token that is dead `lifetime` seconds after `now`."""
+    claims = {
+        "aud": str(client_id),
+        "sub": str(user_id),
+        "jti": jti,
+        "iat": now,
+        "nbf": now,
+        "exp": now + lifetime,
+        "scopes": list(scopes),
+    }
+    return jwt.encode(claims, await parts.keys.private(), algorithm=ALGORITHM)
+
+
+async def user_of(parts: Parts, solution: str, token: str) -> User | None:
+    """The user that an access token speaks for; None where it is not valid, or not any more."""
+    key = await parts.keys.private()
+    try:
+        claims = jwt.decode(token, key.public_key(), algorithms=[ALGORITHM], options=SIGNATURE_ALONE)
+    except (jwt.InvalidTokenError, UnicodeError):  # text that cannot be encoded is no token either
+        return None
+    if not claims["nbf"] <= parts.clock.seconds() < claims["exp"]:
+        return None
+    return await parts.database.read(_holder, solution, claims)
+
+
+def _holder(connection: Connection, solution: str, claims: Mapping[str, Any]) -> User | None:
+    named = (solution, claims["jti"], int(claims["sub"]), int(claims["aud"]))
+    row = driver(connection).execute(HOLDER, named).fetchone()
+    user = None if row is None else User(*row)
+    return user if user is not None and user.status == ACTIVE else None

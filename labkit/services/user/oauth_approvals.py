@@ -1,0 +1,102 @@
+"""What users approved, and the credentials that their clients exchange for tokens.
+
+An approval is what a user granted to a client: a scope, asked for with a redirect URI. Its code becomes a set of
+tokens, and the refresh token of that set the next one; access and refresh token of the set are the approval's own.
+So to revoke all that a code gave is to delete its approval. Codes and refresh tokens are credentials: secrets that a
+client may exchange once, of which only a digest is kept. They stay when they are spent, so that a second use is
+recognized.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    delete,
+    text,
+)
+
+from labkit.core.database import driver
+from labkit.core.tables import metadata
+from labkit.services.user.people import belongs_to_user
+
+CODE, REFRESH = "code", "refresh"
+
+approval_table = Table(
+    "oauth_approval",
+    metadata,
+    Column("solution", String, primary_key=True),
+    Column("id", Integer, primary_key=True),
+    Column("client_id", Integer, nullable=False),
+    Column("user_id", Integer, nullable=False),
+    Column("generation", Integer, nullable=False),  # of the user's password: a change ends what was approved
+    Column("redirect_uri", String, nullable=False),
+    Column("scope", String, nullable=False),
+    Column("jti", String),  # of the access token that is alive; NULL until the code is exchanged
+    belongs_to_user(),
+    ForeignKeyConstraint(
+        ["solution", "client_id"], ["oauth_client.solution", "oauth_client.id"], ondelete="CASCADE"
+    ),
+    Index("oauth_approval_user", "solution", "user_id"),
+    Index("oauth_approval_jti", "solution", "jti", unique=True),
+    # One set is alive for each client and user.
+    Index(
+        "oauth_approval_alive",
+        "solution",
+        "client_id",
+        "user_id",
+        unique=True,
+        sqlite_where=text("jti IS NOT NULL"),
+    ),
+)
+
+credential_table = Table(
+    "oauth_credential",
+    metadata,
+    Column("solution", String, primary_key=True),
+    Column("digest", LargeBinary, primary_key=True),  # SHA-256
+    Column("kind", String, nullable=False),  # CODE or REFRESH
+    Column("approval", Integer, nullable=False),
+    Column("expires", Integer, nullable=False),  # Unix seconds: dead from then on
+    Column("spent", Integer, nullable=False),  # 1 once it was exchanged
+    ForeignKeyConstraint(
+        ["solution", "approval"], ["oauth_approval.solution", "oauth_approval.id"], ondelete="CASCADE"
+    ),
+    Index("oauth_credential_approval", "solution", "approval"),
+    sqlite_with_rowid=False,
+)
+
+# Exchanging credentials is the busiest part of the provider, so its statements go straight to the driver.
+KEEP = "INSERT INTO oauth_credential (solution, digest, kind, approval, expires, spent) VALUES (?, ?, ?, ?, ?, 0)"
+
+
+def digest(secret: str) -> bytes:
+    """What is kept of a code or refresh token."""
+    return hashlib.sha256(secret.encode()).digest()
+
+
+def keep(connection: Connection, solution: str, approval: int, kind: str, secret: str, expires: int) -> None:
+    """Keep a credential of an approval, alive until `expires` (Unix seconds)."""
+    driver(connection).execute(KEEP, (solution, digest(secret), kind, approval, expires))
+
+
+def revoke(connection: Connection, solution: str, approval: int) -> None:
+    """Undo an approval: its code and all tokens that came from it are dead."""
+    columns = approval_table.c
+    connection.execute(delete(approval_table).where(columns.solution == solution, columns.id == approval))
+
+
+def revoke_client(connection: Connection, solution: str, client: int) -> None:
+    """Undo all that users approved for a client."""
+    columns = approval_table.c
+    connection.execute(
+        delete(approval_table).where(columns.solution == solution, columns.client_id == client)
+    )

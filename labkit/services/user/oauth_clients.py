@@ -1,0 +1,186 @@
+"""The clients of the OAuth provider (document 2, Records: oauth client).
+
+A client belongs to the user who registered it. A deleted one stays as a revoked row that no operation shows, and
+all that was issued to it is gone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Annotated, Any, NamedTuple
+from urllib.parse import quote, urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ColumnElement,
+    Connection,
+    Integer,
+    String,
+    Table,
+    insert,
+    select,
+    update,
+)
+
+from labkit.core.tables import metadata
+from labkit.services.user.errors import unknown
+from labkit.services.user.oauth_approvals import revoke_client
+from labkit.services.user.people import belongs_to_user, known, next_id
+
+client_table = Table(
+    "oauth_client",
+    metadata,
+    Column("solution", String, primary_key=True),
+    Column("id", Integer, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("secret", String, nullable=False),  # readable, since operations return it
+    Column("revoked", Boolean, nullable=False),
+    Column("user_id", Integer, nullable=False),
+    Column("redirect", String, nullable=False),  # one URI, or several with commas between them
+    Column("created_at", String, nullable=False),
+    Column("updated_at", String, nullable=False),
+    belongs_to_user(),
+)
+
+# The characters of a URI (RFC 3986, 2) without `#`, which would begin a fragment, and without the comma, which
+# stands between two of them.
+URI = re.compile(r"[A-Za-z0-9\-._~:/?\[\]@!$&'()*+;=%]+")
+
+
+def _listed(value: object) -> object:
+    """Several URIs come as a list, or as a text with commas between them."""
+    if isinstance(value, str):
+        return [each.strip() for each in value.split(",")]
+    return value
+
+
+def _absolute(uri: str) -> str:
+    """RFC 6749, 3.1.2: absolute, without a fragment; RFC 8252, 7.1: a private scheme is a domain name reversed."""
+    if not URI.fullmatch(uri):
+        raise ValueError(f"expected an absolute URI without a fragment, got {uri!r}")
+    parts = urlsplit(uri)
+    web = parts.scheme in ("http", "https")
+    if not (parts.hostname if web else "." in parts.scheme):
+        raise ValueError(f"expected an https, http or reverse.domain.name: URI, got {uri!r}")
+    return uri
+
+
+Redirects = Annotated[
+    tuple[Annotated[str, AfterValidator(_absolute)], ...], BeforeValidator(_listed), Field(min_length=1)
+]
+
+
+class Client(NamedTuple):
+    """A client that is not deleted."""
+
+    id: int
+    name: str
+    secret: str
+    revoked: bool
+    user_id: int
+    redirect: str
+    created_at: str
+    updated_at: str
+
+    @property
+    def redirects(self) -> list[str]:
+        """Its redirect URIs, in the order in which they were registered."""
+        return self.redirect.split(",")
+
+    def shown(self) -> dict[str, object]:
+        """The client as operations return it. The two kinds of clients that a lab never makes are told so."""
+        return {**self._asdict(), "password_client": False, "personal_access_client": False}
+
+    def path(self, index: int) -> str | None:
+        """Where a solution asks its user to approve this client, for one of the redirects; None: no such one."""
+        if index >= len(self.redirects):
+            return None
+        redirect = quote(self.redirects[index], safe="")
+        return f"/authorize_approved?client_id={self.id}&redirect_uri={redirect}&response_type=code&scope="
+
+
+def create(
+    connection: Connection,
+    solution: str,
+    user_id: int,
+    name: str,
+    redirects: Iterable[str],
+    secret: str,
+    now: int,
+) -> Client:
+    """Register a client of a user. Raises ServiceError 404: no such user."""
+    known(connection, solution, user_id)
+    client = Client(
+        id=next_id(connection, solution, "client"),
+        name=name,
+        secret=secret,
+        revoked=False,
+        user_id=user_id,
+        redirect=",".join(redirects),
+        created_at=_told(now),
+        updated_at=_told(now),
+    )
+    connection.execute(insert(client_table).values(solution=solution, **client._asdict()))
+    return client
+
+
+def change(
+    connection: Connection,
+    solution: str,
+    user_id: int,
+    id: int,
+    name: str,
+    redirects: Iterable[str],
+    now: int,
+) -> Client:
+    """Give a user's client another name and redirect. Raises ServiceError 404: no such user, or not theirs."""
+    return _update(connection, solution, user_id, id, now, name=name, redirect=",".join(redirects))
+
+
+def revoke(connection: Connection, solution: str, user_id: int, id: int, now: int) -> None:
+    """Delete a user's client: with it go its codes and tokens. Raises as `change`."""
+    _update(connection, solution, user_id, id, now, revoked=True)
+    revoke_client(connection, solution, id)
+
+
+def of_user(connection: Connection, solution: str, user_id: int) -> list[Client]:
+    """The clients of a user. Raises ServiceError 404: no such user."""
+    known(connection, solution, user_id)
+    return _living(connection, solution, client_table.c.user_id == user_id)
+
+
+def get(connection: Connection, solution: str, id: int) -> Client | None:
+    """The client with an id, whoever owns it; None where there is none, or none any more."""
+    found = _living(connection, solution, client_table.c.id == id)
+    return found[0] if found else None
+
+
+def _update(connection: Connection, solution: str, user_id: int, id: int, now: int, **values: Any) -> Client:
+    known(connection, solution, user_id)
+    client = get(connection, solution, id)
+    if client is None or client.user_id != user_id:
+        raise unknown("OAuth client", id)
+    values["updated_at"] = _told(now)
+    columns = client_table.c
+    connection.execute(
+        update(client_table).where(columns.solution == solution, columns.id == id).values(values)
+    )
+    return client._replace(**values)
+
+
+def _living(connection: Connection, solution: str, which: ColumnElement[bool]) -> list[Client]:
+    columns = client_table.c
+    rows = connection.execute(
+        select(*(columns[name] for name in Client._fields))
+        .where(columns.solution == solution, columns.revoked.is_(False), which)
+        .order_by(columns.id)
+    )
+    return [Client(*row) for row in rows]
+
+
+def _told(now: int) -> str:
+    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,73 @@
+"""Authorization codes: what a client gets once a user has approved it (RFC 6749, 4.1.2)."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+
+from labkit.core.database import driver
+from labkit.services.user import oauth_clients
+from labkit.services.user.errors import UserError
+from labkit.services.user.oauth_approvals import CODE, keep
+from labkit.services.user.people import User, get, next_id
+
+LIFETIME = 600  # seconds: the most that RFC 6749, 4.1.2 recommends
+
+# RFC 6749, 3.3: tokens of visible ASCII but for quote and backslash, with one space between two of them.
+SCOPE = re.compile(r"(?:[!#-\[\]-~]+(?: [!#-\[\]-~]+)*)?")
+
+APPROVE = (
+    "INSERT INTO oauth_approval (solution, id, client_id, user_id, generation, redirect_uri, scope) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+FORGET_UNUSED = (  # approvals whose code was never exchanged, and never can be
+    "DELETE FROM oauth_approval WHERE solution = ? AND client_id = ? AND user_id = ? AND jti IS NULL AND id IN "
+    "(SELECT approval FROM oauth_credential WHERE solution = ? AND approval = oauth_approval.id AND expires <= ?)"
+)
+
+
+class Approval(NamedTuple):
+    """What a user approved (RFC 6749, 4.1.1)."""
+
+    client_id: int
+    redirect_uri: str
+    response_type: str
+    scope: str
+
+
+def issue(connection: Connection, solution: str, user: User, given: Approval, code: str, now: int) -> None:
+    """Keep a code for a client that a user approved.
+
+    Raises UserError: unauthorized_client, invalid_request, unsupported_response_type, invalid_scope 400;
+    invalid_token 401.
+    """
+    _check(oauth_clients.get(connection, solution, given.client_id), given)
+    if get(connection, solution, user.id) != user:  # deleted or changed since the bearer token was read
+        raise invalid_token()
+    execute = driver(connection).execute
+    execute(FORGET_UNUSED, (solution, given.client_id, user.id, solution, now))
+    approval = next_id(connection, solution, "approval")
+    execute(
+        APPROVE,
+        (solution, approval, given.client_id, user.id, user.generation, given.redirect_uri, given.scope),
+    )
+    keep(connection, solution, approval, CODE, code, now + LIFETIME)
+
+
+def _check(client: oauth_clients.Client | None, given: Approval) -> None:
+    """In the order of a provider: whose request it is, where its answer goes, what it asks for."""
+    if client is None:
+        raise UserError(400, f"OAuth client {given.client_id} does not exist.", "unauthorized_client")
+    if given.redirect_uri not in client.redirects:  # letter by letter (RFC 9700, 4.1.3)
+        raise UserError(400, "redirect_uri is not one that the client registered.", "invalid_request")
+    if given.response_type != "code":
+        raise UserError(400, "response_type is not supported, expected code.", "unsupported_response_type")
+    if not SCOPE.fullmatch(given.scope):
+        raise UserError(400, "scope is not a list of names with single spaces.", "invalid_scope")
+
+
+def invalid_token() -> UserError:
+    """RFC 6750, 3.1: the bearer token does not tell who the user is."""
+    return UserError(401, "The token is not valid, or not any more.", "invalid_token")

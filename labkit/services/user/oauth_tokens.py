@@ -1,0 +1,143 @@
+"""Token sets: what a client gets for a code or a refresh token (RFC 6749, 4.1.3 and 6)."""
+
+from __future__ import annotations
+
+import hmac
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+
+from labkit.core.database import driver
+from labkit.services.user.errors import UserError
+from labkit.services.user.oauth_approvals import CODE, REFRESH, digest, keep, revoke
+from labkit.services.user.people import ACTIVE
+
+SECRET = "SELECT secret FROM oauth_client WHERE solution = ? AND id = ? AND NOT revoked"
+FIND = (
+    "SELECT approval.id, approval.user_id, approval.redirect_uri, approval.scope, credential.expires, "
+    "credential.spent, user.status = ? AND user.generation = approval.generation "
+    "FROM oauth_credential AS credential "
+    "JOIN oauth_approval AS approval ON approval.solution = credential.solution AND approval.id = credential.approval "
+    "JOIN user ON user.solution = approval.solution AND user.id = approval.user_id "
+    "WHERE credential.solution = ? AND credential.digest = ? AND credential.kind = ? AND approval.client_id = ?"
+)
+SPEND = "UPDATE oauth_credential SET spent = 1 WHERE solution = ? AND digest = ?"
+END_OTHERS = (
+    "DELETE FROM oauth_approval "
+    "WHERE solution = ? AND client_id = ? AND user_id = ? AND jti IS NOT NULL AND id != ?"
+)
+NEW_SET = "UPDATE oauth_approval SET jti = ? WHERE solution = ? AND id = ?"
+
+
+class Exchange(NamedTuple):
+    """What a client asks for; None for what it did not send.
+
+    A client without client_secret is let in: what it exchanges is bound to it, and stands for the secret.
+    """
+
+    grant_type: str
+    client_id: int
+    client_secret: str | None
+    code: str | None
+    redirect_uri: str | None
+    refresh_token: str | None
+
+
+class NewSet(NamedTuple):
+    """What a set is made of. refresh_expires: Unix seconds."""
+
+    jti: str
+    refresh_token: str
+    refresh_expires: int
+
+
+class Granted(NamedTuple):
+    """Whom a set speaks for, and what it may be used for: names with spaces between them."""
+
+    user_id: int
+    scope: str
+
+
+class _Found(NamedTuple):
+    """A credential and its approval. living: is its user active, with the password of then?"""
+
+    digest: bytes
+    approval: int
+    user_id: int
+    redirect_uri: str
+    scope: str
+    expires: int
+    spent: int
+    living: int
+
+
+def exchange(
+    connection: Connection, solution: str, asked: Exchange, made: NewSet, now: int
+) -> Granted | UserError:
+    """Spend a code or refresh token for a new set, which ends the former one of this client and user.
+
+    A second use revokes all that the first one gave (RFC 6749, 4.1.2 and RFC 9700, 4.14.2) and returns its error:
+    raised here, it would undo that. Raises UserError: invalid_client 401; unsupported_grant_type,
+    invalid_request, invalid_grant 400.
+    """
+    _authenticate(connection, solution, asked)
+    kind, credential = _credential(asked)
+    found = _find(connection, solution, asked.client_id, kind, credential)
+    if found is None:
+        raise _invalid_grant(asked)
+    if found.spent:
+        revoke(connection, solution, found.approval)
+        return _invalid_grant(asked)
+    if (
+        now >= found.expires
+        or not found.living
+        or (kind == CODE and asked.redirect_uri != found.redirect_uri)
+    ):
+        raise _invalid_grant(asked)
+    execute = driver(connection).execute
+    execute(SPEND, (solution, found.digest))
+    execute(END_OTHERS, (solution, asked.client_id, found.user_id, found.approval))
+    execute(NEW_SET, (made.jti, solution, found.approval))
+    keep(connection, solution, found.approval, REFRESH, made.refresh_token, made.refresh_expires)
+    return Granted(found.user_id, found.scope)
+
+
+def _authenticate(connection: Connection, solution: str, asked: Exchange) -> None:
+    row = driver(connection).execute(SECRET, (solution, asked.client_id)).fetchone()
+    fits = row is not None and (
+        asked.client_secret is None or hmac.compare_digest(row[0].encode(), asked.client_secret.encode())
+    )
+    if not fits:
+        raise UserError(401, "There is no such client, or client_secret is not its own.", "invalid_client")
+
+
+def _credential(asked: Exchange) -> tuple[str, str]:
+    """The kind of what is exchanged, and the secret itself."""
+    if asked.grant_type == "authorization_code":
+        _required("redirect_uri", asked.redirect_uri)
+        return CODE, _required("code", asked.code)
+    if asked.grant_type == "refresh_token":
+        return REFRESH, _required("refresh_token", asked.refresh_token)
+    raise UserError(
+        400,
+        "grant_type is not supported, expected authorization_code or refresh_token.",
+        "unsupported_grant_type",
+    )
+
+
+def _required(name: str, value: str | None) -> str:
+    if value is None:
+        raise UserError(400, f"Parameter {name} is required.", "invalid_request")
+    return value
+
+
+def _find(connection: Connection, solution: str, client_id: int, kind: str, credential: str) -> _Found | None:
+    kept = digest(credential)
+    row = driver(connection).execute(FIND, (ACTIVE, solution, kept, kind, client_id)).fetchone()
+    return None if row is None else _Found(kept, *row)
+
+
+def _invalid_grant(asked: Exchange) -> UserError:
+    """One text for all reasons: who holds a stolen credential learns nothing of it."""
+    what = "refresh_token is" if asked.grant_type == "refresh_token" else "code or redirect_uri is"
+    return UserError(400, f"The {what} not valid, or not any more.", "invalid_grant")
