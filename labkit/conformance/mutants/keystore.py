@@ -6,13 +6,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from labkit.conformance.faults import CALL, failed, given, gives
 from labkit.conformance.mutant import mutant
 from labkit.core.errors import ServiceError
 from labkit.services.calls import Services
 from labkit.services.keystore.service import Keystore
 from labkit.services.operation import Caller, Operation
 
-CALL = "labkit.services.calls:Services.call"
 ARGUMENTS = "labkit.services.operation:Operation.arguments"
 ENCODED = "labkit.services.keystore.arguments:encoded"
 PLAIN = "labkit.services.keystore.commands:plain"
@@ -43,7 +43,7 @@ def raises(original: Any) -> Any:
     """a call that fails raises an error in the script"""
 
     def check(operation: str, result: Any) -> Any:
-        if _failed(result):
+        if failed(result):
             raise ValueError(result["error"])
         return result
 
@@ -67,8 +67,8 @@ def list_is_key(original: Any) -> Any:
     """the first item of a list counts as the key"""
 
     def broken(self: Services, caller: Caller, service: str, parameters: Any) -> Any:
-        given = {"key": str(parameters[0])} if isinstance(parameters, list) and parameters else parameters
-        return original(self, caller, service, given)
+        first = {"key": str(parameters[0])} if isinstance(parameters, list) and parameters else parameters
+        return original(self, caller, service, first)
 
     return broken
 
@@ -160,7 +160,7 @@ def failing_set_removes(original: Any) -> Any:
         self: Services, caller: Caller, service: str, operation: str, parameters: Any = None
     ) -> Any:
         result = await original(self, caller, service, operation, parameters)
-        if operation == "set" and _failed(result):
+        if operation == "set" and failed(result):
             await original(self, caller, service, "delete", parameters)
         return result
 
@@ -331,30 +331,11 @@ def match_ignored(original: Any) -> Any:
     return broken
 
 
-def _failed(result: object) -> bool:
-    return isinstance(result, dict) and "error" in result
-
-
 def _found(original: Any, change: Callable[[str, Any], Any]) -> Any:
     """Change what Keystore calls give."""
-
-    async def broken(
-        self: Services, caller: Caller, service: str, operation: str, parameters: Any = None
-    ) -> Any:
-        result = await original(self, caller, service, operation, parameters)
-        return change(operation, result) if service == "Keystore" else result
-
-    return broken
+    return gives(original, "Keystore", change)
 
 
 def _given(original: Any, change: Callable[[str, Any], Any]) -> Any:
     """Change what Keystore calls are given."""
-
-    async def broken(
-        self: Services, caller: Caller, service: str, operation: str, parameters: Any = None
-    ) -> Any:
-        if service == "Keystore" and isinstance(parameters, dict):
-            parameters = change(operation, parameters)
-        return await original(self, caller, service, operation, parameters)
-
-    return broken
+    return given(original, "Keystore", change)

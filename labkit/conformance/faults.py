@@ -1,0 +1,45 @@
+"""Faults that many mutants share: calls of a service that are given something else, or give something else.
+
+They patch `labkit.services.calls:Services.call` (CALL), the one way to every operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from labkit.services.calls import Services
+    from labkit.services.operation import Caller
+
+CALL = "labkit.services.calls:Services.call"
+
+
+def gives(original: Any, service: str, change: Callable[[str, Any], Any]) -> Any:
+    """Change what the operations of a service give: change(operation, result)."""
+
+    async def broken(
+        self: Services, caller: Caller, room: str, operation: str, parameters: Any = None
+    ) -> Any:
+        result = await original(self, caller, room, operation, parameters)
+        return change(operation, result) if room == service else result
+
+    return broken
+
+
+def given(original: Any, service: str, change: Callable[[str, dict[str, Any]], Any]) -> Any:
+    """Change what the operations of a service are given: change(operation, parameters)."""
+
+    async def broken(
+        self: Services, caller: Caller, room: str, operation: str, parameters: Any = None
+    ) -> Any:
+        if room == service and isinstance(parameters, dict):
+            parameters = change(operation, parameters)
+        return await original(self, caller, room, operation, parameters)
+
+    return broken
+
+
+def failed(result: object) -> bool:
+    """Is it an error object?"""
+    return isinstance(result, dict) and "error" in result
