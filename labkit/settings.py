@@ -11,25 +11,30 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-import yaml
 from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
+    SecretStr,
     StrictBool,
     ValidationError,
+    ValidationInfo,
+    field_validator,
     model_validator,
 )
 from pydantic_core import ErrorDetails
 
 from labkit.core.errors import SettingsError
+from labkit.core.lined_yaml import read_yaml
 
 LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 HOST = re.compile(rf"{LABEL.pattern}(\.{LABEL.pattern})*")
 ALIAS = re.compile(r"[A-Za-z0-9_.$-]{1,64}")
 HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110 5.6.2
+WEB_URL = re.compile(r"https?://[^\s/?#\\@]+([/?][^\s#\\]*)?")  # no fragment (RFC 6749 3.1.2)
+TEXT = re.compile(r"[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]{0,98}[^\s\x00-\x1f\x7f])?")
 
 
 def _matches(pattern: re.Pattern[str], expected: str) -> AfterValidator:
@@ -45,6 +50,8 @@ Label = Annotated[str, _matches(LABEL, "lower-case letters, digits and inner hyp
 Host = Annotated[str, _matches(HOST, "a host name in lower case")]
 Alias = Annotated[str, _matches(ALIAS, "1 to 64 letters, digits, '_', '-', '.' or '$'")]
 HeaderName = Annotated[str, _matches(HEADER, "the name of a header")]
+WebUrl = Annotated[str, _matches(WEB_URL, "an http or https URL without a fragment")]
+Text = Annotated[str, _matches(TEXT, "1 to 100 characters on one line, without spaces around")]
 Port = Annotated[int, Field(strict=True, ge=0, le=65535)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
@@ -129,6 +136,114 @@ class SolutionSettings(Model):
     environment: dict[str, str] = {}
 
 
+def _several(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+def _apart(names: tuple[str, ...], what: str) -> None:
+    """Raises ValueError where a name comes twice."""
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise ValueError(f"expected {what} that differ, not {name!r} twice")
+
+
+class Person(Model):
+    """Somebody whom an identity provider knows."""
+
+    id: Text
+    name: str = ""
+    email: str = ""
+
+    @property
+    def title(self) -> str:
+        """What to call them."""
+        return self.name or self.id
+
+
+class ApplicationSettings(Model):
+    """An application registered at an identity provider (document 2, Setup for social login, item 1).
+
+    redirect: where it may have people sent back to, exactly; a URL of the lab's own may leave out the port.
+    scopes: what it may ask for; empty: anything.
+    """
+
+    client_id: Text
+    client_secret: SecretStr
+    redirect: Annotated[tuple[WebUrl, ...], BeforeValidator(_several), Field(min_length=1)]
+    name: str = ""
+    scopes: tuple[str, ...] = ()
+
+
+class Outside(Model):
+    """The URLs of a provider that is not the lab's own. request_token: of an OAuth 1 provider alone."""
+
+    authorize: WebUrl
+    token: WebUrl
+    userinfo: WebUrl
+    request_token: WebUrl | None = None
+
+
+SOCIAL: dict[str, Literal["oauth1", "oauth2"]] = {
+    "google": "oauth2",
+    "facebook": "oauth2",
+    "amazon": "oauth2",
+    "github": "oauth2",
+    "twitter": "oauth1",
+}
+
+
+class SocialSettings(Model):
+    """An identity provider. consent: `form` asks the person, `automatic` lets the first of `people` in unasked."""
+
+    name: Annotated[Label, BeforeValidator(lambda name: name.lower() if isinstance(name, str) else name)]
+    protocol: Annotated[Literal["oauth1", "oauth2"] | None, Field(validate_default=True)] = None
+    people: tuple[Person, ...] = ()
+    applications: tuple[ApplicationSettings, ...] = ()
+    consent: Literal["form", "automatic"] = "form"
+    outside: Outside | None = None
+
+    @field_validator("protocol")
+    @classmethod
+    def _known(cls, protocol: str | None, info: ValidationInfo) -> str:
+        name = info.data.get("name", "")
+        known = SOCIAL.get(name, protocol or "oauth2")
+        if protocol not in (None, known):
+            raise ValueError(f"expected {known}, which is what {name} speaks")
+        return known
+
+    @field_validator("people")
+    @classmethod
+    def _people(cls, people: tuple[Person, ...]) -> tuple[Person, ...]:
+        _apart(tuple(each.id for each in people), "ids")
+        return people
+
+    @field_validator("applications")
+    @classmethod
+    def _applications(cls, given: tuple[ApplicationSettings, ...]) -> tuple[ApplicationSettings, ...]:
+        _apart(tuple(each.client_id for each in given), "client ids")
+        return given
+
+    @field_validator("consent")
+    @classmethod
+    def _consent(cls, consent: str, info: ValidationInfo) -> str:
+        if consent == "automatic" and not info.data.get("people"):
+            raise ValueError("automatic consent needs somebody in people")
+        return consent
+
+    @field_validator("outside")
+    @classmethod
+    def _outside(cls, outside: Outside | None, info: ValidationInfo) -> Outside | None:
+        if outside is not None and (info.data.get("protocol") == "oauth1") != bool(outside.request_token):
+            raise ValueError("expected request_token for oauth1, and for nothing else")
+        return outside
+
+
+class ProvidersSettings(Model):
+    """The outside world. social: identity providers; entries for those that are always there add to them."""
+
+    social: tuple[SocialSettings, ...] = ()
+
+
 class Wire(Model):
     """How the device API appears on the wire where the documents, the standards and the field differ."""
 
@@ -177,6 +292,7 @@ class LabSettings(Model):
     guard: Guard = Guard()
     products: tuple[ProductSettings, ...] = ()
     solutions: tuple[SolutionSettings, ...] = ()
+    providers: ProvidersSettings = ProvidersSettings()
 
     def wires(self) -> Wire:
         """The profile with the switches of `wire` set."""
@@ -215,31 +331,20 @@ def load(path: str | Path) -> LabSettings:
     return _anchored(settings, file.parent, lines)
 
 
-def read_yaml(file: Path) -> tuple[Any, dict[str, int]]:
-    """What a YAML file holds ({} if nothing), and the line of each key, for `build`. Raises SettingsError."""
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    try:
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml takes a tenth of the time
-        values = yaml.load(text, Loader=loader)
-        lines = _lines(yaml.compose(text, Loader=loader), "", ())
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" (line {mark.line + 1})" if mark else ""
-        raise SettingsError(f"{file}: is not YAML: {getattr(error, 'problem', error)}{where}") from None
-    return ({} if values is None else values), lines
-
-
 def unique(settings: LabSettings, lines: dict[str, int] | None = None) -> None:
-    """Raises SettingsError where two products or solutions share an id, or an unknown product is linked."""
+    """Raises SettingsError where two products, solutions or providers share a name, or an unknown product is linked."""
     products = [product.id for product in settings.products]
     solutions = [solution.id for solution in settings.solutions]
-    for name, ids in (("products", products), ("solutions", solutions)):
+    social = [provider.name for provider in settings.providers.social]
+    named = (
+        ("products", "id", products),
+        ("solutions", "id", solutions),
+        ("providers.social", "name", social),
+    )
+    for section, field, ids in named:
         for index, each in enumerate(ids):
             if each in ids[:index]:
-                key = f"{name}[{index}].id"
+                key = f"{section}[{index}].{field}"
                 raise SettingsError(f"{key}: {each!r} is there already{_line(lines or {}, key)}")
     for index, solution in enumerate(settings.solutions):
         for number, product in enumerate(solution.products):
@@ -317,27 +422,3 @@ def _line(lines: dict[str, int], key: str) -> str:
     while key and key not in lines:  # a missing key has no line of its own: name its parent's
         key = key[: max(key.rfind("."), key.rfind("["), 0)]
     return f" (line {lines[key]})" if key in lines else ""
-
-
-def _lines(node: yaml.Node | None, key: str, above: tuple[yaml.Node, ...]) -> dict[str, int]:
-    """Where each key of a YAML document stands: `products[0].auth` → 1-based line.
-
-    Raises SettingsError for a key that is given twice, of which YAML would take the second.
-    """
-    found: dict[str, int] = {}
-    if node in above:  # an anchor that holds itself
-        return found
-    if isinstance(node, yaml.MappingNode):
-        names: set[str] = set()
-        for name, value in node.value:
-            inner = f"{key}.{name.value}" if key else str(name.value)
-            found[inner] = name.start_mark.line + 1
-            if name.value in names:
-                raise SettingsError(f"{inner}: is given twice (line {found[inner]})")
-            names.add(name.value)
-            found.update(_lines(value, inner, (*above, node)))
-    elif isinstance(node, yaml.SequenceNode):
-        for index, value in enumerate(node.value):
-            found[f"{key}[{index}]"] = value.start_mark.line + 1
-            found.update(_lines(value, f"{key}[{index}]", (*above, node)))
-    return found

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from labkit.core.errors import SettingsError
+from labkit.core.lined_yaml import read_yaml
 from labkit.settings import (
     FIELD,
     Guard,
@@ -22,7 +23,6 @@ from labkit.settings import (
     Wire,
     build,
     load,
-    read_yaml,
     unique,
 )
 

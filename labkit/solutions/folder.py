@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.core.errors import SettingsError
-from labkit.settings import read_yaml
+from labkit.core.lined_yaml import read_yaml
 from labkit.solutions import project as projects
 from labkit.solutions import scripts
 from labkit.solutions.cors import Cors

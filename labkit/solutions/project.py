@@ -13,7 +13,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from labkit.core.errors import SettingsError
-from labkit.settings import Model, build, read_yaml
+from labkit.core.lined_yaml import read_yaml
+from labkit.settings import Model, build
 from labkit.solutions.cors import Cors, Names
 
 DEFAULT = "solution.yaml"
