@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from labkit.bench import polls, rounds
 from labkit.bench.control import BenchError
-from labkit.bench.measures import TRAFFIC, Result
+from labkit.bench.measures import ASSIGNMENTS, CALLS, TRAFFIC, Result
 
-NAMES = (*(traffic.name for traffic in TRAFFIC), "polls")
+NAMES = (*(traffic.name for traffic in TRAFFIC), "polls", *(calls.name for calls in CALLS))
 
 
 def run(
@@ -17,10 +17,12 @@ def run(
     count: int = 5,
     seconds: float = 3.0,
     held: int = polls.POLLS,
+    assignments: int = ASSIGNMENTS,
     progress: Callable[[str], object] = lambda text: None,
 ) -> list[Result]:
-    """Take the measures named: `count` rounds of `seconds` seconds of traffic each, or `held` polls.
+    """Take the measures named: `count` rounds of `seconds` seconds each, or `held` polls.
 
+    assignments: how many there are in the solution where permissions are checked, at least 40.
     Raises BenchError for an unknown name, or where a measurement cannot be made.
     """
     unknown = [name for name in names if name not in NAMES]
@@ -29,4 +31,9 @@ def run(
     results = [rounds.take(traffic, count, seconds, progress) for traffic in TRAFFIC if traffic.name in names]
     if "polls" in names:
         results.append(polls.take(held, progress))
+    results += [
+        rounds.take_calls(calls, assignments, count, seconds, progress)
+        for calls in CALLS
+        if calls.name in names
+    ]
     return results

@@ -43,11 +43,25 @@ class Traffic:
 
 
 @dataclass(frozen=True, slots=True)
+class Calls:
+    """Calls of service operations, one after the other in one process, beside the floor: the least that any
+    implementation would have to do for them.
+
+    beside: a side (see `users`) whose cost is shown as a multiple too: how often it holds the cost of the measure.
+    """
+
+    name: str
+    title: str
+    beside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """A measure: `value` beside its `reference`, and their `ratio`.
 
-    For traffic, value and reference are server CPU in microseconds a request, and the ratio is reference over
-    value. `asked` is the least ratio that is asked for; details hold what else was seen.
+    For traffic and calls, value and reference are CPU in microseconds a request or a call, and the ratio is
+    reference over value. `asked` is the least ratio that is asked for, None where none is; `met` is None then
+    too. Details hold what else was seen.
     """
 
     name: str
@@ -56,8 +70,8 @@ class Result:
     value: float
     reference: float
     ratio: float
-    asked: float
-    met: bool
+    asked: float | None
+    met: bool | None
     rounds: int
     void: int
     details: dict[str, float]
@@ -81,4 +95,33 @@ TRAFFIC = [
         "text=hello",
         lua=COUNT,
     ),
+]
+
+ASSIGNMENTS = 10_000
+CALLS = [
+    Calls(
+        "user-token",
+        "user token issued, the password not hashed, beside: HMAC signature and one database read",
+        "hashed",
+    ),
+    Calls(
+        "user-resolve",
+        "user token resolved, beside: HMAC verification and one database read",
+        "access_token",
+    ),
+    Calls(
+        "oauth-code",
+        "OAuth approval, user token to code, beside: HMAC verification and one database write",
+    ),
+    Calls(
+        "oauth-token",
+        "OAuth code to RS256 JWT access token and opaque refresh token, stored as a hash, "
+        "beside: RS256 signature and one database write",
+    ),
+    Calls(
+        "permission",
+        "permission check among many assignments, beside: one database read",
+        "of_few",
+    ),
+    Calls("password", "password verified off the loop, beside: argon2-cffi alone"),
 ]

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from labkit.bench.control import BenchError, Child
-from labkit.bench.measures import Result, Traffic
+from labkit.bench.measures import Calls, Result, Traffic
 
 CONNECTIONS = 64
 TOO_BUSY = 0.8  # share of a core beyond which the load, not the server, may be what is measured
@@ -73,4 +73,35 @@ def summarize(
         rounds,
         void,
         {"requests_per_second": rate["lab"], "reference_requests_per_second": rate["reference"]},
+    )
+
+
+def take_calls(
+    calls: Calls, assignments: int, rounds: int, seconds: float, progress: Callable[[str], object]
+) -> Result:
+    """Measure calls: rounds that alternate between their sides and share the seconds, after one that does not count."""
+    found: dict[str, list[float]] = {}
+    with Child("labkit.bench.inside", calls.name, str(assignments), core=0) as process:
+        sides = process.ready["sides"]
+        for number in range(rounds + 1):  # the first is a warm-up
+            for side in sides:
+                played = process.ask("play", side=side, seconds=seconds / len(sides))
+                progress(f"{calls.name}: {side}, round {number} of {rounds}")
+                if number:
+                    found.setdefault(side, []).append(played["micros"])
+    return summarize_calls(calls, found, rounds)
+
+
+def summarize_calls(calls: Calls, found: dict[str, list[float]], rounds: int) -> Result:
+    """The medians of the rounds."""
+    cost = {side: statistics.median(micros) for side, micros in found.items()}
+    lab, floor = cost.pop("lab"), cost.pop("floor")
+    details = {
+        "calls_per_cpu_second": 1e6 / lab,
+        **{f"{side}_micros": micros for side, micros in cost.items()},
+    }
+    if calls.beside:
+        details[f"{calls.beside}_times"] = cost[calls.beside] / lab
+    return Result(
+        calls.name, calls.title, "µs of CPU a call", lab, floor, floor / lab, None, None, rounds, 0, details
     )

@@ -1,0 +1,118 @@
+"""A User service alone, for measures: its operations without HTTP and scripts around them.
+
+Operations are called as scripts call them, with validation and journal, on a database in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from typing import Any
+
+from labkit.bench.control import BenchError
+from labkit.core.clock import Clock
+from labkit.core.database import Database
+from labkit.core.identifiers import Identifiers
+from labkit.core.journal import Journal
+from labkit.core.tables import metadata
+from labkit.providers.way_out import WayOut
+from labkit.services.calls import Services
+from labkit.services.operation import Caller
+from labkit.services.user.keys import Keys
+from labkit.services.user.parts import Parts
+from labkit.services.user.passwords import Passwords
+from labkit.services.user.service import User
+
+SOLUTION = "bench"
+PASSWORD = "correct horse battery"
+REDIRECT = "https://client.example/callback"
+
+
+class Unhashed(Passwords):
+    """Passwords without hashing, to see what an operation costs besides."""
+
+    async def hash(self, password: str) -> str:
+        return password
+
+    async def verify(self, kept: str | None, password: str) -> bool:
+        return kept == password
+
+
+class Stand:
+    """A User service for one solution, with active users: ids from 1."""
+
+    def __init__(self, passwords: Passwords) -> None:
+        clock = Clock()
+        identifiers = Identifiers()
+        self.database = Database()
+        self.keys = Keys(self.database, identifiers)
+        parts = Parts(
+            clock,
+            self.database,
+            identifiers,
+            self.keys,
+            passwords,
+            lambda name: None,
+            WayOut("lab.localhost", "127.0.0.1", lambda: "", 1.0),
+            lambda caller, payload: None,
+        )
+        self._services = Services([User(parts)], Journal(clock.micros), {})
+        self._caller = Caller(SOLUTION)
+        self.logins: list[dict[str, str]] = []  # of each user, what getUserToken is given
+
+    async def start(self, stack: AsyncExitStack, people: int) -> Stand:
+        """Open the database, until `stack` closes it, and make the users."""
+        self.database.start(metadata)
+        stack.callback(self.database.close)
+        for number in range(1, people + 1):
+            login = {"email": f"person{number}@example.com", "password": PASSWORD}
+            code = await self.call("createUser", {**login, "name": f"Person {number}"})
+            await self.call("activateUser", {"code": code})
+            self.logins.append(login)
+        return self
+
+    async def call(self, operation: str, parameters: Mapping[str, object], expected: int = 200) -> Any:
+        """What an operation gives. Raises BenchError where its status is not the expected one."""
+        result: Any = await self._services.call(self._caller, "User", operation, parameters)
+        refused = isinstance(result, dict) and "error" in result
+        if (result["status"] if refused else 200) != expected:
+            raise BenchError(f"{operation}: expected status {expected}, got {result!r}")
+        return result
+
+    async def tokens(self) -> list[str]:
+        """A user token of each user."""
+        return [await self.call("getUserToken", login) for login in self.logins]
+
+    async def client(self) -> dict[str, Any]:
+        """An OAuth client of the first user."""
+        made: dict[str, Any] = await self.call(
+            "createOauthClient", {"id": 1, "name": "bench", "redirect": REDIRECT}
+        )
+        return made
+
+    async def exchanges(self, client: Mapping[str, Any], tokens: Sequence[str]) -> list[dict[str, object]]:
+        """What getOauthToken is given for a code; a code for each user token."""
+        given = []
+        for token in tokens:
+            code = await self.call("getOauthAuthorizeApproved", approval(client, token))
+            given.append(
+                {
+                    "grant_type": "authorization_code",
+                    "client_id": client["id"],
+                    "client_secret": client["secret"],
+                    "code": code,
+                    "redirect_uri": REDIRECT,
+                }
+            )
+        return given
+
+
+def approval(client: Mapping[str, Any], token: str) -> dict[str, object]:
+    """What getOauthAuthorizeApproved is given."""
+    return {
+        "token": token,
+        "client_id": client["id"],
+        "redirect_uri": REDIRECT,
+        "response_type": "code",
+        "scope": "profile",
+    }

@@ -1,0 +1,197 @@
+"""What the operations of the User service cost by themselves, each beside its floor (see `floor`).
+
+Each measure has the sides `lab` and `floor`, and others that tell more about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from functools import partial
+from itertools import count, islice
+from typing import Any
+
+from labkit.bench import floor
+from labkit.bench.inside import Side
+from labkit.bench.stand import PASSWORD, SOLUTION, Stand, Unhashed, approval
+from labkit.services.user.passwords import Passwords
+
+PEOPLE = 100  # whom tokens are issued to in turn
+FEW = 100  # assignments, to compare with
+ROLES = 20  # of the solution
+ROLES_EACH, VALUES_EACH = 4, 5  # roles of a user, and values in each of them: one assignment each
+PERMISSION = "GET/device/{thing}/state"
+
+Sides = dict[str, Side]
+
+
+def in_turn(given: Sequence[Any], call: Callable[[Any], Awaitable[object]]) -> Side:
+    """Calls that are given one thing after the other, over and over."""
+    numbers = count()
+
+    async def supply(number: int) -> list[Any]:
+        return [given[turn % len(given)] for turn in islice(numbers, number)]
+
+    return Side(supply, call)
+
+
+async def issue(stack: AsyncExitStack, assignments: int) -> Sides:
+    """getUserToken where passwords cost nothing, and (`hashed`) as it is."""
+    stand = await Stand(Unhashed()).start(stack, PEOPLE)
+    hashed = await Stand(Passwords()).start(stack, 2)
+    claims = floor.claims_of(await stand.call("getUserToken", stand.logins[0]))
+    secret = await stand.keys.secret(SOLUTION)
+
+    async def least(user: int) -> str:
+        await floor.read(stand.database, SOLUTION, user)
+        return floor.hs256(secret, claims)
+
+    return {
+        "lab": in_turn(stand.logins, partial(stand.call, "getUserToken")),
+        "floor": in_turn(range(1, PEOPLE + 1), least),
+        "hashed": in_turn(hashed.logins, partial(hashed.call, "getUserToken")),
+    }
+
+
+async def resolve(stack: AsyncExitStack, assignments: int) -> Sides:
+    """getCurrentUser with a user token, and (`access_token`) with one of the OAuth provider."""
+    stand = await Stand(Unhashed()).start(stack, PEOPLE)
+    secret = await stand.keys.secret(SOLUTION)
+    tokens = await stand.tokens()
+    exchanges = await stand.exchanges(await stand.client(), tokens)
+    sets = [await stand.call("getOauthToken", exchange) for exchange in exchanges]
+
+    async def least(token: str) -> object:
+        return await floor.read(stand.database, SOLUTION, int(floor.verified(secret, token)["sub"]))
+
+    resolved = partial(stand.call, "getCurrentUser")
+    return {
+        "lab": in_turn([{"token": token} for token in tokens], resolved),
+        "floor": in_turn(tokens, least),
+        "access_token": in_turn([{"token": each["access_token"]} for each in sets], resolved),
+    }
+
+
+async def approve(stack: AsyncExitStack, assignments: int) -> Sides:
+    """getOauthAuthorizeApproved: a user token for a code."""
+    stand = await Stand(Unhashed()).start(stack, PEOPLE)
+    await floor.prepare(stand.database)
+    secret = await stand.keys.secret(SOLUTION)
+    tokens = await stand.tokens()
+    client = await stand.client()
+
+    async def least(token: str) -> None:
+        claims = floor.verified(secret, token)
+        await floor.write(stand.database, client["id"], int(claims["sub"]), "", claims["jti"], claims["exp"])
+
+    approvals = [approval(client, token) for token in tokens]
+    return {
+        "lab": in_turn(approvals, partial(stand.call, "getOauthAuthorizeApproved")),
+        "floor": in_turn(tokens, least),
+    }
+
+
+async def exchange(stack: AsyncExitStack, assignments: int) -> Sides:
+    """getOauthToken: a code for an access token and a refresh token."""
+    stand = await Stand(Unhashed()).start(stack, PEOPLE)
+    await floor.prepare(stand.database)
+    key = await stand.keys.private()
+    tokens = await stand.tokens()
+    client = await stand.client()
+    (example,) = await stand.exchanges(client, tokens[:1])
+    given = await stand.call("getOauthToken", example)
+    claims = floor.claims_of(given["access_token"])
+    numbers = count()
+
+    async def codes(number: int) -> list[dict[str, object]]:
+        turns = islice(numbers, number)
+        return await stand.exchanges(client, [tokens[turn % len(tokens)] for turn in turns])
+
+    async def least(user: int) -> str:
+        refresh = given["refresh_token"]
+        await floor.write(stand.database, client["id"], user, claims["jti"], refresh, claims["exp"])
+        return floor.rs256(key, claims)
+
+    return {
+        "lab": Side(codes, partial(stand.call, "getOauthToken")),
+        "floor": in_turn(range(1, PEOPLE + 1), least),
+    }
+
+
+async def permit(stack: AsyncExitStack, assignments: int) -> Sides:
+    """hasUserPerm, allowed and (`refused`) not; `of_few`: allowed, in a solution with FEW assignments."""
+    many, few = await _assigned(stack, assignments), await _assigned(stack, FEW)
+
+    def asked(stand: Stand, of: int = 0) -> list[dict[str, object]]:
+        """What each user asks for: what they have in each role, or what the user `of` places further on has."""
+        number = len(stand.logins)
+        return [
+            {
+                "id": 1 + user,
+                "perm_id": PERMISSION,
+                "parameters": [f"thing::{_value(1 + (user + of) % number, role, 0)}"],
+            }
+            for user in range(number)
+            for role in range(ROLES_EACH)
+        ]
+
+    return {
+        "lab": in_turn(asked(many), partial(many.call, "hasUserPerm")),
+        "floor": in_turn(range(1, len(many.logins) + 1), partial(floor.read, many.database, SOLUTION)),
+        "refused": in_turn(asked(many, 1), partial(many.call, "hasUserPerm", expected=403)),
+        "of_few": in_turn(asked(few), partial(few.call, "hasUserPerm")),
+    }
+
+
+async def _assigned(stack: AsyncExitStack, assignments: int) -> Stand:
+    """Users who have `assignments` values in all: the same number each, in some of the roles."""
+    number = assignments // (ROLES_EACH * VALUES_EACH)
+    stand = await Stand(Unhashed()).start(stack, number)
+    method, _, end_point = PERMISSION.partition("/")
+    for role in range(ROLES):
+        await stand.call("createRole", {"role_id": f"role{role}", "parameter": [{"name": "thing"}]})
+        permission = {"method": method, "end_point": end_point}
+        await stand.call("addRolePerm", {"role_id": f"role{role}", "body": [permission]})
+    for user in range(1, number + 1):
+        roles = [
+            {
+                "role_id": f"role{(user + role) % ROLES}",
+                "parameters": [
+                    {"name": "thing", "value": _value(user, role, place)} for place in range(VALUES_EACH)
+                ],
+            }
+            for role in range(ROLES_EACH)
+        ]
+        await stand.call("assignUser", {"id": user, "roles": roles})
+    return stand
+
+
+def _value(user: int, role: int, place: int) -> str:
+    return f"{user}x{role}x{place}"
+
+
+async def verify(stack: AsyncExitStack, assignments: int) -> Sides:
+    """A password verified off the loop, beside argon2-cffi alone; and (`hash`) one hashed."""
+    from argon2 import PasswordHasher
+
+    kept = await Passwords().hash(PASSWORD)
+    straight, ours = PasswordHasher(), Passwords()
+
+    async def least(password: str) -> None:
+        straight.verify(kept, password)  # by the parameters that stand in what is kept
+
+    return {
+        "lab": in_turn([PASSWORD], partial(ours.verify, kept)),
+        "floor": in_turn([PASSWORD], least),
+        "hash": in_turn([PASSWORD], ours.hash),
+    }
+
+
+SIDES: dict[str, Callable[[AsyncExitStack, int], Awaitable[Sides]]] = {
+    "user-token": issue,
+    "user-resolve": resolve,
+    "oauth-code": approve,
+    "oauth-token": exchange,
+    "permission": permit,
+    "password": verify,
+}

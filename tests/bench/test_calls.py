@@ -1,0 +1,110 @@
+"""Calls of the User service are measured beside their floors, each side doing what it says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from typing import Any
+
+import jwt
+import pytest
+from click.testing import CliRunner
+
+from labkit.bench import bench, floor, rounds, users
+from labkit.bench.control import BenchError
+from labkit.bench.inside import Side
+from labkit.bench.measures import CALLS, Calls
+from labkit.bench.stand import Stand, Unhashed
+from labkit.cli import main
+
+FEWEST = 40  # assignments: two users
+
+EVERY_SIDE = {
+    "user-token": {"lab", "floor", "hashed"},
+    "user-resolve": {"lab", "floor", "access_token"},
+    "oauth-code": {"lab", "floor"},
+    "oauth-token": {"lab", "floor"},
+    "permission": {"lab", "floor", "refused", "of_few"},
+    "password": {"lab", "floor", "hash"},
+}
+
+
+@pytest.mark.parametrize("measure", users.SIDES)
+async def test_every_side_of_a_measure_can_be_called_again_and_again(
+    measure: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(users, "PEOPLE", 2)
+    async with AsyncExitStack() as stack:
+        sides = await users.SIDES[measure](stack, FEWEST)
+        assert set(sides) == EVERY_SIDE[measure]
+        for side in sides.values():
+            for each in await side.supply(3):
+                await side.call(each)
+
+
+def test_every_measure_of_calls_has_its_sides() -> None:
+    assert [calls.name for calls in CALLS] == list(users.SIDES)
+    assert all(calls.beside in {"", *EVERY_SIDE[calls.name]} for calls in CALLS)
+
+
+def test_calls_are_measured_beside_their_floor_and_nothing_is_asked() -> None:
+    (result,) = bench.run(["permission"], count=1, seconds=0.02, assignments=FEWEST)
+    assert result.ratio == pytest.approx(result.reference / result.value)
+    assert 0 < result.ratio < 1  # a check cannot be cheaper than the read that it makes
+    assert result.details["calls_per_cpu_second"] == pytest.approx(1e6 / result.value)
+    assert result.details["refused_micros"] > 0
+    assert result.details["of_few_times"] > 0
+    assert (result.asked, result.met) == (None, None)
+
+
+def test_the_verb_says_nothing_of_a_threshold_where_there_is_none() -> None:
+    answer = CliRunner().invoke(main, ["bench", "oauth-code", "--rounds", "1", "--seconds", "0.1"])
+    assert answer.exit_code == 0, answer.output
+    assert "ratio" in answer.stdout
+    assert "asked" not in answer.stdout
+
+
+async def test_only_the_calls_count_not_what_supplies_them() -> None:
+    async def supply(number: int) -> Sequence[int]:
+        sum(range(200_000))  # costs more than the calls
+        return range(number)
+
+    given: list[Any] = []
+
+    async def call(each: int) -> None:
+        given.append(each)
+        await asyncio.sleep(0)
+
+    micros, calls = await Side(supply, call).micros(0.002)
+    assert calls == len(given) > 1
+    assert micros * calls == pytest.approx(2000, rel=1)  # µs: stops at its time
+
+
+def test_the_median_of_each_side_counts() -> None:
+    found = {"lab": [10.0, 30.0, 20.0], "floor": [5.0, 4.0, 90.0], "other": [40.0, 40.0, 1.0]}
+    result = rounds.summarize_calls(Calls("measure", "title", "other"), found, rounds=3)
+    assert (result.value, result.reference, result.ratio) == (20.0, 5.0, 0.25)
+    assert result.details == {"calls_per_cpu_second": 50_000, "other_micros": 40.0, "other_times": 2.0}
+
+
+async def test_a_call_that_does_not_give_what_it_should_is_an_error() -> None:
+    async with AsyncExitStack() as stack:
+        stand = await Stand(Unhashed()).start(stack, 1)
+        with pytest.raises(BenchError, match="getUserToken: expected status 200"):
+            await stand.call("getUserToken", {**stand.logins[0], "password": "another one"})
+        with pytest.raises(BenchError, match="expected status 403"):
+            await stand.call("getUserToken", stand.logins[0], expected=403)
+
+
+async def test_the_floor_signs_the_tokens_of_the_service() -> None:
+    async with AsyncExitStack() as stack:
+        stand = await Stand(Unhashed()).start(stack, 1)
+        (token,) = await stand.tokens()
+        secret = await stand.keys.secret("bench")
+        claims = floor.verified(secret, token)
+        assert jwt.decode(floor.hs256(secret, claims), secret, algorithms=["HS256"]) == claims
+        with pytest.raises(BenchError, match="signature"):
+            floor.verified(b"another secret", token)
+        key = await stand.keys.private()
+        assert jwt.decode(floor.rs256(key, claims), key.public_key(), algorithms=["RS256"]) == claims
