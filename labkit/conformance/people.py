@@ -47,7 +47,7 @@ class User(Probe):
         kind, result = await self.call("User", operation, parameters)
         if kind != "table" or not isinstance(result, dict):
             raise self._mismatch(operation, "an error object", kind)
-        wanted = {"type": "QueryError", "status": status}
+        wanted = {"type": "QueryError" if status < 500 else "ServerError", "status": status}
         self.same(f"error of {operation}", {name: result.get(name) for name in wanted}, wanted)
         message = result.get("message")
         if not isinstance(message, str) or not message:

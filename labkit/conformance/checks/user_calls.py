@@ -1,0 +1,302 @@
+"""How the User service is called, whichever of its groups an operation belongs to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from labkit.conformance import expect
+from labkit.conformance.check import check
+from labkit.conformance.people import PASSWORD, User
+from labkit.conformance.probe import WITNESS, told
+from labkit.conformance.target import Target
+from labkit.conformance.verdict import Mismatch
+
+NOBODY = 2**50  # an id that no user has
+
+# Document 2, Endpoints: the operations of each group with the parameters that they cannot do without.
+OPERATIONS = {
+    "Jwt": """
+        jwtSign key payload algorithm
+        jwtVerify key token algorithms""",
+    "Oauth": """
+        createOauthClient id name redirect
+        updateOauthClient id client_id name redirect
+        deleteOauthClient id client_id
+        getOauthClients id
+        getOauthClientRedirectPath client_id
+        getOauthAuthorizeApproved token client_id redirect_uri response_type scope
+        getOauthToken grant_type client_id client_secret""",
+    "Roles": """
+        createRole role_id
+        getRole role_id
+        listRoles
+        deleteRole role_id
+        addRoleParam role_id body
+        deleteRoleParam role_id parameter_name
+        deleteRoleParamValue role_id parameter_name parameter_value
+        addRolePerm role_id body
+        deleteRolePerm role_id perm_id
+        listRolePerms role_id
+        listRoleUsers role_id
+        listRoleParamUsers role_id parameter_name parameter_value
+        assignUser id roles
+        deassignUser id role_id
+        deassignUserParam id role_id parameter_name parameter_value
+        deassignUserParamName id role_id parameter_name
+        hasUserRoleParam id role_id parameter_name parameter_value
+        listUserRoles id
+        listUserRoleParamValues id role_id parameter_name""",
+    "Socials": """
+        createSocial consumer redirect client_id client_secret
+        updateSocial consumer
+        deleteSocial consumer
+        getSocial consumer
+        socialList
+        getSocialLoginUrl consumer
+        getSocialToken consumer
+        socialRequest consumer token""",
+    "Users": """
+        activateUser code
+        createPermission method end_point
+        createUser email name password
+        getUserToken email password
+        getCurrentUser token
+        listUsers
+        resetUserPassword id password
+        hasUserPerm id perm_id parameters""",
+}
+
+
+def rows(group: str) -> list[tuple[str, list[str]]]:
+    """The operations of a group with those parameters."""
+    found = [line.split() for line in OPERATIONS[group].strip().splitlines()]
+    return [(name, needed) for name, *needed in found]
+
+
+@check("USR-CALL-1", "parameters arrive by their names, and the result is the value of the call")
+async def called(target: Target) -> None:
+    user, role = User(target), target.identity()
+    made = await user.table("createRole", parameter=[{"name": "area"}], role_id=role)
+    user.same("the role", made, {"role_id": role, "parameter": [{"name": "area"}]})
+    user.same("the role, as it is read", await user.table("getRole", role_id=role), made)
+    code = await user.text("createUser", email=f"{role}@example.com", name="Ann", password=PASSWORD)
+    expect.equal("activateUser", await user.text("activateUser", code=code), "OK", user.last)
+
+
+async def offered(target: Target, group: str) -> None:
+    """Each operation of a group is there: without parameters it works, or names the one that it misses."""
+    user = User(target)
+    for name, needed in rows(group):
+        kind, result = await user.call("User", name, {})
+        if not needed:
+            expect.true(f"{name} gives a list", kind == "table" and isinstance(result, list), kind, user.last)
+            continue
+        text = result.get("error", "") if kind == "table" and isinstance(result, dict) else ""
+        missing = any(each in text for each in needed)
+        expect.true(f"{name} asks for one of {', '.join(needed)}", missing, f"{kind} {text}", user.last)
+
+
+@check("USR-CALL-2", "the operations of the group Jwt are there")
+async def jwt(target: Target) -> None:
+    await offered(target, "Jwt")
+
+
+@check("USR-CALL-2", "the operations of the group Oauth are there")
+async def oauth(target: Target) -> None:
+    await offered(target, "Oauth")
+
+
+@check("USR-CALL-2", "the operations of the group Roles are there")
+async def roles(target: Target) -> None:
+    await offered(target, "Roles")
+
+
+@check("USR-CALL-2", "the operations of the group Socials are there")
+async def socials(target: Target) -> None:
+    await offered(target, "Socials")
+
+
+@check("USR-CALL-2", "the operations of the group Users are there")
+async def users(target: Target) -> None:
+    await offered(target, "Users")
+
+
+@check("USR-CALL-3", "neither service nor operation has a path")
+async def no_paths(target: Target) -> None:
+    user, role = User(target), target.identity()
+    for path in ("/User/createRole", "/user/createRole", "/api/User/createRole", "/createRole", "/User"):
+        expect.status(await user.request("POST", path, json={"role_id": role}), 404)
+        expect.status(await user.request("GET", f"{path}?role_id={role}"), 404)
+    await user.refused("getRole", 404, role_id=role)
+
+
+def failures(target: Target) -> list[tuple[str, dict[str, Any]]]:
+    """Calls that fail, of every group."""
+    name = target.identity()
+    return [
+        ("getRole", {"role_id": name}),
+        ("createRole", {"role_id": "me"}),
+        ("createUser", {"email": "no address", "name": "Ann", "password": PASSWORD}),
+        ("getUserToken", {"email": f"{name}@example.com", "password": PASSWORD}),
+        ("activateUser", {"code": name}),
+        ("resetUserPassword", {"id": NOBODY, "password": PASSWORD}),
+        ("getOauthToken", {"grant_type": "authorization_code", "client_id": NOBODY, "client_secret": name,
+                           "code": name, "redirect_uri": "https://example.com/"}),
+        ("getSocialToken", {"consumer": name, "code": name}),
+        ("jwtVerify", {"key": name, "token": name, "algorithms": ["HS256"]}),
+    ]  # fmt: skip
+
+
+@check("USR-CALL-4", "a failed call of any group gives type, error and status; the script goes on")
+async def errors(target: Target) -> None:
+    user = User(target)
+    for operation, parameters in failures(target):
+        kind, result = await user.call("User", operation, parameters)
+        found = result if kind == "table" and isinstance(result, dict) else {}
+        kinds = {name: type(found.get(name)).__name__ for name in ("type", "error", "status")}
+        user.same(f"error of {operation}", kinds, {"type": "str", "error": "str", "status": "int"})
+        expect.true(f"error of {operation} says why", found["error"], found, user.last)
+        refused = 400 <= found["status"] <= 499
+        expect.true(f"status of {operation} blames the caller", refused, found["status"], user.last)
+
+
+@check("USR-CALL-5", "operations without payload give nil")
+async def nil(target: Target) -> None:
+    user, role = User(target), target.identity()
+    await user.table("createRole", role_id=role, parameter=[{"name": "area"}])
+    await user.nothing("deleteRoleParamValue", role_id=role, parameter_name="area", parameter_value="none")
+    await user.nothing("deleteRole", role_id=role)
+    owner = await user.person(target)
+    client = await user.table(
+        "createOauthClient", id=owner.id, name="an app", redirect="https://app.example/"
+    )
+    await user.nothing("deleteOauthClient", id=owner.id, client_id=client["id"])
+
+
+@check("USR-CALL-6", "a script that has shown nothing is served")
+async def no_credential(target: Target) -> None:
+    user = User(target)
+    await user.table("listRoles")
+    await user.table("socialList")
+    await user.table(
+        "jwtSign", key="a key of sixteen and more characters", payload={"a": 1}, algorithm="HS256"
+    )
+    person = await user.person(target)
+    await user.table("getOauthClients", id=person.id)
+    await user.table("resetUserPassword", id=person.id, password=PASSWORD)
+    for each in (user.last, await user.request("POST", "/call/User/listRoles", json={})):
+        sent = dict(each.request.headers) if each is not None else {}
+        shown = {"authorization", "cookie"} & set(sent)
+        expect.true("nothing was shown", not shown, sorted(shown), each)
+        expect.true("no cookie comes", each is not None and not each.cookies, "a cookie", each)
+
+
+@check("USR-CALL-7", "refusals of every group are QueryErrors whose error is JSON with the message")
+async def told_as_json(target: Target) -> None:
+    user = User(target)
+    for operation, parameters in failures(target):
+        _, result = await user.call("User", operation, parameters)
+        status = result.get("status") if isinstance(result, dict) else None
+        await user.refused(operation, status if isinstance(status, int) else 400, **parameters)
+
+
+@check("USR-CALL-8", "a missing or wrong parameter is named, one too many is ignored")
+async def parameters(target: Target) -> None:
+    user, role = User(target), target.identity()
+    for group in OPERATIONS:
+        for name, needed in rows(group):
+            if needed:
+                message = (await user.refused(name, 400))["message"]
+                wanted = [f"Parameter {each} is required." for each in needed]
+                expect.true(f"{name} names the parameter", message in wanted, message, user.last)
+    for operation, wrong in (
+        ("createRole", {"role_id": [role]}),
+        ("listUserRoles", {"id": "one"}),
+        ("jwtVerify", {"key": 1, "token": "a.b.c", "algorithms": ["HS256"]}),
+    ):
+        message = (await user.refused(operation, 400, **wrong))["message"]
+        expect.true("the parameter is named", next(iter(wrong)) in message, message, user.last)
+    made = await user.table("createRole", role_id=role, colour="red", parameter=[])
+    user.same("the role", made, {"role_id": role, "parameter": []})
+
+
+@check("USR-CALL-9", "whatever is named and not there is 404")
+async def unknown(target: Target) -> None:
+    user, name = User(target), target.identity()
+    person = await user.person(target)
+    for operation, given in (
+        ("getRole", {"role_id": name}),
+        ("deleteRole", {"role_id": name}),
+        ("listRolePerms", {"role_id": name}),
+        ("assignUser", {"id": person.id, "roles": [{"role_id": name, "parameters": []}]}),
+        ("assignUser", {"id": NOBODY, "roles": []}),
+        ("listUserRoles", {"id": NOBODY}),
+        ("resetUserPassword", {"id": NOBODY, "password": PASSWORD}),
+        ("createOauthClient", {"id": NOBODY, "name": "an app", "redirect": "https://app.example/"}),
+        ("deleteOauthClient", {"id": person.id, "client_id": NOBODY}),
+        ("getSocial", {"consumer": name}),
+        ("deleteSocial", {"consumer": name}),
+        ("getSocialLoginUrl", {"consumer": name}),
+    ):
+        await user.refused(operation, 404, **given)
+
+
+@check("USR-CALL-10", "an id as text means the same user")
+async def id_as_text(target: Target) -> None:
+    user, role = User(target), target.identity()
+    person = await user.person(target)
+    await user.table("createRole", role_id=role)
+    await user.table("assignUser", id=str(person.id), roles=[{"role_id": role, "parameters": []}])
+    listed = await user.table("listUserRoles", id=person.id)
+    user.same("roles", listed, [{"role_id": role, "parameters": []}])
+    user.same("roles by text", await user.table("listUserRoles", id=str(person.id)), listed)
+
+
+@check("USR-CALL-11", "empty lists stay lists")
+async def empty_lists(target: Target) -> None:
+    user, role = User(target), target.identity()
+    person = await user.person(target)
+    made = await user.table("createRole", role_id=role)
+    user.same("the role", made, {"role_id": role, "parameter": []})
+    user.same("its permissions", await user.table("listRolePerms", role_id=role), [])
+    user.same("its users", await user.table("listRoleUsers", role_id=role), [])
+    user.same("users", await user.table("listUsers", filter=f"email::like::no-{role}"), [])
+    user.same("clients", await user.table("getOauthClients", id=person.id), {"oauth_clients": []})
+    user.same("roles", await user.table("listUserRoles", id=person.id), [])
+
+
+@check("USR-CALL-12", "another solution does not know them, and may use their names")
+async def solutions(target: Target) -> None:
+    user, other, role = User(target), User(target, WITNESS), target.identity()
+    person = await user.person(target)
+    token = await user.login(person)
+    await user.table("createRole", role_id=role)
+    user.same("users there", await other.table("listUsers", filter=f"email::like::{person.email}"), [])
+    await other.refused("getUserToken", 401, email=person.email, password=person.password)
+    await other.refused("getRole", 404, role_id=role)
+    made = await other.table("createRole", role_id=role, parameter=[{"name": "area"}])
+    other.same("the role there", made, {"role_id": role, "parameter": [{"name": "area"}]})
+    await other.text("createUser", email=person.email, name="Bea", password="another horse")
+    kind, found = await other.call("User", "getCurrentUser", {"token": token})
+    if isinstance(found, dict) and "id" in found:
+        raise Mismatch("the token there", "nobody", f"{kind} {found}", expect.exchange(other.last))
+    user.same("the role here", await user.table("getRole", role_id=role), {"role_id": role, "parameter": []})
+    expect.equal("the user here", await user.id_of(person.email), person.id, user.last)
+
+
+@check("USR-CALL-13", "creating, changing and deleting a user raises account, each once")
+async def account(target: Target) -> None:
+    user = User(target)
+    email, _, _ = await user.signed_up(target)
+    id = await user.id_of(email)
+    await user.table("updateUser", id=id, name="Anna")
+    await user.nothing("deleteUser", id=id)
+    found = await told(target, email, 3)
+    expect.equal("handlers", [each["handler"] for each in found], ["account"] * 3)
+    events = [each["event"] for each in found]
+    expect.equal("types", [each.get("type") for each in events], ["CREATE", "UPDATE", "DELETE"])
+    for each in events:
+        shown = {name: each.get(name) for name in ("id", "email")}
+        expect.equal("whom it is about", shown, {"id": id, "email": email})
+    ids = {each.get("solution_id") for each in events}
+    expect.true("solution_id is one text", len(ids) == 1 and all(isinstance(each, str) for each in ids), ids)

@@ -1,0 +1,162 @@
+"""Faults in how the User service is called, whichever of its groups an operation belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from labkit.conformance.faults import CALL, failed, given, gives
+from labkit.conformance.mutant import mutant
+from labkit.core.errors import ServiceError
+from labkit.services.calls import Services
+from labkit.services.operation import Caller, Operation
+
+ARGUMENTS = "labkit.services.operation:Operation.arguments"
+ERROR = "labkit.services.user.errors:error_object"
+FIND = "labkit.services.calls:_find"
+
+
+@mutant("USR-CALL-1", CALL)
+def parameters_lost(original: Any) -> Any:
+    """no parameter arrives"""
+    return given(original, "User", lambda operation, parameters: {})
+
+
+@mutant("USR-CALL-1", CALL)
+def no_results(original: Any) -> Any:
+    """calls give nothing"""
+    return gives(original, "User", lambda operation, result: None)
+
+
+@mutant("USR-CALL-1", CALL)
+def wrapped(original: Any) -> Any:
+    """a result stands in a table of its own"""
+    return gives(original, "User", lambda operation, result: {"value": result})
+
+
+@mutant("USR-CALL-2", FIND)
+def no_such_operation(original: Any) -> Any:
+    """one operation of a group is not there"""
+
+    def broken(room: Any, caller: Caller, service: str, operation: str) -> Any:
+        return original(room, caller, service, "" if operation == "listRoleParamUsers" else operation)
+
+    return broken
+
+
+@mutant("USR-CALL-3", "labkit.solutions.routes:Routes.match")
+def operations_have_paths(original: Any) -> Any:
+    """operations are reached by paths of the solution's domain"""
+    return lambda self, method, path: original(
+        self, method, f"/call{path}" if path.startswith("/User/") else path
+    )
+
+
+@mutant("USR-CALL-4", CALL)
+def raises(original: Any) -> Any:
+    """a call that fails raises an error in the script"""
+
+    def check(operation: str, result: Any) -> Any:
+        if failed(result):
+            raise ValueError(result["error"])
+        return result
+
+    return gives(original, "User", check)
+
+
+@mutant("USR-CALL-4 USR-CALL-7", ERROR)
+def status_as_text(original: Any) -> Any:
+    """the status of an error is a text"""
+    return lambda error: {**original(error), "status": str(error.status)}
+
+
+@mutant("USR-CALL-4 USR-CALL-7", ERROR)
+def no_type(original: Any) -> Any:
+    """an error has no type"""
+    return lambda error: {name: value for name, value in original(error).items() if name != "type"}
+
+
+@mutant("USR-CALL-4", ERROR)
+def inner_fault(original: Any) -> Any:
+    """every error blames the server"""
+    return lambda error: {**original(error), "status": 500}
+
+
+@mutant("USR-CALL-5", CALL)
+def empty_for_nil(original: Any) -> Any:
+    """an operation that has nothing to return gives an empty table"""
+    return gives(original, "User", lambda operation, result: {} if result is None else result)
+
+
+@mutant("USR-CALL-6", ARGUMENTS)
+def token_asked_for(original: Any) -> Any:
+    """every operation asks for a token"""
+
+    def broken(self: Operation, parameters: Mapping[str, object]) -> Any:
+        if self.service == "User" and "token" not in parameters:
+            raise ServiceError(401, "no token")
+        return original(self, parameters)
+
+    return broken
+
+
+@mutant("USR-CALL-7", ERROR)
+def plain_text(original: Any) -> Any:
+    """the error is plain text"""
+    return lambda error: {**original(error), "error": error.message}
+
+
+@mutant("USR-CALL-8", ARGUMENTS)
+def unknown_refused(original: Any) -> Any:
+    """a parameter that no operation knows is refused"""
+
+    def broken(self: Operation, parameters: Mapping[str, object]) -> Any:
+        if unknown := parameters.keys() - self.attributes.keys():
+            raise ServiceError(400, f"unknown parameter {min(unknown)}")
+        return original(self, parameters)
+
+    return broken
+
+
+@mutant("USR-CALL-9", "labkit.services.user.errors:unknown")
+def unknown_is_wrong(original: Any) -> Any:
+    """what is not there is 400"""
+    return lambda what, name: ServiceError(400, f"{what} {name} does not exist.")
+
+
+@mutant("USR-CALL-11", CALL)
+def empty_lists_lost(original: Any) -> Any:
+    """an empty list becomes an object"""
+
+    def hollow(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: hollow(each) for name, each in value.items()}
+        return {} if value == [] else value
+
+    return gives(original, "User", lambda operation, result: hollow(result))
+
+
+@mutant("USR-CALL-12", CALL)
+def one_people(original: Any) -> Any:
+    """all solutions have the same people"""
+
+    async def broken(
+        self: Services, caller: Caller, service: str, operation: str, parameters: Any = None
+    ) -> Any:
+        shared = replace(caller, solution="probe") if service == "User" else caller
+        return await original(self, shared, service, operation, parameters)
+
+    return broken
+
+
+@mutant("USR-CALL-13", "labkit.platform:Platform._account")
+def no_event(original: Any) -> Any:
+    """no event tells of users"""
+    return lambda self, caller, payload: None
+
+
+@mutant("USR-CALL-13", "labkit.platform:Platform._account")
+def always_created(original: Any) -> Any:
+    """every event says that a user was created"""
+    return lambda self, caller, payload: original(self, caller, {**payload, "type": "CREATE"})

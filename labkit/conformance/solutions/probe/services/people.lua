@@ -1,0 +1,2 @@
+--#EVENT user account
+require("told").keep(event.email, "account", event)
