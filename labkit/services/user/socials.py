@@ -1,9 +1,229 @@
-"""The group Socials of the User service."""
+"""The group Socials of the User service (document 2, Socials): people log in with an identity provider."""
 
 from __future__ import annotations
 
+from hmac import compare_digest
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from sqlalchemy import Connection
+
+from labkit.core.errors import ServiceError
+from labkit.services.operation import Caller, operation
+from labkit.services.user import oauth1, oauth2
+from labkit.services.user import social_records as records
+from labkit.services.user.oauth1 import Stamp
 from labkit.services.user.parts import Group
+from labkit.services.user.social_records import Kind, Login, Social, Token
+from labkit.services.user.social_web import Provider, is_token
+
+
+def _several(value: object) -> object:
+    if value == {}:
+        return []  # an empty table of a script
+    return [value] if isinstance(value, str) else value
+
+
+def _absolute(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.fragment:
+        raise ValueError("expected an absolute http or https URL without a fragment")
+    return url
+
+
+Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9._-]+$")]  # a part of paths
+Scope = Annotated[
+    tuple[Annotated[str, Field(min_length=1, max_length=500)], ...],
+    BeforeValidator(_several),
+    Field(max_length=50),
+]
+Redirect = Annotated[str, Field(max_length=2000), AfterValidator(_absolute)]
+ClientId = Annotated[str, Field(min_length=1, max_length=500)]
+Secret = Annotated[SecretStr, Field(min_length=1, max_length=4096)]
 
 
 class Socials(Group):
-    """Socials."""
+    """Social login: socials, and the flow of OAuth 1 and OAuth 2 as a client."""
+
+    @operation
+    async def createSocial(
+        self,
+        caller: Caller,
+        consumer: Name,
+        redirect: Redirect,
+        client_id: ClientId,
+        client_secret: Secret,
+        scope: Scope = (),
+    ) -> dict[str, object]:
+        """Make a consumer known to the solution: gives the social.
+
+        redirect: the callback that is registered with the provider. 400 where the lab has no such provider,
+        409 where the consumer has a social, in any letter case.
+        """
+        social = Social(scope, consumer, redirect, client_id, client_secret.get_secret_value())
+        self._provider(social)
+        await self._parts.database.run(records.add, caller.solution, social)
+        return social.shown()
+
+    @operation
+    async def updateSocial(
+        self,
+        caller: Caller,
+        consumer: Name,
+        scope: Scope | None = None,
+        redirect: Redirect | None = None,
+        client_id: ClientId | None = None,
+        client_secret: Secret | None = None,
+    ) -> None:
+        """Change what is given of a social and keep the rest. 404 where there is none."""
+        given: dict[str, Any] = {
+            "scope": scope,
+            "redirect": redirect,
+            "client_id": client_id,
+            "client_secret": client_secret.get_secret_value() if client_secret else None,
+        }
+        values = {name: value for name, value in given.items() if value is not None}
+        await self._parts.database.run(records.change, caller.solution, consumer, values)
+
+    @operation
+    async def deleteSocial(self, caller: Caller, consumer: Name) -> None:
+        """Delete a social; logins that are on their way with it fail. 404 where there is none."""
+        await self._parts.database.run(records.remove, caller.solution, consumer)
+
+    @operation
+    async def getSocial(self, caller: Caller, consumer: Name) -> dict[str, object]:
+        """The social of a consumer, in any letter case. 404 where there is none."""
+        return (await self._parts.database.read(records.known, caller.solution, consumer)).shown()
+
+    @operation
+    async def socialList(self, caller: Caller) -> list[dict[str, object]]:
+        """All socials of the solution."""
+        return [social.shown() for social in await self._parts.database.read(records.every, caller.solution)]
+
+    @operation
+    async def getSocialLoginUrl(
+        self, caller: Caller, consumer: Name, reqToken: SecretStr | None = None
+    ) -> str:
+        """Where a person logs in with the provider.
+
+        For an OAuth 1 provider: without reqToken gives a request token, letters and digits, good for 600 s and
+        one login; with it the URL. For an OAuth 2 provider the URL holds a state, as long and as often.
+        """
+        provider = await self._found(caller, consumer)
+        if provider.at.protocol == "oauth2":
+            state = self._made(caller, 40)
+            await self._keep(self._login(caller, provider, "state", state), Token("", ""))
+            return oauth2.login_url(provider, state)
+        if reqToken is not None:
+            login = self._login(caller, provider, "request_token", reqToken.get_secret_value())
+            return oauth1.login_url(provider, await self._find(login, "reqToken"))
+        token = await oauth1.request_token(provider, self._stamp(caller))
+        # Scripts read it from a cookie by a pattern of letters and digits, so any other gets a stand-in.
+        plain = token.token.isascii() and token.token.isalnum()
+        value = token.token if plain else self._made(caller, 40)
+        await self._keep(self._login(caller, provider, "request_token", value), token)
+        return value
+
+    @operation
+    async def getSocialToken(
+        self,
+        caller: Caller,
+        consumer: Name,
+        code: SecretStr | None = None,
+        state: SecretStr | None = None,
+        oauth_token: SecretStr | None = None,
+        oauth_verifier: SecretStr | None = None,
+        reqToken: SecretStr | None = None,
+        error: str | None = None,
+        error_description: str | None = None,
+        denied: SecretStr | None = None,
+    ) -> str:
+        """The social token, from what the provider's callback brought.
+
+        OAuth 2: code, and state if the callback has it. OAuth 1: oauth_token, oauth_verifier, and reqToken as
+        getSocialLoginUrl gave it. error, error_description, denied: what a provider says where the person or it
+        itself refuses. 400 where it is refused, or a state or request token is used up or of another consumer.
+        """
+        provider = await self._found(caller, consumer)
+        if error is not None or denied is not None:
+            raise provider.refused(error or "access_denied", error_description or "")
+        if provider.at.protocol == "oauth2":
+            given = _required("code", code)
+            if state is not None:
+                await self._take(self._login(caller, provider, "state", state.get_secret_value()), "state")
+            return await oauth2.access_token(provider, given)
+        verifier = _required("oauth_verifier", oauth_verifier)
+        login = self._login(caller, provider, "request_token", _required("reqToken", reqToken))
+        asked = await self._take(login, "reqToken", _required("oauth_token", oauth_token))
+        token = await oauth1.access_token(provider, asked, verifier, self._stamp(caller))
+        await self._keep(self._login(caller, provider, "access_token", token.token), token)
+        return token.token
+
+    @operation
+    async def socialRequest(self, caller: Caller, consumer: Name, token: SecretStr) -> str:
+        """The user information that the provider has for a social token: JSON text, as the provider wrote it."""
+        provider = await self._found(caller, consumer)
+        text = token.get_secret_value()
+        if not is_token(text):
+            raise ServiceError(400, "Parameter token is malformed: expected what getSocialToken gave.")
+        if provider.at.protocol == "oauth2":
+            return await oauth2.user(provider, text)
+        login = self._login(caller, provider, "access_token", text)
+        return await oauth1.user(provider, await self._find(login, "token", 401), self._stamp(caller))
+
+    async def _found(self, caller: Caller, consumer: str) -> Provider:
+        """The provider of a consumer that has a social."""
+        social = await self._parts.database.read(records.known, caller.solution, consumer)
+        return self._provider(social)
+
+    def _provider(self, social: Social) -> Provider:
+        at = self._parts.consumers(social.consumer)
+        if at is None:
+            raise ServiceError(400, f"The lab has no identity provider for the consumer {social.consumer}.")
+        return Provider(social, at, self._parts.web)
+
+    def _login(self, caller: Caller, provider: Provider, kind: Kind, value: str) -> Login:
+        return Login(caller.solution, provider.social.consumer, kind, value)
+
+    async def _keep(self, login: Login, token: Token) -> None:
+        await self._parts.database.run(records.keep, login, token, self._parts.clock.now())
+
+    async def _find(self, login: Login, parameter: str, status: int = 400) -> Token:
+        found = await self._parts.database.read(records.find, login, self._parts.clock.now())
+        if found is None:
+            raise _dead(parameter, status)
+        return found
+
+    async def _take(self, login: Login, parameter: str, named: str = "") -> Token:
+        """What was kept, once; named: the provider's token that it has to go with."""
+
+        def take(connection: Connection) -> Token:
+            taken = records.take(connection, login, self._parts.clock.now())
+            if taken is None:
+                raise _dead(parameter)
+            if not compare_digest(taken.token.encode(), named.encode("utf-8", "replace")):
+                raise ServiceError(400, "Parameter oauth_token is not the one that reqToken belongs to.")
+            return taken
+
+        return await self._parts.database.run(take)
+
+    def _stamp(self, caller: Caller) -> Stamp:
+        return Stamp(self._made(caller, 32), self._parts.clock.seconds())
+
+    def _made(self, caller: Caller, length: int) -> str:
+        return self._parts.identifiers.alphanumeric(f"{caller.solution}/social", length)
+
+
+def _required(name: str, value: SecretStr | None) -> str:
+    """A parameter that this protocol needs."""
+    text = value.get_secret_value() if value else ""
+    if not text:
+        raise ServiceError(400, f"Parameter {name} is required.")
+    return text
+
+
+def _dead(parameter: str, status: int = 400) -> ServiceError:
+    return ServiceError(
+        status, f"Parameter {parameter} is unknown, used up or expired, or of another consumer."
+    )

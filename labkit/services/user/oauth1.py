@@ -1,0 +1,75 @@
+"""Social login by OAuth 1.0a, seen by the client (RFC 5849); oauthlib signs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from oauthlib.oauth1 import Client
+
+from labkit.services.user.social_records import Token
+from labkit.services.user.social_web import Provider, is_token, with_query
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What makes a signed request unlike any other (section 3.3); seconds: lab time."""
+
+    nonce: str
+    seconds: int
+
+
+async def request_token(provider: Provider, stamp: Stamp) -> Token:
+    """Temporary credentials (section 2.1). Raises ServiceError."""
+    headers = _signed(provider, "POST", provider.at.request_token, stamp, callback=provider.social.redirect)
+    fields = await provider.ask_for_token(provider.at.request_token, headers)
+    if fields.get("oauth_callback_confirmed") not in ("true", True):
+        raise provider.failed("did not confirm the callback")
+    return _token(provider, fields)
+
+
+def login_url(provider: Provider, token: Token) -> str:
+    """Where a person logs in (section 2.2)."""
+    return with_query(provider.at.authorize, {"oauth_token": token.token})
+
+
+async def access_token(provider: Provider, token: Token, verifier: str, stamp: Stamp) -> Token:
+    """Token credentials for temporary ones (section 2.3). Raises ServiceError."""
+    headers = _signed(provider, "POST", provider.at.token, stamp, token, verifier=verifier)
+    return _token(provider, await provider.ask_for_token(provider.at.token, headers))
+
+
+async def user(provider: Provider, token: Token, stamp: Stamp) -> str:
+    """The user information. Raises ServiceError."""
+    return await provider.user(_signed(provider, "GET", provider.at.userinfo, stamp, token))
+
+
+def _token(provider: Provider, fields: dict[str, object]) -> Token:
+    token, secret = fields.get("oauth_token"), fields.get("oauth_token_secret")
+    if not is_token(token) or not isinstance(secret, str):
+        raise provider.failed("answered without a token")
+    return Token(token, secret)
+
+
+def _signed(
+    provider: Provider,
+    method: Literal["GET", "POST"],
+    url: str,
+    stamp: Stamp,
+    token: Token | None = None,
+    callback: str | None = None,
+    verifier: str | None = None,
+) -> dict[str, str]:
+    """The headers of a signed request (HMAC-SHA1, section 3.4.2)."""
+    signer = Client(
+        provider.social.client_id,
+        provider.social.client_secret,
+        token.token if token else None,
+        token.secret if token else None,
+        callback_uri=callback,
+        verifier=verifier,
+        nonce=stamp.nonce,
+        timestamp=str(stamp.seconds),
+    )
+    headers: dict[str, str] = signer.sign(url, method)[1]
+    return headers

@@ -1,0 +1,42 @@
+"""Social login by OAuth 2: the authorization code grant, seen by the client (RFC 6749, section 4.1)."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from labkit.services.user.social_web import FORM, Provider, is_token, with_query
+
+
+def login_url(provider: Provider, state: str) -> str:
+    """Where a person logs in (section 4.1.1)."""
+    social = provider.social
+    parameters = {
+        "response_type": "code",
+        "client_id": social.client_id,
+        "redirect_uri": social.redirect,
+        "scope": " ".join(social.scope),
+        "state": state,
+    }
+    return with_query(provider.at.authorize, {name: value for name, value in parameters.items() if value})
+
+
+async def access_token(provider: Provider, code: str) -> str:
+    """The access token for a code (section 4.1.3). Raises ServiceError."""
+    social = provider.social
+    form = {
+        "grant_type": "authorization_code",
+        "code": code,
+        "redirect_uri": social.redirect,
+        "client_id": social.client_id,
+        "client_secret": social.client_secret,
+    }
+    fields = await provider.ask_for_token(provider.at.token, {"Content-Type": FORM}, urlencode(form))
+    token = fields.get("access_token")
+    if not is_token(token):
+        raise provider.failed("answered without an access token")
+    return token
+
+
+async def user(provider: Provider, token: str) -> str:
+    """The user information (RFC 6750, section 2.1). Raises ServiceError."""
+    return await provider.user({"Authorization": f"Bearer {token}"})

@@ -1,0 +1,197 @@
+"""What the group Socials keeps: socials, and what their logins leave behind.
+
+A login of OAuth 2 leaves its state, one of OAuth 1 its request token and in the end its access token, each with
+the secret that belongs to it. They go when the social is deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from sqlalchemy import (
+    JSON,
+    Column,
+    ColumnElement,
+    Connection,
+    Float,
+    ForeignKeyConstraint,
+    String,
+    Table,
+    and_,
+    delete,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.dialects.sqlite import insert as upsert
+
+from labkit.core.errors import ServiceError
+from labkit.core.tables import metadata
+from labkit.services.user.errors import unknown
+
+LIFETIME = 600  # seconds that a login may take; access tokens stay
+
+Kind = Literal["state", "request_token", "access_token"]
+
+social_table = Table(
+    "social",
+    metadata,
+    Column("solution", String, primary_key=True),
+    Column("folded", String, primary_key=True),  # the consumer's name in the form that it is compared in
+    Column("consumer", String, nullable=False),
+    Column("scope", JSON, nullable=False),
+    Column("redirect", String, nullable=False),
+    Column("client_id", String, nullable=False),
+    Column("client_secret", String, nullable=False),
+)
+
+login_table = Table(
+    "social_login",
+    metadata,
+    Column("solution", String, primary_key=True),
+    Column("folded", String, primary_key=True),
+    Column("kind", String, primary_key=True),
+    Column("value", String, primary_key=True),  # what scripts and callbacks hand in
+    Column("token", String, nullable=False),  # OAuth 1: the provider's own token
+    Column("secret", String, nullable=False),  # OAuth 1: the secret of the token
+    Column("dead_at", Float),  # lab time; None: never
+    ForeignKeyConstraint(["solution", "folded"], ["social.solution", "social.folded"], ondelete="CASCADE"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Social:
+    """How a solution is known to a provider (document 2, Records: social)."""
+
+    scope: tuple[str, ...]
+    consumer: str
+    redirect: str
+    client_id: str
+    client_secret: str = field(repr=False)
+
+    def shown(self) -> dict[str, object]:
+        """The social as operations return it, with its secret."""
+        return {
+            "scope": list(self.scope),
+            "consumer": self.consumer,
+            "redirect": self.redirect,
+            "client_id": self.client_id,
+            "client_secret": self.client_secret,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token of OAuth 1 and its secret."""
+
+    token: str = field(repr=False)
+    secret: str = field(repr=False)
+
+
+def add(connection: Connection, solution: str, social: Social) -> None:
+    """Keep a new social. Raises ServiceError 409 where the consumer has one, in any letter case."""
+    row = {"solution": solution, "folded": social.consumer.casefold(), **social.shown()}
+    added = upsert(social_table).values(row).on_conflict_do_nothing()
+    if not connection.execute(added).rowcount:
+        raise ServiceError(409, f"Social {social.consumer} already exists.")
+
+
+def change(connection: Connection, solution: str, consumer: str, values: Mapping[str, object]) -> None:
+    """Change some fields of a social. Raises ServiceError 404."""
+    known(connection, solution, consumer)
+    if values:
+        connection.execute(update(social_table).where(_meant(solution, consumer)).values(**values))
+
+
+def remove(connection: Connection, solution: str, consumer: str) -> None:
+    """Delete a social with all that its logins left. Raises ServiceError 404."""
+    known(connection, solution, consumer)
+    connection.execute(delete(social_table).where(_meant(solution, consumer)))
+
+
+def known(connection: Connection, solution: str, consumer: str) -> Social:
+    """The social of a consumer, in any letter case. Raises ServiceError 404."""
+    row = connection.execute(_socials.where(_meant(solution, consumer))).first()
+    if row is None:
+        raise unknown("Social", consumer)
+    return Social(tuple(row[0]), *row[1:])
+
+
+def every(connection: Connection, solution: str) -> list[Social]:
+    """All socials of a solution, by name."""
+    rows = connection.execute(
+        _socials.where(social_table.c.solution == solution).order_by(social_table.c.folded)
+    )
+    return [Social(tuple(row[0]), *row[1:]) for row in rows]
+
+
+_socials = select(
+    social_table.c.scope,
+    social_table.c.consumer,
+    social_table.c.redirect,
+    social_table.c.client_id,
+    social_table.c.client_secret,
+)
+
+
+def _meant(solution: str, consumer: str) -> ColumnElement[bool]:
+    return and_(social_table.c.solution == solution, social_table.c.folded == consumer.casefold())
+
+
+# ---- logins
+
+
+class Login(NamedTuple):
+    """What something that a login left is found by; value: what scripts and callbacks hand in."""
+
+    solution: str
+    consumer: str
+    kind: Kind
+    value: str
+
+
+def keep(connection: Connection, login: Login, token: Token, now: float) -> None:
+    """Keep a token for the lifetime of its kind, and forget all that has died meanwhile.
+
+    Raises ServiceError 404 where the social was deleted while its provider was asked.
+    """
+    known(connection, login.solution, login.consumer)
+    connection.execute(delete(login_table).where(login_table.c.dead_at <= now))
+    dead_at = None if login.kind == "access_token" else now + LIFETIME
+    held = {"token": token.token, "secret": token.secret, "dead_at": dead_at}
+    kept = upsert(login_table).values({**_key(login), **held})
+    connection.execute(kept.on_conflict_do_update(set_=held))
+
+
+def find(connection: Connection, login: Login, now: float) -> Token | None:
+    """What `keep` kept; None where there is no such, or it is dead."""
+    columns = login_table.c
+    row = connection.execute(
+        select(columns.token, columns.secret).where(
+            *(columns[name] == value for name, value in _key(login).items()),
+            or_(columns.dead_at.is_(None), columns.dead_at > now),
+        )
+    ).first()
+    return None if row is None else Token(*row)
+
+
+def take(connection: Connection, login: Login, now: float) -> Token | None:
+    """As `find`, and nobody finds it again."""
+    found = find(connection, login, now)
+    if found is not None:
+        columns = login_table.c
+        connection.execute(
+            delete(login_table).where(*(columns[name] == value for name, value in _key(login).items()))
+        )
+    return found
+
+
+def _key(login: Login) -> dict[str, str]:
+    return {
+        "solution": login.solution,
+        "folded": login.consumer.casefold(),
+        "kind": login.kind,
+        "value": login.value,
+    }

@@ -1,0 +1,114 @@
+"""What both protocols of social login need: asking a provider, and reading what it answers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeGuard
+from urllib.parse import parse_qsl, quote, urlencode
+
+from labkit.core.errors import ServiceError
+from labkit.services.user.errors import UserError
+from labkit.services.user.parts import Consumer, Web
+from labkit.services.user.social_records import Social
+
+FORM = "application/x-www-form-urlencoded"
+
+# What a header and a cookie can hold (RFC 6265, section 4.1.1): scripts put tokens into both.
+_TOKEN = re.compile(r"[!#-+\--:<-\[\]-~]{1,4096}")
+# RFC 6749, section 5.2; shorter, since it is shown.
+_ERROR = re.compile(r"[ !#-\[\]-~]{1,80}")
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """An identity provider, as a social of a solution meets it."""
+
+    social: Social
+    at: Consumer
+    web: Web
+
+    async def ask(
+        self, method: str, url: str, headers: Mapping[str, str], body: str | None = None
+    ) -> tuple[int, str]:
+        """Status below 500 and text of its answer.
+
+        Raises ServiceError 500 where it does not answer, 502 where it is in trouble itself.
+        """
+        try:
+            status, text = await self.web.request(
+                method, url, {"Accept": "application/json", **headers}, body
+            )
+        except OSError:
+            raise ServiceError(
+                500, f"Service inaccessible: {self.social.consumer} does not answer."
+            ) from None
+        if status >= 500:
+            raise self.failed(f"answered {status}")
+        return status, text
+
+    async def ask_for_token(
+        self, url: str, headers: Mapping[str, str], body: str | None = None
+    ) -> dict[str, object]:
+        """The fields of the answer to a request for a token. Raises ServiceError 400 where it is refused."""
+        status, text = await self.ask("POST", url, headers, body)
+        fields = _fields(text)
+        named = fields.get("error", "")  # some say so with status 200
+        if named or status >= 400:
+            raise self.refused(named, f"it answered {status}")
+        if status != 200:
+            raise self.failed(f"answered {status}")
+        return fields
+
+    async def user(self, headers: Mapping[str, str]) -> str:
+        """The user information, as the provider writes it. Raises ServiceError with its own 4xx."""
+        status, text = await self.ask("GET", self.at.userinfo, headers)
+        if status >= 400:
+            raise ServiceError(status, f"{self.social.consumer} refuses the request: it answered {status}.")
+        if status != 200 or not _is_json(text):
+            raise self.failed("answered what is not JSON" if status == 200 else f"answered {status}")
+        return text
+
+    def failed(self, how: str) -> ServiceError:
+        """The provider is at fault."""
+        return ServiceError(502, f"{self.social.consumer} {how}.")
+
+    def refused(self, named: object, described: str) -> ServiceError:
+        """The provider refuses; named: its own name for the reason, if it says one (RFC 6749, 4.1.2.1 and 5.2)."""
+        refuses = f"{self.social.consumer} refuses"
+        if not isinstance(named, str) or not _ERROR.fullmatch(named):
+            return ServiceError(400, f"{refuses}: {described[:200]}.")
+        return UserError(
+            400, f"{refuses} ({named}): {described[:200]}." if described else f"{refuses}: {named}.", named
+        )
+
+
+def is_token(value: object) -> TypeGuard[str]:
+    """Can this be handed to a script as a token, and back?"""
+    return isinstance(value, str) and _TOKEN.fullmatch(value) is not None
+
+
+def with_query(url: str, parameters: Mapping[str, str]) -> str:
+    """A URL with more parameters in its query."""
+    return f"{url}{'&' if '?' in url else '?'}{urlencode(parameters, quote_via=quote)}"
+
+
+def _fields(text: str) -> dict[str, object]:
+    """The fields of an answer, which may be JSON or a form; none where it is neither."""
+    if not text.lstrip().startswith(("{", "[")):
+        return dict(parse_qsl(text))
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return fields if isinstance(fields, dict) else {}
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
