@@ -1,0 +1,23 @@
+"""One lab for all tests of the solution of the guides: each test makes people of its own."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from labkit import Lab
+from tests.solutions.guide.place import FOLDER, Guide, Person
+
+
+@pytest.fixture(scope="package")
+def guide() -> Iterator[Guide]:
+    with Lab(seed=7) as lab:
+        guide = Guide(lab, lab.solution("guide", path=FOLDER))
+        assert guide.solution.get("/_init").status_code == 200
+        assert guide.solution.post("/_init/devices").status_code == 200
+        yield guide
+
+
+@pytest.fixture(scope="package")
+def ann(guide: Guide) -> Person:
+    """Somebody whom no test changes: hashing a password takes time."""
+    return guide.person()
