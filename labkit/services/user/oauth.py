@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 from typing import Annotated
 
-from pydantic import Field, SecretStr
+from pydantic import AfterValidator, Field, SecretStr
 
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
@@ -22,7 +22,14 @@ from labkit.services.user.people import Id
 ACCESS_LIFETIME = 1_296_000  # seconds (document 2, Limits)
 REFRESH_LIFETIME = 31_104_000
 
-Name = Annotated[str, Field(min_length=1)]
+
+def _printable(name: str) -> str:
+    if not name.isprintable():
+        raise ValueError("expected printable characters")
+    return name
+
+
+Name = Annotated[str, Field(min_length=1), AfterValidator(_printable)]
 Lifetime = Annotated[int, Field(ge=1, lt=2**53)]  # seconds
 
 

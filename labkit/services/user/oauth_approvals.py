@@ -80,7 +80,7 @@ KEEP = "INSERT INTO oauth_credential (solution, digest, kind, approval, expires,
 
 def digest(secret: str) -> bytes:
     """What is kept of a code or refresh token."""
-    return hashlib.sha256(secret.encode()).digest()
+    return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()
 
 
 def keep(connection: Connection, solution: str, approval: int, kind: str, secret: str, expires: int) -> None:

@@ -104,10 +104,10 @@ def exchange(
 
 def _authenticate(connection: Connection, solution: str, asked: Exchange) -> None:
     row = driver(connection).execute(SECRET, (solution, asked.client_id)).fetchone()
-    fits = row is not None and (
-        asked.client_secret is None or hmac.compare_digest(row[0].encode(), asked.client_secret.encode())
-    )
-    if not fits:
+    if row is None or (
+        asked.client_secret is not None
+        and not hmac.compare_digest(digest(row[0]), digest(asked.client_secret))
+    ):
         raise UserError(401, "There is no such client, or client_secret is not its own.", "invalid_client")
 
 

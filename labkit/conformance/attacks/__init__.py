@@ -1,0 +1,12 @@
+"""Attacks on the OAuth provider, as data: what RFC 6749, 6750 and 9700 warn of, and how it must be refused."""
+
+from __future__ import annotations
+
+from labkit.conformance.attacks.credentials import ATTACKS as CREDENTIALS
+from labkit.conformance.attacks.requests import ATTACKS as REQUESTS
+from labkit.conformance.attacks.stage import Actor, Attack, Outcome, attempt
+from labkit.conformance.attacks.tokens import ATTACKS as TOKENS
+
+ATTACKS: tuple[Attack, ...] = (*CREDENTIALS, *REQUESTS, *TOKENS)
+
+__all__ = ["ATTACKS", "Actor", "Attack", "Outcome", "attempt"]

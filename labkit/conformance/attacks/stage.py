@@ -1,0 +1,198 @@
+"""The stage of an attack: an honest client with its user, and Mallory, who has a client and an account of her own.
+
+Everything goes through `call(operation, **parameters)`, so that tests, checks and notebooks play the same attacks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Call = Callable[..., Awaitable[Any]]
+Advance = Callable[[float], Awaitable[object]]
+Play = Callable[["Stage"], Awaitable[object]]
+Honest = Literal["unharmed", "revoked", "harmed"]
+
+CALLBACK = "https://app.example/callback"  # redirects of the honest client
+SECOND = "https://app.example/second"
+ELSEWHERE = "https://mallory.example/callback"  # that of Mallory's
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """Something that must be refused.
+
+    rfc: where it is told; how: what is done; status, code: of the error object (code None: has no RFC name);
+    honest: how the honest client fares; clock: does it need lab time to be moved on?
+    """
+
+    group: str
+    name: str
+    rfc: str
+    how: str
+    status: int
+    code: str | None
+    play: Play
+    honest: Honest = "unharmed"
+    clock: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of an attack. status, code: None where it was not refused with an error object."""
+
+    attack: Attack
+    status: int | None
+    code: str | None
+    honest: Honest
+
+    @property
+    def withstood(self) -> bool:
+        """Was the attack refused as it should be, and does the honest client fare as it should?"""
+        attack = self.attack
+        return (
+            self.status == attack.status and attack.code in (None, self.code) and self.honest == attack.honest
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """A user of the solution. token: a user token."""
+
+    id: int
+    token: str
+
+
+class Stage:
+    """Who takes part in an attack.
+
+    client, code, tokens: those of the honest party, on Ann's behalf; the code is not exchanged yet. An attack that
+    renews them on her behalf puts the new ones here. other: Mallory's client. advance: moves lab time on.
+    """
+
+    def __init__(self, call: Call, ann: Actor, mallory: Actor, advance: Advance | None = None) -> None:
+        self.call = call
+        self.ann = ann
+        self.mallory = mallory
+        self._advance = advance
+        self.client: dict[str, Any] = {}
+        self.other: dict[str, Any] = {}
+        self.tokens: dict[str, Any] = {}
+        self.code = ""
+
+    async def set(self) -> None:
+        """Have both clients registered, and the honest one approved."""
+        self.client = await self.call(
+            "createOauthClient", id=self.ann.id, name="honest", redirect=f"{CALLBACK},{SECOND}"
+        )
+        self.other = await self.call(
+            "createOauthClient", id=self.mallory.id, name="Mallory's", redirect=ELSEWHERE
+        )
+        self.tokens = await self.redeem(await self.approve())
+        self.code = await self.approve()
+
+    async def approve(self, **changes: object) -> Any:
+        """A code for the honest client; `changes` say otherwise."""
+        given: dict[str, object] = {
+            "token": self.ann.token,
+            "client_id": self.client["id"],
+            "redirect_uri": CALLBACK,
+            "response_type": "code",
+            "scope": "profile",
+        }
+        return await self.call("getOauthAuthorizeApproved", **_changed(given, changes))
+
+    async def redeem(self, code: object, **changes: object) -> Any:
+        """Exchange a code as the honest client; `changes` say otherwise, None leaves a parameter out."""
+        given = self._client("authorization_code") | {"code": code, "redirect_uri": CALLBACK}
+        return await self.call("getOauthToken", **_changed(given, changes))
+
+    async def refresh(self, refresh_token: object, **changes: object) -> Any:
+        """Exchange a refresh token as the honest client; `changes` as above."""
+        given = self._client("refresh_token") | {"refresh_token": refresh_token}
+        return await self.call("getOauthToken", **_changed(given, changes))
+
+    async def approve_other(self, **changes: object) -> Any:
+        """A code for Mallory's client, which she approved herself."""
+        own = {"token": self.mallory.token, "client_id": self.other["id"], "redirect_uri": ELSEWHERE}
+        return await self.approve(**{**own, **changes})
+
+    def as_other(self) -> dict[str, object]:
+        """Changes that make a request one of Mallory's client."""
+        return {"client_id": self.other["id"], "client_secret": self.other["secret"]}
+
+    async def whose(self, access_token: object) -> Any:
+        """Use an access token."""
+        return await self.call("getCurrentUser", token=access_token)
+
+    async def advance(self, seconds: float) -> None:
+        """Let lab time go by."""
+        assert self._advance is not None, "this attack needs a clock"
+        await self._advance(seconds)
+
+    async def fares(self) -> Honest:
+        """How the honest party fares: are its tokens and its code what they were?"""
+        user = await self.whose(self.tokens["access_token"])
+        if not isinstance(user, dict) or user.get("id") != self.ann.id:
+            refreshed = await self.refresh(self.tokens["refresh_token"])
+            return "revoked" if read(refreshed) == (400, "invalid_grant") else "harmed"
+        redeemed = await self.redeem(self.code)
+        if "access_token" not in redeemed or "access_token" not in await self.refresh(
+            redeemed["refresh_token"]
+        ):
+            return "harmed"
+        return "unharmed"
+
+    def _client(self, grant_type: str) -> dict[str, object]:
+        own = {"client_id": self.client["id"], "client_secret": self.client["secret"]}
+        return {"grant_type": grant_type, **own}
+
+
+def attack(
+    group: str,
+    rfc: str,
+    status: int,
+    code: str | None,
+    *,
+    honest: Honest = "unharmed",
+    clock: bool = False,
+) -> Callable[[Play], Attack]:
+    """Declare an attack; its name is the function's, and the docstring tells what is done."""
+
+    def declare(play: Play) -> Attack:
+        name = play.__name__.replace("_", " ")
+        return Attack(group, name, rfc, (play.__doc__ or "").strip(), status, code, play, honest, clock)
+
+    return declare
+
+
+def declared(module: Mapping[str, object]) -> list[Attack]:
+    """The attacks that stand in a module, in their order."""
+    return [each for each in module.values() if isinstance(each, Attack)]
+
+
+async def attempt(
+    attack: Attack, call: Call, ann: Actor, mallory: Actor, advance: Advance | None = None
+) -> Outcome:
+    """Play an attack on a stage of its own."""
+    stage = Stage(call, ann, mallory, advance)
+    await stage.set()
+    status, code = read(await attack.play(stage))
+    return Outcome(attack, status, code, await stage.fares())
+
+
+def read(result: object) -> tuple[int | None, str | None]:
+    """Status and code of an error object (document 2, Errors); None for what is none."""
+    if not isinstance(result, dict) or result.get("type") != "QueryError":
+        return None, None
+    try:
+        told = json.loads(result["error"])
+    except (KeyError, TypeError, ValueError):
+        return None, None
+    return (result.get("status"), told.get("code")) if isinstance(told, dict) else (None, None)
+
+
+def _changed(given: dict[str, object], changes: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in {**given, **changes}.items() if value is not None}

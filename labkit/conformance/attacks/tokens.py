@@ -1,0 +1,170 @@
+"""Attacks with tokens that are shown: access tokens that are forged or dead, bearer tokens that approve nothing."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from typing import Any
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from labkit.conformance.attacks.stage import Attack, Stage, attack, declared
+
+SHOWN = "RFC 6750 3.1"
+FORGED = "RFC 6750 5.2"
+CONFUSED = "RFC 8725 3.1"  # algorithms must be verified
+
+Claims = dict[str, Any]
+
+
+def _part(value: object) -> str:
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
+
+
+def _claims(token: str) -> Claims:
+    claims: Claims = jwt.decode(token, options={"verify_signature": False})
+    return claims
+
+
+def with_claims(token: str, **changes: object) -> str:
+    """A token with other claims and its old signature."""
+    header, _, signature = token.split(".")
+    return f"{header}.{_part({**_claims(token), **changes})}.{signature}"
+
+
+def without_signature(token: str) -> str:
+    """A token without its signature."""
+    return token.rpartition(".")[0] + "."
+
+
+def unsigned(token: str) -> str:
+    """A token whose header says that it needs no signature."""
+    return f"{_part({'alg': 'none', 'typ': 'JWT'})}.{token.split('.')[1]}."
+
+
+def signed_by_mallory(token: str) -> str:
+    """A token with the same claims, signed with a key of her own that its header brings along."""
+    key = rsa.generate_private_key(65537, 2048)
+    public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key()))
+    return jwt.encode(_claims(token), key, "RS256", {"jwk": public})
+
+
+def altered(token: str) -> str:
+    """A token with one letter of its signature changed."""
+    body, _, signature = token.rpartition(".")
+    return f"{body}.{'A' if signature[0] != 'A' else 'B'}{signature[1:]}"
+
+
+FORGERIES: dict[str, tuple[str, Callable[[str], str]]] = {
+    "with a changed signature": (FORGED, altered),
+    "without signature": (FORGED, without_signature),
+    "that says it needs no signature": (CONFUSED, unsigned),
+    "that is signed with a key of its own": (CONFUSED, signed_by_mallory),
+    "of another user": (FORGED, lambda token: with_claims(token, sub="1000000000")),
+    "of a longer life": (FORGED, lambda token: with_claims(token, exp=2**40)),
+    "with its parts cut": (FORGED, lambda token: token.rpartition(".")[0]),
+    "that is empty": (SHOWN, lambda token: ""),
+    "that is no token": (SHOWN, lambda token: "none.of.these"),
+}
+
+
+def _access(name: str, rfc: str, forge: Callable[[str], str]) -> Attack:
+    async def play(stage: Stage) -> object:
+        return await stage.whose(forge(stage.tokens["access_token"]))
+
+    how = f"Show an access token {name}."
+    return Attack("access tokens", f"access token {name}", rfc, how, 401, None, play)
+
+
+def _bearer(name: str, rfc: str, forge: Callable[[str], str]) -> Attack:
+    async def play(stage: Stage) -> object:
+        return await stage.approve(token=forge(stage.ann.token))
+
+    how = f"Approve a client with a user token {name}."
+    return Attack("bearer", f"user token {name}", rfc, how, 401, "invalid_token", play)
+
+
+# --- access tokens ------------------------------------------------------------------------------------------
+
+
+@attack("access tokens", CONFUSED, 401, None)
+async def access_token_signed_with_the_secret(stage: Stage) -> object:
+    """Show an access token that the client signed itself, with its secret (HS256)."""
+    claims = _claims(stage.tokens["access_token"])
+    return await stage.whose(jwt.encode(claims, stage.client["secret"], "HS256"))
+
+
+@attack("access tokens", SHOWN, 401, None)
+async def access_token_of_before_a_refresh(stage: Stage) -> object:
+    """Show an access token whose set was refreshed."""
+    former = stage.tokens
+    stage.tokens = await stage.refresh(former["refresh_token"])
+    return await stage.whose(former["access_token"])
+
+
+@attack("access tokens", SHOWN, 401, None)
+async def access_token_of_a_former_set(stage: Stage) -> object:
+    """Show an access token whose set was replaced by that of a later code."""
+    former = stage.tokens
+    stage.tokens = await stage.redeem(stage.code)
+    stage.code = await stage.approve()
+    return await stage.whose(former["access_token"])
+
+
+@attack("access tokens", SHOWN, 401, None, clock=True)
+async def access_token_too_late(stage: Stage) -> object:
+    """Show an access token at the last second of its lifetime."""
+    late = await stage.redeem(stage.code, access_token_ttl=1)
+    await stage.advance(1)
+    refused = await stage.whose(late["access_token"])
+    stage.tokens = await stage.refresh(late["refresh_token"])
+    stage.code = await stage.approve()
+    return refused
+
+
+@attack("access tokens", SHOWN, 401, None)
+async def refresh_token_as_access_token(stage: Stage) -> object:
+    """Show a refresh token as if it were an access token."""
+    return await stage.whose(stage.tokens["refresh_token"])
+
+
+@attack("access tokens", SHOWN, 401, None)
+async def code_as_access_token(stage: Stage) -> object:
+    """Show a code as if it were an access token."""
+    return await stage.whose(stage.code)
+
+
+# --- bearer -------------------------------------------------------------------------------------------------
+
+
+@attack("bearer", "RFC 9700 2.3", 401, "invalid_token")
+async def access_token_that_approves(stage: Stage) -> object:
+    """Approve a client with an access token: a client would give itself what its user did not."""
+    return await stage.approve(token=stage.tokens["access_token"], scope="everything")
+
+
+@attack("bearer", SHOWN, 401, "invalid_token")
+async def refresh_token_that_approves(stage: Stage) -> object:
+    """Approve a client with a refresh token."""
+    return await stage.approve(token=stage.tokens["refresh_token"])
+
+
+@attack("bearer", SHOWN, 401, "invalid_token")
+async def code_that_approves(stage: Stage) -> object:
+    """Approve a client with a code."""
+    return await stage.approve(token=stage.code)
+
+
+@attack("bearer", SHOWN, 400, None)
+async def no_token_that_approves(stage: Stage) -> object:
+    """Approve a client without any token."""
+    return await stage.approve(token=None)
+
+
+ATTACKS = (
+    *declared(globals()),
+    *(_access(name, *forgery) for name, forgery in FORGERIES.items()),
+    *(_bearer(name, *forgery) for name, forgery in FORGERIES.items()),
+)
