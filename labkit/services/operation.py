@@ -127,6 +127,8 @@ class Service:
 
 def _explain(error: pydantic.ValidationError) -> str:
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    if not first["loc"]:  # a name that is no text stands nowhere
+        return "The name of a parameter is not valid Unicode."
     name, *inner = (str(part) for part in first["loc"])
     if first["type"] == "missing" and not inner:
         return f"Parameter {name} is required."

@@ -117,6 +117,7 @@ async def test_an_operation_may_collect_what_it_does_not_declare() -> None:
         "by": "acme",
     }
     assert refused(words, label) == "Parameter item is required."
+    assert refused({"item": 5, "\udc80": 1}, label) == "The name of a parameter is not valid Unicode."
     assert str(label.signature.parameters["words"]) == "**words: object"
     hidden = dict.fromkeys(words, "***")
     assert label.shown({"item": 5, **words}) == {"item": 5, **hidden}  # nobody knows what they hold

@@ -3,9 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Annotated
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerifyMismatchError
+from pydantic import AfterValidator, SecretStr
+
+SHORTEST, LONGEST = 6, 1024  # characters
+
+
+def _given(password: SecretStr) -> SecretStr:
+    text = password.get_secret_value()
+    if len(text) > LONGEST:
+        raise ValueError(f"expected at most {LONGEST} characters, so that nobody keeps the lab busy hashing")
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ValueError("expected valid Unicode")
+    return password
+
+
+def _new(password: SecretStr) -> SecretStr:
+    if len(password.get_secret_value()) < SHORTEST:
+        raise ValueError(f"expected at least {SHORTEST} characters")
+    return _given(password)
+
+
+GivenPassword = Annotated[SecretStr, AfterValidator(_given)]  # to be verified
+NewPassword = Annotated[SecretStr, AfterValidator(_new)]  # to be kept
 
 
 class Passwords:

@@ -1,4 +1,4 @@
-"""The accounts of a solution (document 2, Records: user), and which of them is meant.
+"""The accounts of a solution (document 2, Records: user; States and transitions), and which of them is meant.
 
 Ids count from 1 in each solution and are never given twice. What belongs to a user names it by a foreign key
 that cascades, so it goes when the user is deleted.
@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 from sqlalchemy import (
     Column,
+    ColumnElement,
     Connection,
     ForeignKeyConstraint,
     Integer,
     String,
     Table,
     UniqueConstraint,
+    delete,
     select,
+    update,
 )
 from sqlalchemy.dialects.sqlite import insert
 
@@ -67,6 +70,16 @@ def _number(value: object) -> object:
     return value
 
 
+def storable(text: str) -> str:
+    """For texts that are kept. Scripts can hand over bytes that are no UTF-8; they arrive as halves of surrogate pairs."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("expected valid Unicode") from None
+    return text
+
+
+Text = Annotated[str, AfterValidator(storable)]
 Id = Annotated[int, BeforeValidator(_number), Field(ge=0, lt=2**63)]
 
 
@@ -91,14 +104,21 @@ class User(NamedTuple):
         }
 
 
-# Every token that is resolved reads its user, so the statement goes straight to the driver.
+# Every login and every token that is resolved reads its user, so these statements go straight to the driver.
 GET = f"SELECT {', '.join(User._fields)} FROM user WHERE solution = ? AND id = ?"
+AT_ADDRESS = f"SELECT {', '.join(User._fields)}, password FROM user WHERE solution = ? AND folded = ?"
 
 
 def get(connection: Connection, solution: str, id: int) -> User | None:
     """The user with an id, active or not."""
     row = driver(connection).execute(GET, (solution, id)).fetchone()
     return None if row is None else User(*row)
+
+
+def at_address(connection: Connection, solution: str, folded: str) -> tuple[User, str] | None:
+    """The user with an address, which is given in the form that it is compared in, and the password's hash."""
+    row = driver(connection).execute(AT_ADDRESS, (solution, folded)).fetchone()
+    return None if row is None else (User(*row[:-1]), row[-1])
 
 
 def known(connection: Connection, solution: str, id: int) -> User:
@@ -143,6 +163,65 @@ def add(
         )
     )
     return user
+
+
+def activate(connection: Connection, solution: str, activation: str) -> User | None:
+    """Make the user active that waits for the code with this hash; it is used up. None where nobody waits for it."""
+    columns = user_table.c
+    waiting = connection.execute(
+        select(columns.id).where(columns.solution == solution, columns.activation == activation)
+    ).scalar()
+    return None if waiting is None else change(connection, solution, waiting, status=ACTIVE)
+
+
+def password_of(connection: Connection, solution: str, id: int) -> tuple[User, str]:
+    """A user and the hash of the password. Raises ServiceError 404."""
+    user = known(connection, solution, id)
+    kept = select(user_table.c.password).where(*_row(solution, id))
+    return user, str(connection.execute(kept).scalar_one())
+
+
+def change(
+    connection: Connection,
+    solution: str,
+    id: int,
+    *,
+    name: str | None = None,
+    status: int | None = None,
+    password: str | None = None,
+    generation: int | None = None,
+) -> User:
+    """Change what is given of a user. Raises ServiceError 404.
+
+    password: the hash of a new one, which ends the tokens of the old one; generation: which password its owner
+    was seen to know. Raises ServiceError 400 where that is no longer the password.
+    """
+    user = known(connection, solution, id)
+    if generation not in (None, user.generation):
+        raise ServiceError(400, "Parameter original_password is no longer the password: it was just changed.")
+    values: dict[str, object] = {}
+    if name is not None:
+        values.update(name=name, folded_name=name.casefold())
+    if status is not None:
+        values.update(status=status)
+    if status == ACTIVE:  # whoever made the user active: the code is not to do so later, after a deactivation
+        values.update(activation=None)
+    if password is not None:
+        values.update(password=password, generation=user.generation + 1)
+    if values:
+        connection.execute(update(user_table).where(*_row(solution, id)).values(values))
+    return known(connection, solution, id)
+
+
+def remove(connection: Connection, solution: str, id: int) -> User:
+    """Delete a user, and with the user all that belongs to it. Raises ServiceError 404."""
+    user = known(connection, solution, id)
+    connection.execute(delete(user_table).where(*_row(solution, id)))
+    return user
+
+
+def _row(solution: str, id: int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return user_table.c.solution == solution, user_table.c.id == id
 
 
 def next_id(connection: Connection, solution: str, kind: str) -> int:

@@ -1,9 +1,223 @@
-"""The group Users of the User service."""
+"""The group Users of the User service (document 2, Users; States and transitions)."""
 
 from __future__ import annotations
 
-from labkit.services.user.parts import Group
+import hashlib
+from typing import Annotated
+
+import jwt
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+
+from labkit.core.errors import ServiceError
+from labkit.services.addresses import Address, address
+from labkit.services.operation import Caller, operation
+from labkit.services.user import access_tokens, people, user_filters, user_tokens
+from labkit.services.user.passwords import GivenPassword, NewPassword
+from labkit.services.user.people import ACTIVE, INACTIVE, Id, User, storable
+from labkit.services.user.user_data import UserData
+from labkit.services.user.user_filters import Filters
+
+CODE_LENGTH = 40  # letters and digits: it goes unescaped into the path of a link
+TIME_TO_LIVE = 7200  # seconds
+LONGEST_NAME = 200  # characters
 
 
-class Users(Group):
-    """Users."""
+def _bare(value: object) -> object:
+    if isinstance(value, str) and "<" in value:
+        raise ValueError("expected an address alone, without the name of its owner")
+    return value
+
+
+def _folded(text: str) -> str:
+    """An address in the form that it is compared in; what is none fits nobody's."""
+    try:
+        return address(text).casefold()
+    except ValueError:
+        return ""
+
+
+def _named(name: str) -> str:
+    if not name.strip():
+        raise ValueError("expected a name")
+    if any(letter < " " or "\x7f" <= letter < "\xa0" for letter in name):
+        raise ValueError("expected a name without control characters")
+    return name
+
+
+def _status(value: object) -> object:
+    if value not in (INACTIVE, ACTIVE):
+        raise ValueError(f"expected {ACTIVE} (active) or {INACTIVE} (not active)")
+    return value
+
+
+AccountAddress = Annotated[Address, BeforeValidator(_bare)]
+Folded = Annotated[str, AfterValidator(_folded)]
+Name = Annotated[str, Field(max_length=LONGEST_NAME), AfterValidator(storable), AfterValidator(_named)]
+Status = Annotated[int, AfterValidator(_status)]
+Seconds = Annotated[int, Field(ge=1, lt=2**53)]
+Offset = Annotated[int, Field(ge=0, lt=2**63)]
+Limit = Annotated[int, Field(ge=1, lt=2**63)]
+
+
+class Users(UserData):
+    """Accounts: from sign-up over activation and login to the end."""
+
+    @operation
+    async def createUser(
+        self, caller: Caller, email: AccountAddress, name: Name, password: NewPassword
+    ) -> str:
+        """Create a user who waits for activation. Gives the activation code, which works once.
+
+        The address is compared without letter case; 400 where it is taken. The password has 6 to 1024
+        characters.
+        """
+        parts = self._parts
+        code = parts.identifiers.alphanumeric(f"{caller.solution}/user/{email}/code", CODE_LENGTH)
+        user = await parts.database.run(
+            people.add,
+            caller.solution,
+            email,
+            name,
+            created=parts.clock.seconds(),
+            password=await parts.passwords.hash(password.get_secret_value()),
+            activation=_digest(code),
+        )
+        self._tell(caller, "CREATE", user)
+        return code
+
+    @operation
+    async def activateUser(self, caller: Caller, code: SecretStr) -> str:
+        """Make the user active who waits for this code: 'OK'. 400 where nobody does, so the second time too."""
+        user = await self._parts.database.run(
+            people.activate, caller.solution, _digest(code.get_secret_value())
+        )
+        if user is None:
+            raise ServiceError(400, "Activation code is not valid: it is unknown or was used.")
+        self._tell(caller, "UPDATE", user)
+        return "OK"
+
+    @operation
+    async def getUserToken(
+        self, caller: Caller, email: Folded, password: GivenPassword, time_to_live: Seconds = TIME_TO_LIVE
+    ) -> str:
+        """Log in: a token for getCurrentUser, which lives for `time_to_live` seconds.
+
+        401 where there is no such user, the password is another or the user is not active.
+        """
+        found = await self._parts.database.read(people.at_address, caller.solution, email)
+        user, kept = found or (None, None)
+        fits = await self._parts.passwords.verify(kept, password.get_secret_value())
+        if user is None or not fits:
+            raise ServiceError(401, "Email or password is wrong.")
+        if user.status != ACTIVE:
+            raise ServiceError(401, "User is not active.")
+        return await user_tokens.issue(self._parts, caller.solution, user, time_to_live)
+
+    @operation
+    async def getCurrentUser(self, caller: Caller, token: SecretStr) -> dict[str, object]:
+        """The user of a user token or of an OAuth access token. 401 where it is valid for nobody."""
+        given = token.get_secret_value()
+        user = await user_tokens.user_of(self._parts, caller.solution, given)
+        if user is None and _names(given, access_tokens.ALGORITHM):
+            user = await access_tokens.user_of(self._parts, caller.solution, given)
+        if user is None:
+            raise ServiceError(401, "Token is not valid: it is malformed, expired or of no active user.")
+        return user.shown()
+
+    @operation
+    async def getUser(self, caller: Caller, id: Id) -> dict[str, object]:
+        """The user with an id. 404 where there is none."""
+        user = await self._parts.database.read(people.known, caller.solution, id)
+        return user.shown()
+
+    @operation
+    async def updateUser(
+        self,
+        caller: Caller,
+        id: Id,
+        name: Name | None = None,
+        status: Status | None = None,
+        password: NewPassword | None = None,
+        original_password: GivenPassword | None = None,
+    ) -> dict[str, object]:
+        """Change what is given of a user: name, status (1 active, 0 not), password. Gives the user.
+
+        A new password needs the original one, and ends all earlier tokens of the user.
+        """
+        parts = self._parts
+        hashed = generation = None
+        if password is not None:
+            generation = await self._proved(caller, id, original_password)
+            hashed = await parts.passwords.hash(password.get_secret_value())
+        user = await parts.database.run(
+            people.change,
+            caller.solution,
+            id,
+            name=name,
+            status=status,
+            password=hashed,
+            generation=generation,
+        )
+        if (name, status, password) != (None, None, None):
+            self._tell(caller, "UPDATE", user)
+        return user.shown()
+
+    @operation
+    async def deleteUser(self, caller: Caller, id: Id) -> None:
+        """Delete a user and all that belongs to the user. Gives nil; 404 where there is no such user."""
+        self._tell(caller, "DELETE", await self._parts.database.run(people.remove, caller.solution, id))
+
+    @operation
+    async def listUsers(
+        self, caller: Caller, filter: Filters = (), offset: Offset = 0, limit: Limit = 1000
+    ) -> list[dict[str, object]]:
+        """The users that fit a filter `field::operator::value`, or each of a list of them.
+
+        Fields: id, email, name, status, creation_date. Operators: eq, ne, gt, ge, lt, le, in (values with commas
+        between them) and like (part of the value, in any letter case; `%` stands for any text, `_` for any
+        character). Who fits a like exactly comes first, then by id.
+        """
+        conditions = [user_filters.condition(each) for each in filter]
+        users = await self._parts.database.read(
+            user_filters.listed, caller.solution, conditions, offset, limit
+        )
+        return [user.shown() for user in users]
+
+    @operation
+    async def resetUserPassword(self, caller: Caller, id: Id, password: NewPassword) -> dict[str, object]:
+        """Set a user's password, which ends all earlier tokens of the user. Gives id, email, name, creation_date.
+
+        There is no `status` in the result: scripts take one for a failure.
+        """
+        await self._parts.database.read(people.known, caller.solution, id)
+        hashed = await self._parts.passwords.hash(password.get_secret_value())
+        user = await self._parts.database.run(people.change, caller.solution, id, password=hashed)
+        self._tell(caller, "UPDATE", user)
+        return {name: value for name, value in user.shown().items() if name != "status"}
+
+    async def _proved(self, caller: Caller, id: int, original: SecretStr | None) -> int:
+        """The generation of the password that a caller knows. Raises ServiceError 400 where it is another."""
+        if original is None:
+            raise ServiceError(400, "Parameter original_password is required to change the password.")
+        user, kept = await self._parts.database.read(people.password_of, caller.solution, id)
+        if not await self._parts.passwords.verify(kept, original.get_secret_value()):
+            raise ServiceError(400, "Parameter original_password is not the user's password.")
+        return user.generation
+
+    def _tell(self, caller: Caller, type: str, user: User) -> None:
+        """Raise the event `account`."""
+        payload = {"type": type, "id": user.id, "email": user.email, "solution_id": caller.solution}
+        self._parts.account(caller, payload)
+
+
+def _names(token: str, algorithm: str) -> bool:
+    """Does a token say that it is signed in this way? Spares the others a search for a key."""
+    try:
+        return jwt.get_unverified_header(token).get("alg") == algorithm
+    except (jwt.InvalidTokenError, UnicodeError):
+        return False
+
+
+def _digest(code: str) -> str:
+    """A code as it is kept: too random to be guessed, so one round of a plain hash hides it."""
+    return hashlib.sha256(code.encode(errors="surrogatepass")).hexdigest()

@@ -1,0 +1,165 @@
+"""What a solution keeps with a user: values by key, until they or the user are deleted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Integer,
+    String,
+    Table,
+    delete,
+    insert,
+    select,
+    update,
+)
+
+from labkit.core.errors import ServiceError
+from labkit.core.tables import metadata
+from labkit.services.operation import Caller, operation
+from labkit.services.user.parts import Group
+from labkit.services.user.people import Id, Text, belongs_to_user, known
+
+LONGEST_KEY = 200  # characters
+OLDER = "key values"  # the argument of the operations' older names, an object
+
+data_table = Table(
+    "user_data",
+    metadata,
+    Column("solution", String, primary_key=True),
+    Column("user_id", Integer, primary_key=True),
+    Column("key", String, primary_key=True),
+    Column("value", String, nullable=False),  # JSON
+    belongs_to_user(),
+)
+
+
+def _listed(value: object) -> object:
+    """One key may stand for a list of one; an empty table may look like an object."""
+    if value == {}:
+        return []
+    return [value] if isinstance(value, str) else value
+
+
+Keys = Annotated[Sequence[Text], BeforeValidator(_listed)]
+
+
+class UserData(Group):
+    """The operations on a user's data (a part of the group Users)."""
+
+    @operation
+    async def createUserData(self, caller: Caller, /, id: Id, **values: object) -> None:
+        """Keep values with a user, under the names of all other arguments. Gives nil.
+
+        400 where one of the keys exists: then nothing is kept. 404 where there is no such user.
+        """
+        await self._parts.database.run(_create, caller.solution, id, _encoded(values))
+
+    @operation
+    async def updateUserData(self, caller: Caller, /, id: Id, **values: object) -> None:
+        """Replace values of a user, named as in createUserData. Gives nil.
+
+        400 where one of the keys does not exist: then nothing is replaced. 404 where there is no such user.
+        """
+        await self._parts.database.run(_update, caller.solution, id, _encoded(values))
+
+    @operation
+    async def listUserData(self, caller: Caller, id: Id) -> dict[str, Any]:
+        """All that is kept with a user: key → value. 404 where there is no such user."""
+        found = await self._parts.database.read(_found, caller.solution, id)
+        return {key: json.loads(value) for key, value in found.items()}
+
+    @operation
+    async def getUserData(self, caller: Caller, id: Id, key: Text) -> Any:
+        """One value of a user. 404 where there is no such user or key."""
+        found = await self._parts.database.read(_found, caller.solution, id)
+        if key not in found:
+            raise ServiceError(404, f"User {id} has no data with the key {key!r}.")
+        return json.loads(found[key])
+
+    @operation
+    async def deleteUserData(self, caller: Caller, id: Id, keys: Keys) -> None:
+        """Delete values of a user: one key or a list of them. Gives nil.
+
+        404 where there is no such user or one of the keys is missing: then nothing is deleted.
+        """
+        await self._parts.database.run(_delete, caller.solution, id, set(keys))
+
+    @operation
+    async def createUserStorage(self, caller: Caller, /, id: Id, **values: object) -> None:
+        """createUserData by its older name: the values may also stand in one object, `key values`."""
+        await self._parts.database.run(_create, caller.solution, id, _encoded(_older(values)))
+
+    @operation
+    async def updateUserStorage(self, caller: Caller, /, id: Id, **values: object) -> None:
+        """updateUserData by its older name: the values may also stand in one object, `key values`."""
+        await self._parts.database.run(_update, caller.solution, id, _encoded(_older(values)))
+
+
+def _older(values: Mapping[str, object]) -> Mapping[str, object]:
+    within = values.get(OLDER)
+    return within if isinstance(within, Mapping) else values
+
+
+def _encoded(values: Mapping[str, object]) -> dict[str, str]:
+    """The values as JSON, which keeps bytes that are no UTF-8 too. Raises ServiceError 400 where one has no form."""
+    encoded = {}
+    for key, value in values.items():
+        if not 1 <= len(key) <= LONGEST_KEY or not key.isprintable():
+            raise ServiceError(
+                400, f"Data key {key[:LONGEST_KEY]!r}: expected 1 to {LONGEST_KEY} printable characters."
+            )
+        try:
+            encoded[key] = json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError, RecursionError):
+            raise ServiceError(400, f"Parameter {key} validation failed: expected a JSON value.") from None
+    return encoded
+
+
+def _create(connection: Connection, solution: str, id: int, values: Mapping[str, str]) -> None:
+    if present := values.keys() & _found(connection, solution, id).keys():
+        raise ServiceError(400, f"User {id} has data with the key {_names(present)} already.")
+    for key, value in values.items():
+        connection.execute(insert(data_table).values(solution=solution, user_id=id, key=key, value=value))
+
+
+def _update(connection: Connection, solution: str, id: int, values: Mapping[str, str]) -> None:
+    _require(connection, solution, id, set(values), 400)
+    for key, value in values.items():
+        connection.execute(
+            update(data_table).where(*_of(solution, id), data_table.c.key == key).values(value=value)
+        )
+
+
+def _delete(connection: Connection, solution: str, id: int, keys: set[str]) -> None:
+    _require(connection, solution, id, keys, 404)
+    connection.execute(delete(data_table).where(*_of(solution, id), data_table.c.key.in_(keys)))
+
+
+def _require(connection: Connection, solution: str, id: int, keys: set[str], status: int) -> None:
+    if missing := keys - _found(connection, solution, id).keys():
+        raise ServiceError(status, f"User {id} has no data with the key {_names(missing)}.")
+
+
+def _found(connection: Connection, solution: str, id: int) -> dict[str, str]:
+    """Key → JSON of its value. Raises ServiceError 404 where there is no such user."""
+    known(connection, solution, id)
+    columns = data_table.c
+    rows = connection.execute(
+        select(columns.key, columns.value).where(*_of(solution, id)).order_by(columns.key)
+    )
+    return {row.key: row.value for row in rows}
+
+
+def _of(solution: str, id: int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return data_table.c.solution == solution, data_table.c.user_id == id
+
+
+def _names(keys: set[str]) -> str:
+    return ", ".join(map(repr, sorted(keys)))

@@ -1,0 +1,108 @@
+"""The filters of listUsers (document 2, Users): `field::operator::value`, as a condition of the database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import eq, ge, gt, le, lt, ne
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import AfterValidator, BeforeValidator, Field
+from sqlalchemy import Column, ColumnElement, Connection, Integer, String, case, cast, select
+
+from labkit.core.errors import ServiceError
+from labkit.services.user.people import User, storable, user_table
+
+LARGEST = 2**63 - 1  # that the database can compare with
+
+COLUMNS = user_table.c
+COMPARED: Mapping[str, Column[int] | Column[str]] = {
+    "id": COLUMNS.id,
+    "email": COLUMNS.folded,
+    "name": COLUMNS.name,
+    "status": COLUMNS.status,
+    "creation_date": COLUMNS.creation_date,
+}
+SEARCHED = {**COMPARED, "name": COLUMNS.folded_name}
+COMPARISONS: Mapping[str, Callable[[Any, Any], ColumnElement[bool]]] = {
+    "eq": eq,
+    "ne": ne,
+    "gt": gt,
+    "ge": ge,
+    "lt": lt,
+    "le": le,
+}
+OPERATORS = ("like", *COMPARISONS, "in")
+
+
+def _listed(value: object) -> object:
+    """One filter may stand for a list of one; an empty table may look like an object."""
+    if value is None or value == {}:
+        return []
+    return [value] if isinstance(value, str) else value
+
+
+Filter = Annotated[str, Field(max_length=10_000), AfterValidator(storable)]
+Filters = Annotated[Sequence[Filter], BeforeValidator(_listed), Field(max_length=100)]
+
+
+class Condition(NamedTuple):
+    """holds: which users are meant; exact: those of them that come first, if any do."""
+
+    holds: ColumnElement[bool]
+    exact: ColumnElement[bool] | None = None
+
+
+def listed(
+    connection: Connection, solution: str, conditions: Sequence[Condition], offset: int, limit: int
+) -> list[User]:
+    """The users for whom all conditions hold: those that one fits exactly first, then by id."""
+    first = [case((each.exact, 0), else_=1) for each in conditions if each.exact is not None]
+    rows = connection.execute(
+        select(*(COLUMNS[name] for name in User._fields))
+        .where(COLUMNS.solution == solution, *(each.holds for each in conditions))
+        .order_by(*first, COLUMNS.id)
+        .offset(offset)
+        .limit(limit)
+    )
+    return [User(*row) for row in rows]
+
+
+def condition(filter: str) -> Condition:
+    """What a filter asks for. Raises ServiceError 400 where it is none."""
+    field, _, rest = filter.partition("::")
+    operator, separator, value = rest.partition("::")
+    if not separator:
+        raise _bad(f"expected field::operator::value, not {filter!r}")
+    if field not in COMPARED:
+        raise _bad(f"{field!r} is no field of a user, expected one of: {', '.join(COMPARED)}")
+    if operator not in OPERATORS:
+        raise _bad(f"{operator!r} is no operator, expected one of: {', '.join(OPERATORS)}")
+    if operator == "like":
+        return _like(field, value)
+    column = COMPARED[field]
+    if operator == "in":
+        return Condition(column.in_([_value(field, each.strip()) for each in value.split(",")]))
+    return Condition(COMPARISONS[operator](column, _value(field, value)))
+
+
+def _like(field: str, value: str) -> Condition:
+    """Letter case does not count; without a `%` of its own, the value may stand anywhere."""
+    column, value = cast(SEARCHED[field], String), value.casefold()
+    return Condition(column.like(value if "%" in value else f"%{value}%"), exact=column == value)
+
+
+def _value(field: str, text: str) -> int | str:
+    """A value in the form that it is compared in."""
+    if not isinstance(COMPARED[field].type, Integer):
+        return text.casefold() if field == "email" else text
+    try:
+        number = int(text)
+    except ValueError:
+        raise _bad(f"{field} is a whole number, not {text!r}") from None
+    if abs(number) > LARGEST:
+        raise _bad(f"{field} is at most {LARGEST}, not {text}")
+    return number
+
+
+def _bad(reason: str) -> ServiceError:
+    return ServiceError(400, f"Parameter filter validation failed: {reason}.")

@@ -1,0 +1,145 @@
+"""What a solution keeps with a user."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.services.user.place import Place
+
+KINDS: dict[str, Any] = {
+    "text": "red",
+    "empty": "",
+    "number": 1.5,
+    "whole": 2**53,
+    "flag": False,
+    "nothing": None,
+    "list": [1, [], {}],
+    "object": {"a": {"b": [None]}},
+    "bytes": "\udcff",  # bytes of a script that are no UTF-8
+}
+
+
+@pytest.fixture
+async def ann(place: Place) -> int:
+    return (await place.person("ann")).id
+
+
+async def test_values_come_back_as_they_were_given(place: Place, ann: int) -> None:
+    assert await place.call("listUserData", id=ann) == {}
+    assert await place.call("createUserData", id=ann, **KINDS) is None
+    assert await place.call("listUserData", id=ann) == KINDS
+    for key, value in KINDS.items():
+        assert await place.call("getUserData", id=ann, key=key) == value
+
+
+async def test_a_key_may_have_any_name(place: Place, ann: int) -> None:
+    given = dict.fromkeys(["self", "caller", "values", "two words", "key values", "from_", "é"], 1)
+    await place.call("createUserData", {"id": ann, **given})
+    assert await place.call("listUserData", id=ann) == given
+
+
+async def test_users_and_solutions_share_nothing(place: Place, ann: int) -> None:
+    bob = (await place.person("bob")).id
+    await place.person("ann", solution="other")
+    await place.call("createUserData", id=ann, color="red")
+    await place.call("createUserData", id=bob, color="blue")
+    assert await place.call("listUserData", id=ann) == {"color": "red"}
+    assert await place.call("listUserData", id=ann, solution="other") == {}
+
+
+async def test_an_existing_key_is_not_created_again(place: Place, ann: int) -> None:
+    await place.call("createUserData", id=ann, color="red")
+    error = await place.refused("createUserData", id=ann, size=1, color="blue")
+    assert (error["status"], error["message"]) == (400, f"User {ann} has data with the key 'color' already.")
+    assert await place.call("listUserData", id=ann) == {"color": "red"}
+
+
+async def test_an_update_replaces_what_is_named(place: Place, ann: int) -> None:
+    await place.call("createUserData", id=ann, color="red", size=1)
+    assert await place.call("updateUserData", id=ann, color=["blue"]) is None
+    assert await place.call("listUserData", id=ann) == {"color": ["blue"], "size": 1}
+
+
+async def test_a_missing_key_is_not_updated(place: Place, ann: int) -> None:
+    await place.call("createUserData", id=ann, color="red")
+    error = await place.refused("updateUserData", id=ann, color="blue", size=1)
+    assert (error["status"], error["message"]) == (400, f"User {ann} has no data with the key 'size'.")
+    assert await place.call("listUserData", id=ann) == {"color": "red"}
+
+
+async def test_a_missing_key_is_not_found(place: Place, ann: int) -> None:
+    error = await place.refused("getUserData", id=ann, key="color")
+    assert (error["status"], error["message"]) == (404, f"User {ann} has no data with the key 'color'.")
+
+
+@pytest.mark.parametrize("keys", ["color", ["color"], ["color", "color"]])
+async def test_keys_are_deleted(place: Place, ann: int, keys: object) -> None:
+    await place.call("createUserData", id=ann, color="red", size=1)
+    assert await place.call("deleteUserData", id=ann, keys=keys) is None
+    assert await place.call("listUserData", id=ann) == {"size": 1}
+
+
+async def test_with_a_missing_key_nothing_is_deleted(place: Place, ann: int) -> None:
+    await place.call("createUserData", id=ann, color="red")
+    assert await place.call("deleteUserData", id=ann, keys={}) is None  # an empty list of a script
+    assert (await place.refused("deleteUserData", id=ann, keys=["color", "size"]))["status"] == 404
+    assert await place.call("listUserData", id=ann) == {"color": "red"}
+
+
+@pytest.mark.parametrize(
+    ("operation", "more"),
+    [
+        ("createUserData", {"color": 1}),
+        ("updateUserData", {"color": 1}),
+        ("listUserData", {}),
+        ("getUserData", {"key": "color"}),
+        ("deleteUserData", {"keys": ["color"]}),
+    ],
+)
+async def test_an_unknown_user_is_404(place: Place, operation: str, more: dict[str, Any]) -> None:
+    error = await place.refused(operation, id=7, **more)
+    assert (error["status"], error["message"]) == (404, "User 7 does not exist.")
+
+
+@pytest.mark.parametrize(
+    "values", [{"": 1}, {"x" * 201: 1}, {"a\nb": 1}, {"\udcff": 1}, {"a": math.nan}, {"a": object()}]
+)
+async def test_what_cannot_be_kept_is_refused(place: Place, ann: int, values: dict[str, Any]) -> None:
+    assert (await place.refused("createUserData", {"id": ann, "fine": 1, **values}))["status"] == 400
+    assert await place.call("listUserData", id=ann) == {}
+
+
+async def test_older_names_take_the_values_in_one_object_too(place: Place, ann: int) -> None:
+    await place.call("createUserStorage", {"id": ann, "key values": {"color": "red", "size": 1}})
+    await place.call("updateUserStorage", {"id": ann, "key values": {"color": "blue"}})
+    await place.call("updateUserStorage", id=ann, size=2)
+    assert await place.call("listUserData", id=ann) == {"color": "blue", "size": 2}
+
+
+async def test_what_is_configured_for_the_service_is_nobodys_data(place: Place, ann: int) -> None:
+    place.configuration["acme"] = {"User": {"time_to_live": 60, "values": 1}}
+    await place.call("createUserData", id=ann, color="red")
+    assert await place.call("listUserData", id=ann) == {"color": "red"}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.dictionaries(st.text("abc", min_size=1), JSON, max_size=4))
+async def test_any_value_survives(values: dict[str, Any]) -> None:
+    place = Place()
+    try:
+        id = (await place.person()).id
+        await place.call("createUserData", {"id": id, **values})
+        assert await place.call("listUserData", id=id) == values
+    finally:
+        place.close()
