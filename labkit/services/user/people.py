@@ -70,8 +70,8 @@ def _number(value: object) -> object:
     return value
 
 
-def storable(text: str) -> str:
-    """For texts that are kept. Scripts can hand over bytes that are no UTF-8; they arrive as halves of surrogate pairs."""
+def _storable(text: str) -> str:
+    """Scripts can hand over bytes that are no UTF-8; they arrive as halves of surrogate pairs."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -79,7 +79,7 @@ def storable(text: str) -> str:
     return text
 
 
-Text = Annotated[str, AfterValidator(storable)]
+Text = Annotated[str, AfterValidator(_storable)]
 Id = Annotated[int, BeforeValidator(_number), Field(ge=0, lt=2**63)]
 
 

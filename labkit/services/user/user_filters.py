@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import eq, ge, gt, le, lt, ne
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 from sqlalchemy import Column, ColumnElement, Connection, Integer, String, case, cast, select
 
 from labkit.core.errors import ServiceError
-from labkit.services.user.people import User, storable, user_table
+from labkit.services.user.people import User, user_table
 
 LARGEST = 2**63 - 1  # that the database can compare with
 
@@ -41,7 +41,7 @@ def _listed(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-Filter = Annotated[str, Field(max_length=10_000), AfterValidator(storable)]
+Filter = Annotated[str, Field(max_length=10_000)]
 Filters = Annotated[Sequence[Filter], BeforeValidator(_listed), Field(max_length=100)]
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import insert
 
 from labkit.services.user.people import add, user_table
 from tests.services.user.place import Place
+from tests.sizes import size
 
 PEOPLE = ["joanna", "ann", "Ann-Lee", "bob", "b_b", "ÄNNE"]
 
@@ -26,7 +27,7 @@ async def crowd(place: Place) -> None:
     await place.person("ann", solution="other")
 
 
-async def ids(place: Place, filter: object, **page: object) -> list[int]:
+async def ids(place: Place, filter: object, **page: Any) -> list[int]:
     result = await place.call("listUsers", filter=filter, **page)
     assert isinstance(result, list), result
     return [each["id"] for each in result]
@@ -103,7 +104,7 @@ async def test_a_page_has_1000_users_unless_asked(place: Place) -> None:
     ann = await place.person("ann")
     row = {"solution": "acme", "folded_name": "", "password": "", **ann._asdict()}
     rows = [{**row, "id": id, "folded": str(id)} for id in range(2, 1002)]
-    await place.database.run(lambda connection: connection.execute(insert(user_table), rows) and None)
+    await place.database.run(lambda connection: connection.execute(insert(user_table), rows).rowcount)
     assert len(await place.call("listUsers")) == 1000
     assert len(await place.call("listUsers", limit=2000)) == 1001
 
@@ -121,7 +122,7 @@ async def test_a_page_has_1000_users_unless_asked(place: Place) -> None:
         ("creation_date::gt::1.5", "creation_date is a whole number, not '1.5'"),
         (f"id::eq::{2**63}", "id is at most"),
         (["id::eq::1", "x"], "expected field::operator::value, not 'x'"),
-        ("name::eq::\udc80", "expected valid Unicode"),
+        ("name::eq::\udc80", "unicode string"),
         (7, "Input should be"),
         pytest.param(f"name::eq::{'x' * 10_000}", "at most 10000 characters", id="long"),
     ],
@@ -140,6 +141,7 @@ async def test_a_page_out_of_range_is_refused(place: Place, page: dict[str, Any]
     assert error["message"].startswith(f"Parameter {next(iter(page))} validation failed")
 
 
+@settings(max_examples=size(15, 500))
 @given(st.lists(st.text("abAB", min_size=1, max_size=4), min_size=1, max_size=5), st.text("abAB", max_size=3))
 async def test_like_is_a_search_without_letter_case(names: list[str], sought: str) -> None:
     place = Place()

@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.services.user.place import Place
+from tests.sizes import size
 
 KINDS: dict[str, Any] = {
     "text": "red",
@@ -134,6 +135,7 @@ JSON = st.recursive(
 )
 
 
+@settings(max_examples=size(15, 500))
 @given(st.dictionaries(st.text("abc", min_size=1), JSON, max_size=4))
 async def test_any_value_survives(values: dict[str, Any]) -> None:
     place = Place()
