@@ -204,8 +204,7 @@ class Registry:
             owner = None if digest is None else _by_digest(connection, product, digest)
             if owner is not None and owner.identity not in named:
                 raise LabError(f"this token is that of {owner.identity!r}")
-            for identity in named:
-                _put(connection, product, identity, **values)
+            _put(connection, product, *named, **values)
 
         await self._database.run(allow)
         for identity in named:
@@ -270,10 +269,8 @@ def _all(connection: Connection, product: str) -> list[Device]:
     return [Device(*row) for row in connection.execute(query)]
 
 
-def _put(connection: Connection, product: str, identity: str, **values: object) -> None:
-    new = {"product": product, "identity": identity, "whitelisted": False, "locked": False, **values}
-    connection.execute(
-        insert(device_table)
-        .values(**new)
-        .on_conflict_do_update(index_elements=["product", "identity"], set_=values)
-    )
+def _put(connection: Connection, product: str, *identities: str, **values: object) -> None:
+    new = {"product": product, "whitelisted": False, "locked": False, **values}
+    put = insert(device_table).on_conflict_do_update(index_elements=["product", "identity"], set_=values)
+    if identities:  # all in one go
+        connection.execute(put, [{**new, "identity": identity} for identity in identities])
