@@ -11,7 +11,7 @@ from labkit.core.database import driver
 from labkit.services.user import oauth_clients
 from labkit.services.user.errors import UserError
 from labkit.services.user.oauth_approvals import CODE, keep
-from labkit.services.user.people import User, get, next_id
+from labkit.services.user.people import ACTIVE, User, get, next_id
 
 LIFETIME = 600  # seconds: the most that RFC 6749, 4.1.2 recommends
 
@@ -44,8 +44,9 @@ def issue(connection: Connection, solution: str, user: User, given: Approval, co
     invalid_token 401.
     """
     _check(oauth_clients.get(connection, solution, given.client_id), given)
-    if get(connection, solution, user.id) != user:  # deleted or changed since the bearer token was read
-        raise invalid_token()
+    held = get(connection, solution, user.id)
+    if held is None or (held.status, held.generation) != (ACTIVE, user.generation):
+        raise invalid_token()  # the user went, or changed, since the bearer token was read
     execute = driver(connection).execute
     execute(FORGET_UNUSED, (solution, given.client_id, user.id, solution, now))
     approval = next_id(connection, solution, "approval")

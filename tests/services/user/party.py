@@ -1,0 +1,66 @@
+"""For tests of the OAuth provider: a client of Ann's, and what it does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.services.user.place import Place
+
+CALLBACK = "https://app.example/callback"
+
+
+class Party:
+    """Ann, her user token, and a client that she registered."""
+
+    def __init__(self, place: Place, id: int, token: str, client: dict[str, Any]) -> None:
+        self.place = place
+        self.id = id
+        self.token = token
+        self.client = client
+
+    @classmethod
+    async def at(cls, place: Place, name: str = "ann", redirect: object = CALLBACK) -> Party:
+        """Somebody new, with a client."""
+        user = await place.person(name)
+        client = await place.call("createOauthClient", id=user.id, name="Shop", redirect=redirect)
+        return cls(place, user.id, await place.token(user, 10**9), client)
+
+    async def approve(self, **changes: object) -> Any:
+        """A code."""
+        given = {
+            "token": self.token,
+            "client_id": self.client["id"],
+            "redirect_uri": CALLBACK,
+            "response_type": "code",
+            "scope": "profile",
+        }
+        return await self.place.call("getOauthAuthorizeApproved", {**given, **changes})
+
+    async def redeem(self, code: object, **changes: object) -> Any:
+        """What a code gives."""
+        given = {"grant_type": "authorization_code", "code": code, "redirect_uri": CALLBACK}
+        return await self.place.call("getOauthToken", {**self._own(), **given, **changes})
+
+    async def refresh(self, refresh_token: object, **changes: object) -> Any:
+        """What a refresh token gives."""
+        given = {"grant_type": "refresh_token", "refresh_token": refresh_token}
+        return await self.place.call("getOauthToken", {**self._own(), **given, **changes})
+
+    async def tokens(self, **changes: object) -> Any:
+        """A token set, by way of a new code."""
+        return await self.redeem(await self.approve(), **changes)
+
+    async def alive(self, tokens: Any) -> bool:
+        """Does the access token of a set speak for its user?"""
+        user = await self.place.call("getCurrentUser", token=tokens["access_token"])
+        return bool(user.get("id") == self.id)
+
+    def _own(self) -> dict[str, object]:
+        return {"client_id": self.client["id"], "client_secret": self.client["secret"]}
+
+
+def name_of(error: Any) -> str:
+    """The RFC's name of a refusal."""
+    import json
+
+    return str(json.loads(error["error"])["code"])
