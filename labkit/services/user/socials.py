@@ -32,6 +32,14 @@ def _absolute(url: str) -> str:
     return url
 
 
+def _utf8(secret: SecretStr) -> SecretStr:
+    try:
+        secret.get_secret_value().encode()
+    except UnicodeEncodeError:
+        raise ValueError("expected UTF-8") from None
+    return secret
+
+
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9._-]+$")]  # a part of paths
 Scope = Annotated[
     tuple[Annotated[str, Field(min_length=1, max_length=500)], ...],
@@ -40,7 +48,8 @@ Scope = Annotated[
 ]
 Redirect = Annotated[str, Field(max_length=2000), AfterValidator(_absolute)]
 ClientId = Annotated[str, Field(min_length=1, max_length=500)]
-Secret = Annotated[SecretStr, Field(min_length=1, max_length=4096)]
+Hidden = Annotated[SecretStr, AfterValidator(_utf8)]
+Secret = Annotated[Hidden, Field(min_length=1, max_length=4096)]
 
 
 class Socials(Group):
@@ -102,9 +111,7 @@ class Socials(Group):
         return [social.shown() for social in await self._parts.database.read(records.every, caller.solution)]
 
     @operation
-    async def getSocialLoginUrl(
-        self, caller: Caller, consumer: Name, reqToken: SecretStr | None = None
-    ) -> str:
+    async def getSocialLoginUrl(self, caller: Caller, consumer: Name, reqToken: Hidden | None = None) -> str:
         """Where a person logs in with the provider.
 
         For an OAuth 1 provider: without reqToken gives a request token, letters and digits, good for 600 s and
@@ -130,14 +137,14 @@ class Socials(Group):
         self,
         caller: Caller,
         consumer: Name,
-        code: SecretStr | None = None,
-        state: SecretStr | None = None,
-        oauth_token: SecretStr | None = None,
-        oauth_verifier: SecretStr | None = None,
-        reqToken: SecretStr | None = None,
+        code: Hidden | None = None,
+        state: Hidden | None = None,
+        oauth_token: Hidden | None = None,
+        oauth_verifier: Hidden | None = None,
+        reqToken: Hidden | None = None,
         error: str | None = None,
         error_description: str | None = None,
-        denied: SecretStr | None = None,
+        denied: Hidden | None = None,
     ) -> str:
         """The social token, from what the provider's callback brought.
 
@@ -202,7 +209,7 @@ class Socials(Group):
             taken = records.take(connection, login, self._parts.clock.now())
             if taken is None:
                 raise _dead(parameter)
-            if not compare_digest(taken.token.encode(), named.encode("utf-8", "replace")):
+            if not compare_digest(taken.token.encode(), named.encode()):
                 raise ServiceError(400, "Parameter oauth_token is not the one that reqToken belongs to.")
             return taken
 

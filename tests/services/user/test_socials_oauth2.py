@@ -1,0 +1,292 @@
+"""Social login by OAuth 2 (RFC 6749, section 4.1), against a provider that gives any answer."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+
+from labkit.services.user.parts import Consumer
+from labkit.services.user.social_records import login_table
+from tests.services.user.place import Place
+from tests.services.user.social_stage import (
+    GITHUB,
+    REDIRECT,
+    SECRET,
+    SOCIAL,
+    begun,
+    query,
+    with_github,
+)
+
+
+async def test_the_login_url(place: Place) -> None:
+    await with_github(place)
+    url = await place.call("getSocialLoginUrl", consumer="GitHub")
+    assert url.startswith("https://github.test/authorize?")
+    assert "scope=user%20email&" in url
+    parameters = query(url)
+    state = parameters.pop("state")
+    assert (len(state), state.isalnum()) == (40, True)
+    assert parameters == {
+        "response_type": "code",
+        "client_id": "client-1",
+        "redirect_uri": REDIRECT,
+        "scope": "user email",
+    }
+    assert place.web.requests == []
+
+
+async def test_the_login_url_without_scope_and_with_a_query_of_its_own(place: Place) -> None:
+    place.consumers["github"] = Consumer("oauth2", "https://github.test/authorize?prompt=login", "", "")
+    await place.call("createSocial", {**SOCIAL, "scope": []})
+    parameters = query(await place.call("getSocialLoginUrl", consumer="github", reqToken="ignored"))
+    assert parameters["prompt"] == "login"
+    assert "scope" not in parameters
+
+
+async def test_each_login_has_a_state_of_its_own(place: Place) -> None:
+    await with_github(place)
+    assert await begun(place) != await begun(place)
+
+
+async def test_a_code_becomes_a_token(place: Place) -> None:
+    await with_github(place)
+    state = await begun(place)
+    token = await place.call(
+        "getSocialToken", {"consumer": "github", "code": "c +&", "state": state, "session_state": "x", "n": 7}
+    )
+    assert token == "gho_1"
+    [(method, url, headers, body)] = place.web.requests
+    assert (method, url) == ("POST", GITHUB.token)
+    assert headers == {
+        "Accept": "application/json",
+        "Content-Type": "application/x-www-form-urlencoded",
+    }
+    assert body is not None
+    assert parse_qs(body, strict_parsing=True) == {
+        "grant_type": ["authorization_code"],
+        "code": ["c +&"],
+        "redirect_uri": [REDIRECT],
+        "client_id": ["client-1"],
+        "client_secret": [SECRET],
+    }
+
+
+async def test_the_user_information_is_passed_through_as_text(place: Place) -> None:
+    await with_github(place)
+    text = '{"login" : "ann",\n "id": 1.0, "é": [] }'
+    place.web.answers[GITHUB.userinfo] = (200, text)
+    assert await place.call("socialRequest", consumer="github", token="gho_1") == text
+    [(method, url, headers, body)] = place.web.requests
+    assert (method, url, body) == ("GET", GITHUB.userinfo, None)
+    assert headers == {"Accept": "application/json", "Authorization": "Bearer gho_1"}
+
+
+# ---- state
+
+
+@pytest.mark.parametrize(("after", "alive"), [(599, True), (600, False), (601, False)])
+async def test_a_state_is_dead_at_its_last_second(place: Place, after: int, alive: bool) -> None:
+    await with_github(place)
+    state = await begun(place)
+    await place.clock.advance(after)
+    result = await place.call("getSocialToken", consumer="github", code="c", state=state)
+    assert (result == "gho_1") == alive
+    assert alive or result["status"] == 400
+
+
+async def test_a_state_serves_once(place: Place) -> None:
+    await with_github(place)
+    state = await begun(place)
+    assert await place.call("getSocialToken", consumer="github", code="c", state=state) == "gho_1"
+    error = await place.refused("getSocialToken", consumer="github", code="c", state=state)
+    assert (error["status"], error["message"]) == (
+        400,
+        "Parameter state is unknown, used up or expired, or of another consumer.",
+    )
+    assert len(place.web.requests) == 1
+
+
+async def test_a_state_is_its_consumers_and_its_solutions(place: Place) -> None:
+    await with_github(place)
+    await place.call("createSocial", {**SOCIAL, "consumer": "google"})
+    await place.call("createSocial", SOCIAL, solution="other")
+    state = await begun(place)
+    for consumer, solution in (("google", "acme"), ("github", "other")):
+        result = await place.call(
+            "getSocialToken", consumer=consumer, code="c", state=state, solution=solution
+        )
+        assert result["status"] == 400
+    assert await place.call("getSocialToken", consumer="GITHUB", code="c", state=state) == "gho_1"
+
+
+@pytest.mark.parametrize("state", ["", "x", "a" * 40, "\udcff", "x" * 100_000])
+async def test_another_state_is_refused_and_asks_nobody(place: Place, state: str) -> None:
+    await with_github(place)
+    await begun(place)
+    error = await place.refused("getSocialToken", consumer="github", code="c", state=state)
+    assert error["status"] == 400
+    assert place.web.requests == []
+
+
+async def test_a_callback_without_state_is_accepted(place: Place) -> None:
+    await with_github(place)
+    assert await place.call("getSocialToken", consumer="github", code="c") == "gho_1"
+
+
+@pytest.mark.parametrize("code", [{}, {"code": ""}])
+async def test_a_callback_without_code_leaves_the_state(place: Place, code: dict[str, str]) -> None:
+    await with_github(place)
+    state = await begun(place)
+    error = await place.refused("getSocialToken", {"consumer": "github", "state": state, **code})
+    assert (error["status"], error["message"]) == (400, "Parameter code is required.")
+    assert await place.call("getSocialToken", consumer="github", code="c", state=state) == "gho_1"
+
+
+async def test_dead_states_are_forgotten(place: Place) -> None:
+    await with_github(place)
+    for _ in range(3):
+        await begun(place)
+        await place.clock.advance(600)
+    state = await begun(place)
+    kept = await place.database.frame(f"select value from {login_table.name}")
+    assert list(kept["value"]) == [state]
+
+
+# ---- what a provider may answer
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "access_token=gho_1&scope=user&token_type=bearer",
+        '\n{"access_token": "gho_1"}',
+        '{"access_token": "gho_1", "expires_in": 3600, "error": ""}',
+    ],
+)
+async def test_forms_of_a_good_answer(place: Place, text: str) -> None:
+    await with_github(place)
+    place.web.answers[GITHUB.token] = (200, text)
+    assert await place.call("getSocialToken", consumer="github", code="c") == "gho_1"
+
+
+@pytest.mark.parametrize(
+    ("answer", "named"),
+    [
+        ((400, '{"error": "invalid_grant", "error_description": "code-1 is old"}'), "invalid_grant"),
+        ((401, '{"error": "invalid_client"}'), "invalid_client"),
+        ((400, "error=invalid_grant&error_description=code-1"), "invalid_grant"),
+        ((200, "error=bad_verification_code&error_description=code-1"), "bad_verification_code"),
+        ((200, '{"error": "bad_verification_code", "access_token": "t"}'), "bad_verification_code"),
+    ],
+)
+async def test_a_refusal_has_the_providers_name(place: Place, answer: tuple[int, str], named: str) -> None:
+    await with_github(place)
+    place.web.answers[GITHUB.token] = answer
+    error = await place.refused("getSocialToken", consumer="github", code="code-1")
+    assert (error["type"], error["status"], f'"code": "{named}"' in error["error"]) == (
+        "QueryError",
+        400,
+        True,
+    )
+    assert named in error["message"]
+    assert "code-1" not in error["error"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "message"),
+    [
+        (None, 500, "Service inaccessible: github does not answer."),
+        ((500, '{"error": "oops"}'), 502, "github answered 500."),
+        ((503, ""), 502, "github answered 503."),
+        ((404, "not here"), 400, "github refuses: it answered 404."),
+        ((400, '{"error": {"message": "client-secret-1"}}'), 400, "github refuses: it answered 400."),
+        ((400, '{"error": "\\u0000"}'), 400, "github refuses: it answered 400."),
+        ((302, ""), 502, "github answered 302."),
+        ((204, ""), 502, "github answered 204."),
+        ((200, ""), 502, "github answered without an access token."),
+        ((200, '{"access_token": '), 502, "github answered without an access token."),
+        ((200, "[1]"), 502, "github answered without an access token."),
+        ((200, "[" * 100_000), 502, "github answered without an access token."),
+        ((200, "<html>access_token</html>"), 502, "github answered without an access token."),
+        ((200, '{"access_token": null}'), 502, "github answered without an access token."),
+        ((200, '{"access_token": ""}'), 502, "github answered without an access token."),
+        ((200, '{"access_token": 7}'), 502, "github answered without an access token."),
+        ((200, '{"access_token": "a; Domain=x"}'), 502, "github answered without an access token."),
+        ((200, '{"access_token": "a b"}'), 502, "github answered without an access token."),
+        ((200, '{"access_token": "a\\r\\nb"}'), 502, "github answered without an access token."),
+        ((200, '{"access_token": "é"}'), 502, "github answered without an access token."),
+    ],
+)
+async def test_a_provider_that_fails(
+    place: Place, answer: tuple[int, str] | None, status: int, message: str
+) -> None:
+    await with_github(place)
+    place.web.answers[GITHUB.token] = answer
+    error = await place.refused("getSocialToken", consumer="github", code="c")
+    assert (error["status"], error["message"]) == (status, message)
+    assert error["type"] == ("QueryError" if status < 500 else "ServerError")
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "message"),
+    [
+        (None, 500, "Service inaccessible: github does not answer."),
+        ((502, "{}"), 502, "github answered 502."),
+        ((401, "{}"), 401, "github refuses the request: it answered 401."),
+        ((403, "{}"), 403, "github refuses the request: it answered 403."),
+        ((302, "{}"), 502, "github answered 302."),
+        ((200, ""), 502, "github answered what is not JSON."),
+        ((200, "login=ann"), 502, "github answered what is not JSON."),
+        ((200, '{"login": '), 502, "github answered what is not JSON."),
+        ((200, "[" * 100_000), 502, "github answered what is not JSON."),
+    ],
+)
+async def test_a_provider_that_fails_to_tell_who_it_is(
+    place: Place, answer: tuple[int, str] | None, status: int, message: str
+) -> None:
+    await with_github(place)
+    place.web.answers[GITHUB.userinfo] = answer
+    error = await place.refused("socialRequest", consumer="github", token="gho_1")
+    assert (error["status"], error["message"]) == (status, message)
+
+
+@pytest.mark.parametrize("token", ["", "a b", "a;b", "a\r\nX-Admin: 1", 'a"', "é", "\udcff", "x" * 4097, 7])
+async def test_what_no_token_can_be_never_leaves_the_platform(place: Place, token: object) -> None:
+    await with_github(place)
+    error = await place.refused("socialRequest", consumer="github", token=token)
+    assert (error["status"], error["message"].startswith("Parameter token ")) == (400, True)
+    assert place.web.requests == []
+
+
+@pytest.mark.parametrize(
+    ("callback", "message"),
+    [
+        ({"error": "access_denied"}, "github refuses: access_denied."),
+        (
+            {"error": "access_denied", "error_description": "Ann said no", "code": "c"},
+            "github refuses (access_denied): Ann said no.",
+        ),
+    ],
+)
+async def test_a_callback_that_says_no(place: Place, callback: dict[str, Any], message: str) -> None:
+    await with_github(place)
+    error = await place.refused("getSocialToken", {"consumer": "github", **callback})
+    assert (error["status"], error["message"]) == (400, message)
+    assert '"code": "access_denied"' in error["error"]
+    assert place.web.requests == []
+
+
+async def test_no_secret_reaches_journal_or_errors(place: Place) -> None:
+    await with_github(place)
+    state = await begun(place)
+    await place.call("getSocialToken", consumer="github", code="code-1", state=state)
+    await place.call("socialRequest", consumer="github", token="gho_1")
+    place.web.answers[GITHUB.token] = (400, f'{{"error": "{SECRET} gho_1 code-1"}}')
+    await place.refused("getSocialToken", consumer="github", code="code-1", state=state)
+    written = place.journal.canonical()
+    assert "User.getSocialToken" in written
+    for secret in (state, "code-1", "gho_1", SECRET):
+        assert secret not in written
