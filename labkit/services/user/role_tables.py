@@ -143,7 +143,7 @@ def names(connection: Connection, solution: str, role: str) -> dict[str, str]:
         .where(*where(parameter_table, solution=solution, role=role))
         .order_by(columns.position)
     )
-    return dict(rows.tuples().all())
+    return {row.parameter: row.name for row in rows}
 
 
 def known_parameter(connection: Connection, solution: str, role_id: str, name: str) -> tuple[str, str]:
