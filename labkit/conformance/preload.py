@@ -6,13 +6,16 @@ A fork then starts within milliseconds. Nothing runs here, since threads do not 
 from contextlib import suppress
 from importlib import import_module
 
-from labkit.conformance import rehearsal  # noqa: F401
 from labkit.conformance.check import all_checks
 from labkit.conformance.mutant import all_mutants
+from labkit.core.errors import LabkitError
+from labkit.solutions.lua.runtime import luajit
 
-USED = (
-    "anyio._backends._asyncio anyio.from_thread httpcore httpx labkit.services.keystore.embedded lupa uvloop"
-)
+USED = "anyio._backends._asyncio anyio.from_thread httpcore httpx labkit.services.keystore.embedded uvloop"
+with suppress(LabkitError):  # a catalogue that is wrong is told by those who need it
+    import_module("labkit.conformance.rehearsal")
+with suppress(ImportError):
+    luajit()
 for name in ("labkit.edge.openssl", *USED.split()):
     with suppress(ImportError):  # not every system has every one of them
         import_module(name)

@@ -14,6 +14,7 @@ from labkit.conformance.target import LAB_YAML, Target
 from labkit.lab.lab import Lab
 
 SEED = 1
+CATALOGUE = load()  # the same for all that are forked from here
 
 
 def rehearse(mutant: Mutant) -> Trial:
@@ -26,7 +27,7 @@ def rehearse(mutant: Mutant) -> Trial:
     chosen = select(checks, *mutant.requirements)
     smoke = [each for each in checks if each.name == mutant.smoke and each not in chosen]
     with Lab(SEED, config=LAB_YAML) as lab:
-        verdicts = runner.run([*chosen, *smoke], Target.local(lab, SEED), load())
+        verdicts = runner.run([*chosen, *smoke], Target.local(lab, SEED), CATALOGUE)
     return judge(mutant, verdicts)
 
 
