@@ -51,7 +51,8 @@ class Keys:
             if made is None:
                 made = await asyncio.to_thread(_make)
             pem = await self._database.run(_kept, LAB, made)  # of two made at once, the first stays
-            key = serialization.load_pem_private_key(pem, None)
+            # It is a key that we made ourselves; testing its primes again takes longer than to make one.
+            key = serialization.load_pem_private_key(pem, None, unsafe_skip_rsa_key_validation=True)
             assert isinstance(key, rsa.RSAPrivateKey)
             self._private = key
         return self._private

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from sqlalchemy import Connection
+from sqlalchemy.dialects.sqlite import insert
+
+from labkit.services.user.keys import LAB, key_table
 from tests.services.user.place import Place
 
 CALLBACK = "https://app.example/callback"
@@ -20,7 +27,8 @@ class Party:
 
     @classmethod
     async def at(cls, place: Place, name: str = "ann", redirect: object = CALLBACK) -> Party:
-        """Somebody new, with a client."""
+        """Somebody new, with a client. The lab's key is there already: making one takes longer than most tests."""
+        await place.database.run(_with_key, _key())
         user = await place.person(name)
         client = await place.call("createOauthClient", id=user.id, name="Shop", redirect=redirect)
         return cls(place, user.id, await place.token(user, 10**9), client)
@@ -57,6 +65,17 @@ class Party:
 
     def _own(self) -> dict[str, object]:
         return {"client_id": self.client["id"], "client_secret": self.client["secret"]}
+
+
+@cache
+def _key() -> bytes:
+    return rsa.generate_private_key(65537, 2048).private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+
+
+def _with_key(connection: Connection, key: bytes) -> None:
+    connection.execute(insert(key_table).values(owner=LAB, key=key).on_conflict_do_nothing())
 
 
 def name_of(error: Any) -> str:

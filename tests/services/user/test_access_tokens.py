@@ -1,0 +1,124 @@
+"""Access tokens: what stands in them, who can read them, and what ends them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from joserfc import jwt
+from joserfc.jwk import RSAKey
+
+from labkit.services.user import access_tokens
+from tests.services.user.party import Party
+from tests.services.user.place import Place
+
+
+@pytest.fixture
+async def party(place: Place) -> Party:
+    return await Party.at(place)
+
+
+async def read(place: Place, token: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Header and claims, verified by another library."""
+    public = (await place.parts.keys.private()).public_key()
+    pem = public.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    decoded = jwt.decode(token, RSAKey.import_key(pem), algorithms=["RS256"])
+    return dict(decoded.header), dict(decoded.claims)
+
+
+async def test_a_token_tells_client_user_times_and_scopes(place: Place, party: Party) -> None:
+    code = await party.approve(scope="profile email")
+    await place.clock.advance(5)
+    tokens = await party.redeem(code, access_token_ttl=60)
+    header, claims = await read(place, tokens["access_token"])
+    now = place.clock.seconds()
+    jti = claims.pop("jti")
+    assert header == {"alg": "RS256", "typ": "JWT"}
+    assert claims == {
+        "aud": str(party.client["id"]),
+        "sub": str(party.id),
+        "iat": now,
+        "nbf": now,
+        "exp": now + 60,
+        "scopes": ["profile", "email"],
+    }
+    assert isinstance(jti, str)
+    assert len(jti) == 40
+
+
+async def test_a_token_without_scope_has_an_empty_list(place: Place, party: Party) -> None:
+    tokens = await party.redeem(await party.approve(scope=""))
+    assert (await read(place, tokens["access_token"]))[1]["scopes"] == []
+
+
+async def test_a_refresh_keeps_the_scope_whatever_is_asked_for(place: Place, party: Party) -> None:
+    tokens = await party.redeem(await party.approve(scope="profile"))
+    tokens = await party.refresh(tokens["refresh_token"], scope="profile admin")
+    assert (await read(place, tokens["access_token"]))[1]["scopes"] == ["profile"]
+
+
+async def test_a_token_stands_for_its_user(place: Place, party: Party) -> None:
+    tokens = await party.tokens()
+    user = await place.call("getUser", id=party.id)
+    assert await place.call("getCurrentUser", token=tokens["access_token"]) == user
+    found = await access_tokens.user_of(place.parts, "acme", tokens["access_token"])
+    assert found is not None
+    assert found.shown() == user
+
+
+async def test_a_token_counts_in_its_own_solution_alone(place: Place, party: Party) -> None:
+    other = await place.person("eve", solution="other")
+    assert other.id == party.id
+    token = (await party.tokens())["access_token"]
+    assert await access_tokens.user_of(place.parts, "other", token) is None
+
+
+async def test_a_token_sleeps_while_its_user_is_inactive(place: Place, party: Party) -> None:
+    tokens = await party.tokens()
+    await place.call("updateUser", id=party.id, status=0)
+    assert not await party.alive(tokens)
+    assert "error" in await party.refresh(tokens["refresh_token"])
+    await place.call("updateUser", id=party.id, status=1)
+    assert await party.alive(tokens)
+    assert await party.alive(await party.refresh(tokens["refresh_token"]))
+
+
+async def test_a_new_password_ends_every_set(place: Place, party: Party) -> None:
+    tokens = await party.tokens()
+    await place.call("resetUserPassword", id=party.id, password="new password")
+    assert not await party.alive(tokens)
+    assert "error" in await party.refresh(tokens["refresh_token"])
+
+
+async def test_a_token_dies_with_its_user(place: Place, party: Party) -> None:
+    bob = await place.person("bob")
+    tokens = await party.redeem(await party.approve(token=await place.token(bob)))
+    await place.call("deleteUser", id=bob.id)
+    assert (await place.call("getCurrentUser", token=tokens["access_token"]))["status"] == 401
+
+
+@pytest.mark.parametrize(
+    "claim", [{"aud": "2"}, {"sub": "2"}, {"jti": "another"}, {"exp": 0}, {"nbf": 2**40}]
+)
+async def test_signed_claims_that_name_no_living_set_are_refused(
+    place: Place, party: Party, claim: dict[str, Any]
+) -> None:
+    token = (await party.tokens())["access_token"]
+    _, claims = await read(place, token)
+    key = await place.parts.keys.private()
+    pem = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    assert await access_tokens.user_of(place.parts, "acme", sign(pem, claims)) is not None
+    assert await access_tokens.user_of(place.parts, "acme", sign(pem, {**claims, **claim})) is None
+
+
+@pytest.mark.parametrize("token", ["", "a.b.c", "\udcff", "x" * 10_000, json.dumps({})])
+async def test_what_is_no_token_is_nobody(place: Place, token: str) -> None:
+    assert await access_tokens.user_of(place.parts, "acme", token) is None
+
+
+def sign(pem: bytes, claims: dict[str, Any]) -> str:
+    return jwt.encode({"alg": "RS256"}, claims, RSAKey.import_key(pem), algorithms=["RS256"])
