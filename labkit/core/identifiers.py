@@ -27,8 +27,6 @@ class Identifiers:
 
     def alphanumeric(self, actor: str, length: int) -> str:
         """`length` letters and digits."""
-        if self.seed is None:
-            return "".join(secrets.choice(ALPHANUMERIC) for _ in range(length))
         number = int.from_bytes(self._bytes(actor, length + 8), "big")  # 8 more: no letter is favoured
         letters = []
         for _ in range(length):

@@ -71,6 +71,8 @@ credential_table = Table(
         ["solution", "approval"], ["oauth_approval.solution", "oauth_approval.id"], ondelete="CASCADE"
     ),
     Index("oauth_credential_approval", "solution", "approval"),
+    # Codes that nobody exchanged are found when they are dead, without a look at those that may still be.
+    Index("oauth_credential_unused", "solution", "expires", sqlite_where=text("kind = 'code' AND NOT spent")),
     sqlite_with_rowid=False,
 )
 

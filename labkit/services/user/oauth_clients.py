@@ -16,16 +16,15 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from sqlalchemy import (
     Boolean,
     Column,
-    ColumnElement,
     Connection,
     Integer,
     String,
     Table,
     insert,
-    select,
     update,
 )
 
+from labkit.core.database import driver
 from labkit.core.tables import metadata
 from labkit.services.user.errors import unknown
 from labkit.services.user.oauth_approvals import revoke_client
@@ -103,6 +102,12 @@ class Client(NamedTuple):
         return f"/authorize_approved?client_id={self.id}&redirect_uri={redirect}&response_type=code&scope="
 
 
+# Every approval reads its client, so these statements go straight to the driver.
+_LIVING = f"SELECT {', '.join(Client._fields)} FROM oauth_client WHERE solution = ? AND NOT revoked"
+GET = f"{_LIVING} AND id = ?"
+OF_USER = f"{_LIVING} AND user_id = ? ORDER BY id"
+
+
 def create(
     connection: Connection,
     solution: str,
@@ -150,12 +155,12 @@ def revoke(connection: Connection, solution: str, user_id: int, id: int, now: in
 def of_user(connection: Connection, solution: str, user_id: int) -> list[Client]:
     """The clients of a user. Raises ServiceError 404: no such user."""
     known(connection, solution, user_id)
-    return _living(connection, solution, client_table.c.user_id == user_id)
+    return _living(connection, OF_USER, solution, user_id)
 
 
 def get(connection: Connection, solution: str, id: int) -> Client | None:
     """The client with an id, whoever owns it; None where there is none, or none any more."""
-    found = _living(connection, solution, client_table.c.id == id)
+    found = _living(connection, GET, solution, id)
     return found[0] if found else None
 
 
@@ -172,14 +177,9 @@ def _update(connection: Connection, solution: str, user_id: int, id: int, now: i
     return client._replace(**values)
 
 
-def _living(connection: Connection, solution: str, which: ColumnElement[bool]) -> list[Client]:
-    columns = client_table.c
-    rows = connection.execute(
-        select(*(columns[name] for name in Client._fields))
-        .where(columns.solution == solution, columns.revoked.is_(False), which)
-        .order_by(columns.id)
-    )
-    return [Client(*row) for row in rows]
+def _living(connection: Connection, query: str, solution: str, named: int) -> list[Client]:
+    rows = driver(connection).execute(query, (solution, named))
+    return [Client(*row)._replace(revoked=False) for row in rows]  # the driver knows no booleans
 
 
 def _told(now: int) -> str:

@@ -23,8 +23,8 @@ APPROVE = (
     "VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
 FORGET_UNUSED = (  # approvals whose code was never exchanged, and never can be
-    "DELETE FROM oauth_approval WHERE solution = ? AND client_id = ? AND user_id = ? AND jti IS NULL AND id IN "
-    "(SELECT approval FROM oauth_credential WHERE solution = ? AND approval = oauth_approval.id AND expires <= ?)"
+    "DELETE FROM oauth_approval WHERE solution = ? AND id IN "
+    "(SELECT approval FROM oauth_credential WHERE solution = ? AND kind = 'code' AND NOT spent AND expires <= ?)"
 )
 
 
@@ -48,7 +48,7 @@ def issue(connection: Connection, solution: str, user: User, given: Approval, co
     if held is None or (held.status, held.generation) != (ACTIVE, user.generation):
         raise invalid_token()  # the user went, or changed, since the bearer token was read
     execute = driver(connection).execute
-    execute(FORGET_UNUSED, (solution, given.client_id, user.id, solution, now))
+    execute(FORGET_UNUSED, (solution, solution, now))
     approval = next_id(connection, solution, "approval")
     execute(
         APPROVE,

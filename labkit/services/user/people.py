@@ -108,6 +108,11 @@ class User(NamedTuple):
 GET = f"SELECT {', '.join(User._fields)} FROM user WHERE solution = ? AND id = ?"
 AT_ADDRESS = f"SELECT {', '.join(User._fields)}, password FROM user WHERE solution = ? AND folded = ?"
 
+NEXT = (
+    "INSERT INTO user_counter (solution, kind, last) VALUES (?, ?, 1) "
+    "ON CONFLICT (solution, kind) DO UPDATE SET last = last + 1 RETURNING last"
+)
+
 
 def get(connection: Connection, solution: str, id: int) -> User | None:
     """The user with an id, active or not."""
@@ -226,10 +231,5 @@ def _row(solution: str, id: int) -> tuple[ColumnElement[bool], ColumnElement[boo
 
 def next_id(connection: Connection, solution: str, kind: str) -> int:
     """The next id of a kind (`user`, `client`) in a solution, from 1; never one that was given before."""
-    counted = (
-        insert(counter_table)
-        .values(solution=solution, kind=kind, last=1)
-        .on_conflict_do_update(index_elements=["solution", "kind"], set_={"last": counter_table.c.last + 1})
-        .returning(counter_table.c.last)
-    )
-    return int(connection.execute(counted).scalar_one())
+    ((last,),) = driver(connection).execute(NEXT, (solution, kind)).fetchall()
+    return int(last)
