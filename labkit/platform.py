@@ -34,6 +34,9 @@ from labkit.edge.connection import Connection
 from labkit.edge.face import GuardTimes
 from labkit.edge.listener import Edge
 from labkit.providers.mail import Mailbox
+from labkit.providers.social.pages import Pages
+from labkit.providers.social.provider import Provider, Surroundings
+from labkit.providers.social.room import Social
 from labkit.providers.way_out import WayOut
 from labkit.services.calls import Services
 from labkit.services.config import Config
@@ -44,7 +47,7 @@ from labkit.services.user.keys import Keys
 from labkit.services.user.parts import Consumer, Parts
 from labkit.services.user.passwords import Passwords
 from labkit.services.user.service import User
-from labkit.settings import LabSettings, ProductSettings, SolutionSettings, unique
+from labkit.settings import LabSettings, ProductSettings, SocialSettings, SolutionSettings, unique
 from labkit.solutions.events import of_device
 from labkit.solutions.room import Solutions
 from labkit.solutions.solution import Solution
@@ -81,6 +84,19 @@ class Platform:
             url=self.settings.keystore,
             prefix=self.settings.domain,  # two labs may share an outside Redis
             identifiers=self.identifiers,
+        )
+        guard = self.settings.guard
+        self.social = Social(
+            Surroundings(
+                self.settings.domain,
+                self.url,
+                self.clock,
+                self.identifiers,
+                self.journal,
+                guard.way_out,
+                guard.body,
+                Pages(),
+            )
         )
         self.way_out = WayOut(
             self.settings.domain, self.settings.host, lambda: self.ca_pem, self.settings.guard.way_out
@@ -176,6 +192,8 @@ class Platform:
                     f"{error.strerror}"
                 ) from error
             stack.push_async_callback(self.edge.stop)
+            for provider in self.settings.providers.social:
+                self.add_provider(provider)
             for product in self.settings.products:
                 await self.add_product(product)
             for solution in self.settings.solutions:
@@ -211,6 +229,7 @@ class Platform:
         self.registry.forget_all()
         self.state.forget_all()
         self.mailbox.clear()
+        self.social.clear()
         self.journal.clear()
         for product in self.products:
             await self._fill(product.settings)
@@ -219,8 +238,9 @@ class Platform:
 
     async def add_product(self, settings: ProductSettings) -> Product:
         """Raises SettingsError where the id or the domain is taken, or a content file cannot be read."""
-        if self.solutions.at(settings.domain or "") is not None:
-            raise SettingsError(f"product {settings.id!r}: domain {settings.domain} is taken")
+        domain = settings.domain or ""
+        if self.solutions.at(domain) is not None or self.social.at(domain) is not None:
+            raise SettingsError(f"product {settings.id!r}: domain {domain} is taken")
         product = self.products.add(settings)
         await self._fill(settings)
         return product
@@ -243,9 +263,18 @@ class Platform:
         """Raises SettingsError where the id or domain is taken, a product is unknown or the folder is wrong."""
         for product in settings.products:
             self.products.get(product)
-        if settings.domain and self.products.at(settings.domain) is not None:
-            raise SettingsError(f"solution {settings.id!r}: domain {settings.domain} is taken")
+        domain = settings.domain or ""
+        if self.products.at(domain) is not None or self.social.at(domain) is not None:
+            raise SettingsError(f"solution {settings.id!r}: domain {domain} is taken")
         return await self.solutions.add(settings)
+
+    def add_provider(self, settings: SocialSettings) -> Provider:
+        """Add an identity provider, or add to one that is there. Raises SettingsError where something is taken."""
+        if settings.name not in self.social:
+            host = f"{settings.name}.social.{self.settings.domain}"
+            if self.products.at(host) is not None or self.solutions.at(host) is not None:
+                raise SettingsError(f"provider {settings.name!r}: domain {host} is taken")
+        return self.social.add(settings)
 
     # ---- names
 
@@ -261,12 +290,12 @@ class Platform:
     def _names(self) -> list[str]:
         domain = self.settings.domain
         own = {product.domain for product in self.products} | {each.domain for each in self.solutions}
-        wild = [f"*.m2.{domain}", f"*.apps.{domain}"]
-        return wild + sorted(name for name in own if not name.endswith((f".m2.{domain}", f".apps.{domain}")))
+        below = tuple(f".{each}.{domain}" for each in ("m2", "apps", "social"))
+        return [f"*{each}" for each in below] + sorted(name for name in own if not name.endswith(below))
 
     def serves(self, host: str) -> bool:
         """Is this host (lower case, no port) one of this lab's?"""
-        return self.products.at(host) is not None or self.solutions.at(host) is not None
+        return any(room.at(host) is not None for room in (self.products, self.solutions, self.social))
 
     def _wants_client_certificates(self) -> bool:
         return any(product.settings.auth == "certificate" for product in self.products)
@@ -289,7 +318,10 @@ class Platform:
 
     def _consumer(self, name: str) -> Consumer | None:
         """The identity provider that a social consumer means."""
-        return None
+        if name not in self.social:
+            return None
+        provider = self.social.get(name)
+        return Consumer(provider.kind.protocol, **provider.endpoints())
 
     # ---- the way of a request
 
@@ -305,9 +337,12 @@ class Platform:
             if product is not None:
                 return await self.api.handle(product, connection, request)
             solution = self.solutions.at(connection.host)
-            if solution is None:
-                raise LabError(f"no product or solution at {connection.host}")
-            return await self.solutions.serve(solution, connection, request)
+            if solution is not None:
+                return await self.solutions.serve(solution, connection, request)
+            provider = self.social.at(connection.host)
+            if provider is None:
+                raise LabError(f"nothing is served at {connection.host}")
+            return await provider.serve(request)
 
     def _refused(self, reason: str, detail: str) -> None:
         self.journal.record("refused", "edge", reason, detail={"reason": detail})

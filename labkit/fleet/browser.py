@@ -45,12 +45,16 @@ class Form:
 
 
 class Browser:
-    """Visits the hosts of a lab. serves: does the lab serve this host?"""
+    """Visits the hosts of a lab, with cookies of its own.
 
-    def __init__(self, address: Address, serves: Callable[[str], bool]) -> None:
+    connections: may be shared by many browsers, and is closed by who made it; serves: does the lab serve this
+    host?
+    """
+
+    def __init__(self, connections: Connections, serves: Callable[[str], bool]) -> None:
         self._serves = serves
         self._client = httpx.AsyncClient(
-            transport=_LabTransport(address),
+            transport=connections,
             trust_env=False,
             timeout=PATIENCE,
             headers={
@@ -124,12 +128,8 @@ class Browser:
             headers={"Content-Type": FORM, "Origin": origin},
         )
 
-    async def close(self) -> None:
-        """Close its connections."""
-        await self._client.aclose()
 
-
-class _LabTransport(httpx.AsyncBaseTransport):
+class Connections(httpx.AsyncBaseTransport):
     """Leads every host to the lab's address. A connection belongs to the name it was opened for (SNI)."""
 
     def __init__(self, address: Address) -> None:
@@ -151,7 +151,8 @@ class _LabTransport(httpx.AsyncBaseTransport):
             )
         )
 
-    async def aclose(self) -> None:
+    async def close(self) -> None:
+        """Close them all."""
         for transport in self._hosts.values():
             await transport.aclose()
 

@@ -17,13 +17,16 @@ from labkit.lab.clock import LabClock
 from labkit.lab.journal import LabJournal
 from labkit.lab.portal import Portal
 from labkit.lab.product import Product
+from labkit.lab.provider import Provider
 from labkit.lab.show import card
 from labkit.lab.solution import Solution
 from labkit.platform import Platform
-from labkit.settings import LabSettings, ProductSettings, SolutionSettings, build, load
+from labkit.settings import LabSettings, ProductSettings, SocialSettings, SolutionSettings, build, load
 
 if TYPE_CHECKING:
     import pandas
+
+    from labkit.fleet.browser import Connections
 
 
 class Client(Protocol):
@@ -68,6 +71,7 @@ class Lab:
         self.journal = LabJournal(portal, platform.journal)
         self.mailbox = platform.mailbox
         self._clients: list[Client] = []
+        self._connections: Connections | None = None  # of all browsers
         # Runs at close(), when the lab is garbage, or when the kernel ends; it must not hold the lab itself.
         self._finish = weakref.finalize(self, _finish, portal, platform, self._clients)
 
@@ -114,13 +118,26 @@ class Lab:
         self._portal.run(self._platform.add_solution, built)
         return self.solution(id)
 
+    def provider(self, name: str, **settings: Any) -> Provider:
+        """An identity provider. google, facebook, amazon, github and twitter are there; others are added so:
+
+        `lab.provider("acme", protocol="oauth2", people=[{"id": "ann", "name": "Ann"}])`. Settings for one that is
+        there add to it.
+        """
+        if settings:
+            built = build(SocialSettings, {"name": name, **settings}, "")
+            self._portal.call(self._platform.add_provider, built)
+        return Provider(self._portal, self._platform.social.get(name), self.browser)
+
     def browser(self) -> Browser:
         """A new person's browser, with no cookies yet: it visits the lab's hosts by their URLs."""
         from labkit.fleet.browser import Browser as Visitor
+        from labkit.fleet.browser import Connections
 
-        visitor = Visitor(self.address, self._platform.serves)
-        self._clients.append(visitor)
-        return Browser(self._portal, visitor)
+        if self._connections is None:
+            self._connections = Connections(self.address)
+            self._clients.append(self._connections)
+        return Browser(self._portal, Visitor(self._connections, self._platform.serves))
 
     def settle(self) -> None:
         """Wait until every request is answered or held as a poll, and every event is handled."""

@@ -1,0 +1,97 @@
+"""What arrived at an identity provider, and what it answered; without secrets."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, quote, urlsplit
+
+if TYPE_CHECKING:
+    import pandas
+
+CAPACITY = 10_000  # requests kept; the oldest goes first
+HIDDEN = "…"
+SECRET = frozenset(
+    "access_token client_secret code code_challenge code_verifier denied form id_token oauth_signature oauth_token "
+    "oauth_token_secret oauth_verifier password refresh_token token".split()
+)
+
+
+@dataclass(slots=True)
+class Arrival:
+    """A request that arrived.
+
+    time: lab time in seconds; parameters: of query, form and Authorization header, secrets hidden; status: None
+    where there was no answer; answer: what it was, in words; fault: the name of the one that hit it.
+    """
+
+    time: float
+    method: str
+    path: str
+    parameters: Mapping[str, str]
+    status: int | None = None
+    answer: str = "no answer"
+    fault: str = ""
+
+
+class Inbox:
+    """The requests that arrived at a provider, oldest first."""
+
+    def __init__(self) -> None:
+        self._arrivals: deque[Arrival] = deque(maxlen=CAPACITY)
+
+    def receive(self, arrival: Arrival) -> Arrival:
+        """Take in a request; its answer is set once it is known."""
+        self._arrivals.append(arrival)
+        return arrival
+
+    def clear(self) -> None:
+        """Forget them all."""
+        self._arrivals.clear()
+
+    def frame(self) -> pandas.DataFrame:
+        """The requests as a DataFrame, a row each; `time` is a UTC timestamp."""
+        import pandas
+
+        columns = ["time", "method", "path", "parameters", "status", "answer", "fault"]
+        frame = pandas.DataFrame(
+            [[getattr(each, name) for name in columns] for each in self], columns=columns
+        )
+        frame["time"] = pandas.to_datetime(frame["time"], unit="s", utc=True)
+        return frame.astype({"status": "Int64"})
+
+    def __len__(self) -> int:
+        return len(self._arrivals)
+
+    def __iter__(self) -> Iterator[Arrival]:
+        return iter(tuple(self._arrivals))
+
+    def __getitem__(self, index: int) -> Arrival:
+        return self._arrivals[index]
+
+    def __repr__(self) -> str:
+        lines = [f"{each.method} {each.path} → {each.status or 'nothing'} {each.answer}" for each in self]
+        return "\n".join([f"Inbox with {len(self)} requests", *lines])
+
+    def _repr_html_(self) -> str:
+        frame = self.frame()
+        frame["parameters"] = [
+            ", ".join(f"{name}={value}" for name, value in each.parameters.items()) for each in self
+        ]
+        html: str = frame.to_html(index=False, na_rep="")
+        return html
+
+
+def shown(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Parameters without the values of those that are secret."""
+    return {name: HIDDEN if name in SECRET and value else value for name, value in pairs}
+
+
+def shown_url(url: str) -> str:
+    """A URL of which the secret parameters are hidden."""
+    parts = urlsplit(url)
+    pairs = shown(parse_qsl(parts.query, keep_blank_values=True))
+    query = "&".join(f"{name}={value if value == HIDDEN else quote(value)}" for name, value in pairs.items())
+    return f"{parts.scheme}://{parts.netloc}{parts.path}" + (f"?{query}" if query else "")

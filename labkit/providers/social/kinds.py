@@ -1,0 +1,157 @@
+"""What the known identity providers look like from outside: their paths, and the shape of what they answer."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from labkit.settings import Person
+
+# (person, scopes that were granted, fields that the caller asked for) → what user-info tells
+Told = Callable[[Person, frozenset[str], frozenset[str]], dict[str, object]]
+
+ALL_FIELDS = ("access_token", "token_type", "expires_in", "refresh_token", "scope")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of provider.
+
+    authorize, token, userinfo, request_token: paths. asks: the query of its user-info URL. token_fields: of the
+    reply to a token request; without `expires_in` its tokens live for ever, without `refresh_token` there is
+    none. lifetime: seconds of an access token. form: the token reply is a form unless JSON is asked for.
+    errors: names of its own for those of RFC 6749 5.2, which it then sends with status 200.
+    """
+
+    protocol: Literal["oauth1", "oauth2"]
+    authorize: str
+    token: str
+    userinfo: str
+    told: Told
+    title: str = ""
+    request_token: str = ""
+    asks: str = ""
+    token_fields: tuple[str, ...] = ALL_FIELDS
+    token_type: str = "Bearer"
+    lifetime: int = 3600
+    scope_mark: str = " "
+    form: bool = False
+    errors: Mapping[str, str] = field(default_factory=dict)
+
+
+def number(person: Person) -> int:
+    """The number that a provider with numbers for ids gives a person."""
+    return int(person.id) if person.id.isascii() and person.id.isdigit() else zlib.crc32(person.id.encode())
+
+
+def _plain(person: Person, scopes: frozenset[str], fields: frozenset[str]) -> dict[str, object]:
+    return {"id": person.id, "name": person.title, "email": person.email}
+
+
+def _google(person: Person, scopes: frozenset[str], fields: frozenset[str]) -> dict[str, object]:
+    told: dict[str, object] = {"sub": person.id}
+    if "profile" in scopes:
+        given, _, family = person.title.partition(" ")
+        told |= {"name": person.title, "given_name": given, "family_name": family}
+    if "email" in scopes:
+        told |= {"email": person.email, "email_verified": bool(person.email)}
+    return told
+
+
+def _facebook(person: Person, scopes: frozenset[str], fields: frozenset[str]) -> dict[str, object]:
+    told: dict[str, object] = {"id": str(number(person)), "name": person.title}
+    if person.email and "email" in scopes:
+        told["email"] = person.email
+    return {name: value for name, value in told.items() if name in (fields or {"id", "name"})}
+
+
+def _amazon(person: Person, scopes: frozenset[str], fields: frozenset[str]) -> dict[str, object]:
+    told: dict[str, object] = {"user_id": f"amzn1.account.{person.id}"}
+    return told | {"name": person.title, "email": person.email} if "profile" in scopes else told
+
+
+def _github(person: Person, scopes: frozenset[str], fields: frozenset[str]) -> dict[str, object]:
+    open_to_us = bool({"user", "user:email"} & scopes)
+    return {
+        "login": person.id,
+        "id": number(person),
+        "type": "User",
+        "name": person.title,
+        "email": person.email if person.email and open_to_us else None,
+    }
+
+
+def _twitter(person: Person, scopes: frozenset[str], fields: frozenset[str]) -> dict[str, object]:
+    id = number(person)
+    return {"id": id, "id_str": str(id), "name": person.title, "screen_name": person.id}
+
+
+KNOWN: Mapping[str, Kind] = {
+    "google": Kind(
+        protocol="oauth2",
+        title="Google",
+        authorize="/o/oauth2/v2/auth",
+        token="/token",
+        userinfo="/oauth2/v3/userinfo",
+        told=_google,
+        token_fields=("access_token", "expires_in", "scope", "token_type"),
+        lifetime=3599,
+    ),
+    "facebook": Kind(
+        protocol="oauth2",
+        title="Facebook",
+        authorize="/v19.0/dialog/oauth",
+        token="/v19.0/oauth/access_token",
+        userinfo="/v19.0/me",
+        asks="fields=id,name,email",
+        told=_facebook,
+        token_fields=("access_token", "token_type", "expires_in"),
+        token_type="bearer",
+        lifetime=5_184_000,
+    ),
+    "amazon": Kind(
+        protocol="oauth2",
+        title="Amazon",
+        authorize="/ap/oa",
+        token="/auth/o2/token",
+        userinfo="/user/profile",
+        told=_amazon,
+        token_fields=("access_token", "refresh_token", "token_type", "expires_in"),
+        token_type="bearer",
+    ),
+    "github": Kind(
+        protocol="oauth2",
+        title="GitHub",
+        authorize="/login/oauth/authorize",
+        token="/login/oauth/access_token",
+        userinfo="/user",
+        told=_github,
+        token_fields=("access_token", "scope", "token_type"),
+        token_type="bearer",
+        scope_mark=",",
+        form=True,
+        errors={
+            "invalid_client": "incorrect_client_credentials",
+            "invalid_grant": "bad_verification_code",
+        },
+    ),
+    "twitter": Kind(
+        protocol="oauth1",
+        title="Twitter",
+        authorize="/oauth/authorize",
+        token="/oauth/access_token",
+        userinfo="/1.1/account/verify_credentials.json",
+        request_token="/oauth/request_token",
+        told=_twitter,
+    ),
+}
+
+OAUTH2 = Kind("oauth2", "/authorize", "/token", "/userinfo", _plain)
+OAUTH1 = Kind("oauth1", "/authorize", "/access_token", "/userinfo", _plain, request_token="/request_token")
+
+
+def kind_of(name: str, protocol: str | None) -> Kind:
+    """The kind of a provider: a known one by its name, else a neutral one of the protocol."""
+    return KNOWN.get(name) or (OAUTH1 if protocol == "oauth1" else OAUTH2)

@@ -1,0 +1,340 @@
+"""OAuth 1.0a as an identity provider speaks it (RFC 5849), by oauthlib; lifetimes are lab time's."""
+
+from __future__ import annotations
+
+import hmac
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs, parse_qsl, urlencode
+
+from oauthlib.common import Request, add_params_to_uri
+from oauthlib.oauth1 import (
+    SIGNATURE_HMAC_SHA1,
+    AccessTokenEndpoint,
+    AuthorizationEndpoint,
+    RequestTokenEndpoint,
+    RequestValidator,
+    ResourceEndpoint,
+)
+
+from labkit.providers.social.kinds import Kind, number
+from labkit.providers.social.parts import Answer, Application, Asked, Call, Unasked
+from labkit.settings import Person
+
+LIFETIME = 600  # seconds of lab time that a request token lives
+LEEWAY = 300  # seconds that a request's timestamp may be from lab time
+DUMMY = "dummy"  # stands for what is unknown while the signature is checked all the same
+WRONG_SIGNATURE = "the signature is wrong"
+
+
+@dataclass(slots=True)
+class Temporary:
+    """A request token (temporary credentials). person, verifier: once somebody has approved it."""
+
+    client_id: str
+    secret: str
+    callback: str
+    expires: int
+    person: Person | None = None
+    verifier: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """An access token (token credentials)."""
+
+    client_id: str
+    secret: str
+    person: Person
+
+
+@dataclass(slots=True)
+class State:
+    """What the provider knows. nonces: (timestamp, nonce, client, token) → lab time until which it counts."""
+
+    applications: Mapping[str, Application]
+    seconds: Callable[[], int]
+    temporary: dict[str, Temporary] = field(default_factory=dict)
+    lasting: dict[str, Lasting] = field(default_factory=dict)
+    nonces: dict[tuple[int, str, str, str], int] = field(default_factory=dict)
+
+
+class OAuth1:
+    """The protocol and its state.
+
+    applications: client id → application; seconds: lab time; secret: makes a token of so many characters,
+    letters and digits alone: scripts read request tokens from cookies with such a pattern.
+    """
+
+    def __init__(
+        self,
+        realm: str,
+        kind: Kind,
+        applications: Mapping[str, Application],
+        seconds: Callable[[], int],
+        secret: Callable[[int], str],
+    ) -> None:
+        self._challenge = {"WWW-Authenticate": f'OAuth realm="{realm}"'}
+        self._kind = kind
+        self._state = State(applications, seconds)
+        self._new = lambda: secret(32)
+
+    def ask(self, call: Call) -> Asked:
+        token = parse_qs(call.query).get("oauth_token", [""])[0]
+        known = self._waiting(token)
+        return Asked(call, self._state.applications[known.client_id], known.callback)
+
+    def approve(self, asked: Asked, person: Person) -> str:
+        token = parse_qs(asked.call.query)["oauth_token"][0]
+        self._waiting(token)  # another tab may have been quicker
+        validator = _Validator(self._state, person)
+        endpoint = AuthorizationEndpoint(validator, self._new)
+        query = urlencode({"oauth_token": token})
+        headers, _, _ = endpoint.create_authorization_response(
+            f"{asked.call.url.partition('?')[0]}?{query}", credentials={}
+        )
+        return str(headers["Location"])
+
+    def deny(self, asked: Asked) -> str:
+        token = parse_qs(asked.call.query)["oauth_token"][0]
+        self._state.temporary.pop(token, None)
+        return str(add_params_to_uri(asked.back, [("denied", token)]))
+
+    def _waiting(self, token: str) -> Temporary:
+        """The request token, if somebody may approve it."""
+        known = self._state.temporary.get(token)
+        if known is None or self._state.seconds() >= known.expires:
+            raise Unasked(400, "the request token is unknown or has expired")
+        if known.verifier is not None:
+            raise Unasked(400, "the request token was approved already")
+        return known
+
+    def request_token(self, call: Call) -> Answer:
+        def respond(validator: _Validator) -> Any:
+            return RequestTokenEndpoint(validator, self._new).create_request_token_response(
+                call.url, call.method, call.body, dict(call.headers)
+            )
+
+        return self._credentials(respond, "a request token")
+
+    def token(self, call: Call) -> Answer:
+        def respond(validator: _Validator) -> Any:
+            return AccessTokenEndpoint(validator, self._new).create_access_token_response(
+                call.url, call.method, call.body, dict(call.headers)
+            )
+
+        return self._credentials(respond, "an access token")
+
+    def expired(self) -> Answer:
+        return self._refusal(401, "the request token has expired")
+
+    def userinfo(self, call: Call) -> Answer:
+        validator = _Validator(self._state)
+        try:
+            valid, request = ResourceEndpoint(validator).validate_protected_resource_request(
+                call.url, call.method, call.body, dict(call.headers)
+            )
+        except ValueError:
+            valid, request = False, None
+        if not valid or request is None:
+            return self._refusal(401, validator.reason or WRONG_SIGNATURE)
+        validator.remember_nonce()
+        person = self._state.lasting[request.resource_owner_key].person
+        return Answer.json(
+            200, self._kind.told(person, frozenset(), frozenset()), f"user info of {person.id}"
+        )
+
+    def _credentials(self, respond: Callable[[_Validator], Any], told: str) -> Answer:
+        validator = _Validator(self._state)
+        try:
+            _, body, status = respond(validator)
+        except ValueError as error:
+            return self._refusal(400, f"the request is malformed: {error}")
+        pairs = dict(parse_qsl(body or ""))
+        if status == 200:
+            validator.remember_nonce()
+            if validator.person is not None:
+                pairs |= {"user_id": str(number(validator.person)), "screen_name": validator.person.id}
+            return Answer.form(pairs, told)
+        reason = validator.reason or pairs.get("error_description") or pairs.get("error") or WRONG_SIGNATURE
+        return self._refusal(status, reason)
+
+    def _refusal(self, status: int, reason: str) -> Answer:
+        headers = self._challenge if status == 401 else {}
+        return Answer.json(status, {"errors": [{"code": 32, "message": reason}]}, reason, headers)
+
+
+class _Validator(RequestValidator):
+    """Judges one request; `reason` tells why it is refused, and stays empty where the signature alone is wrong.
+
+    person: who approves (authorize), or whose token it is (access token).
+    """
+
+    def __init__(self, state: State, person: Person | None = None) -> None:
+        super().__init__()
+        self._state = state
+        self._nonce: tuple[int, str, str, str] | None = None
+        self.person = person
+        self.reason = ""
+
+    def remember_nonce(self) -> None:
+        """The request was right: never again with this nonce. Those too old to matter are forgotten."""
+        now, nonces = self._state.seconds(), self._state.nonces
+        for each in [each for each, until in nonces.items() if until <= now]:
+            del nonces[each]
+        if self._nonce is not None:
+            nonces[self._nonce] = self._nonce[0] + LEEWAY
+
+    def _expect(self, holds: bool, reason: str) -> bool:
+        if not holds and not self.reason:
+            self.reason = reason
+        return holds
+
+    # ---- what oauthlib may judge by itself
+
+    @property
+    def allowed_signature_methods(self) -> tuple[str, ...]:
+        return (SIGNATURE_HMAC_SHA1,)
+
+    @property
+    def timestamp_lifetime(self) -> Any:
+        return math.inf  # oauthlib would judge by real time
+
+    dummy_client = DUMMY
+    dummy_request_token = DUMMY
+    dummy_access_token = DUMMY
+
+    def check_client_key(self, client_key: str) -> bool:
+        return True  # a form that is not ours is unknown anyway
+
+    def check_request_token(self, request_token: str) -> bool:
+        return True
+
+    def check_access_token(self, request_token: str) -> bool:
+        return True
+
+    def check_verifier(self, verifier: str) -> bool:
+        return True
+
+    def check_nonce(self, nonce: str) -> bool:
+        return len(nonce) <= 200
+
+    def check_realms(self, realms: list[str]) -> bool:
+        return True
+
+    def get_default_realms(self, client_key: str, request: Request) -> list[str]:
+        return []
+
+    def get_realms(self, token: str, request: Request) -> list[str]:
+        return []
+
+    def validate_requested_realms(self, client_key: str, realms: list[str], request: Request) -> bool:
+        return True
+
+    def validate_realms(
+        self,
+        client_key: str,
+        token: str,
+        request: Request,
+        uri: str | None = None,
+        realms: list[str] | None = None,
+    ) -> bool:
+        return True
+
+    # ---- every signed request
+
+    def validate_timestamp_and_nonce(
+        self,
+        client_key: str,
+        timestamp: Any,
+        nonce: str,
+        request: Request,
+        request_token: str | None = None,
+        access_token: str | None = None,
+    ) -> bool:
+        when, now = int(timestamp), self._state.seconds()
+        if not self._expect(
+            abs(now - when) < LEEWAY, f"the timestamp is {LEEWAY} seconds or more from {now}"
+        ):
+            return False
+        self._nonce = (when, nonce, client_key, request_token or access_token or "")
+        return self._expect(self._nonce not in self._state.nonces, "the nonce was used already")
+
+    def validate_client_key(self, client_key: str, request: Request) -> bool:
+        return self._expect(client_key in self._state.applications, "the consumer key is unknown")
+
+    def get_client_secret(self, client_key: str, request: Request) -> str:
+        application = self._state.applications.get(client_key)
+        return application.client_secret if application is not None else DUMMY
+
+    # ---- request token
+
+    def validate_redirect_uri(self, client_key: str, redirect_uri: str, request: Request) -> bool:
+        application = self._state.applications.get(client_key)
+        registered = application is not None and redirect_uri in application.redirects
+        return self._expect(registered, "oauth_callback is not registered for this application")
+
+    def save_request_token(self, token: Any, request: Any) -> None:
+        self._state.temporary[token["oauth_token"]] = Temporary(
+            request.client_key,
+            token["oauth_token_secret"],
+            request.redirect_uri,
+            self._state.seconds() + LIFETIME,
+        )
+
+    # ---- authorize
+
+    def verify_request_token(self, token: str, request: Request) -> bool:
+        return token in self._state.temporary
+
+    def get_redirect_uri(self, token: str, request: Request) -> str:
+        return self._state.temporary[token].callback
+
+    def save_verifier(self, token: str, verifier: Any, request: Request) -> None:
+        known = self._state.temporary[token]
+        known.person, known.verifier = self.person, verifier["oauth_verifier"]
+
+    # ---- access token
+
+    def validate_request_token(self, client_key: str, token: str, request: Request) -> bool:
+        known = self._state.temporary.get(token)
+        own = known is not None and known.client_id == client_key
+        return self._expect(
+            own, "the request token is not one that this consumer was given"
+        ) and self._expect(
+            known is not None and self._state.seconds() < known.expires, "the request token has expired"
+        )
+
+    def get_request_token_secret(self, client_key: str, token: str, request: Request) -> str:
+        known = self._state.temporary.get(token)
+        return known.secret if known is not None else DUMMY
+
+    def validate_verifier(self, client_key: str, token: str, verifier: str, request: Request) -> bool:
+        known = self._state.temporary.get(token)
+        if known is None or known.verifier is None:
+            return self._expect(False, "nobody has approved this token")
+        right = hmac.compare_digest(known.verifier.encode(), verifier.encode())
+        return self._expect(right, "the verifier is wrong")
+
+    def save_access_token(self, token: Any, request: Any) -> None:
+        self.person = self._state.temporary[request.resource_owner_key].person
+        assert self.person is not None  # the verifier was right
+        self._state.lasting[token["oauth_token"]] = Lasting(
+            request.client_key, token["oauth_token_secret"], self.person
+        )
+
+    def invalidate_request_token(self, client_key: str, request_token: str, request: Request) -> None:
+        del self._state.temporary[request_token]
+
+    # ---- user info
+
+    def validate_access_token(self, client_key: str, token: str, request: Request) -> bool:
+        known = self._state.lasting.get(token)
+        own = known is not None and known.client_id == client_key
+        return self._expect(own, "the access token is not one that this consumer was given")
+
+    def get_access_token_secret(self, client_key: str, token: str, request: Request) -> str:
+        known = self._state.lasting.get(token)
+        return known.secret if known is not None else DUMMY

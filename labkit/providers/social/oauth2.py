@@ -1,0 +1,372 @@
+"""OAuth 2 as an identity provider speaks it (RFC 6749, 6750, 7636), by oauthlib; lifetimes are lab time's."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+from urllib.parse import parse_qs, unquote_plus
+
+from oauthlib.common import Request
+from oauthlib.oauth2 import (
+    AccessDeniedError,
+    AuthorizationCodeGrant,
+    AuthorizationEndpoint,
+    BearerToken,
+    FatalClientError,
+    InvalidClientError,
+    InvalidGrantError,
+    InvalidRequestError,
+    OAuth2Error,
+    RefreshTokenGrant,
+    RequestValidator,
+    TokenEndpoint,
+    UnsupportedResponseTypeError,
+)
+from oauthlib.oauth2.rfc6749.tokens import get_token_from_header
+
+from labkit.providers.social.kinds import Kind
+from labkit.providers.social.parts import JSON, Answer, Application, Asked, Call, Sent, Unasked
+from labkit.settings import Person
+
+CODE_LIFETIME = 600  # seconds of lab time (RFC 6749 4.1.2 recommends no more)
+
+
+@dataclass(slots=True)
+class Code:
+    """An authorization code. tokens: the access and refresh tokens that it gave."""
+
+    client_id: str
+    redirect: str
+    scopes: tuple[str, ...]
+    person: Person
+    expires: int
+    challenge: str | None
+    method: str | None
+    used: bool = False
+    tokens: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """An access token, or a refresh token. code: the one that it comes from."""
+
+    client_id: str
+    scopes: tuple[str, ...]
+    person: Person
+    expires: float
+    code: Code
+
+
+class OAuth2:
+    """The protocol and its state.
+
+    applications: client id → application; seconds: lab time; secret: makes a token of so many characters.
+    """
+
+    def __init__(
+        self,
+        realm: str,
+        kind: Kind,
+        applications: Mapping[str, Application],
+        seconds: Callable[[], int],
+        secret: Callable[[int], str],
+    ) -> None:
+        self._realm = realm
+        self._kind = kind
+        self._applications = applications
+        self._validator = _Validator(kind, applications, seconds)
+        refreshes = "refresh_token" in kind.token_fields
+        grant = _CodeGrant(self._validator, refresh_token=refreshes)
+        grant.new_code = partial(secret, 40)
+        bearer: Any = BearerToken(  # its stubs take it for a str
+            self._validator,
+            token_generator=lambda request: secret(64),
+            expires_in=kind.lifetime,
+        )
+        self._authorize = AuthorizationEndpoint("code", bearer, {"code": grant})
+        refresh = RefreshTokenGrant(self._validator)
+        self._token = TokenEndpoint(
+            "authorization_code", bearer, {"authorization_code": grant, "refresh_token": refresh}
+        )
+
+    def ask(self, call: Call) -> Asked:
+        call = call.canonical()
+        try:
+            scopes, asked = self._authorize.validate_authorization_request(call.url)
+        except FatalClientError as error:
+            raise Unasked(400, _reason(error)) from None
+        except OAuth2Error as error:
+            raise Sent(error.in_uri(str(error.redirect_uri))) from None
+        return Asked(
+            call, self._applications[asked["client_id"]], str(asked["redirect_uri"]), tuple(scopes or ())
+        )
+
+    def approve(self, asked: Asked, person: Person) -> str:
+        try:
+            headers, _, _ = self._authorize.create_authorization_response(
+                asked.call.url, scopes=list(asked.scopes), credentials={"user": person}
+            )
+        except FatalClientError as error:  # the application has changed in the meantime
+            raise Unasked(400, _reason(error)) from None
+        return str(headers["Location"])
+
+    def deny(self, asked: Asked) -> str:
+        state = parse_qs(asked.call.query).get("state", [None])[0]
+        return str(AccessDeniedError("the person said no", state=state).in_uri(asked.back))
+
+    def request_token(self, call: Call) -> Answer:
+        raise Unasked(404, "OAuth 2 has no request tokens")
+
+    def token(self, call: Call) -> Answer:
+        call = call.canonical()
+        try:
+            _, body, status = self._token.create_token_response(
+                call.url, "POST", call.body, dict(call.headers)
+            )
+        except OAuth2Error as error:
+            return self._refused(error, call)
+        told: dict[str, Any] = json.loads(body)
+        if status != 200:
+            return self._refusal(status, told, call)
+        reply = {name: told[name] for name in self._kind.token_fields if name in told}
+        reply["token_type"] = self._kind.token_type
+        if "scope" in reply:
+            reply["scope"] = str(reply["scope"]).replace(" ", self._kind.scope_mark)
+        return self._reply(200, reply, call, "an access token")
+
+    def expired(self) -> Answer:
+        return self._refused(InvalidGrantError("the code has expired"), Call("POST", "", {}))
+
+    def userinfo(self, call: Call) -> Answer:
+        call = call.canonical()
+        request = Request(call.url, "GET", call.body, dict(call.headers))
+        shown = get_token_from_header(request)
+        realm = f'Bearer realm="{self._realm}"'
+        if shown is None:  # nothing is said of an error to who shows no token (RFC 6750 3.1)
+            reason = "an access token is needed"
+            return Answer.json(401, {"error": reason}, reason, {"WWW-Authenticate": realm})
+        token = self._validator.alive(shown)
+        if token is None:
+            reason = "the access token is unknown, expired or revoked"
+            challenge = f'{realm}, error="invalid_token", error_description="{reason}"'
+            told = {"error": "invalid_token", "error_description": reason}
+            return Answer.json(401, told, reason, {"WWW-Authenticate": challenge})
+        fields = frozenset(filter(None, ",".join(parse_qs(call.query).get("fields", [])).split(",")))
+        info = self._kind.told(token.person, frozenset(token.scopes), fields)
+        return Answer.json(200, info, f"user info of {token.person.id}")
+
+    def _refused(self, error: OAuth2Error, call: Call) -> Answer:
+        return self._refusal(error.status_code, dict(error.twotuples), call)
+
+    def _refusal(self, status: int, told: Mapping[str, str | None], call: Call) -> Answer:
+        """The answer of RFC 6749 5.2, or that of a provider which tells errors with status 200."""
+        code = str(told["error"])
+        words = f"{code}: {told.get('error_description', '')}".rstrip(": ")
+        if self._kind.errors:
+            return self._reply(200, {**told, "error": self._kind.errors.get(code, code)}, call, words)
+        headers = {"WWW-Authenticate": f'Basic realm="{self._realm}"'} if status == 401 else {}
+        return Answer.json(status, dict(told), words, headers)
+
+    def _reply(self, status: int, value: Mapping[str, object], call: Call, told: str) -> Answer:
+        accept = {name.lower(): text for name, text in call.headers.items()}.get("accept", "")
+        if self._kind.form and JSON not in accept:
+            return Answer.form(value, told)
+        return Answer.json(status, value, told)
+
+
+def _reason(error: OAuth2Error) -> str:
+    return error.description or str(error.error).replace("_", " ")
+
+
+class _CodeGrant(AuthorizationCodeGrant):
+    """Makes codes of the lab's own, so that a seed repeats them."""
+
+    new_code: Callable[[], str]
+
+    def create_authorization_code(self, request: Request) -> dict[str, str]:
+        grant = {"code": self.new_code()}
+        if request.state:
+            grant["state"] = request.state
+        return grant
+
+
+class _Validator(RequestValidator):
+    """What the provider knows: applications, codes, tokens; oauthlib asks it in the order of the RFCs."""
+
+    def __init__(
+        self, kind: Kind, applications: Mapping[str, Application], seconds: Callable[[], int]
+    ) -> None:
+        super().__init__()
+        self._applications = applications
+        self._seconds = seconds
+        self._lifetime: float = kind.lifetime if "expires_in" in kind.token_fields else math.inf
+        self._codes: dict[str, Code] = {}
+        self._tokens: dict[str, Token] = {}
+        self._refresh_tokens: dict[str, Token] = {}
+
+    def alive(self, access_token: str) -> Token | None:
+        """The access token, unless it is unknown, revoked or at its end."""
+        token = self._tokens.get(access_token)
+        return token if token is not None and self._seconds() < token.expires else None
+
+    # ---- authorize
+
+    def validate_client_id(self, client_id: str, request: Request, *args: Any, **kwargs: Any) -> bool:
+        request.client = self._applications.get(client_id)
+        return request.client is not None
+
+    def validate_redirect_uri(
+        self, client_id: str, redirect_uri: str, request: Request, *args: Any, **kwargs: Any
+    ) -> bool:
+        return redirect_uri in self._applications[client_id].redirects
+
+    def get_default_redirect_uri(self, client_id: str, request: Request, *args: Any, **kwargs: Any) -> Any:
+        return None  # it has to be said
+
+    def validate_response_type(
+        self, client_id: str, response_type: str, client: Any, request: Request, *args: Any, **kwargs: Any
+    ) -> bool:
+        if response_type != "code":
+            raise UnsupportedResponseTypeError(request=request)
+        return True
+
+    def is_pkce_required(self, client_id: str, request: Request) -> bool:
+        return False
+
+    def get_default_scopes(self, client_id: str, request: Request, *args: Any, **kwargs: Any) -> list[str]:
+        return []
+
+    def validate_scopes(
+        self, client_id: str, scopes: Iterable[str], client: Any, request: Request, *args: Any, **kwargs: Any
+    ) -> bool:
+        allowed = self._applications[client_id].scopes
+        return not allowed or set(scopes) <= set(allowed)
+
+    def save_authorization_code(
+        self, client_id: str, code: Any, request: Any, *args: Any, **kwargs: Any
+    ) -> None:
+        self._codes[code["code"]] = Code(
+            client_id,
+            request.redirect_uri,
+            tuple(request.scopes or ()),
+            request.user,
+            self._seconds() + CODE_LIFETIME,
+            request.code_challenge,
+            request.code_challenge_method,
+        )
+
+    # ---- token
+
+    def client_authentication_required(self, request: Request, *args: Any, **kwargs: Any) -> bool:
+        return True
+
+    def authenticate_client(self, request: Request, *args: Any, **kwargs: Any) -> bool:
+        shown = _basic(request.headers.get("Authorization", ""))
+        if shown is not None and request.client_secret is not None:
+            raise InvalidRequestError("the client authenticates twice: by Basic and in the body")
+        client_id, secret = shown or (request.client_id or "", request.client_secret or "")
+        if request.client_id not in (None, "", client_id):
+            raise InvalidClientError("client_id is another than that of Basic")
+        application = self._applications.get(client_id)
+        if application is None:
+            raise InvalidClientError("the client is unknown")
+        if not hmac.compare_digest(application.client_secret.encode(), secret.encode()):
+            raise InvalidClientError("the client secret is wrong")
+        request.client = application
+        return True
+
+    def validate_grant_type(
+        self, client_id: str, grant_type: str, client: Any, request: Request, *args: Any, **kwargs: Any
+    ) -> bool:
+        return grant_type in ("authorization_code", "refresh_token")
+
+    def validate_code(
+        self, client_id: str, code: str, client: Any, request: Request, *args: Any, **kwargs: Any
+    ) -> bool:
+        known = self._codes.get(code)
+        if known is None or known.client_id != client_id:
+            raise InvalidGrantError("the code is not one that this client was given")
+        if known.used:
+            self._revoke(known)
+            raise InvalidGrantError("the code was used already; what it gave is revoked")
+        if self._seconds() >= known.expires:
+            raise InvalidGrantError("the code has expired")
+        request.user, request.scopes = known.person, list(known.scopes)
+        return True
+
+    def get_code_challenge(self, code: str, request: Request) -> Any:
+        return self._codes[code].challenge
+
+    def get_code_challenge_method(self, code: str, request: Request) -> Any:
+        return self._codes[code].method
+
+    def confirm_redirect_uri(
+        self,
+        client_id: str,
+        code: str,
+        redirect_uri: str,
+        client: Any,
+        request: Request,
+        *args: Any,
+        **kwargs: Any,
+    ) -> bool:
+        if redirect_uri != self._codes[code].redirect:
+            raise InvalidGrantError("redirect_uri is not the one that the code was asked for with")
+        return True
+
+    def invalidate_authorization_code(
+        self, client_id: str, code: str, request: Request, *args: Any, **kwargs: Any
+    ) -> None:
+        self._codes[code].used = True
+
+    def validate_refresh_token(
+        self, refresh_token: str, client: Any, request: Request, *args: Any, **kwargs: Any
+    ) -> bool:
+        known = self._refresh_tokens.get(refresh_token)
+        if known is None or known.client_id != client.client_id:
+            raise InvalidGrantError("the refresh token is not one that this client was given, or is revoked")
+        request.user = known.person
+        return True
+
+    def get_original_scopes(
+        self, refresh_token: str, request: Request, *args: Any, **kwargs: Any
+    ) -> list[str]:
+        return list(self._refresh_tokens[refresh_token].scopes)
+
+    def rotate_refresh_token(self, request: Request) -> bool:
+        return False
+
+    def save_bearer_token(self, token: Any, request: Any, *args: Any, **kwargs: Any) -> None:
+        refreshing = request.grant_type == "refresh_token"
+        code = self._refresh_tokens[request.refresh_token].code if refreshing else self._codes[request.code]
+        expires = self._seconds() + self._lifetime
+        made = Token(request.client_id, tuple(request.scopes or ()), request.user, expires, code)
+        self._tokens[token["access_token"]] = made
+        code.tokens.append(token["access_token"])
+        if not refreshing and "refresh_token" in token:
+            self._refresh_tokens[token["refresh_token"]] = made
+            code.tokens.append(token["refresh_token"])
+
+    def _revoke(self, code: Code) -> None:
+        for each in code.tokens:
+            self._tokens.pop(each, None)
+            self._refresh_tokens.pop(each, None)
+
+
+def _basic(header: str) -> tuple[str, str] | None:
+    """Client id and secret of an Authorization header by Basic, form-encoded as RFC 6749 2.3.1 has them."""
+    scheme, _, text = header.partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        id, colon, secret = base64.b64decode(text.strip(), validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        id, colon, secret = "", "", ""
+    return (unquote_plus(id), unquote_plus(secret)) if colon else ("", "")

@@ -1,0 +1,47 @@
+"""The pages that an identity provider shows to people: plain HTML, nothing from outside, no script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labkit.providers.social.parts import Answer
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+class Pages:
+    """Makes pages of the templates."""
+
+    def page(self, name: str, status: int, told: str, **values: object) -> Answer:
+        """The page of a template. told: what it is, in words, for the inbox."""
+        headers = {
+            "Content-Security-Policy": f"default-src 'none'; style-src '{self._style_hash}'; "
+            "base-uri 'none'; frame-ancestors 'none'",
+            "Referrer-Policy": "no-referrer",  # the URL of an authorize page holds the state
+            "X-Content-Type-Options": "nosniff",
+            "Cache-Control": "no-store",
+        }
+        text = self._templates.get_template(name).render(values, style=self._style)
+        return Answer(status, text, "text/html", headers, told)
+
+    @cached_property
+    def _style(self) -> str:
+        return (TEMPLATES / "style.css").read_text(encoding="utf-8")
+
+    @cached_property
+    def _style_hash(self) -> str:
+        return f"sha256-{base64.b64encode(hashlib.sha256(self._style.encode()).digest()).decode()}"
+
+    @cached_property
+    def _templates(self) -> Environment:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+        loader = FileSystemLoader(TEMPLATES)
+        return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, auto_reload=False)

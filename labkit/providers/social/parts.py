@@ -1,0 +1,140 @@
+"""What the rooms of an identity provider hand each other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from labkit.core.refusal import Refusal
+from labkit.settings import Person
+
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+# An answer with tokens in it is for its receiver alone (RFC 6749 5.1).
+NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """An application that is registered at a provider. redirects: where it may have people sent back to."""
+
+    client_id: str
+    client_secret: str = field(repr=False)
+    redirects: tuple[str, ...]
+    name: str = ""
+    scopes: tuple[str, ...] = ()
+
+    @property
+    def redirect(self) -> str:
+        """The first of its redirects, to be given to createSocial."""
+        return self.redirects[0]
+
+    @property
+    def title(self) -> str:
+        """What to call it."""
+        return self.name or f"{urlsplit(self.redirect).hostname}"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request as it came. url: all of it, with the port; body: of a form, else empty."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: str = ""
+
+    @property
+    def query(self) -> str:
+        return urlsplit(self.url).query
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The parameters of query and body."""
+        return [*parse_qsl(self.query, keep_blank_values=True), *parse_qsl(self.body, keep_blank_values=True)]
+
+    def canonical(self) -> Call:
+        """The same request with its parameters encoded anew: oauthlib refuses unusual encodings."""
+        target, _, query = self.url.partition("?")
+        again = [urlencode(parse_qsl(text, keep_blank_values=True)) for text in (query, self.body)]
+        return Call(self.method, f"{target}?{again[0]}" if query else target, self.headers, again[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes back. told: what it is, in words, for the inbox."""
+
+    status: int
+    body: str = ""
+    type: str = JSON
+    headers: Mapping[str, str] = field(default_factory=dict)
+    told: str = ""
+
+    @classmethod
+    def json(cls, status: int, value: object, told: str, headers: Mapping[str, str] | None = None) -> Answer:
+        return cls(status, json.dumps(value), JSON, {**NO_STORE, **(headers or {})}, told)
+
+    @classmethod
+    def form(cls, pairs: Mapping[str, object], told: str) -> Answer:
+        return cls(200, urlencode(pairs), FORM, NO_STORE, told)
+
+    @classmethod
+    def redirect(cls, url: str) -> Answer:
+        return cls(302, "", "text/plain", {"Location": url, "Cache-Control": "no-store"})
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An application asks a person to let it in. back: where the person returns to."""
+
+    call: Call
+    application: Application
+    back: str
+    scopes: tuple[str, ...] = ()
+
+
+class Unasked(Refusal):
+    """An authorize request that cannot be shown to a person, nor be sent back: nobody knows whose it is."""
+
+
+class Sent(Exception):
+    """An authorize request is wrong, and whoever made it is told so by a redirect."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__("sent back with an error")
+        self.url = url
+
+
+class Spoken(Protocol):
+    """A protocol as a provider speaks it: OAuth 1.0a or OAuth 2."""
+
+    def ask(self, call: Call) -> Asked:
+        """What an authorize request asks for. Raises Unasked, or Sent where the redirect is known to be right."""
+        ...
+
+    def approve(self, asked: Asked, person: Person) -> str:
+        """The URL that takes the person back, with a code or verifier. Raises Unasked where it is too late."""
+        ...
+
+    def deny(self, asked: Asked) -> str:
+        """The URL that takes the person back with a refusal."""
+        ...
+
+    def request_token(self, call: Call) -> Answer:
+        """OAuth 1: temporary credentials."""
+        ...
+
+    def token(self, call: Call) -> Answer:
+        """An access token for a code, refresh token or verifier."""
+        ...
+
+    def expired(self) -> Answer:
+        """The answer to a token request whose code is too old."""
+        ...
+
+    def userinfo(self, call: Call) -> Answer:
+        """Who the person of an access token is."""
+        ...

@@ -1,0 +1,386 @@
+"""One identity provider: its endpoints over HTTPS, the form that a person sees, its people and applications."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from http.cookies import SimpleCookie
+from typing import get_args
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from aiohttp import web
+from oauthlib.oauth1.rfc5849.utils import parse_authorization_header
+
+from labkit.core.bodies import read_body
+from labkit.core.clock import Clock
+from labkit.core.errors import LabError, SettingsError
+from labkit.core.identifiers import Identifiers
+from labkit.core.journal import Journal, Record
+from labkit.core.refusal import Refusal
+from labkit.providers.social.faults import Faults, Step
+from labkit.providers.social.inbox import Arrival, Inbox, shown, shown_url
+from labkit.providers.social.kinds import kind_of
+from labkit.providers.social.oauth1 import OAuth1
+from labkit.providers.social.oauth2 import OAuth2
+from labkit.providers.social.pages import Pages
+from labkit.providers.social.parts import FORM, Answer, Application, Asked, Call, Sent, Spoken
+from labkit.providers.social.people import People
+from labkit.settings import ApplicationSettings, Person, SocialSettings, build
+
+BODY = 64 * 1024  # bytes
+FORM_LIFETIME = 600  # seconds of lab time that a person may think
+COOKIE = "__Host-browser"  # tells whose form it is: another site cannot send it for this browser
+METHODS: dict[Step, tuple[str, ...]] = {
+    "authorize": ("GET", "POST"),
+    "request_token": ("POST",),
+    "token": ("POST",),
+    "userinfo": ("GET", "POST"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the providers of a lab share.
+
+    url: the URL of a path at a host of the lab; patience: seconds of real time that the platform waits for an
+    answer; body_guard: those in which a body has to arrive.
+    """
+
+    domain: str
+    url: Callable[..., str]
+    clock: Clock
+    identifiers: Identifiers
+    journal: Journal
+    patience: float
+    body_guard: float
+    pages: Pages
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A form that somebody has before them."""
+
+    asked: Asked
+    browser: str
+    expires: int
+
+
+class Gone(Exception):
+    """The connection ends without an answer."""
+
+
+class Provider:
+    """An identity provider of the lab, at a host name of its own."""
+
+    def __init__(self, settings: SocialSettings, around: Surroundings) -> None:
+        self.name = settings.name
+        self.host = f"{settings.name}.social.{around.domain}"
+        self.kind = kind_of(settings.name, settings.protocol)
+        self.title = self.kind.title or settings.name
+        self.inbox = Inbox()
+        self.faults = Faults()
+        self.people = People()
+        self._around = around
+        self.settings = settings
+        self._steps: dict[str, Step] = {
+            getattr(self.kind, step): step
+            for step in get_args(Step)
+            if step in METHODS and getattr(self.kind, step)
+        }
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all but what the settings say: people, applications, tokens, faults, what arrived."""
+        self.applications: dict[str, Application] = {}
+        self._pending: dict[str, Pending] = {}
+        self._consents: deque[Person] = deque()
+        self.inbox.clear()
+        self.faults.clear()
+        self.people.reset(self.settings.people)
+        for each in self.settings.applications:
+            self._register(each)
+        protocol = OAuth1 if self.kind.protocol == "oauth1" else OAuth2
+        self._protocol: Spoken = protocol(
+            self.name, self.kind, self.applications, self._around.clock.seconds, self._secret
+        )
+
+    def extend(self, settings: SocialSettings) -> None:
+        """Add people and applications; consent and outside are taken over where they are given.
+
+        Raises SettingsError, and changes nothing, where the protocol is another or an id is taken.
+        """
+        if "protocol" in settings.model_fields_set and settings.protocol != self.kind.protocol:
+            raise SettingsError(f"provider {self.name!r}: protocol: expected {self.kind.protocol}")
+        for person in settings.people:
+            if person.id in self.people:
+                raise SettingsError(f"provider {self.name!r}: person {person.id!r} is there already")
+        for each in settings.applications:
+            if each.client_id in self.applications:
+                raise SettingsError(f"provider {self.name!r}: client {each.client_id!r} is there already")
+        given: dict[str, object] = {
+            name: getattr(settings, name)
+            for name in ("consent", "outside")
+            if name in settings.model_fields_set
+        }
+        people = (*self.settings.people, *settings.people)
+        applications = (*self.settings.applications, *settings.applications)
+        self.settings = self.settings.model_copy(
+            update={**given, "people": people, "applications": applications}
+        )
+        for person in settings.people:
+            self.people.add(person.id, person.name, person.email)
+        for each in settings.applications:
+            self._register(each)
+
+    # ---- what a lab arranges
+
+    def url(self, path: str = "") -> str:
+        """The URL of a path at this provider."""
+        return self._around.url(self.host, path)
+
+    def endpoints(self) -> dict[str, str]:
+        """The URLs of authorize, token, userinfo and, for OAuth 1, request_token: those outside, if so set."""
+        if self.settings.outside is not None:
+            return {name: url for name, url in self.settings.outside if url is not None}
+        found = {step: self.url(path) for path, step in self._steps.items()}
+        if self.kind.asks:
+            found["userinfo"] += f"?{self.kind.asks}"
+        return {str(step): url for step, url in found.items()}
+
+    def register(
+        self, redirect: str | Iterable[str], *, name: str = "", scopes: Iterable[str] = ()
+    ) -> Application:
+        """Register an application; its client id and secret are new. Raises LabError for a wrong redirect.
+
+        redirect: one URL or several; one of the lab's own may leave out the port.
+        """
+        given = {
+            "client_id": self._secret(20),
+            "client_secret": self._secret(40),
+            "redirect": redirect if isinstance(redirect, str) else tuple(redirect),
+            "name": name,
+            "scopes": tuple(scopes),
+        }
+        try:
+            return self._register(build(ApplicationSettings, given))
+        except SettingsError as error:
+            raise LabError(f"application: {error}") from None
+
+    def consent(self, person: str) -> None:
+        """Let this person say yes, unasked, to the next application. Raises LabError for an unknown one."""
+        self._consents.append(self.people.get(person))
+
+    def fault(self, name: str, step: str | None = None) -> None:
+        """Let a fault hit the next request of a step (Faults.add)."""
+        if step == "request_token" and not self.kind.request_token:
+            raise LabError(f"{self.name} speaks OAuth 2, which has no request tokens")
+        self.faults.add(name, step)
+
+    def _register(self, settings: ApplicationSettings) -> Application:
+        made = Application(
+            settings.client_id,
+            settings.client_secret.get_secret_value(),
+            tuple(self._with_port(each) for each in settings.redirect),
+            settings.name,
+            settings.scopes,
+        )
+        self.applications[made.client_id] = made
+        return made
+
+    def _with_port(self, url: str) -> str:
+        """A URL of the lab's own gets the lab's port where it names none: that may be any free one."""
+        parts = urlsplit(url)
+        own = parts.netloc == self._around.domain or parts.netloc.endswith(f".{self._around.domain}")
+        if parts.scheme != "https" or not own:
+            return url
+        return self._around.url(parts.netloc, urlunsplit(("", "", parts.path, parts.query, "")))
+
+    def _secret(self, length: int) -> str:
+        return self._around.identifiers.alphanumeric(f"social/{self.name}", length)
+
+    # ---- the way of a request
+
+    async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer a request to this provider's host."""
+        path = request.rel_url.raw_path
+        actor = f"social/{self.name}"
+        record = self._around.journal.open("request", actor, f"{request.method} {path}")
+        arrival = self.inbox.receive(Arrival(self._around.clock.now(), request.method, path, {}))
+        try:
+            answer = await self._answer(request, arrival)
+        except Refusal as refused:
+            answer = self._around.pages.page(
+                "refused.html", refused.status, refused.reason, provider=self.title, reason=refused.reason
+            )
+        except Gone:
+            self._tell(record, arrival)
+            if request.transport is not None:
+                request.transport.abort()
+            raise ConnectionAbortedError(f"{actor} ended the connection") from None
+        location = answer.headers.get("Location")
+        arrival.status = answer.status
+        arrival.answer = f"redirect to {self._portless(shown_url(location))}" if location else answer.told
+        self._tell(record, arrival)
+        response = web.Response(
+            status=answer.status,
+            text=answer.body,
+            content_type=answer.type,
+            charset="utf-8" if answer.type.startswith("text/") else None,
+            headers=answer.headers,
+        )
+        record.size = response.content_length
+        return response
+
+    def _tell(self, record: Record, arrival: Arrival) -> None:
+        record.status = arrival.status
+        detail: dict[str, object] = {"parameters": dict(arrival.parameters), "answer": arrival.answer}
+        record.detail = detail | ({"fault": arrival.fault} if arrival.fault else {})
+
+    async def _answer(self, request: web.BaseRequest, arrival: Arrival) -> Answer:
+        data = await read_body(request, BODY, self._around.body_guard)
+        body = data.decode("utf-8", "replace") if request.content_type == FORM else ""
+        call = Call(request.method, self.url(request.rel_url.raw_path_qs), dict(request.headers), body)
+        arrival.parameters = self._parameters(call)
+        step = self._steps.get(arrival.path)
+        if not request.secure:
+            raise Refusal(403, "this provider speaks HTTPS only")
+        if step is None:
+            raise Refusal(404, f"{self.title} has no such path; its endpoints are: {', '.join(self._steps)}")
+        if request.method not in METHODS[step]:
+            raise Refusal(405, f"wrong method for this path, expected {' or '.join(METHODS[step])}")
+        arrival.fault = self.faults.take(step) or ""
+        match arrival.fault:
+            case "slow":
+                await asyncio.sleep(2 * self._around.patience)  # the caller gives up before
+                raise Gone
+            case "down":
+                raise Gone
+            case "malformed JSON":
+                return Answer(200, '{"access_token": ', told="malformed JSON")
+            case "server error":
+                return Answer.json(500, {"error": "server_error"}, "server error")
+            case "expired code":
+                return self._protocol.expired()
+        if step == "authorize":
+            return self._authorize(call, arrival)
+        endpoint: Callable[[Call], Answer] = getattr(self._protocol, step)
+        return endpoint(call)
+
+    def _parameters(self, call: Call) -> dict[str, str]:
+        header = call.headers.get("Authorization", "")
+        pairs = call.pairs
+        if header.lower().startswith("oauth "):
+            try:
+                pairs += [(name, value) for name, value in parse_authorization_header(header)]
+            except ValueError:
+                pairs.append(("authorization", "OAuth, malformed"))
+        elif header:
+            pairs.append(("authorization", f"{header.partition(' ')[0]} …"))
+        return {name: self._portless(value) for name, value in shown(pairs).items()}
+
+    def _portless(self, text: str) -> str:
+        """`text` without the lab's port, which differs from run to run."""
+        bare, with_port = f"{self._around.domain}", self._around.url(self._around.domain)
+        return text.replace(with_port.removeprefix("https://"), bare)
+
+    # ---- authorize
+
+    def _authorize(self, call: Call, arrival: Arrival) -> Answer:
+        try:
+            if call.method == "POST":
+                return self._decided(call, arrival)
+            asked = self._protocol.ask(call)
+        except Sent as sent:
+            return self._back(sent.url, arrival)
+        if arrival.fault == "deny":
+            return self._back(self._protocol.deny(asked), arrival)
+        person = self._consented()
+        if person is not None:
+            return self._back(self._protocol.approve(asked, person), arrival)
+        return self._form(asked, call)
+
+    def _consented(self) -> Person | None:
+        """Who says yes unasked, if anybody does."""
+        if self._consents:
+            return self._consents.popleft()
+        return next(iter(self.people), None) if self.settings.consent == "automatic" else None
+
+    def _form(
+        self, asked: Asked, call: Call, problem: str = "", entered: dict[str, str] | None = None
+    ) -> Answer:
+        given = {"name": "", "email": "", "id": "", **(entered or {})}
+        people = list(self.people)
+        browser = _cookie(call) or self._secret(32)
+        value = self._secret(32)
+        now = self._around.clock.seconds()
+        self._pending = {key: each for key, each in self._pending.items() if now < each.expires}
+        self._pending[value] = Pending(asked, browser, now + FORM_LIFETIME)
+        page = self._around.pages.page(
+            "authorize.html",
+            400 if problem else 200,
+            problem or "the form",
+            provider=self.title,
+            application=asked.application,
+            back=urlsplit(asked.back).hostname,
+            action=self.kind.authorize,
+            form=value,
+            people=people,
+            chosen=people[0].id if people and not problem else "",
+            entered=given,
+            scopes=asked.scopes,
+            problem=problem,
+        )
+        cookie = f"{COOKIE}={browser}; Path=/; Secure; HttpOnly; SameSite=Lax"
+        return Answer(page.status, page.body, page.type, {**page.headers, "Set-Cookie": cookie}, page.told)
+
+    def _decided(self, call: Call, arrival: Arrival) -> Answer:
+        """A person has sent the form."""
+        given = dict(parse_qsl(call.body, keep_blank_values=True))
+        pending = self._pending.get(given.get("form", ""))
+        browser = _cookie(call)
+        if pending is None or self._around.clock.seconds() >= pending.expires:
+            raise Refusal(400, "this form was sent already, or is too old: begin the login anew")
+        if browser is None or not hmac.compare_digest(browser.encode(), pending.browser.encode()):
+            raise Refusal(403, "this form was made for another browser")
+        del self._pending[given["form"]]
+        if given.get("decision") == "deny" or arrival.fault == "deny":
+            return self._back(self._protocol.deny(pending.asked), arrival)
+        if given.get("decision") != "approve":
+            raise Refusal(400, "expected a decision: approve or deny")
+        try:
+            person = self._chosen(given)
+        except LabError as error:
+            return self._form(pending.asked, call, str(error), given)
+        return self._back(self._protocol.approve(pending.asked, person), arrival)
+
+    def _chosen(self, given: dict[str, str]) -> Person:
+        """Who the form names; somebody new is remembered. Raises LabError."""
+        if given.get("person"):
+            return self.people.get(given["person"])
+        name, email, id = (given.get(key, "").strip() for key in ("name", "email", "id"))
+        if not name:
+            raise LabError("Please tell a name, or choose somebody from the list.")
+        if email and "@" not in email.strip("@"):
+            raise LabError("Please tell a whole email address: name@example.com.")
+        return self.people.add(id or self._secret(12), name, email)
+
+    def _back(self, url: str, arrival: Arrival) -> Answer:
+        """Send the person back."""
+        fault = self.faults.take("callback")
+        if fault is not None:
+            arrival.fault = fault
+            parts = urlsplit(url)
+            name = "state" if self.kind.protocol == "oauth2" else "oauth_token"
+            pairs = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] != name]
+            url = urlunsplit(parts._replace(query=urlencode([*pairs, (name, self._secret(32))])))
+        return Answer.redirect(url)
+
+
+def _cookie(call: Call) -> str | None:
+    """The value that tells browsers apart."""
+    headers = {name.lower(): value for name, value in call.headers.items()}
+    found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    return found.value if found is not None else None
