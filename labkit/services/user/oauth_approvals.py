@@ -72,7 +72,8 @@ credential_table = Table(
     ),
     Index("oauth_credential_approval", "solution", "approval"),
     # Codes that nobody exchanged are found when they are dead, without a look at those that may still be.
-    Index("oauth_credential_unused", "solution", "expires", sqlite_where=text("kind = 'code' AND NOT spent")),
+    # Its condition does not name the kind: SQLite would plan anew each query that is given one.
+    Index("oauth_credential_unspent", "solution", "kind", "expires", sqlite_where=text("NOT spent")),
     sqlite_with_rowid=False,
 )
 
