@@ -18,9 +18,10 @@ from labkit.core.errors import SettingsError
 from labkit.core.identifiers import Identifiers
 from labkit.fleet.device import VirtualDevice
 from labkit.fleet.flow import Address, FlowClient
-from labkit.settings import LabSettings, ProductSettings, load
+from labkit.settings import ApplicationSettings, LabSettings, ProductSettings, load
 
 if TYPE_CHECKING:
+    from labkit.fleet.browser import Browser, Connections
     from labkit.lab.lab import Lab
 
 T = TypeVar("T")
@@ -68,11 +69,13 @@ class Target:
         self._domains = domains
         self.guard = settings.guard
         self._settings = {each.id: each for each in settings.products}
+        self._social = {each.name: each.applications for each in settings.providers.social}
+        self._domain = settings.domain
         self._identifiers = Identifiers(seed)
         self._run = self._identifiers.hex("run", 8)
         self._count = itertools.count(1)
         self._whitelisted: Counter[str] = Counter()
-        self._clients: list[VirtualDevice | FlowClient] = []
+        self._clients: list[VirtualDevice | FlowClient | Connections] = []
         self._tasks: list[asyncio.Task[Any]] = []
 
     @classmethod
@@ -144,6 +147,25 @@ class Target:
         client = FlowClient(self.address, self._domains[id])
         self._clients.append(client)
         return client
+
+    def browser(self) -> Browser:
+        """A new person's browser, which visits products, solutions and identity providers by their URLs."""
+        from labkit.fleet.browser import Browser, Connections
+
+        connections = Connections(self.address)
+        self._clients.append(connections)
+        return Browser(connections, self._serves)
+
+    def url(self, id: str, path: str) -> str:
+        """The URL of a path at a product or a solution, for a browser and for those who send one there."""
+        return self.address.url(self._domains[id], path)
+
+    def application(self, provider: str) -> ApplicationSettings:
+        """What lab.yaml registers at an identity provider: id and secret to create a social with."""
+        return self._social[provider][0]
+
+    def _serves(self, host: str) -> bool:
+        return host in self._domains.values() or host.endswith(f".{self._domain}")
 
     def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Do something on the side, such as a request that is held. It ends with the check at the latest."""
