@@ -28,6 +28,17 @@ def test_the_metrics_pattern_has_the_same_files() -> None:
     assert files(OURS / "metrics") == files(SHOWN / "metrics")
 
 
+@pytest.mark.parametrize("name", files(SHOWN / "guide"))
+def test_the_checks_test_the_guides_solution_that_notebooks_show(name: str) -> None:
+    assert filecmp.cmp(OURS / "guide" / name, SHOWN / "guide" / name, shallow=False)
+
+
+def test_the_guides_solution_has_one_more_file_with_a_route_of_the_probe() -> None:
+    assert set(files(OURS / "guide")) - set(files(SHOWN / "guide")) == {"endpoints/call.lua"}
+    route = (OURS / "guide" / "endpoints" / "call.lua").read_text()
+    assert route in (OURS / "probe" / "endpoints" / "services.lua").read_text()
+
+
 def test_its_python_twin_is_the_one_that_notebooks_show() -> None:
     assert filecmp.cmp(OURS / "metrics_python.py", SHOWN / "metrics_python.py", shallow=False)
 

@@ -13,7 +13,7 @@ local token = User.getSocialLoginUrl{consumer = consumer}
 if type(token) ~= "string" then
   return answers.hand_on(response, token)
 end
-if not token:match("^%w+$") or not consumer:match("^[%w_-]+$") then
+if not token:match("^%w+$") or not consumer:match("^[%w._-]+$") then
   return answers.refuse(response, 404, "not a provider of OAuth 1: use /social/handle/<consumer>/loginurl")
 end
 local path = "/social/" .. consumer

@@ -1,0 +1,192 @@
+"""The solution of the guides: accounts, mails and sessions. Every check makes people of its own."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs, urlsplit
+
+from labkit.conformance import expect
+from labkit.conformance.check import check
+from labkit.conformance.guide import Guide
+from labkit.conformance.people import PASSWORD
+from labkit.conformance.target import Target
+
+NEW = "battery staple"
+LIFETIME = 86400  # seconds: of a reset token
+SIGNUP, FORGOTTEN, RESET = "/api/user/signup", "/api/forgotten", "/api/resetPassword"
+LOGIN, USER = "/api/session/login", "/api/session/user"
+
+
+async def forgot(guide: Guide, email: str) -> str:
+    """The reset token that is sent to an address."""
+    expect.status(await guide.post(FORGOTTEN, email=email), 200)
+    link = urlsplit(guide.link(email))
+    return parse_qs(link.query).get("rt", [""])[0]
+
+
+# ---- accounts
+
+
+@check(
+    "USR-GUIDE-1 USR-GUIDE-3",
+    "a signup sends a mail whose link activates the account",
+    needs={"mailbox"},
+)
+async def signup(target: Target) -> None:
+    guide, email = Guide(target), f"{target.identity()}@example.com"
+    login = {"email": email, "password": PASSWORD}
+    expect.status(await guide.post(SIGNUP, name="Ann", **login), 200)
+    link, url = guide.link(email), re.escape(guide.url("/api/verify/"))
+    expect.true("the link leads to this solution", re.fullmatch(f"{url}[^/?]+", link), link)
+    expect.equal("recipients", [mail.recipients for mail in guide.mails(email)], [(email,)])
+    expect.status(await guide.post(LOGIN, **login), 401)
+    guide.message(expect.status(await guide.get(urlsplit(link).path), 200))
+    expect.status(await guide.post(LOGIN, **login), 303)
+
+
+@check("USR-GUIDE-2", "a signup that is refused tells the status and the message of the error")
+async def refused_signup(target: Target) -> None:
+    guide = Guide(target)
+    person = await guide.person(target)
+    taken = {"email": person.email, "name": "Eve", "password": PASSWORD}
+    without_name = {"email": f"{target.identity()}@example.com", "password": PASSWORD}
+    for given in (taken, without_name, {**taken, "email": "no address"}):
+        kind, error = await guide.call("User", "createUser", given)
+        expect.equal("what createUser gives", kind, "table", guide.last)
+        response = await guide.post(SIGNUP, **given)
+        expect.equal("status", response.status_code, error["status"], response)
+        expect.true("it is a refusal", 400 <= response.status_code < 500, response.status_code, response)
+        expect.equal("message", guide.message(response), error["message"], response)
+
+
+@check("USR-GUIDE-2", "a signup that is refused sends no mail", needs={"mailbox"})
+async def no_mail(target: Target) -> None:
+    guide = Guide(target)
+    person = await guide.person(target)
+    response = await guide.post(SIGNUP, email=person.email, name="Eve", password=PASSWORD)
+    expect.true("it is a refusal", 400 <= response.status_code < 500, response.status_code, response)
+    expect.equal("mails", guide.mails(person.email), [], response)
+
+
+@check("USR-GUIDE-3", "the code of an account activates it")
+async def verify(target: Target) -> None:
+    guide = Guide(target)
+    email, password, code = await guide.signed_up(target)
+    guide.message(expect.status(await guide.get(f"/api/verify/{code}"), 200))
+    expect.status(await guide.post(LOGIN, email=email, password=password), 303)
+
+
+@check("USR-GUIDE-4", "a code that nobody has is 401")
+async def unknown_code(target: Target) -> None:
+    guide = Guide(target)
+    guide.message(expect.status(await guide.get(f"/api/verify/{target.identity()}"), 401))
+
+
+@check(
+    "USR-GUIDE-5 USR-GUIDE-7",
+    "who forgot the password is sent a link, whose token sets a new one, once",
+    needs={"mailbox"},
+)
+async def reset(target: Target) -> None:
+    guide = Guide(target)
+    person, other = await guide.person(target), await guide.person(target)
+    token = await forgot(guide, person.email)
+    url, link = guide.url("/"), guide.link(person.email)
+    expect.true("the link leads to this solution", link.startswith(url), link)
+    expect.true("the link holds a token", token, link)
+    page = await guide.get(link.removeprefix(url.rstrip("/")))
+    expect.status(page, 200)
+    expect.status(await guide.post(RESET, resetToken=token, password=NEW), 200)
+    expect.status(await guide.post(RESET, resetToken=token, password="a third one"), 400)
+    expect.status(await guide.post(LOGIN, email=person.email, password=NEW), 303)
+    expect.status(await guide.post(LOGIN, email=person.email, password=person.password), 401)
+    expect.status(await guide.post(LOGIN, email=other.email, password=other.password), 303)
+
+
+@check("USR-GUIDE-6", "to have forgotten is 400 without email, 404 without user")
+async def forgotten_by_nobody(target: Target) -> None:
+    guide = Guide(target)
+    guide.message(expect.status(await guide.post(FORGOTTEN), 400))
+    guide.message(expect.status(await guide.post(FORGOTTEN, email=f"{target.identity()}@example.com"), 404))
+
+
+@check("USR-GUIDE-8", "to reset is 400 without token, without password, with an unknown token")
+async def reset_of_nothing(target: Target) -> None:
+    guide, token = Guide(target), target.identity()
+    for given in ({}, {"password": NEW}, {"resetToken": token}, {"resetToken": token, "password": NEW}):
+        guide.message(expect.status(await guide.post(RESET, **given), 400))
+
+
+@check("USR-GUIDE-9", "a reset token is good for 86400 seconds, and no longer", needs={"clock", "mailbox"})
+async def reset_lifetime(target: Target) -> None:
+    guide = Guide(target)
+    person = await guide.person(target)
+    early = await forgot(guide, person.email)
+    late = await forgot(guide, person.email)
+    await target.advance(LIFETIME)
+    expect.status(await guide.post(RESET, resetToken=early, password=NEW), 200)
+    await target.advance(1)
+    expect.status(await guide.post(RESET, resetToken=late, password=NEW), 400)
+
+
+@check("USR-GUIDE-10", "part of an address, or a pattern that fits it, is nobody")
+async def near_addresses(target: Target) -> None:
+    guide = Guide(target)
+    person = await guide.person(target)
+    for email in (person.email[1:], f"_{person.email[1:]}", f"%{person.email[1:]}", "%"):
+        expect.status(await guide.post(FORGOTTEN, email=email), 404)
+
+
+@check("USR-GUIDE-11", "no key of the Keystore is a reset token, nor holds one", needs={"mailbox"})
+async def keys_are_no_tokens(target: Target) -> None:
+    guide = Guide(target)
+    person = await guide.person(target)
+    token = await forgot(guide, person.email)
+    other = target.identity()
+    await guide.call("Keystore", "set", {"key": other, "value": person.id})
+    _, listed = await guide.call("Keystore", "list", {})
+    keys = listed["keys"]
+    expect.true("no key holds the token", not any(token in key for key in keys), "one does", guide.last)
+    for key in (other, *[key for key in keys if "reset" in key][:10]):
+        expect.status(await guide.post(RESET, resetToken=key, password=NEW), 400)
+
+
+# ---- sessions
+
+
+@check("USR-GUIDE-12 USR-GUIDE-14 USR-GUIDE-16", "a login gives the cookie that tells who is logged in")
+async def login(target: Target) -> None:
+    guide = Guide(target)
+    person = await guide.person(target)
+    response = expect.status(await guide.post(LOGIN, email=person.email, password=person.password), 303)
+    where = urlsplit(response.headers.get("Location", ""))
+    expect.equal("where it leads", where.path, USER, response)
+    sid, attributes = guide.cookie(response, "sid")
+    expect.equal("path of the cookie", attributes.get("path"), "/", response)
+    missing = {"httponly", "secure", "samesite"} - attributes.keys()
+    expect.equal("what the cookie lacks", missing, set(), response)
+    kind, user = await guide.call("User", "getCurrentUser", {"token": sid})
+    expect.equal("whom the token names", (kind, user.get("id")), ("table", person.id), guide.last)
+    shown = expect.status(await guide.get(USER, sid=sid), 200)
+    expect.header(shown, "Cache-Control", "no-cache")
+    guide.same("user", shown.json(), user)
+
+
+@check("USR-GUIDE-13", "a login that fails is 401 and clears the cookie")
+async def failing_login(target: Target) -> None:
+    guide = Guide(target)
+    person = await guide.person(target)
+    for email in (person.email, f"{target.identity()}@example.com"):
+        response = expect.status(await guide.post(LOGIN, email=email, password=NEW), 401)
+        guide.message(response)
+        value, attributes = guide.cookie(response, "sid")
+        expect.equal("value of the cookie", value, "", response)
+        gone = attributes.get("max-age") == "0" or "expires" in attributes
+        expect.true("the cookie ends, where it was set", gone and attributes.get("path") == "/", attributes)
+
+
+@check("USR-GUIDE-15", "without a valid session there is no user")
+async def no_session(target: Target) -> None:
+    guide = Guide(target)
+    for sid in ("", "nonsense", target.identity()):
+        guide.message(expect.status(await guide.get(USER, sid=sid), 400))

@@ -1,0 +1,76 @@
+"""What checks ask of the solution of the guides: its endpoints, and the mails that it sends.
+
+It is the solution that the notebooks show, with one more route, by which checks call operations in it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from labkit.conformance import expect
+from labkit.conformance.people import User
+from labkit.conformance.probe import decoded
+from labkit.conformance.target import Target
+from labkit.conformance.verdict import Mismatch
+
+if TYPE_CHECKING:
+    import httpx
+
+    from labkit.providers.mail import Mail
+
+GUIDE = "guide"
+
+
+class Guide(User):
+    """The endpoints of the guides, and the User service of their solution."""
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(target, GUIDE)
+        self._target = target
+
+    async def get(self, path: str, sid: str = "", **cookies: str) -> httpx.Response:
+        """GET as a browser that has these cookies, and none of earlier answers."""
+        return await self.request("GET", path, headers={"Cookie": _cookies(sid, cookies)})
+
+    async def post(self, path: str, sid: str = "", **fields: object) -> httpx.Response:
+        """POST an object as JSON."""
+        return await self.request("POST", path, headers={"Cookie": _cookies(sid, {})}, json=fields)
+
+    def url(self, path: str) -> str:
+        """The URL of a path of the solution."""
+        return self._client.address.url(self._client.name, path)
+
+    def message(self, response: httpx.Response) -> str:
+        """The message that an answer tells."""
+        found = decoded(response)
+        message = found.get("message") if isinstance(found, dict) else None
+        if not isinstance(message, str) or not message:
+            raise Mismatch("body", "a message", expect.hidden(found), expect.exchange(response))
+        return message
+
+    def cookie(self, response: httpx.Response, name: str) -> tuple[str, dict[str, str]]:
+        """The value of the cookie that an answer sets, and its attributes by lower-case name."""
+        headers = response.headers.get_list("Set-Cookie")
+        found = [each for each in headers if each.startswith(f"{name}=")]
+        if len(headers) != 1 or not found:
+            raise Mismatch("cookies", f"{name} alone", len(headers), expect.exchange(response))
+        pair, *attributes = re.split(r"\s*;\s*", found[0])
+        parts = (each.partition("=") for each in attributes)
+        return pair.partition("=")[2], {key.lower(): value for key, _, value in parts}
+
+    def mails(self, email: str) -> list[Mail]:
+        """The mails to an address (a target with a mailbox only)."""
+        return self._target.lab.mailbox.find(to=email)
+
+    def link(self, email: str) -> str:
+        """The one link of the newest mail to an address (a target with a mailbox only)."""
+        links = [mail.links for mail in self.mails(email)][-1:]
+        if len(links) != 1 or len(links[0]) != 1:
+            raise Mismatch(f"mail to {email}", "one with a link", links, expect.exchange(self.last))
+        return links[0][0]
+
+
+def _cookies(sid: str, others: dict[str, Any]) -> str:
+    given = {**({"sid": sid} if sid else {}), **others}
+    return "; ".join(f"{name}={value}" for name, value in given.items())

@@ -1,0 +1,307 @@
+"""Faults of the platform that the solution of the guides shows: its scripts stand on these functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from labkit.conformance.faults import CALL, failed, given, gives
+from labkit.conformance.mutant import mutant
+from labkit.services.calls import Services
+from labkit.services.operation import Caller
+
+DESCRIBED = "labkit.platform:Platform._described"
+ERROR = "labkit.services.user.errors:error_object"
+STATUS = "labkit.solutions.response:_status"
+HEADERS = "labkit.solutions.response:_headers"
+DELETE = "labkit.services.keystore.service:Keystore._delete"
+VERIFY = "labkit.services.user.passwords:Passwords.verify"
+
+
+def _answered(original: Any, operation: str, answer: Any) -> Any:
+    """Change what one operation of User gives: answer(parameters, result)."""
+
+    async def broken(self: Services, caller: Caller, service: str, name: str, parameters: Any = None) -> Any:
+        result = await original(self, caller, service, name, parameters)
+        return answer(parameters, result) if (service, name) == ("User", operation) else result
+
+    return broken
+
+
+def _sent(original: Any, change: Any) -> Any:
+    """Change what scripts say of their headers: change(name, value) gives a value, or None to leave it out."""
+
+    def broken(headers: Any) -> Iterator[tuple[str, str]]:
+        for name, value in original(headers):
+            changed = change(name.lower(), value)
+            if changed is not None:
+                yield name, changed
+
+    return broken
+
+
+# ---- mails
+
+
+@mutant("USR-GUIDE-1 USR-GUIDE-5", DESCRIBED)
+def domain_of_nobody(original: Any) -> Any:
+    """a solution is told another domain than the one it is reached at"""
+    return lambda self, solution: {**original(self, solution), "domain": "elsewhere.example"}
+
+
+@mutant("USR-GUIDE-1 USR-GUIDE-5", CALL)
+def mails_lost(original: Any) -> Any:
+    """mails go to somebody else"""
+    return given(original, "Email", lambda operation, parameters: {**parameters, "to": "eve@example.com"})
+
+
+@mutant("USR-GUIDE-1", CALL)
+def active_at_once(original: Any) -> Any:
+    """an account is active from the beginning"""
+
+    async def broken(self: Services, caller: Caller, service: str, name: str, parameters: Any = None) -> Any:
+        result = await original(self, caller, service, name, parameters)
+        if (service, name) == ("User", "createUser") and isinstance(result, str):
+            await original(self, caller, "User", "activateUser", {"code": result})
+        return result
+
+    return broken
+
+
+# ---- what goes wrong is told
+
+
+@mutant("USR-GUIDE-2", ERROR)
+def blames_itself(original: Any) -> Any:
+    """every error is said to be the platform's own"""
+    return lambda error: {**original(error), "status": 500}
+
+
+@mutant("USR-GUIDE-2", CALL)
+def signup_of_anybody(original: Any) -> Any:
+    """createUser gives a code for an address that is taken"""
+    return _answered(
+        original, "createUser", lambda parameters, result: "x" * 40 if failed(result) else result
+    )
+
+
+@mutant(
+    "USR-GUIDE-4 USR-GUIDE-6 USR-GUIDE-8 USR-GUIDE-13 USR-GUIDE-15 USR-GUIDE-22",
+    STATUS,
+)
+def refusals_are_fine(original: Any) -> Any:
+    """the status 4xx that a script sets is lost"""
+    return lambda code: 200 if isinstance(code, int | float) and 400 <= code < 500 else original(code)
+
+
+@mutant("USR-GUIDE-3", "labkit.services.user.people:activate")
+def never_active(original: Any) -> Any:
+    """no code activates"""
+    return lambda connection, solution, activation: None
+
+
+@mutant("USR-GUIDE-4", CALL)
+def any_code(original: Any) -> Any:
+    """any code activates"""
+    return _answered(original, "activateUser", lambda parameters, result: "OK")
+
+
+# ---- a new password
+
+
+@mutant("USR-GUIDE-22", CALL)
+def everybody_is_found(original: Any) -> Any:
+    """listUsers makes up a user for an address that nobody has"""
+
+    def made_up(parameters: Any, result: Any) -> Any:
+        email = str(parameters.get("filter", "")).removeprefix("email::like::")
+        return result or [{"id": 1, "email": email, "name": "Ann", "status": 1, "creation_date": 0}]
+
+    return _answered(original, "listUsers", made_up)
+
+
+@mutant("USR-GUIDE-5 USR-GUIDE-7 USR-GUIDE-19 USR-GUIDE-20 USR-GUIDE-21 USR-GUIDE-23", CALL)
+def nobody_is_found(original: Any) -> Any:
+    """listUsers finds nobody"""
+    return _answered(original, "listUsers", lambda parameters, result: [])
+
+
+@mutant("USR-GUIDE-7", CALL)
+def same_password(original: Any) -> Any:
+    """resetUserPassword leaves the password as it was"""
+
+    async def broken(self: Services, caller: Caller, service: str, name: str, parameters: Any = None) -> Any:
+        name = "getUser" if (service, name) == ("User", "resetUserPassword") else name
+        return await original(self, caller, service, name, parameters)
+
+    return broken
+
+
+@mutant("USR-GUIDE-7", DELETE)
+def never_deleted(original: Any) -> Any:
+    """the Keystore deletes nothing"""
+
+    async def broken(self: Any, space: bytes, keys: Any) -> None:
+        return None
+
+    return broken
+
+
+@mutant("USR-GUIDE-8", CALL)
+def every_token_known(original: Any) -> Any:
+    """a key that is not there has a value"""
+    return gives(
+        original,
+        "Keystore",
+        lambda operation, result: {"value": "1"} if operation == "get" and not result else result,
+    )
+
+
+@mutant("USR-GUIDE-9", CALL)
+def short_lived(original: Any) -> Any:
+    """a key lives half as long as it should"""
+    return _for_seconds(original, 43_200)
+
+
+@mutant("USR-GUIDE-9", CALL)
+def long_lived(original: Any) -> Any:
+    """a key lives a second longer than it should"""
+    return _for_seconds(original, 86_401)
+
+
+def _for_seconds(original: Any, seconds: int) -> Any:
+    def lengthened(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        if parameters.get("command") == "setex":
+            return {**parameters, "args": [seconds, parameters["args"][1]]}
+        return parameters
+
+    return given(original, "Keystore", lengthened)
+
+
+@mutant("USR-GUIDE-10", CALL)
+def first_is_meant(original: Any) -> Any:
+    """whoever is found has the address that was asked for"""
+
+    def renamed(parameters: Any, result: Any) -> Any:
+        email = str(parameters.get("filter", "")).removeprefix("email::like::")
+        return [{**user, "email": email} for user in result]
+
+    return _answered(original, "listUsers", renamed)
+
+
+@mutant("USR-GUIDE-11", CALL)
+def tokens_not_hashed(original: Any) -> Any:
+    """a signature is the key that it was made with"""
+
+    def unsigned(parameters: Any, result: Any) -> Any:
+        return {"token": f"a.b.{parameters.get('key')}"}
+
+    return _answered(original, "jwtSign", unsigned)
+
+
+# ---- sessions
+
+
+@mutant("USR-GUIDE-12", HEADERS)
+def leads_nowhere(original: Any) -> Any:
+    """a script's Location is lost"""
+    return _sent(original, lambda name, value: None if name == "location" else value)
+
+
+@mutant("USR-GUIDE-12 USR-GUIDE-13", HEADERS)
+def no_cookies(original: Any) -> Any:
+    """a script's cookies are lost"""
+    return _sent(original, lambda name, value: None if name == "set-cookie" else value)
+
+
+@mutant("USR-GUIDE-16", HEADERS)
+def bare_cookies(original: Any) -> Any:
+    """a cookie has its path and no other attribute"""
+
+    def bare(name: str, value: str) -> str:
+        return "; ".join(value.split("; ")[:2]) if name == "set-cookie" else value
+
+    return _sent(original, bare)
+
+
+@mutant("USR-GUIDE-13", VERIFY)
+def any_password(original: Any) -> Any:
+    """any password is right"""
+
+    async def broken(self: Any, kept: str | None, password: str) -> bool:
+        await original(self, kept, password)
+        return kept is not None
+
+    return broken
+
+
+@mutant("USR-GUIDE-14", HEADERS)
+def cached(original: Any) -> Any:
+    """a script's Cache-Control is lost"""
+    return _sent(original, lambda name, value: None if name == "cache-control" else value)
+
+
+@mutant(
+    "USR-GUIDE-14 USR-GUIDE-19 USR-GUIDE-20 USR-GUIDE-21 USR-GUIDE-22", "labkit.solutions.request:headers"
+)
+def no_sessions(original: Any) -> Any:
+    """a script sees no cookies"""
+
+    def broken(given: Any) -> Mapping[str, str]:
+        return {name: value for name, value in original(given).items() if name != "cookie"}
+
+    return broken
+
+
+@mutant("USR-GUIDE-15", CALL)
+def any_session(original: Any) -> Any:
+    """any token is somebody's"""
+    someone = {"id": 1, "email": "ann@example.com", "name": "Ann", "status": 1, "creation_date": 0}
+    return _answered(
+        original, "getCurrentUser", lambda parameters, result: someone if failed(result) else result
+    )
+
+
+# ---- roles
+
+
+@mutant("USR-GUIDE-17", CALL)
+def roles_without_parameters(original: Any) -> Any:
+    """createRole forgets the parameters"""
+    return given(
+        original,
+        "User",
+        lambda operation, parameters: (
+            {"role_id": parameters.get("role_id")} if operation == "createRole" else parameters
+        ),
+    )
+
+
+@mutant("USR-GUIDE-20 USR-GUIDE-21", CALL)
+def everybody_has_the_role(original: Any) -> Any:
+    """hasUserRoleParam is OK for everybody"""
+    return _answered(original, "hasUserRoleParam", lambda parameters, result: "OK")
+
+
+@mutant("USR-GUIDE-19 USR-GUIDE-20", CALL)
+def nobody_has_the_role(original: Any) -> Any:
+    """hasUserRoleParam is OK for nobody"""
+    refusal = {"type": "QueryError", "error": '{"message": "no"}', "status": 403}
+    return _answered(original, "hasUserRoleParam", lambda parameters, result: refusal)
+
+
+@mutant("USR-GUIDE-24 USR-GUIDE-25", CALL)
+def all_is_permitted(original: Any) -> Any:
+    """hasUserPerm is OK for everybody"""
+    return _answered(original, "hasUserPerm", lambda parameters, result: "OK")
+
+
+@mutant("USR-GUIDE-24", CALL)
+def nothing_taken_away(original: Any) -> Any:
+    """deassignUserParam leaves what is assigned"""
+
+    async def broken(self: Services, caller: Caller, service: str, name: str, parameters: Any = None) -> Any:
+        name = "listUserRoles" if (service, name) == ("User", "deassignUserParam") else name
+        return await original(self, caller, service, name, parameters)
+
+    return broken
