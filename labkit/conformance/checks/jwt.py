@@ -1,0 +1,335 @@
+"""Signing and verifying JSON web tokens, compared with what the RFCs say of the same keys."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import functools
+import hashlib
+import hmac
+import json
+from typing import Any
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from cryptography.x509.oid import NameOID
+
+from labkit.conformance import expect
+from labkit.conformance.check import check
+from labkit.conformance.people import User
+from labkit.conformance.target import Target
+from labkit.conformance.verdict import Mismatch
+
+SECRET = "a secret that is long enough for each of the algorithms, for SHA-512 too"
+HASHES = {"HS256": "sha256", "HS384": "sha384", "HS512": "sha512"}
+ALGORITHMS = [*HASHES, "RS256"]
+PAYLOAD = {"sub": "ann", "roles": ["owner", "guest"], "more": {"exp": 1, "fine": True, "share": 0.5}}
+PAST, FUTURE = 1, 4_102_444_800  # Unix seconds: of 1970 and of 2100
+
+PEM = serialization.Encoding.PEM
+PKCS1 = serialization.PrivateFormat.TraditionalOpenSSL
+PKCS8 = serialization.PrivateFormat.PKCS8
+
+
+@functools.cache
+def pair() -> rsa.RSAPrivateKey:
+    """A key of these checks' own, made once."""
+    return rsa.generate_private_key(65537, 2048)
+
+
+def private(form: serialization.PrivateFormat = PKCS8) -> str:
+    return pair().private_bytes(PEM, form, serialization.NoEncryption()).decode()
+
+
+def public() -> str:
+    form = serialization.PublicFormat.SubjectPublicKeyInfo
+    return pair().public_key().public_bytes(PEM, form).decode()
+
+
+def certificate() -> str:
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "signer")])
+    start = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
+    builder = x509.CertificateBuilder(name, name, pair().public_key(), 1, start, start.replace(year=2100))
+    return builder.sign(pair(), hashes.SHA256()).public_bytes(PEM).decode()
+
+
+def keys(algorithm: str) -> tuple[str, str]:
+    """What an algorithm signs and verifies with."""
+    return (private(), public()) if algorithm == "RS256" else (SECRET, SECRET)
+
+
+def coded(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def part(value: object) -> str:
+    return coded((value if isinstance(value, str) else json.dumps(value)).encode())
+
+
+def signature(algorithm: str, signed: str, key: str = SECRET) -> str:
+    """The signature that RFC 7518 asks for."""
+    if algorithm == "RS256":
+        return coded(pair().sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256()))
+    return coded(hmac.new(key.encode(), signed.encode(), HASHES[algorithm]).digest())
+
+
+def made(payload: object, header: object = None, algorithm: str = "HS256", key: str = SECRET) -> str:
+    """A token that is put together here."""
+    signed = f"{part(header or {'alg': algorithm})}.{part(payload)}"
+    return f"{signed}.{signature(algorithm, signed, key)}"
+
+
+async def signs(user: User, payload: object, algorithm: str = "HS256", key: str = "") -> str:
+    """The token that jwtSign gives."""
+    key = key or keys(algorithm)[0]
+    result = await user.table("jwtSign", key=key, payload=payload, algorithm=algorithm)
+    token = result.get("token")
+    expect.true("jwtSign gives a token", isinstance(token, str), type(token).__name__, user.last)
+    return str(token)
+
+
+async def verifies(user: User, token: str, algorithm: str = "HS256", key: str = "") -> Any:
+    """The payload that jwtVerify gives."""
+    key = key or keys(algorithm)[1]
+    return await user.table("jwtVerify", key=key, token=token, algorithms=[algorithm])
+
+
+async def refuses(user: User, status: int, token: str, algorithms: object = None, key: str = SECRET) -> str:
+    """The reason why jwtVerify refuses."""
+    given = algorithms if algorithms is not None else ["HS256"]
+    error = await user.refused("jwtVerify", status, key=key, token=token, algorithms=given)
+    return str(error["message"])
+
+
+def opened(token: str) -> tuple[Any, Any, bytes]:
+    """Header, payload and signature of a token."""
+    try:
+        header, payload, sign = (base64.urlsafe_b64decode(each + "==") for each in token.split("."))
+        return json.loads(header), json.loads(payload), sign
+    except ValueError:
+        raise Mismatch("the token", "three parts in base64url, two of them JSON", "another form") from None
+
+
+@check("USR-JWT-1", "what was signed is what is verified, with each algorithm")
+async def round_trip(target: Target) -> None:
+    user = User(target)
+    for algorithm in ALGORITHMS:
+        token = await signs(user, PAYLOAD, algorithm)
+        user.same(f"payload by {algorithm}", await verifies(user, token, algorithm), PAYLOAD)
+
+
+@check("USR-JWT-2", "the result has the token and nothing else")
+async def result(target: Target) -> None:
+    user = User(target)
+    found = await user.table("jwtSign", key=SECRET, payload={"a": 1}, algorithm="HS256")
+    user.same(
+        "the names in it", {name: type(value).__name__ for name, value in found.items()}, {"token": "str"}
+    )
+
+
+@check("USR-JWT-3", "each algorithm's signature is the one that the RFC asks for")
+async def signature_of_the_rfc(target: Target) -> None:
+    user = User(target)
+    for algorithm in ALGORITHMS:
+        token = await signs(user, {"sub": "ann"}, algorithm)
+        header, payload, sign = opened(token)
+        user.same("alg", header.get("alg"), algorithm)
+        user.same("the payload in it", payload, {"sub": "ann"})
+        signed, _, last = token.rpartition(".")
+        if algorithm != "RS256":
+            expect.true(f"the signature is {algorithm}", last == signature(algorithm, signed), "another")
+            continue
+        try:
+            pair().public_key().verify(sign, signed.encode(), padding.PKCS1v15(), hashes.SHA256())
+        except InvalidSignature:
+            raise Mismatch("the signature", "RSA with SHA-256", "another") from None
+
+
+@check("USR-JWT-4", "tokens that others signed are verified")
+async def of_others(target: Target) -> None:
+    user = User(target)
+    for algorithm in ALGORITHMS:
+        for header in ({"alg": algorithm}, {"typ": "at+jwt", "kid": "1", "alg": algorithm}):
+            token = made(PAYLOAD, header, algorithm)
+            user.same(f"payload by {algorithm}", await verifies(user, token, algorithm), PAYLOAD)
+
+
+@check("USR-JWT-5 USR-JWT-13", "a signature that does not fit is 401")
+async def untrue(target: Target) -> None:
+    user = User(target)
+    token = await signs(user, {"sub": "ann"})
+    header, payload, sign = token.split(".")
+    for attack in (
+        f"{header}.{payload}.",
+        f"{header}.{payload}.{sign[:-3]}",
+        f"{header}.{part({'sub': 'eve'})}.{sign}",
+        f"{part({'typ': 'JWT', 'alg': 'HS256', 'kid': '1'})}.{payload}.{sign}",
+        made({"sub": "ann"}, key=f"{SECRET}."),
+    ):
+        await refuses(user, 401, attack)
+    header, _, sign = (await signs(user, {"sub": "ann"}, "RS256")).split(".")
+    await refuses(user, 401, f"{header}.{part({'sub': 'eve'})}.{sign}", ["RS256"], public())
+
+
+@check("USR-JWT-6 USR-JWT-13", "the list says which algorithms count")
+async def allowed(target: Target) -> None:
+    user = User(target)
+    for algorithm in ALGORITHMS:
+        token, key = made({"a": 1}, algorithm=algorithm), keys(algorithm)[1]
+        found = await user.table("jwtVerify", key=key, token=token, algorithms=ALGORITHMS)
+        user.same(f"payload by {algorithm}", found, {"a": 1})
+        await refuses(user, 401, token, [each for each in ALGORITHMS if each != algorithm], key)
+
+
+@check("USR-JWT-7", "no other algorithm signs or verifies, and none least of all")
+async def others_refused(target: Target) -> None:
+    user = User(target)
+    token = await signs(user, {"a": 1})
+    for algorithm in ("none", "None", "", "hs256", "RS512", "ES256"):
+        await user.refused("jwtSign", 400, key=SECRET, payload={}, algorithm=algorithm)
+        await refuses(user, 400, token, ["HS256", algorithm])
+    for alg in ("none", "None", "NONE"):
+        for sign in ("", token.rpartition(".")[2]):
+            await refuses(user, 401, f"{part({'alg': alg})}.{part({'a': 1})}.{sign}", ALGORITHMS)
+
+
+@check("USR-JWT-8", "nothing is added to header and payload")
+async def nothing_added(target: Target) -> None:
+    user = User(target)
+    header, payload, _ = opened(await signs(user, {"sub": "ann"}))
+    user.same("header", header, {"alg": "HS256", "typ": "JWT"})
+    user.same("payload", payload, {"sub": "ann"})
+    _, payload, _ = opened(await signs(user, {}))
+    user.same("an empty payload", payload, {})
+
+
+@check("USR-JWT-9", "whole numbers are integers in the token, also where they come as 2.0")
+async def whole_numbers(target: Target) -> None:
+    user = User(target)
+    given = {"exp": float(FUTURE), "list": [2.0, {"n": -3.0}], "half": 0.5, "large": 2**53}
+    token = await signs(user, given)
+    wanted = {"exp": FUTURE, "list": [2, {"n": -3}], "half": 0.5, "large": 2**53}
+    user.same("payload in the token", opened(token)[1], wanted)
+    user.same("payload as verified", await verifies(user, token), wanted)
+    user.same("payload of another", await verifies(user, made(given)), wanted)
+
+
+@check("USR-JWT-10", "keys that sign, and those that do not")
+async def signing_keys(target: Target) -> None:
+    user = User(target)
+    for algorithm in HASHES:
+        token = await signs(user, {"a": 1}, algorithm, "s")
+        user.same("payload by a short secret", await verifies(user, token, algorithm, "s"), {"a": 1})
+        await user.refused("jwtSign", 400, key="", payload={}, algorithm=algorithm)
+    for form in (PKCS1, PKCS8):
+        token = await signs(user, {"a": 1}, "RS256", private(form))
+        user.same("payload by an RSA key", await verifies(user, token, "RS256"), {"a": 1})
+    short = rsa.generate_private_key(65537, 1024).private_bytes(PEM, PKCS8, serialization.NoEncryption())
+    for key in ("", SECRET, public(), private()[:200], short.decode()):
+        await user.refused("jwtSign", 400, key=key, payload={}, algorithm="RS256")
+
+
+@check("USR-JWT-11", "keys that verify RS256, and those that do not")
+async def verifying_keys(target: Target) -> None:
+    user = User(target)
+    token = made({"a": 1}, algorithm="RS256")
+    for key in (public(), certificate()):
+        user.same("payload", await verifies(user, token, "RS256", key), {"a": 1})
+    for key in ("", SECRET, private(), public()[:200], certificate()[:200]):
+        await refuses(user, 400, token, ["RS256"], key)
+
+
+@check("USR-JWT-12", "a token that is signed with a public key as secret is refused, whatever is allowed")
+async def key_confusion(target: Target) -> None:
+    user = User(target)
+    for key in (public(), certificate(), private(), f"\n {public()}", public().replace("\n", "")):
+        for algorithm in HASHES:
+            token = made({"sub": "eve"}, algorithm=algorithm, key=key)
+            await refuses(user, 400, token, ALGORITHMS, key)
+
+
+@check("USR-JWT-13", "what is no JWT is 400")
+async def malformed(target: Target) -> None:
+    user = User(target)
+    header, payload, sign = made({"a": 1}).split(".")
+    for token in (
+        "",
+        "token",
+        f"{header}.{payload}",
+        f"{header}.{payload}.{sign}.{sign}",
+        f"!{header}.{payload}.{sign}",
+        f"{part('alg: HS256')}.{payload}.{sign}",
+        made({"a": 1}, {"typ": "JWT"}),
+        made({"a": 1}, {"alg": "HS256", "crit": ["bob"], "bob": 1}),
+        made("a=1"),
+        made([1]),
+        made('{"exp": 1, "exp": 4102444800}'),
+        "a" * 300_000,
+    ):
+        await refuses(user, 400, token)
+
+
+@check("USR-JWT-14", "a token of the past has expired, one of the future is not valid yet")
+async def times(target: Target) -> None:
+    user = User(target)
+    fine = {"nbf": PAST, "exp": FUTURE}
+    user.same("payload", await verifies(user, made(fine)), fine)
+    expect.true("it says so", "expired" in (reason := await refuses(user, 401, made({"exp": PAST}))), reason)
+    expect.true(
+        "it says so", "not valid yet" in (reason := await refuses(user, 401, made({"nbf": FUTURE}))), reason
+    )
+    wrong: list[object] = [str(FUTURE), "soon", True, None, []]
+    for claim in ("exp", "nbf"):
+        for value in wrong:
+            await refuses(user, 400, made({claim: value}))
+
+
+@check("USR-JWT-14", "exp and nbf are judged to the second, on the lab's clock", needs={"clock"})
+async def to_the_second(target: Target) -> None:
+    user, now = User(target), int(target.lab.clock.time)
+    token, other = made({"exp": now + 60}), made({"nbf": now + 60})
+    await target.advance(59)
+    await verifies(user, token)
+    await refuses(user, 401, other)
+    await target.advance(1)
+    await refuses(user, 401, token)
+    await verifies(user, other)
+    await target.advance(1)
+    await refuses(user, 401, token)
+    await verifies(user, other)
+
+
+@check("USR-JWT-15", "aud, iss, iat and others say what they like")
+async def other_claims(target: Target) -> None:
+    user = User(target)
+    payload = {"aud": "someone else", "iss": 7, "iat": FUTURE, "sub": 5, "jti": {"a": 1}}
+    user.same("payload", await verifies(user, made(payload)), payload)
+
+
+@check("USR-JWT-16", "an algorithm must be allowed")
+async def algorithms(target: Target) -> None:
+    user = User(target)
+    token = made({"a": 1})
+    none: list[object] = [[], {}, "", 7]
+    for nothing in none:
+        await refuses(user, 400, token, nothing)
+    await user.refused("jwtVerify", 400, key=SECRET, token=token)
+    found = await user.table("jwtVerify", key=SECRET, token=token, algorithms="HS256")
+    user.same("payload", found, {"a": 1})
+
+
+@check("USR-JWT-17", "the journal has neither key nor token", needs={"journal"})
+async def secrecy(target: Target) -> None:
+    user = User(target)
+    key, other = f"{SECRET} {target.identity()}", hashlib.sha256(target.identity().encode()).hexdigest()
+    token = await signs(user, {"a": 1}, key=key)
+    await verifies(user, token, key=key)
+    await refuses(user, 401, token, key=other)
+    await refuses(user, 400, f"{token}.{other}", key=other)
+    calls = await target.in_lab(target.lab.journal.select, "call")
+    written = repr([record.detail for record in calls if record.summary == "User.jwtVerify"])
+    expect.true("the calls are there", "algorithms" in written, "nothing")
+    for secret in (key, token, token.rpartition(".")[2], other):
+        expect.true("the journal has no secret", secret not in written, "a secret")
