@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from base64 import urlsafe_b64decode
 from typing import Annotated
 
-import jwt
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from labkit.core.errors import ServiceError
@@ -117,9 +118,9 @@ class Users(UserData):
     async def getCurrentUser(self, caller: Caller, token: SecretStr) -> dict[str, object]:
         """The user of a user token or of an OAuth access token. 401 where it is valid for nobody."""
         given = token.get_secret_value()
-        user = await user_tokens.user_of(self._parts, caller.solution, given)
-        if user is None and _names(given, access_tokens.ALGORITHM):
-            user = await access_tokens.user_of(self._parts, caller.solution, given)
+        of_oauth = _algorithm(given) == access_tokens.ALGORITHM
+        user_of = access_tokens.user_of if of_oauth else user_tokens.user_of
+        user = await user_of(self._parts, caller.solution, given)
         if user is None:
             raise ServiceError(401, "Token is not valid: it is malformed, expired or of no active user.")
         return user.shown()
@@ -210,12 +211,12 @@ class Users(UserData):
         self._parts.account(caller, payload)
 
 
-def _names(token: str, algorithm: str) -> bool:
-    """Does a token say that it is signed in this way? Spares the others a search for a key."""
+def _algorithm(token: str) -> object:
+    """How a token says that it is signed, unproved: it tells where to prove it. Cheaper than PyJWT's own look."""
     try:
-        return jwt.get_unverified_header(token).get("alg") == algorithm
-    except (jwt.InvalidTokenError, UnicodeError):
-        return False
+        return json.loads(urlsafe_b64decode(token.partition(".")[0] + "=="))["alg"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
 
 
 def _digest(code: str) -> str:
