@@ -48,29 +48,29 @@ def _altered_refresh(name: str, change: Callable[[str], object]) -> Attack:
 @attack("codes", REUSE, 400, "invalid_grant", honest="revoked")
 async def code_replayed(stage: Stage) -> object:
     """Exchange a code once more that the honest client exchanged: the tokens it got die with it."""
-    stage.tokens = await stage.redeem(stage.code)
+    stage.tokens = await stage.granted(stage.redeem(stage.code))
     return await stage.redeem(stage.code)
 
 
 @attack("codes", REUSE, 400, "invalid_grant", honest="revoked")
 async def code_replayed_without_secret(stage: Stage) -> object:
     """The same by somebody who has the code, but not the client's secret."""
-    stage.tokens = await stage.redeem(stage.code)
+    stage.tokens = await stage.granted(stage.redeem(stage.code))
     return await stage.redeem(stage.code, client_secret=None)
 
 
 @attack("codes", REUSE, 400, "invalid_grant", honest="revoked")
 async def code_replayed_after_a_refresh(stage: Stage) -> object:
     """Exchange a spent code after its tokens were refreshed: the refreshed ones came from it too."""
-    tokens = await stage.redeem(stage.code)
-    stage.tokens = await stage.refresh(tokens["refresh_token"])
+    tokens = await stage.granted(stage.redeem(stage.code))
+    stage.tokens = await stage.granted(stage.refresh(tokens["refresh_token"]))
     return await stage.redeem(stage.code)
 
 
 @attack("codes", REUSE, 400, "invalid_grant", honest="revoked", clock=True)
 async def code_replayed_late(stage: Stage) -> object:
     """Exchange a spent code after its ten minutes: it was used twice all the same."""
-    stage.tokens = await stage.redeem(stage.code)
+    stage.tokens = await stage.granted(stage.redeem(stage.code))
     await stage.advance(600)
     return await stage.redeem(stage.code)
 
@@ -80,7 +80,7 @@ async def code_replayed_that_another_replaced(stage: Stage) -> object:
     """Exchange a code whose tokens were replaced by those of a later one: these did not come from it."""
     spent = stage.code
     await stage.redeem(spent)
-    stage.tokens = await stage.redeem(await stage.approve())
+    stage.tokens = await stage.granted(stage.redeem(await stage.approve()))
     stage.code = await stage.approve()
     return await stage.redeem(spent)
 
@@ -167,7 +167,7 @@ async def several_codes(stage: Stage) -> object:
 async def refresh_token_replayed(stage: Stage) -> object:
     """Exchange a refresh token once more that the honest client exchanged: one of the two is a thief."""
     spent = stage.tokens["refresh_token"]
-    stage.tokens = await stage.refresh(spent)
+    stage.tokens = await stage.granted(stage.refresh(spent))
     return await stage.refresh(spent)
 
 
@@ -175,8 +175,8 @@ async def refresh_token_replayed(stage: Stage) -> object:
 async def first_refresh_token_replayed(stage: Stage) -> object:
     """The same with one that was exchanged two turns ago."""
     first = stage.tokens["refresh_token"]
-    second = await stage.refresh(first)
-    stage.tokens = await stage.refresh(second["refresh_token"])
+    second = await stage.granted(stage.refresh(first))
+    stage.tokens = await stage.granted(stage.refresh(second["refresh_token"]))
     return await stage.refresh(first)
 
 
@@ -184,7 +184,7 @@ async def first_refresh_token_replayed(stage: Stage) -> object:
 async def refresh_token_replayed_without_secret(stage: Stage) -> object:
     """Replay a refresh token without the client's secret."""
     spent = stage.tokens["refresh_token"]
-    stage.tokens = await stage.refresh(spent)
+    stage.tokens = await stage.granted(stage.refresh(spent))
     return await stage.refresh(spent, client_secret=None)
 
 
@@ -192,7 +192,7 @@ async def refresh_token_replayed_without_secret(stage: Stage) -> object:
 async def refresh_token_used_first_by_a_thief(stage: Stage) -> object:
     """A thief exchanges a refresh token before its owner does: the owner's turn ends the thief's tokens."""
     stolen = stage.tokens["refresh_token"]
-    stage.tokens = await stage.refresh(stolen, client_secret=None)
+    stage.tokens = await stage.granted(stage.refresh(stolen, client_secret=None))
     return await stage.refresh(stolen)
 
 
@@ -200,7 +200,7 @@ async def refresh_token_used_first_by_a_thief(stage: Stage) -> object:
 async def refresh_token_of_a_former_set(stage: Stage) -> object:
     """Exchange a refresh token whose set was replaced by that of a later code."""
     former = stage.tokens["refresh_token"]
-    stage.tokens = await stage.redeem(stage.code)
+    stage.tokens = await stage.granted(stage.redeem(stage.code))
     stage.code = await stage.approve()
     return await stage.refresh(former)
 
@@ -214,18 +214,18 @@ async def stolen_refresh_token_at_another_client(stage: Stage) -> object:
 @attack("refresh tokens", INJECTION, 400, "invalid_grant")
 async def injected_refresh_token(stage: Stage) -> object:
     """Slip the honest client a refresh token of Mallory's client."""
-    hers = await stage.redeem(await stage.approve_other(), **stage.as_other(), redirect_uri=ELSEWHERE)
+    hers = await stage.granted(stage.redeem_other(await stage.approve_other()))
     return await stage.refresh(hers["refresh_token"])
 
 
 @attack("refresh tokens", BOUND_REFRESH, 400, "invalid_grant", clock=True)
 async def refresh_token_too_late(stage: Stage) -> object:
     """Exchange a refresh token at the last second of its lifetime."""
-    late = await stage.redeem(stage.code, refresh_token_ttl=1)
+    late = await stage.granted(stage.redeem(stage.code, refresh_token_ttl=1))
     await stage.advance(1)
-    stage.code = await stage.approve()
     refused = await stage.refresh(late["refresh_token"])
-    stage.tokens = late
+    stage.tokens = await stage.granted(stage.redeem(await stage.approve()))
+    stage.code = await stage.approve()
     return refused
 
 

@@ -139,31 +139,29 @@ async def approval_of_an_unknown_client(stage: Stage) -> object:
 @attack("clients", "RFC 6749 4.1.2.1", 400, "unauthorized_client")
 async def approval_of_a_deleted_client(stage: Stage) -> object:
     """Ask for a code for a client that was deleted."""
-    await _delete_other(stage)
-    return await stage.approve_other()
+    gone = await stage.delete_other()
+    return await stage.approve_other(client_id=gone["client_id"])
 
 
 @attack("clients", "RFC 6749 5.2", 401, "invalid_client")
 async def code_of_a_deleted_client(stage: Stage) -> object:
     """Exchange a code that a client got before it was deleted."""
     code = await stage.approve_other()
-    await _delete_other(stage)
-    return await stage.redeem(code, **stage.as_other(), redirect_uri=ELSEWHERE)
+    return await stage.redeem_other(code, **await stage.delete_other())
 
 
 @attack("clients", "RFC 6749 5.2", 401, "invalid_client")
 async def refresh_token_of_a_deleted_client(stage: Stage) -> object:
     """Exchange a refresh token that a client got before it was deleted."""
-    tokens = await stage.redeem(await stage.approve_other(), **stage.as_other(), redirect_uri=ELSEWHERE)
-    await _delete_other(stage)
-    return await stage.refresh(tokens["refresh_token"], **stage.as_other())
+    tokens = await stage.granted(stage.redeem_other(await stage.approve_other()))
+    return await stage.refresh(tokens["refresh_token"], **await stage.delete_other())
 
 
 @attack("clients", "RFC 6750 3.1", 401, None)
 async def access_token_of_a_deleted_client(stage: Stage) -> object:
     """Use an access token that a client got before it was deleted."""
-    tokens = await stage.redeem(await stage.approve_other(), **stage.as_other(), redirect_uri=ELSEWHERE)
-    await _delete_other(stage)
+    tokens = await stage.granted(stage.redeem_other(await stage.approve_other()))
+    await stage.delete_other()
     return await stage.whose(tokens["access_token"])
 
 
@@ -178,10 +176,6 @@ async def redirect_changed_by_another_user(stage: Stage) -> object:
 async def client_deleted_by_another_user(stage: Stage) -> object:
     """Delete the honest client, as a user who does not own it."""
     return await stage.call("deleteOauthClient", id=stage.mallory.id, client_id=stage.client["id"])
-
-
-async def _delete_other(stage: Stage) -> None:
-    await stage.call("deleteOauthClient", id=stage.mallory.id, client_id=stage.other["id"])
 
 
 # --- secrets ------------------------------------------------------------------------------------------------
@@ -203,7 +197,7 @@ async def refresh_with_a_wrong_secret(stage: Stage) -> object:
 async def replay_with_a_wrong_secret(stage: Stage) -> object:
     """Replay a spent refresh token with a wrong secret: whoever is not the client revokes nothing."""
     spent = stage.tokens["refresh_token"]
-    stage.tokens = await stage.refresh(spent)
+    stage.tokens = await stage.granted(stage.refresh(spent))
     return await stage.refresh(spent, client_secret=stage.other["secret"])
 
 

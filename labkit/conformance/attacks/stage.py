@@ -6,9 +6,12 @@ Everything goes through `call(operation, **parameters)`, so that tests, checks a
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from labkit.conformance.expect import hidden
+from labkit.conformance.verdict import Mismatch
 
 Call = Callable[..., Awaitable[Any]]
 Advance = Callable[[float], Awaitable[object]]
@@ -84,14 +87,33 @@ class Stage:
 
     async def set(self) -> None:
         """Have both clients registered, and the honest one approved."""
-        self.client = await self.call(
-            "createOauthClient", id=self.ann.id, name="honest", redirect=f"{CALLBACK},{SECOND}"
+        both = f"{CALLBACK},{SECOND}"
+        self.client = await self.granted(
+            self.call("createOauthClient", id=self.ann.id, name="honest", redirect=both)
         )
-        self.other = await self.call(
-            "createOauthClient", id=self.mallory.id, name="Mallory's", redirect=ELSEWHERE
-        )
-        self.tokens = await self.redeem(await self.approve())
+        await self.register_other()
+        self.tokens = await self.granted(self.redeem(await self.approve()))
         self.code = await self.approve()
+
+    async def register_other(self) -> None:
+        """Have a client of Mallory's registered."""
+        self.other = await self.granted(
+            self.call("createOauthClient", id=self.mallory.id, name="Mallory's", redirect=ELSEWHERE)
+        )
+
+    async def delete_other(self) -> dict[str, object]:
+        """Delete Mallory's client and register another: what makes a request one of the deleted client."""
+        gone = self.as_other()
+        await self.call("deleteOauthClient", id=self.mallory.id, client_id=gone["client_id"])
+        await self.register_other()
+        return gone
+
+    async def granted(self, work: Awaitable[Any]) -> dict[str, Any]:
+        """What a call gives that is to succeed. Raises Mismatch where it was refused."""
+        result = await work
+        if not isinstance(result, dict) or "error" in result:
+            raise Mismatch("what prepares the attack", "that it is done", hidden(result))
+        return result
 
     async def approve(self, **changes: object) -> Any:
         """A code for the honest client; `changes` say otherwise."""
@@ -119,6 +141,10 @@ class Stage:
         own = {"token": self.mallory.token, "client_id": self.other["id"], "redirect_uri": ELSEWHERE}
         return await self.approve(**{**own, **changes})
 
+    async def redeem_other(self, code: object, **changes: object) -> Any:
+        """Exchange a code as Mallory's client."""
+        return await self.redeem(code, **{**self.as_other(), "redirect_uri": ELSEWHERE, **changes})
+
     def as_other(self) -> dict[str, object]:
         """Changes that make a request one of Mallory's client."""
         return {"client_id": self.other["id"], "client_secret": self.other["secret"]}
@@ -139,11 +165,8 @@ class Stage:
             refreshed = await self.refresh(self.tokens["refresh_token"])
             return "revoked" if read(refreshed) == (400, "invalid_grant") else "harmed"
         redeemed = await self.redeem(self.code)
-        if "access_token" not in redeemed or "access_token" not in await self.refresh(
-            redeemed["refresh_token"]
-        ):
-            return "harmed"
-        return "unharmed"
+        refreshed = await self.refresh(redeemed.get("refresh_token", ""))
+        return "unharmed" if "access_token" in refreshed else "harmed"
 
     def _client(self, grant_type: str) -> dict[str, object]:
         own = {"client_id": self.client["id"], "client_secret": self.client["secret"]}
@@ -174,13 +197,23 @@ def declared(module: Mapping[str, object]) -> list[Attack]:
 
 
 async def attempt(
-    attack: Attack, call: Call, ann: Actor, mallory: Actor, advance: Advance | None = None
-) -> Outcome:
-    """Play an attack on a stage of its own."""
-    stage = Stage(call, ann, mallory, advance)
-    await stage.set()
-    status, code = read(await attack.play(stage))
-    return Outcome(attack, status, code, await stage.fares())
+    attacks: Sequence[Attack], call: Call, ann: Actor, mallory: Actor, advance: Advance | None = None
+) -> list[Outcome]:
+    """Play attacks on one stage, and see at the end how the honest party fares.
+
+    One that costs the honest party its tokens is played on a stage of its own. Raises Mismatch where it cannot
+    be prepared.
+    """
+    together = [each for each in attacks if each.honest == "unharmed"]
+    outcomes = []
+    apart = [[each] for each in attacks if each.honest != "unharmed"]
+    for played in filter(None, [together, *apart]):
+        stage = Stage(call, ann, mallory, advance)
+        await stage.set()
+        answers = [read(await each.play(stage)) for each in played]
+        fares = await stage.fares()
+        outcomes += [Outcome(each, *answer, fares) for each, answer in zip(played, answers, strict=True)]
+    return outcomes
 
 
 def read(result: object) -> tuple[int | None, str | None]:

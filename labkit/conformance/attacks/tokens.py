@@ -100,7 +100,7 @@ async def access_token_signed_with_the_secret(stage: Stage) -> object:
 async def access_token_of_before_a_refresh(stage: Stage) -> object:
     """Show an access token whose set was refreshed."""
     former = stage.tokens
-    stage.tokens = await stage.refresh(former["refresh_token"])
+    stage.tokens = await stage.granted(stage.refresh(former["refresh_token"]))
     return await stage.whose(former["access_token"])
 
 
@@ -108,7 +108,7 @@ async def access_token_of_before_a_refresh(stage: Stage) -> object:
 async def access_token_of_a_former_set(stage: Stage) -> object:
     """Show an access token whose set was replaced by that of a later code."""
     former = stage.tokens
-    stage.tokens = await stage.redeem(stage.code)
+    stage.tokens = await stage.granted(stage.redeem(stage.code))
     stage.code = await stage.approve()
     return await stage.whose(former["access_token"])
 
@@ -116,10 +116,10 @@ async def access_token_of_a_former_set(stage: Stage) -> object:
 @attack("access tokens", SHOWN, 401, None, clock=True)
 async def access_token_too_late(stage: Stage) -> object:
     """Show an access token at the last second of its lifetime."""
-    late = await stage.redeem(stage.code, access_token_ttl=1)
+    late = await stage.granted(stage.redeem(stage.code, access_token_ttl=1))
     await stage.advance(1)
     refused = await stage.whose(late["access_token"])
-    stage.tokens = await stage.refresh(late["refresh_token"])
+    stage.tokens = await stage.granted(stage.refresh(late["refresh_token"]))
     stage.code = await stage.approve()
     return refused
 

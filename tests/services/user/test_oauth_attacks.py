@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from labkit.conformance.attacks import ATTACKS, Actor, Attack, attempt
+from labkit.conformance.attacks.stage import CALLBACK
 from tests.services.user.place import Place
 
 GROUPS = {
@@ -23,8 +24,7 @@ GROUPS = {
     "scopes",
     "ttl",
 }
-
-
+REPLAY = "replay with a wrong secret"
 NUMBERS = itertools.count()
 
 
@@ -42,8 +42,47 @@ async def test_the_provider_withstands(stage: Place, attack: Attack) -> None:
         Actor(user.id, await stage.token(user))
         for user in [await stage.person(f"{name} {next(NUMBERS)}") for name in ("ann", "mallory")]
     ]
-    outcome = await attempt(attack, stage.call, ann, mallory, stage.clock.advance)
+    [outcome] = await attempt([attack], stage.call, ann, mallory, stage.clock.advance)
     assert outcome.withstood, outcome
+
+
+async def test_the_provider_withstands_them_all_together(stage: Place) -> None:
+    ann, mallory = [
+        Actor(user.id, await stage.token(user, 10**6))
+        for user in [await stage.person(name) for name in ("ann", "mallory")]
+    ]
+    outcomes = await attempt(ATTACKS, stage.call, ann, mallory, stage.clock.advance)
+    assert len(outcomes) == len(ATTACKS)
+    assert [each for each in outcomes if not each.withstood] == []
+
+
+async def test_what_is_not_withstood_is_told(place: Place) -> None:
+    async def lenient(operation: str, **parameters: object) -> object:
+        """A provider that takes any secret, and every redirect that begins like one it knows."""
+        parameters.pop("client_secret", None)
+        uri = str(parameters.get("redirect_uri"))
+        if uri.startswith(CALLBACK):
+            parameters["redirect_uri"] = CALLBACK
+        return await place.call(operation, parameters)
+
+    ann, mallory = [
+        Actor(user.id, await place.token(user))
+        for user in [await place.person(name) for name in ("ann", "mallory")]
+    ]
+    weak = {"redirects", "secrets"}
+    outcomes = [
+        outcome
+        for attack in ATTACKS
+        if attack.group in weak
+        for outcome in await attempt([attack], lenient, ann, mallory)
+    ]
+    told = {each.attack.name for each in outcomes if each.status is None}
+    assert {"redirect with a slash more", "redirect with a query", "secret of another client"} <= told
+    assert "redirect with another client's" not in told
+    assert all(each.withstood for each in outcomes if each.attack.name not in told | {REPLAY})
+    assert [(each.status, each.honest) for each in outcomes if each.attack.name == REPLAY] == [
+        (400, "revoked")
+    ]
 
 
 def test_the_table_is_whole() -> None:
