@@ -6,7 +6,7 @@ import socket
 import ssl
 from collections.abc import Callable, Mapping
 
-from aiohttp import ClientConnectionError, ClientSession, ClientTimeout, InvalidURL, TCPConnector
+from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 
@@ -43,9 +43,13 @@ class WayOut:
             async with self._session.request(
                 method, url, headers=headers, data=body, allow_redirects=False
             ) as response:
-                data = await response.content.read(LARGEST)
-                return response.status, data.decode(response.charset or "utf-8", "replace")
-        except (ClientConnectionError, InvalidURL) as error:
+                data = b""
+                async for chunk in response.content.iter_any():
+                    data += chunk
+                    if len(data) >= LARGEST:
+                        break
+                return response.status, _text(data[:LARGEST], response.charset)
+        except ClientError as error:
             raise OSError(f"{url.partition('?')[0]} cannot be reached: {error}") from error
 
     async def close(self) -> None:
@@ -53,6 +57,13 @@ class WayOut:
         session, self._session = self._session, None
         if session is not None:
             await session.close()
+
+
+def _text(data: bytes, charset: str | None) -> str:
+    try:
+        return data.decode(charset or "utf-8", "replace")
+    except LookupError:  # a charset that nobody knows
+        return data.decode("utf-8", "replace")
 
 
 class _Resolver(AbstractResolver):

@@ -1,0 +1,117 @@
+"""The way out: whatever a server does, the platform gets an answer or an OSError."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+
+import pytest
+
+from labkit.core.certificates import authority
+from labkit.providers.way_out import LARGEST, WayOut
+
+Writer = asyncio.StreamWriter
+Serve = Callable[[Callable[[Writer], Awaitable[None]]], Awaitable[str]]
+
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.fixture
+async def way() -> AsyncIterator[WayOut]:
+    pem = authority("lab").certificate_pem.decode()
+    way = WayOut("lab.localhost", "127.0.0.1", lambda: pem, 5.0)
+    yield way
+    await way.close()
+
+
+@pytest.fixture
+async def serve() -> AsyncIterator[Serve]:
+    """Starts a server that answers each request as the test says; gives its URL."""
+    servers: list[asyncio.Server] = []
+
+    async def start(answer: Callable[[Writer], Awaitable[None]]) -> str:
+        async def handle(reader: asyncio.StreamReader, writer: Writer) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            with suppress(ConnectionError):  # whoever asked has heard enough
+                await answer(writer)
+            writer.close()
+
+        servers.append(await asyncio.start_server(handle, "127.0.0.1", 0))
+        port = servers[-1].sockets[0].getsockname()[1]
+        return f"http://any.lab.localhost:{port}/"
+
+    yield start
+    for server in servers:
+        server.close()
+        await server.wait_closed()
+
+
+def text(data: bytes) -> Callable[[Writer], Awaitable[None]]:
+    async def answer(writer: Writer) -> None:
+        writer.write(data)
+        await writer.drain()
+
+    return answer
+
+
+async def test_an_answer_in_pieces_comes_whole(way: WayOut, serve: Serve) -> None:
+    async def pieces(writer: Writer) -> None:
+        writer.write(OK + b"Content-Length: 6\r\n\r\n")
+        for letter in b"{a: 1}":
+            writer.write(bytes([letter]))
+            await writer.drain()
+            await asyncio.sleep(0.002)
+
+    assert await way.request("GET", await serve(pieces), {}) == (200, "{a: 1}")
+
+
+async def test_no_more_is_read_than_its_limit(way: WayOut, serve: Serve) -> None:
+    answer = OK + f"Content-Length: {2 * LARGEST}\r\n\r\n".encode() + b"a" * LARGEST + b"b" * LARGEST
+    assert await way.request("GET", await serve(text(answer)), {}) == (200, "a" * LARGEST)
+
+
+async def test_redirects_are_not_followed(way: WayOut, serve: Serve) -> None:
+    answer = b"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"
+    assert await way.request("GET", await serve(text(answer)), {}) == (302, "")
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "no-such-thing"])
+async def test_the_text_is_read_whatever_the_charset(way: WayOut, serve: Serve, charset: str) -> None:
+    head = f"Content-Type: text/plain; charset={charset}\r\nContent-Length: 3\r\n\r\n"
+    assert await way.request("GET", await serve(text(OK + head.encode() + "é\xff".encode()[:3])), {}) == (
+        200,
+        "é�",
+    )
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"", b"nonsense\r\n\r\n", OK, OK + b"Content-Length: 9\r\n\r\n{", OK + b"A: \0\r\n\r\n"],
+    ids=["nothing", "no HTTP", "half a header", "half a body", "a bad header"],
+)
+async def test_what_is_no_answer_is_an_os_error(way: WayOut, serve: Serve, answer: bytes) -> None:
+    with pytest.raises(OSError, match="cannot be reached"):
+        await way.request("GET", await serve(text(answer)), {})
+
+
+@pytest.mark.parametrize("url", ["http://lab.localhost:1/?secret=1", "ftp://lab.localhost/", "nonsense"])
+async def test_nobody_there_is_an_os_error(way: WayOut, url: str) -> None:
+    with pytest.raises(OSError, match="cannot be reached") as caught:
+        await way.request("GET", url, {})
+    assert "secret" not in str(caught.value)
+
+
+async def test_a_server_that_takes_too_long_is_an_os_error(serve: Serve) -> None:
+    pem = authority("lab").certificate_pem.decode()
+    way = WayOut("lab.localhost", "127.0.0.1", lambda: pem, 0.05)
+    gone = asyncio.Event()
+
+    async def never(writer: Writer) -> None:
+        await gone.wait()
+
+    url = await serve(never)
+    with pytest.raises(OSError):  # noqa: PT011 - a TimeoutError, which says all
+        await way.request("GET", url, {})
+    gone.set()
+    await way.close()
