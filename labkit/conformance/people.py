@@ -42,7 +42,7 @@ class User(Probe):
         """The operation must give nil."""
         await self._given("nil", operation, parameters)
 
-    async def refused(self, operation: str, status: int, **parameters: object) -> Table:
+    async def refused(self, operation: str, status: int, /, **parameters: object) -> Table:
         """The error object that an operation gives; it must be one of this status, and tell why."""
         kind, result = await self.call("User", operation, parameters)
         if kind != "table" or not isinstance(result, dict):
@@ -71,12 +71,17 @@ class User(Probe):
         expect.equal("activateUser", await self.text("activateUser", code=code), "OK", self.last)
         return Person(await self.id_of(email), email, password)
 
+    async def shown(self, email: str) -> Table:
+        """The one user who has this address, as listUsers shows it."""
+        found = await self.table("listUsers", filter=f"email::like::{email}")
+        fits = [each for each in found if isinstance(each, dict) and each.get("email") == email]
+        if len(fits) != 1 or not isinstance(fits[0].get("id"), int):
+            raise self._mismatch("listUsers", "the one user, with a whole number as id", found)
+        return fits[0]
+
     async def id_of(self, email: str) -> int:
         """The id of the one user who has this address."""
-        found = await self.table("listUsers", filter=f"email::like::{email}")
-        if not isinstance(found, list) or len(found) != 1 or not isinstance(found[0].get("id"), int):
-            raise self._mismatch("listUsers", "the one user, with a whole number as id", found)
-        return int(found[0]["id"])
+        return int((await self.shown(email))["id"])
 
     async def login(self, person: Person) -> str:
         """A token of this person."""

@@ -1,0 +1,131 @@
+"""Operations on users that the document does not show: getUser, updateUser, deleteUser, and a user's data."""
+
+from __future__ import annotations
+
+from labkit.conformance import expect
+from labkit.conformance.check import check
+from labkit.conformance.people import PASSWORD, User
+from labkit.conformance.target import Target
+
+OTHER = "battery staple"  # a password
+DATA = {
+    "colour": "red",
+    "size": 1.5,
+    "on": False,
+    "list": [1, "a"],
+    "object": {"a": {"b": 1}},
+    "two words": "x",
+}
+
+
+async def waiting(user: User, target: Target) -> int:
+    """A new user, not active: for data that is enough."""
+    email, _, _ = await user.signed_up(target)
+    return await user.id_of(email)
+
+
+@check("USR-DATA-1", "getUser gives the user that listUsers lists")
+async def get(target: Target) -> None:
+    user = User(target)
+    email, _, _ = await user.signed_up(target)
+    listed = await user.shown(email)
+    user.same("the user", await user.table("getUser", id=listed["id"]), listed)
+    await user.refused("getUser", 404, id=2**50)
+
+
+@check("USR-DATA-2", "updateUser changes what is given, and nothing else")
+async def update(target: Target) -> None:
+    user = User(target)
+    id = await waiting(user, target)
+    before = await user.table("getUser", id=id)
+    renamed = {**before, "name": "Bea"}
+    user.same("with another name", await user.table("updateUser", id=id, name="Bea"), renamed)
+    active = {**renamed, "status": 1}
+    user.same("with another status", await user.table("updateUser", id=id, status=1), active)
+    for wrong in ({"status": 2}, {"status": -1}, {"name": ""}):
+        await user.refused("updateUser", 400, id=id, **{"name": "Cat", "status": 0, **wrong})
+    user.same("the user", await user.table("getUser", id=id), active)
+
+
+@check("USR-DATA-3", "a new password takes the original one")
+async def change_password(target: Target) -> None:
+    user = User(target)
+    person = await user.person(target)
+    for wrong in ({}, {"original_password": OTHER}):
+        await user.refused("updateUser", 400, id=person.id, name="Bea", password=OTHER, **wrong)
+    found = await user.table("getUser", id=person.id)
+    expect.equal("name", found.get("name"), "Ann", user.last)
+    await user.table("updateUser", id=person.id, password=OTHER, original_password=PASSWORD)
+    await user.text("getUserToken", email=person.email, password=OTHER)
+
+
+@check("USR-DATA-4", "deleteUser gives nil; address and id are then nobody's")
+async def delete(target: Target) -> None:
+    user = User(target)
+    email, password, _ = await user.signed_up(target)
+    id = await user.id_of(email)
+    await user.nothing("deleteUser", id=id)
+    for operation in ("getUser", "deleteUser"):
+        await user.refused(operation, 404, id=id)
+    await user.text("createUser", email=email, name="Bea", password=password)
+    expect.true("the id is new", await user.id_of(email) > id, id, user.last)
+
+
+@check("USR-DATA-5", "what createUserData keeps, listUserData gives")
+async def create(target: Target) -> None:
+    user = User(target)
+    id, other = [await waiting(user, target) for _ in range(2)]
+    user.same("nothing yet", await user.table("listUserData", id=id) or {}, {})
+    await user.nothing("createUserData", id=id, **DATA)
+    await user.nothing("createUserData", id=other, colour="blue")
+    user.same("the data", await user.table("listUserData", id=id), DATA)
+
+
+@check("USR-DATA-6", "a key that exists is 400, and nothing is kept")
+async def exists(target: Target) -> None:
+    user = User(target)
+    id = await waiting(user, target)
+    await user.nothing("createUserData", id=id, colour="red")
+    await user.refused("createUserData", 400, id=id, another=1, colour="blue")
+    user.same("the data", await user.table("listUserData", id=id), {"colour": "red"})
+
+
+@check("USR-DATA-7", "updateUserData replaces, and is 400 for a key that does not exist")
+async def replace(target: Target) -> None:
+    user = User(target)
+    id = await waiting(user, target)
+    await user.nothing("createUserData", id=id, colour="red", size=1)
+    await user.nothing("updateUserData", id=id, colour="blue")
+    await user.refused("updateUserData", 400, id=id, size=2, another=1)
+    user.same("the data", await user.table("listUserData", id=id), {"colour": "blue", "size": 1})
+
+
+@check("USR-DATA-8", "getUserData gives one value, or 404")
+async def one(target: Target) -> None:
+    user = User(target)
+    id = await waiting(user, target)
+    await user.nothing("createUserData", id=id, **DATA)
+    expect.equal("text", await user.text("getUserData", id=id, key="colour"), "red", user.last)
+    user.same("object", await user.table("getUserData", id=id, key="object"), DATA["object"])
+    await user.refused("getUserData", 404, id=id, key="another")
+
+
+@check("USR-DATA-9", "deleteUserData deletes all of its keys, or none and is 404")
+async def forget(target: Target) -> None:
+    user = User(target)
+    id = await waiting(user, target)
+    await user.nothing("createUserData", id=id, a=1, b=2, c=3, d=4)
+    await user.nothing("deleteUserData", id=id, keys=["a", "b"])
+    await user.refused("deleteUserData", 404, id=id, keys=["c", "a"])
+    user.same("the data", await user.table("listUserData", id=id), {"c": 3, "d": 4})
+    await user.nothing("deleteUserData", id=id, keys="c")
+    user.same("the data", await user.table("listUserData", id=id), {"d": 4})
+
+
+@check("USR-DATA-10", "the older names do the same")
+async def older(target: Target) -> None:
+    user = User(target)
+    id = await waiting(user, target)
+    await user.nothing("createUserStorage", id=id, **{"key values": {"colour": "red", "size": 1}})
+    await user.nothing("updateUserStorage", id=id, **{"key values": {"colour": "blue"}})
+    user.same("the data", await user.table("listUserData", id=id), {"colour": "blue", "size": 1})

@@ -1,0 +1,264 @@
+"""Accounts: sign-up, activation, listing, passwords. Every check makes people of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+from labkit.conformance import expect, play
+from labkit.conformance.check import check
+from labkit.conformance.people import PASSWORD, User
+from labkit.conformance.target import Target
+
+OTHER = "battery staple"  # a password
+
+
+async def created(user: User, *emails: str) -> list[int]:
+    """New users, not active; their ids."""
+    for email in emails:
+        await user.text("createUser", email=email, name=email.partition("@")[0], password=PASSWORD)
+    return [(await user.shown(email))["id"] for email in emails]
+
+
+@check("USR-USER-1", "someone signs up, is activated, gets a new password and logs in")
+async def story(target: Target) -> None:
+    user = User(target)
+    person = await user.person(target)
+    await user.table("resetUserPassword", id=person.id, password=OTHER)
+    token = await user.text("getUserToken", email=person.email, password=OTHER)
+    found = await user.table("getCurrentUser", token=token)
+    user.same("who it is", found.get("id"), person.id)
+
+
+@check("USR-USER-2", "a user has id, email, name, status and creation_date")
+async def record(target: Target) -> None:
+    user = User(target)
+    email, _, _ = await user.signed_up(target)
+    fields = {"id", "email", "name", "status", "creation_date"}
+    missing = fields - (await user.shown(email)).keys()
+    expect.equal("fields that lack", missing, set(), user.last)
+
+
+@check("USR-USER-3", "ids grow, status is 0 and then 1, creation_date is now")
+async def values(target: Target) -> None:
+    user, name = User(target), target.identity()
+    before = await play.now(target.device("token-open"))
+    email = f"{name}.X@example.com"
+    code = await user.text("createUser", email=email, name="Änne Lee", password=PASSWORD)
+    first = await user.shown(email)
+    after = await play.now(target.device("token-open"))
+    given = {"email": email, "name": "Änne Lee", "status": 0}
+    user.same("the user", {field: first.get(field) for field in given}, given)
+    at = first.get("creation_date")
+    expect.true("creation_date is now", isinstance(at, int) and before <= at <= after, at, user.last)
+    await user.text("activateUser", code=code)
+    user.same("the user once active", await user.shown(email), {**first, "status": 1})
+    [later] = await created(user, f"{name}@example.com")
+    id = first.get("id")
+    expect.true("ids grow from 1", isinstance(id, int) and 1 <= id < later, (id, later), user.last)
+
+
+@check("USR-USER-4", "createUser makes a user who waits for the code that it gives")
+async def sign_up(target: Target) -> None:
+    user = User(target)
+    email, _, code = await user.signed_up(target)
+    expect.true("there is a code", code, code, user.last)
+    expect.true("not active yet", (await user.shown(email)).get("status") != 1, "active", user.last)
+    expect.equal("activateUser", await user.text("activateUser", code=code), "OK", user.last)
+
+
+@check("USR-USER-5", "createUser that fails gives error and status, and makes nobody")
+async def no_sign_up(target: Target) -> None:
+    user, name = User(target), target.identity()
+    good = {"email": f"{name}@example.com", "name": "Ann", "password": PASSWORD}
+    for wrong in ({"email": f"{name} at example.com"}, {"name": ""}, {"password": ""}):
+        kind, result = await user.call("User", "createUser", {**good, **wrong})
+        told = kind == "table" and {"error", "status"} <= result.keys()
+        expect.true("it gives error and status", told, f"{kind} {result}", user.last)
+    user.same("users", await user.table("listUsers", filter=f"email::like::{name}"), [])
+
+
+@check("USR-USER-6", "codes are 40 letters and digits, each another")
+async def codes(target: Target) -> None:
+    user = User(target)
+    one, other = [(await user.signed_up(target))[2] for _ in range(2)]
+    expect.true("40 letters and digits", re.fullmatch(r"[A-Za-z0-9]{40}", one), one, user.last)
+    expect.true("another each time", one != other, "the same code", user.last)
+
+
+@check("USR-USER-7", "bad addresses, names and passwords are 400 and named")
+async def bad_values(target: Target) -> None:
+    user, name = User(target), target.identity()
+    good = {"email": f"{name}@example.com", "name": "Ann", "password": PASSWORD}
+    for field, values in {
+        "email": ["", name, f"{name}@", f"Ann <{name}@example.com>", f"{name}@x..y", f"{name}@a b.test"],
+        "name": ["", " ", "A\nB", "x" * 201],
+        "password": ["", "12345", "x" * 1025],
+    }.items():
+        for value in values:
+            message = (await user.refused("createUser", 400, **{**good, field: value}))["message"]
+            expect.true(f"{field} is named", field in message, message, user.last)
+    user.same("users", await user.table("listUsers", filter=f"email::like::{name}"), [])
+    await user.text("createUser", **{**good, "name": "x" * 200, "password": "123456"})
+
+
+@check("USR-USER-8", "a taken address is 400 in any letter case, and one of two at once gets it")
+async def taken(target: Target) -> None:
+    user, name = User(target), target.identity()
+    given = {"name": "Ann", "password": PASSWORD}
+    both = [f"{name}@example.com", f"{name.upper()}@Example.COM"]
+    results = await asyncio.gather(
+        *(user.call("User", "createUser", {**given, "email": email}) for email in both)
+    )
+    expect.equal("one code", sorted(kind for kind, _ in results), ["string", "table"], user.last)
+    for email in both:
+        await user.refused("createUser", 400, **given, email=email)
+    found = await user.table("listUsers", filter=f"email::like::{both[0]}")
+    expect.equal("users with it", len(found), 1, user.last)
+
+
+@check("USR-USER-9", "the code makes its user active, and nobody else")
+async def activation(target: Target) -> None:
+    user = User(target)
+    (ann, _, code), (bob, _, _) = [await user.signed_up(target) for _ in range(2)]
+    before = await user.shown(bob)
+    expect.equal("activateUser", await user.text("activateUser", code=code), "OK", user.last)
+    await user.text("getUserToken", email=ann, password=PASSWORD)
+    user.same("somebody else", await user.shown(bob), before)
+    await user.refused("getUserToken", 401, email=bob, password=PASSWORD)
+
+
+@check("USR-USER-10", "a wrong code gives an error with a message, and activates nobody")
+async def wrong_code(target: Target) -> None:
+    user = User(target)
+    email, _, code = await user.signed_up(target)
+    before = await user.shown(email)
+    for wrong in ("", "x", code[:-1], code[:-1] + ("a" if code[-1] != "a" else "b"), f"{code}x"):
+        kind, result = await user.call("User", "activateUser", {"code": wrong})
+        told = kind == "table" and "error" in result and isinstance(result.get("message"), str)
+        expect.true("an error with a message", told, f"{kind} {result}", user.last)
+    user.same("the user", await user.shown(email), before)
+
+
+@check("USR-USER-11", "the second time a code is 400")
+async def used_code(target: Target) -> None:
+    user = User(target)
+    email, _, code = await user.signed_up(target)
+    await user.text("activateUser", code=code)
+    await user.refused("activateUser", 400, code=code)
+    await user.refused("activateUser", 400, code="x" * 40)
+    expect.equal("status", (await user.shown(email)).get("status"), 1, user.last)
+
+
+@check("USR-USER-12", "listUsers finds whom the filter fits, or nobody")
+async def listing(target: Target) -> None:
+    user, name = User(target), target.identity()
+    ids = await created(user, f"{name}-1@example.com", f"{name}-2@example.com")
+    found = await user.table("listUsers", filter=f"email::like::{name}-")
+    expect.equal("users", sorted(each.get("id") for each in found), sorted(ids), user.last)
+    expect.equal("the second", await user.id_of(f"{name}-2@example.com"), ids[1], user.last)
+    user.same("nobody", await user.table("listUsers", filter=f"email::like::{name}-3"), [])
+
+
+@check("USR-USER-13", "all fields, all operators, and several filters at once")
+async def filters(target: Target) -> None:
+    user, name = User(target), target.identity()
+    emails = [f"{name}-{number}@example.com" for number in (1, 2)]
+    one, two = await created(user, *emails)
+    at = (await user.shown(emails[0])).get("creation_date")
+    mine = f"email::like::{name}-"
+    for filter, wanted in (
+        (f"id::eq::{one}", [one]),
+        (f"id::ne::{one}", [two]),
+        (f"id::gt::{one}", [two]),
+        (f"id::ge::{one}", [one, two]),
+        (f"id::lt::{two}", [one]),
+        (f"id::le::{two}", [one, two]),
+        (f"id::in::{one},{two}", [one, two]),
+        (f"id::in::{two}", [two]),
+        (f"email::eq::{emails[1].upper()}", [two]),
+        (f"email::in::{emails[0]},{emails[1]}", [one, two]),
+        (f"name::eq::{name}-1", [one]),
+        (f"name::like::{name}-2", [two]),
+        ("status::eq::0", [one, two]),
+        ("status::ne::0", []),
+        (f"creation_date::ge::{at}", [one, two]),
+        (f"creation_date::lt::{at}", []),
+    ):
+        found = await user.table("listUsers", filter=[mine, filter])
+        expect.equal(f"users of {filter}", [each.get("id") for each in found], wanted, user.last)
+    found = await user.table("listUsers", filter=[f"id::eq::{one}", mine])
+    expect.equal("users in the other order", [each.get("id") for each in found], [one], user.last)
+
+
+@check("USR-USER-14", "like searches in any letter case, with % and _, exact ones first")
+async def like(target: Target) -> None:
+    user, name = User(target), target.identity().replace("-", "")
+    first, exact = await created(user, f"x{name}@example.com", f"{name}@example.com")
+    for sought, wanted in (
+        (f"{name}@example.com", [exact, first]),
+        (f"{name.upper()}@EXAMPLE.com", [exact, first]),
+        (name, [first, exact]),
+        (f"%{name}@%.com", [first, exact]),
+        (f"{name}%", [exact]),
+        (f"_{name}@", [first]),
+    ):
+        found = await user.table("listUsers", filter=f"email::like::{sought}")
+        expect.equal(f"users like {sought}", [each.get("id") for each in found], wanted, user.last)
+
+
+@check("USR-USER-15", "offset and limit cut the list, and without arguments it is everybody's")
+async def pages(target: Target) -> None:
+    user, name = User(target), target.identity()
+    ids = await created(user, *(f"{name}-{number}@example.com" for number in range(3)))
+    mine = {"filter": f"email::like::{name}-"}
+    for page, wanted in (
+        ({"limit": 2}, ids[:2]),
+        ({"offset": 1}, ids[1:]),
+        ({"offset": 1, "limit": 1}, ids[1:2]),
+        ({"offset": 3}, []),
+    ):
+        found = await user.table("listUsers", **mine, **page)
+        expect.equal(f"users of {page}", [each.get("id") for each in found], wanted, user.last)
+    everybody = await user.table("listUsers")
+    expect.true("everybody", 3 <= len(everybody) <= 1000, len(everybody), user.last)
+    for page in ({"limit": 0}, {"offset": -1}):
+        await user.refused("listUsers", 400, **mine, **page)
+
+
+@check("USR-USER-16", "what is no filter is 400")
+async def bad_filters(target: Target) -> None:
+    user = User(target)
+    for filter in ("", "email", "email::like", "password::like::x", "email::is::x", "id::eq::x", ["x"]):
+        message = (await user.refused("listUsers", 400, filter=filter))["message"]
+        expect.true("the filter is named", "filter" in message, message, user.last)
+
+
+@check("USR-USER-17", "after a reset the new password counts, and the old one does not")
+async def reset(target: Target) -> None:
+    user = User(target)
+    person = await user.person(target)
+    await user.table("resetUserPassword", id=person.id, password=OTHER)
+    await user.text("getUserToken", email=person.email, password=OTHER)
+    await user.refused("getUserToken", 401, email=person.email, password=person.password)
+
+
+@check("USR-USER-18", "a reset that fails gives a status, and the password stays")
+async def no_reset(target: Target) -> None:
+    user = User(target)
+    person = await user.person(target)
+    for wrong in ({"id": 2**50, "password": OTHER}, {"id": person.id, "password": "12345"}):
+        kind, result = await user.call("User", "resetUserPassword", wrong)
+        told = kind == "table" and isinstance(result.get("status"), int)
+        expect.true("it gives a status", told, f"{kind} {result}", user.last)
+    await user.login(person)
+
+
+@check("USR-USER-19", "a reset gives id, email, name and creation_date alone")
+async def reset_result(target: Target) -> None:
+    user = User(target)
+    email, _, _ = await user.signed_up(target)
+    wanted = await user.shown(email)
+    del wanted["status"]
+    result = await user.table("resetUserPassword", id=wanted["id"], password=OTHER)
+    user.same("the result", result, wanted)

@@ -1,0 +1,358 @@
+"""Faults of accounts, logins and what is kept with users."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from labkit.conformance.faults import CALL, failed, given, gives
+from labkit.conformance.mutant import mutant
+from labkit.core.errors import ServiceError
+from labkit.services.user.people import ACTIVE
+
+PEOPLE = "labkit.services.user.people"
+USERS = "labkit.services.user.users"
+TOKENS = "labkit.services.user.user_tokens"
+FILTERS = "labkit.services.user.user_filters"
+DATA = "labkit.services.user.user_data"
+VERIFY = "labkit.services.user.passwords:Passwords.verify"
+
+
+# ---- accounts
+
+
+@mutant("USR-USER-1 USR-USER-17 USR-TOKEN-12", f"{PEOPLE}:change")
+def password_kept(original: Any) -> Any:
+    """a new password is not stored"""
+    return lambda *args, **changes: original(*args, **{**changes, "password": None})
+
+
+@mutant("USR-USER-2 USR-USER-3", f"{PEOPLE}:User.shown")
+def no_date(original: Any) -> Any:
+    """users have no creation_date"""
+    return lambda self: {name: value for name, value in original(self).items() if name != "creation_date"}
+
+
+@mutant("USR-USER-3", f"{PEOPLE}:User.shown")
+def milliseconds(original: Any) -> Any:
+    """creation_date is in milliseconds"""
+    return lambda self: {**original(self), "creation_date": self.creation_date * 1000}
+
+
+@mutant("USR-USER-4 USR-TOKEN-1", f"{PEOPLE}:add")
+def active_at_once(original: Any) -> Any:
+    """a user is active without activation"""
+    return lambda *args, **given: original(*args, **{**given, "activation": None})
+
+
+@mutant("USR-USER-4 USR-USER-9", f"{USERS}:_digest")
+def another_code(original: Any) -> Any:
+    """no code is the one that a user waits for"""
+    from itertools import count
+
+    turns = count()
+    return lambda code: original(f"{code}{next(turns)}")
+
+
+@mutant("USR-USER-5", CALL)
+def failure_as_text(original: Any) -> Any:
+    """createUser that fails gives a text"""
+
+    def text(operation: str, result: Any) -> Any:
+        return result["error"] if operation == "createUser" and failed(result) else result
+
+    return gives(original, "User", text)
+
+
+@mutant("USR-USER-5 USR-USER-7", CALL)
+def any_password(original: Any) -> Any:
+    """a short password is filled up"""
+
+    def fill(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        password = parameters.get("password")
+        if operation != "createUser" or not isinstance(password, str):
+            return parameters
+        return {**parameters, "password": password.ljust(6)}
+
+    return given(original, "User", fill)
+
+
+@mutant("USR-USER-6", "labkit.core.identifiers:Identifiers.alphanumeric")
+def short_codes(original: Any) -> Any:
+    """codes are too short"""
+    return lambda self, actor, length: original(self, actor, 8)
+
+
+@mutant("USR-USER-8", f"{PEOPLE}:add")
+def taken_twice(original: Any) -> Any:
+    """an address is taken in one letter case alone"""
+
+    def broken(connection: Any, solution: str, email: str, *args: Any, **given: Any) -> Any:
+        return original(connection, solution, email if email.islower() else f"{email}.x", *args, **given)
+
+    return broken
+
+
+@mutant("USR-USER-9", CALL)
+def true_for_ok(original: Any) -> Any:
+    """activateUser gives true"""
+    return gives(original, "User", lambda operation, result: True if result == "OK" else result)
+
+
+@mutant("USR-USER-10", CALL)
+def any_code(original: Any) -> Any:
+    """activateUser is 'OK' for every code"""
+    return gives(original, "User", lambda operation, result: "OK" if operation == "activateUser" else result)
+
+
+@mutant("USR-USER-10", "labkit.services.user.errors:error_object")
+def no_message(original: Any) -> Any:
+    """an error has no message"""
+    return lambda error: {name: value for name, value in original(error).items() if name != "message"}
+
+
+@mutant("USR-USER-11", f"{PEOPLE}:change")
+def codes_stay(original: Any) -> Any:
+    """a code can be used again"""
+
+    def broken(connection: Any, solution: str, id: int, **changes: Any) -> Any:
+        kept = connection.exec_driver_sql("SELECT activation FROM user WHERE id = ?", (id,)).scalar()
+        user = original(connection, solution, id, **changes)
+        connection.exec_driver_sql("UPDATE user SET activation = ? WHERE id = ?", (kept, id))
+        return user
+
+    return broken
+
+
+@mutant("USR-USER-12 USR-USER-13 USR-USER-14 USR-USER-15", f"{FILTERS}:listed")
+def not_filtered(original: Any) -> Any:
+    """filters are ignored"""
+    return lambda connection, solution, conditions, *page: original(connection, solution, [], *page)
+
+
+@mutant("USR-USER-12", CALL)
+def nil_for_nobody(original: Any) -> Any:
+    """listUsers gives nil where nobody fits"""
+    return gives(original, "User", lambda operation, result: None if result == [] else result)
+
+
+@mutant("USR-USER-13", f"{FILTERS}:listed")
+def last_filter_alone(original: Any) -> Any:
+    """of several filters one counts"""
+    return lambda connection, solution, conditions, *page: original(
+        connection, solution, conditions[-1:], *page
+    )
+
+
+@mutant("USR-USER-14", f"{FILTERS}:condition")
+def by_id_alone(original: Any) -> Any:
+    """who fits exactly does not come first"""
+    return lambda text: original(text)._replace(exact=None)
+
+
+@mutant("USR-USER-15", f"{FILTERS}:listed")
+def offset_ignored(original: Any) -> Any:
+    """offset is ignored"""
+    return lambda connection, solution, conditions, offset, limit: original(
+        connection, solution, conditions, 0, limit
+    )
+
+
+@mutant("USR-USER-16", f"{FILTERS}:condition")
+def lenient_filters(original: Any) -> Any:
+    """what is no filter finds everybody"""
+
+    def broken(text: str) -> Any:
+        try:
+            return original(text)
+        except ServiceError:
+            return original("id::gt::0")
+
+    return broken
+
+
+@mutant("USR-USER-18", CALL)
+def silent_failure(original: Any) -> Any:
+    """resetUserPassword that fails gives an object without status"""
+
+    def silent(operation: str, result: Any) -> Any:
+        if operation != "resetUserPassword" or not failed(result):
+            return result
+        return {name: value for name, value in result.items() if name != "status"}
+
+    return gives(original, "User", silent)
+
+
+@mutant("USR-USER-19", CALL)
+def status_of_the_user(original: Any) -> Any:
+    """resetUserPassword gives the user with status"""
+
+    def add(operation: str, result: Any) -> Any:
+        return {"status": ACTIVE, **result} if operation == "resetUserPassword" else result
+
+    return gives(original, "User", add)
+
+
+# ---- login and tokens
+
+
+@mutant("USR-TOKEN-2 USR-TOKEN-6", VERIFY)
+def nobody_logs_in(original: Any) -> Any:
+    """no password fits"""
+
+    async def broken(self: Any, kept: str | None, password: str) -> bool:
+        await original(self, kept, password)
+        return False
+
+    return broken
+
+
+@mutant("USR-TOKEN-3 USR-USER-17 USR-TOKEN-12", VERIFY)
+def any_password_fits(original: Any) -> Any:
+    """every password fits"""
+
+    async def broken(self: Any, kept: str | None, password: str) -> bool:
+        await original(self, kept, password)
+        return kept is not None
+
+    return broken
+
+
+@mutant("USR-TOKEN-4", VERIFY)
+def tells_who_is_there(original: Any) -> Any:
+    """an unknown email is 404"""
+
+    async def broken(self: Any, kept: str | None, password: str) -> Any:
+        if kept is None:
+            raise ServiceError(404, "User does not exist.")
+        return await original(self, kept, password)
+
+    return broken
+
+
+@mutant("USR-TOKEN-5", "labkit.core.identifiers:Identifiers.hex")
+def same_jti(original: Any) -> Any:
+    """tokens of one second are alike"""
+    return lambda self, actor, length: "0" * length if "/token" in actor else original(self, actor, length)
+
+
+@mutant("USR-TOKEN-6", f"{TOKENS}:user_of")
+def somebody_else(original: Any) -> Any:
+    """getCurrentUser gives another user"""
+
+    async def broken(*args: Any) -> Any:
+        user = await original(*args)
+        return user and user._replace(id=user.id + 1, email="")
+
+    return broken
+
+
+@mutant("USR-TOKEN-7", f"{TOKENS}:_verified")
+def not_verified(original: Any) -> Any:
+    """signatures are not looked at"""
+    import jwt
+
+    def broken(secret: bytes, solution: str, token: str) -> Any:
+        try:
+            return jwt.decode(token, options={"verify_signature": False})
+        except jwt.InvalidTokenError:
+            return None
+
+    return broken
+
+
+@mutant("USR-TOKEN-7 USR-TOKEN-8", CALL)
+def somebody_for_nobody(original: Any) -> Any:
+    """a bad token leads to a user without name"""
+
+    def somebody(operation: str, result: Any) -> Any:
+        return {"id": 0} if operation == "getCurrentUser" and failed(result) else result
+
+    return gives(original, "User", somebody)
+
+
+@mutant("USR-TOKEN-8", f"{PEOPLE}:change")
+def tokens_outlive_passwords(original: Any) -> Any:
+    """a new password leaves earlier tokens alive"""
+
+    def broken(connection: Any, solution: str, id: int, **changes: Any) -> Any:
+        user = original(connection, solution, id, **changes)
+        connection.exec_driver_sql("UPDATE user SET generation = 0 WHERE id = ?", (id,))
+        return user
+
+    return broken
+
+
+@mutant("USR-TOKEN-9", "labkit.services.user.access_tokens:user_of")
+def own_tokens_alone(original: Any) -> Any:
+    """access tokens lead to nobody"""
+
+    async def broken(*args: Any) -> None:
+        return None
+
+    return broken
+
+
+@mutant("USR-TOKEN-10 USR-TOKEN-11", f"{TOKENS}:issue")
+def eternal(original: Any) -> Any:
+    """tokens live for a thousand years"""
+    return lambda parts, solution, user, time_to_live: original(parts, solution, user, 1000 * 366 * 86400)
+
+
+@mutant("USR-TOKEN-11", f"{TOKENS}:issue")
+def a_second_more(original: Any) -> Any:
+    """a token still lives at its last second"""
+    return lambda parts, solution, user, time_to_live: original(parts, solution, user, time_to_live + 1)
+
+
+# ---- operations that the document does not show
+
+
+@mutant("USR-DATA-2", f"{PEOPLE}:change")
+def active_when_changed(original: Any) -> Any:
+    """whatever changes, the user is active"""
+    return lambda *args, **changes: original(*args, **{**changes, "status": ACTIVE})
+
+
+@mutant("USR-DATA-3", f"{USERS}:Users._proved")
+def not_proved(original: Any) -> Any:
+    """a new password does not need the original one"""
+
+    async def broken(*args: Any) -> None:
+        return None
+
+    return broken
+
+
+@mutant("USR-DATA-4", f"{PEOPLE}:next_id")
+def ids_again(original: Any) -> Any:
+    """the id of a deleted user comes again"""
+
+    def broken(connection: Any, solution: str, kind: str) -> int:
+        if kind != "user":
+            return int(original(connection, solution, kind))
+        found = connection.exec_driver_sql(
+            "SELECT max(id) FROM user WHERE solution = ?", (solution,)
+        ).scalar()
+        return (found or 0) + 1
+
+    return broken
+
+
+@mutant("USR-DATA-6", f"{DATA}:_create")
+def create_replaces(original: Any) -> Any:
+    """createUserData replaces what exists"""
+
+    def broken(connection: Any, solution: str, id: int, values: dict[str, str]) -> None:
+        for key, value in values.items():
+            connection.exec_driver_sql(
+                "INSERT OR REPLACE INTO user_data (solution, user_id, key, value) VALUES (?, ?, ?, ?)",
+                (solution, id, key, value),
+            )
+
+    return broken
+
+
+@mutant("USR-DATA-9 USR-DATA-7", f"{DATA}:_require")
+def missing_ignored(original: Any) -> Any:
+    """keys that are missing are ignored"""
+    return lambda *args: None
