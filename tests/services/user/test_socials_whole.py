@@ -1,0 +1,141 @@
+"""Social login through a whole lab: the platform asks, and the lab's own providers answer, over HTTPS."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from labkit import Lab
+from labkit.lab.provider import Provider
+from labkit.lab.solution import Solution
+from tests.services.user.social_stage import query
+
+PERSON = "p-1"
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    with Lab(seed=7) as lab:
+        lab.solution("acme")
+        yield lab
+
+
+def ready(lab: Lab, consumer: str, **change: Any) -> tuple[Solution, Provider]:
+    """A solution with a social for an application that is registered with the provider."""
+    solution, provider = lab.solution("acme"), lab.provider(consumer)
+    redirect = solution.url("/back")
+    application = provider.register(redirect)
+    if PERSON not in provider.people:
+        provider.people.add(PERSON, name="Ann", email="ann@example.com")
+    social = {
+        "consumer": consumer,
+        "scope": [],
+        "redirect": redirect,
+        "client_id": application.client_id,
+        "client_secret": application.client_secret,
+    }
+    solution.call("User", "deleteSocial", {"consumer": consumer})
+    assert solution.call("User", "createSocial", social) == social
+    if change:
+        assert solution.call("User", "updateSocial", {"consumer": consumer, **change}) is None
+    return solution, provider
+
+
+def logged_in(lab: Lab, consumer: str, **change: Any) -> tuple[Solution, dict[str, Any]]:
+    """What the callback of a login brings."""
+    solution, provider = ready(lab, consumer, **change)
+    callback: dict[str, Any] = {"consumer": consumer}
+    given = dict(callback)
+    if provider.protocol == "oauth1":
+        callback["reqToken"] = given["reqToken"] = solution.call("User", "getSocialLoginUrl", given)
+    answer = provider.login(solution.call("User", "getSocialLoginUrl", given), PERSON)
+    assert str(answer.url).startswith(solution.url("/back?"))
+    return solution, {**callback, **query(str(answer.url))}
+
+
+CONSUMERS = {
+    "google": (["profile", "email"], {"sub": PERSON, "name": "Ann", "email": "ann@example.com"}),
+    "facebook": (["email", "public_profile"], {"name": "Ann", "email": "ann@example.com"}),
+    "amazon": (["profile"], {"name": "Ann", "email": "ann@example.com"}),
+    "github": (["user"], {"login": PERSON, "email": "ann@example.com"}),
+    "twitter": ([], {"screen_name": PERSON, "name": "Ann"}),
+}
+
+
+@pytest.mark.parametrize("consumer", CONSUMERS)
+def test_a_login_ends_with_who_it_is(lab: Lab, consumer: str) -> None:
+    scope, told = CONSUMERS[consumer]
+    solution, callback = logged_in(lab, consumer, scope=scope)
+    token = solution.call("User", "getSocialToken", callback)
+    assert isinstance(token, str)
+    text = solution.call("User", "socialRequest", {"consumer": consumer, "token": token})
+    assert told.items() <= json.loads(text).items()
+    again = solution.call("User", "getSocialToken", callback)
+    assert again["status"] == 400
+
+
+@pytest.mark.parametrize("consumer", ["google", "github", "twitter"])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"client_secret": "wrong"}, "refuses"),
+        ({"redirect": "https://acme.apps.lab.localhost/elsewhere"}, "refuses"),
+    ],
+)
+def test_what_the_provider_does_not_know_is_refused(
+    lab: Lab, consumer: str, change: dict[str, str], message: str
+) -> None:
+    solution, callback = logged_in(lab, consumer)
+    solution.call("User", "updateSocial", {"consumer": consumer, **change})
+    error = (
+        solution.call("User", "getSocialLoginUrl", {"consumer": consumer})
+        if consumer == "twitter"
+        else solution.call("User", "getSocialToken", callback)
+    )
+    assert (error["status"], f"{consumer} {message}" in error["message"]) == (400, True)
+
+
+FAILURES = {
+    "down": (500, "Service inaccessible"),
+    "server error": (502, "answered 500"),
+    "malformed JSON": (502, "answered without"),
+}
+
+
+@pytest.mark.parametrize("consumer", ["google", "twitter"])
+@pytest.mark.parametrize("fault", FAILURES)
+def test_a_provider_in_trouble(lab: Lab, consumer: str, fault: str) -> None:
+    solution, callback = logged_in(lab, consumer)
+    provider = lab.provider(consumer)
+    provider.fault(fault, "token")
+    error = solution.call("User", "getSocialToken", callback)
+    status, message = FAILURES[fault]
+    assert (error["status"], message in error["message"]) == (status, True)
+
+
+def test_a_person_who_says_no(lab: Lab) -> None:
+    solution, provider = ready(lab, "google")
+    url = solution.call("User", "getSocialLoginUrl", {"consumer": "google"})
+    answer = provider.login(url, PERSON, approve=False)
+    error = solution.call("User", "getSocialToken", {"consumer": "google", **query(str(answer.url))})
+    assert (error["status"], "access_denied" in error["message"]) == (400, True)
+
+
+def test_another_state_than_was_sent(lab: Lab) -> None:
+    solution, provider = ready(lab, "google")
+    provider.fault("wrong state")
+    url = solution.call("User", "getSocialLoginUrl", {"consumer": "google"})
+    callback = query(str(provider.login(url, PERSON).url))
+    error = solution.call("User", "getSocialToken", {"consumer": "google", **callback})
+    assert (error["status"], "Parameter state" in error["message"]) == (400, True)
+
+
+def test_a_token_that_the_provider_has_forgotten(lab: Lab) -> None:
+    solution, callback = logged_in(lab, "google")
+    token = solution.call("User", "getSocialToken", callback)
+    lab.clock.advance(hours=2)
+    error = solution.call("User", "socialRequest", {"consumer": "google", "token": token})
+    assert error["status"] == 401
