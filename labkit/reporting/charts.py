@@ -158,7 +158,7 @@ def sequence_chart(steps: Iterable[tuple[str, str, str]], *, title: str) -> pand
     actors = list(
         dict.fromkeys(name for pair in zip(frame["from"], frame["to"], strict=True) for name in pair)
     )
-    figure = Figure(figsize=(max(8.0, 2.6 * len(actors)), 1.0 + 0.46 * len(frame)), layout="constrained")
+    figure = Figure(figsize=(max(8.0, 3.0 * len(actors)), 1.0 + 0.46 * len(frame)), layout="constrained")
     axes = figure.subplots()
     for place, name in enumerate(actors):
         axes.plot([place, place], [0.2, len(frame) + 0.4], color="#c8cfd8", linewidth=1, zorder=1)
