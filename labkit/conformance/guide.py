@@ -39,7 +39,7 @@ class Guide(User):
 
     def url(self, path: str) -> str:
         """The URL of a path of the solution."""
-        return self._client.address.url(self._client.name, path)
+        return self._target.url(GUIDE, path)
 
     def message(self, response: httpx.Response) -> str:
         """The message that an answer tells."""

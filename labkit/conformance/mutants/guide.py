@@ -202,13 +202,13 @@ def tokens_not_hashed(original: Any) -> Any:
 # ---- sessions
 
 
-@mutant("USR-GUIDE-12", HEADERS)
+@mutant("USR-GUIDE-12 USR-GUIDE-27 USR-GUIDE-29", HEADERS)
 def leads_nowhere(original: Any) -> Any:
     """a script's Location is lost"""
     return _sent(original, lambda name, value: None if name == "location" else value)
 
 
-@mutant("USR-GUIDE-12 USR-GUIDE-13", HEADERS)
+@mutant("USR-GUIDE-12 USR-GUIDE-13 USR-GUIDE-29 USR-GUIDE-30", HEADERS)
 def no_cookies(original: Any) -> Any:
     """a script's cookies are lost"""
     return _sent(original, lambda name, value: None if name == "set-cookie" else value)
@@ -277,6 +277,16 @@ def roles_without_parameters(original: Any) -> Any:
     )
 
 
+@mutant("USR-GUIDE-18", CALL)
+def no_second_set_up(original: Any) -> Any:
+    """createRole of a role that is there is 400"""
+    return _answered(
+        original,
+        "createRole",
+        lambda parameters, result: {**result, "status": 400} if failed(result) else result,
+    )
+
+
 @mutant("USR-GUIDE-20 USR-GUIDE-21", CALL)
 def everybody_has_the_role(original: Any) -> Any:
     """hasUserRoleParam is OK for everybody"""
@@ -305,3 +315,39 @@ def nothing_taken_away(original: Any) -> Any:
         return await original(self, caller, service, name, parameters)
 
     return broken
+
+
+# ---- social login
+
+
+@mutant("USR-GUIDE-27", "labkit.services.user.oauth2:login_url")
+def same_state(original: Any) -> Any:
+    """every login has the same state"""
+    return lambda provider, state: original(provider, "always")
+
+
+@mutant("USR-GUIDE-28", CALL)
+def query_lost(original: Any) -> Any:
+    """getSocialToken gets nothing of a callback's query"""
+    return _token_asked(original, ("code", "state"))
+
+
+@mutant("USR-GUIDE-30", CALL)
+def request_token_lost(original: Any) -> Any:
+    """getSocialToken gets no request token"""
+    return _token_asked(original, ("reqToken",))
+
+
+def _token_asked(original: Any, lost: tuple[str, ...]) -> Any:
+    def without(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        if operation != "getSocialToken":
+            return parameters
+        return {name: value for name, value in parameters.items() if name not in lost}
+
+    return given(original, "User", without)
+
+
+@mutant("USR-GUIDE-28 USR-GUIDE-30", CALL)
+def nothing_told(original: Any) -> Any:
+    """socialRequest tells nothing of anybody"""
+    return _answered(original, "socialRequest", lambda parameters, result: "{}")

@@ -1,0 +1,106 @@
+"""The solution of the guides: logging in with the identity providers that lab.yaml has."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+
+from labkit.conformance import expect
+from labkit.conformance.check import check
+from labkit.conformance.guide import Guide
+from labkit.conformance.probe import decoded
+from labkit.conformance.target import Target
+from labkit.conformance.verdict import Mismatch
+from labkit.fleet.browser import Browser
+
+GOOGLE, TWITTER = "google", "twitter"  # OAuth 2 and OAuth 1; both let Ann in, unasked
+SCOPES = {GOOGLE: ["profile", "email"]}
+HANDLE = {GOOGLE: "/social/handle/google", TWITTER: "/social/twitter/handle"}
+LOGIN = {GOOGLE: "/social/handle/google/loginurl", TWITTER: "/twitter/login"}
+NAME = "Ann"
+
+
+async def ready(target: Target, consumer: str) -> Guide:
+    """The solution with a social for an application that lab.yaml registers; an earlier check may have made it."""
+    guide, app = Guide(target), target.application(consumer)
+    given = {
+        "consumer": consumer,
+        "redirect": guide.url(HANDLE[consumer]),
+        "client_id": app.client_id,
+        "client_secret": app.client_secret.get_secret_value(),
+        "scope": SCOPES.get(consumer),
+    }
+    _, made = await guide.call("User", "createSocial", {key: each for key, each in given.items() if each})
+    if made.get("status") not in (None, 409):
+        raise Mismatch(
+            "what createSocial gives", "a social", expect.hidden(made), expect.exchange(guide.last)
+        )
+    return guide
+
+
+async def opened(guide: Guide, browser: Browser, consumer: str, *, follow: bool = True) -> httpx.Response:
+    """Open the login endpoint."""
+    return await browser.request("GET", guide.url(LOGIN[consumer]), follow=follow)
+
+
+def told(response: httpx.Response, consumer: str) -> None:
+    """The answer must be that of the callback, with what the provider tells of Ann."""
+    expect.equal("where the login ends", response.url.path, HANDLE[consumer], response)
+    found = decoded(expect.status(response, 200))
+    expect.equal("name", found.get("name") if isinstance(found, dict) else found, NAME, response)
+
+
+def query(url: str) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(url).query, keep_blank_values=True)
+
+
+@check("USR-GUIDE-27", "the loginurl endpoint leads to the provider")
+async def loginurl(target: Target) -> None:
+    guide = await ready(target, GOOGLE)
+    response = await opened(guide, target.browser(), GOOGLE, follow=False)
+    location = expect.status(response, 303).headers.get("Location", "")
+    given = await guide.text("getSocialLoginUrl", consumer=GOOGLE)
+    expect.equal("page", location.partition("?")[0], given.partition("?")[0], response)
+    asked, expected = query(location), query(given)
+    expect.true("each login has a state of its own", asked.pop("state", 0) != expected.pop("state", 1), given)
+    expect.equal("query", asked, expected, response)
+    expect.equal("redirect_uri", asked.get("redirect_uri"), [guide.url(HANDLE[GOOGLE])], response)
+
+
+@check("USR-GUIDE-28", "an OAuth 2 login ends at what the provider tells")
+async def oauth2(target: Target) -> None:
+    guide = await ready(target, GOOGLE)
+    told(await opened(guide, target.browser(), GOOGLE), GOOGLE)
+
+
+@check("USR-GUIDE-29", "an OAuth 1 login begins with a request token, which a cookie keeps")
+async def request_token(target: Target) -> None:
+    guide = await ready(target, TWITTER)
+    response = expect.status(await opened(guide, target.browser(), TWITTER, follow=False), 303)
+    token, attributes = guide.cookie(response, "token")
+    expect.equal("path of the cookie", attributes.get("path"), "/social/twitter", response)
+    expect.true("it keeps letters and digits", token.isascii() and token.isalnum(), token, response)
+    location = response.headers.get("Location", "")
+    expect.equal("oauth_token of the login URL", query(location).get("oauth_token"), [token], response)
+    given = await guide.text("getSocialLoginUrl", consumer=TWITTER, reqToken=token)
+    expect.equal("Location", location, given, response)
+
+
+@check("USR-GUIDE-30", "an OAuth 1 login ends at what the provider tells")
+async def oauth1(target: Target) -> None:
+    guide = await ready(target, TWITTER)
+    told(await opened(guide, target.browser(), TWITTER), TWITTER)
+
+
+@check("USR-GUIDE-31", "an OAuth 1 login ends only in the browser that began it")
+async def other_browser(target: Target) -> None:
+    guide, mine = await ready(target, TWITTER), target.browser()
+    began = expect.status(await opened(guide, mine, TWITTER, follow=False), 303)
+    token, _ = guide.cookie(began, "token")
+    approved = await mine.request("GET", began.headers["Location"], follow=False)
+    callback = approved.headers.get("Location", "")
+    for url in (callback, f"{callback}&reqToken={token}"):
+        response = await target.browser().request("GET", url, follow=False)
+        guide.message(expect.status(response, 400))
+    told(await mine.request("GET", callback), TWITTER)
