@@ -66,9 +66,9 @@ def unknown_refused(original: Any) -> Any:
 def list_is_key(original: Any) -> Any:
     """the first item of a list counts as the key"""
 
-    def broken(self: Services, caller: Caller, service: str, parameters: Any) -> Any:
+    def broken(self: Services, caller: Caller, declared: Operation, parameters: Any) -> Any:
         first = {"key": str(parameters[0])} if isinstance(parameters, list) and parameters else parameters
-        return original(self, caller, service, first)
+        return original(self, caller, declared, first)
 
     return broken
 
