@@ -7,6 +7,8 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from pydantic_core import PydanticUndefined
+
 from labkit.conformance.coverage import Coverage, Covered, coverage
 from labkit.services.operation import Operation
 
@@ -66,12 +68,15 @@ def arguments(operation: Operation) -> list[dict[str, Any]]:
 
 
 def type_name(annotation: Any) -> str:
-    """A type as a script's author thinks of it: without validators, secrets as what they hold."""
+    """A type as a script's author thinks of it: what a validator takes, records by fields, secrets as they are."""
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is typing.Annotated:
-        return type_name(inner[0])
+        taken = [getattr(each, "json_schema_input_type", Any) for each in inner[1:]]
+        return type_name(next((each for each in taken if each not in (Any, PydanticUndefined)), inner[0]))
     if origin in (typing.Union, types.UnionType):
         return " | ".join(type_name(each) for each in inner)
+    if fields := getattr(annotation, "model_fields", getattr(annotation, "__dataclass_fields__", None)):
+        return f"{{{', '.join(fields)}}}"
     name = "None" if annotation is type(None) else getattr(origin or annotation, "__name__", str(annotation))
     if name == "SecretStr":
         return "str"

@@ -83,7 +83,7 @@ def _listed(value: object) -> object:
 
 RoleId = Annotated[str, PlainValidator(_role_id)]
 ParameterName = Annotated[str, PlainValidator(_parameter_name)]
-ParameterValue = Annotated[str, PlainValidator(_parameter_value)]
+ParameterValue = Annotated[str, PlainValidator(_parameter_value, json_schema_input_type=str | dict[str, str])]
 Method = Annotated[str, PlainValidator(_method)]
 EndPoint = Annotated[str, PlainValidator(_end_point)]
 
@@ -147,8 +147,8 @@ def _pairs(value: object) -> dict[str, str]:
     return pairs
 
 
-PermId = Annotated[Permission, PlainValidator(_perm_id)]
-Pairs = Annotated[dict[str, str], PlainValidator(_pairs)]
+PermId = Annotated[Permission, PlainValidator(_perm_id, json_schema_input_type=str)]
+Pairs = Annotated[dict[str, str], PlainValidator(_pairs, json_schema_input_type=list[str])]
 Parameters = Annotated[Sequence[Parameter], BeforeValidator(_listed)]
 PermissionList = Annotated[Sequence[Permission], BeforeValidator(_listed)]
 AssignedRoles = Annotated[Sequence[AssignedRole], BeforeValidator(_listed)]
