@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.dialects.sqlite import insert
 
+from labkit.core.database import driver
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
 from labkit.services.user.parts import Group
@@ -32,11 +33,24 @@ from labkit.services.user.role_tables import (
     known_parameter,
     known_role,
     names,
-    parameter_table,
-    role_table,
     undefined,
     value_table,
     where,
+)
+
+# Solutions ask these with their requests, so they go straight to the driver.
+HAS = (
+    "SELECT 1 FROM assigned_value "
+    "WHERE solution = ? AND user_id = ? AND role = ? AND parameter = ? AND value IN (?, ?)"
+)
+HELD = (
+    "SELECT role.role_id, defined.name, had.value FROM assignment AS held "
+    "JOIN role ON role.solution = held.solution AND role.role = held.role "
+    "LEFT JOIN assigned_value AS had"
+    " ON had.solution = held.solution AND had.user_id = held.user_id AND had.role = held.role "
+    "LEFT JOIN role_parameter AS defined"
+    " ON defined.solution = had.solution AND defined.role = had.role AND defined.parameter = had.parameter "
+    "WHERE held.solution = ? AND held.user_id = ? ORDER BY held.position, had.position"
 )
 
 
@@ -173,26 +187,7 @@ def _assign(
 
 def _assignments(connection: Connection, solution: str, id: int) -> list[dict[str, object]]:
     known(connection, solution, id)
-    held, values, roles, parameters = assignment_table.c, value_table.c, role_table.c, parameter_table.c
-    rows = connection.execute(
-        select(roles.role_id, parameters.name, values.value)
-        .select_from(assignment_table)
-        .join(role_table)
-        .outerjoin(
-            value_table,
-            (values.solution == held.solution)
-            & (values.user_id == held.user_id)
-            & (values.role == held.role),
-        )
-        .outerjoin(
-            parameter_table,
-            (parameters.solution == values.solution)
-            & (parameters.role == values.role)
-            & (parameters.parameter == values.parameter),
-        )
-        .where(held.solution == solution, held.user_id == id)
-        .order_by(held.position, values.position)
-    )
+    rows = driver(connection).execute(HELD, (solution, id))
     found: dict[str, list[dict[str, object]]] = {}
     for role_id, name, value in rows:
         found.setdefault(role_id, []).extend([] if name is None else [{"name": name, "value": _shown(value)}])
@@ -227,9 +222,8 @@ def _deassign_values(
 def _has(connection: Connection, solution: str, id: int, role_id: str, name: str, value: str) -> bool:
     known(connection, solution, id)
     role, parameter = known_parameter(connection, solution, role_id, name)
-    rows = where(value_table, solution=solution, user_id=id, role=role, parameter=parameter)
-    found = select(value_table.c.value).where(*rows, value_table.c.value.in_([value, WILDCARD]))
-    return connection.execute(found).first() is not None
+    row = (solution, id, role, parameter, value, WILDCARD)
+    return driver(connection).execute(HAS, row).fetchone() is not None
 
 
 def _page(

@@ -15,10 +15,10 @@ from sqlalchemy import (
     Integer,
     String,
     Table,
-    select,
 )
 from sqlalchemy import UniqueConstraint as Unique
 
+from labkit.core.database import driver
 from labkit.core.errors import ServiceError
 from labkit.core.tables import metadata
 from labkit.services.user.errors import unknown
@@ -118,6 +118,10 @@ value_table = Table(
     Index("assigned_value_of_role", "solution", "role", "parameter", "value", "user_id"),
 )
 
+# Nearly every operation on roles begins with these, so they go straight to the driver.
+ROLE = "SELECT 1 FROM role WHERE solution = ? AND role = ?"
+PARAMETERS = "SELECT parameter, name FROM role_parameter WHERE solution = ? AND role = ? ORDER BY position"
+
 
 def where(table: Table, **row: object) -> list[ColumnElement[bool]]:
     """What rows of a table have in common: the values of some of its columns."""
@@ -127,23 +131,14 @@ def where(table: Table, **row: object) -> list[ColumnElement[bool]]:
 def known_role(connection: Connection, solution: str, role_id: str) -> str:
     """The role as tables name it. Raises ServiceError 404."""
     role = fold(role_id)
-    found = connection.execute(
-        select(role_table.c.role).where(*where(role_table, solution=solution, role=role))
-    ).scalar()
-    if found is None:
+    if driver(connection).execute(ROLE, (solution, role)).fetchone() is None:
         raise unknown("Role", role_id)
     return role
 
 
 def names(connection: Connection, solution: str, role: str) -> dict[str, str]:
     """The parameters of a role in the order of their definition: as tables name them → as first spelled."""
-    columns = parameter_table.c
-    rows = connection.execute(
-        select(columns.parameter, columns.name)
-        .where(*where(parameter_table, solution=solution, role=role))
-        .order_by(columns.position)
-    )
-    return {row.parameter: row.name for row in rows}
+    return dict(driver(connection).execute(PARAMETERS, (solution, role)))
 
 
 def known_parameter(connection: Connection, solution: str, role_id: str, name: str) -> tuple[str, str]:
