@@ -144,7 +144,7 @@ def bench(names: tuple[str, ...], rounds: int, seconds: float, polls: int, as_js
         if result.asked is not None:
             asked = f", asked {result.asked:.2f}: {'met' if result.met else 'NOT MET'}"
         click.echo(f"  ratio {result.ratio:.2f}{asked}; rounds void: {result.void}")
-        click.echo("  " + ", ".join(f"{name} {value:,.1f}" for name, value in result.details.items()))
+        click.echo("  " + ", ".join(f"{name} {value:,.2f}" for name, value in result.details.items()))
 
 
 @main.command()
