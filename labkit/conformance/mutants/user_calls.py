@@ -77,7 +77,7 @@ def no_type(original: Any) -> Any:
     return lambda error: {name: value for name, value in original(error).items() if name != "type"}
 
 
-@mutant("USR-CALL-4", ERROR)
+@mutant("USR-CALL-7", ERROR)
 def inner_fault(original: Any) -> Any:
     """every error blames the server"""
     return lambda error: {**original(error), "status": 500}
