@@ -94,12 +94,13 @@ class Browser:
         target = httpx.URL(url) if self._page is None else self._page.url.join(url)
         if target.scheme != "https" or not self._serves(target.host):
             raise LabError(f"{url!r} is no HTTPS URL of this lab")
+        auth = options.pop("auth", None)  # for the first host alone
         request: httpx.Request | None = self._client.build_request(method, target, **options)
         history: list[httpx.Response] = []
         while request is not None:
             if len(history) > REDIRECTS:
                 raise LabError(f"{url!r} redirects more than {REDIRECTS} times")
-            self._page = await self._client.send(request)
+            self._page = await self._client.send(request, auth=None if history else auth)
             self._page.history = list(history)
             history.append(self._page)
             request = self._page.next_request if follow else None

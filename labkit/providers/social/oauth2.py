@@ -21,8 +21,10 @@ from oauthlib.oauth2 import (
     BearerToken,
     FatalClientError,
     InvalidClientError,
+    InvalidClientIdError,
     InvalidGrantError,
     InvalidRequestError,
+    MismatchingRedirectURIError,
     OAuth2Error,
     RefreshTokenGrant,
     RequestValidator,
@@ -182,6 +184,10 @@ class OAuth2:
 
 
 def _reason(error: OAuth2Error) -> str:
+    if isinstance(error, MismatchingRedirectURIError):
+        return f"redirect_uri {error.redirect_uri!r} is not registered for the client {error.client_id!r}."
+    if isinstance(error, InvalidClientIdError):
+        return f"The client {error.client_id!r} is not registered here."
     return error.description or str(error.error).replace("_", " ")
 
 

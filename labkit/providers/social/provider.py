@@ -26,7 +26,7 @@ from labkit.providers.social.kinds import kind_of
 from labkit.providers.social.oauth1 import OAuth1
 from labkit.providers.social.oauth2 import OAuth2
 from labkit.providers.social.pages import Pages
-from labkit.providers.social.parts import FORM, Answer, Application, Asked, Call, Sent, Spoken
+from labkit.providers.social.parts import FORM, Answer, Application, Asked, Call, Sent, Spoken, Unasked
 from labkit.providers.social.people import People
 from labkit.settings import ApplicationSettings, Person, SocialSettings, build
 
@@ -213,7 +213,12 @@ class Provider:
             answer = await self._answer(request, arrival)
         except Refusal as refused:
             answer = self._around.pages.page(
-                "refused.html", refused.status, refused.reason, provider=self.title, reason=refused.reason
+                "refused.html",
+                refused.status,
+                refused.reason,
+                provider=self.title,
+                reason=refused.reason,
+                unasked=isinstance(refused, Unasked),
             )
         except Gone:
             self._tell(record, arrival)
@@ -222,7 +227,7 @@ class Provider:
             raise ConnectionAbortedError(f"{actor} ended the connection") from None
         location = answer.headers.get("Location")
         arrival.status = answer.status
-        arrival.answer = f"redirect to {self._portless(shown_url(location))}" if location else answer.told
+        arrival.answer = self._portless(f"redirect to {shown_url(location)}" if location else answer.told)
         self._tell(record, arrival)
         response = web.Response(
             status=answer.status,

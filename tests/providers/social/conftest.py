@@ -1,0 +1,45 @@
+"""A lab, its providers with two people, and an application."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from labkit import Lab
+from labkit.lab.provider import Provider
+from labkit.providers.social.parts import Application
+from tests.providers.social.place import ANN, BO, CALLBACK
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Lab]:
+    """Its clock stands where real time is: clients of other makers sign with that."""
+    with Lab(seed=7, start=time.time(), guard={"way_out": 0.05}) as lab:
+        lab.provider("acme", people=[ANN, BO])
+        lab.provider("bird", protocol="oauth1", people=[ANN, BO])
+        yield lab
+
+
+@pytest.fixture
+def lab(shared: Lab) -> Lab:
+    shared.reset()
+    return shared
+
+
+@pytest.fixture
+def acme(lab: Lab) -> Provider:
+    """Speaks OAuth 2."""
+    return lab.provider("acme")
+
+
+@pytest.fixture
+def bird(lab: Lab) -> Provider:
+    """Speaks OAuth 1.0a."""
+    return lab.provider("bird")
+
+
+@pytest.fixture
+def application(acme: Provider) -> Application:
+    return acme.register(CALLBACK, name="The <client>")
