@@ -29,19 +29,23 @@ async def way() -> AsyncIterator[WayOut]:
 async def serve() -> AsyncIterator[Serve]:
     """Starts a server that answers each request as the test says; gives its URL."""
     servers: list[asyncio.Server] = []
+    ended = asyncio.Event()
 
     async def start(answer: Callable[[Writer], Awaitable[None]]) -> str:
         async def handle(reader: asyncio.StreamReader, writer: Writer) -> None:
             await reader.readuntil(b"\r\n\r\n")
             with suppress(ConnectionError):  # whoever asked has heard enough
                 await answer(writer)
-            writer.close()
+                writer.close()
+                await writer.wait_closed()
+            ended.set()
 
         servers.append(await asyncio.start_server(handle, "127.0.0.1", 0))
         port = servers[-1].sockets[0].getsockname()[1]
         return f"http://any.lab.localhost:{port}/"
 
     yield start
+    await ended.wait()
     for server in servers:
         server.close()
         await server.wait_closed()
