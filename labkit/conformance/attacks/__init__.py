@@ -9,4 +9,4 @@ from labkit.conformance.attacks.tokens import ATTACKS as TOKENS
 
 ATTACKS: tuple[Attack, ...] = (*CREDENTIALS, *REQUESTS, *TOKENS)
 
-__all__ = ["ATTACKS", "Actor", "Attack", "Outcome", "attempt"]
+__all__ = ["ATTACKS", "CREDENTIALS", "REQUESTS", "TOKENS", "Actor", "Attack", "Outcome", "attempt"]

@@ -1,0 +1,231 @@
+"""The OAuth provider: clients, and the codes that their users approve. Every check makes people of its own."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+from labkit.conformance import expect
+from labkit.conformance.attacks import CREDENTIALS, REQUESTS, TOKENS, Actor, attempt
+from labkit.conformance.attacks.stage import Attack
+from labkit.conformance.check import check
+from labkit.conformance.oauth import CALLBACK, SECOND, Shop
+from labkit.conformance.people import User
+from labkit.conformance.target import Target
+
+TYPES: dict[str, type] = {
+    "id": int,
+    "name": str,
+    "secret": str,
+    "revoked": bool,
+    "user_id": int,
+    "redirect": str,
+    "created_at": str,
+    "updated_at": str,
+    "password_client": bool,
+    "personal_access_client": bool,
+}
+
+
+@check("USR-OAUTH-1", "a client gets from a user's approval to tokens that speak for the user")
+async def the_flow(target: Target) -> None:
+    shop = await Shop.open(target)
+    tokens = await shop.redeem(await shop.approve())
+    await shop.holds(tokens)
+    await shop.holds(await shop.refresh(tokens["refresh_token"]))
+
+
+# ---- clients
+
+
+@check("USR-OAUTH-2 USR-OAUTH-9", "createOauthClient gives the whole client, and so does getOauthClients")
+async def records(target: Target) -> None:
+    shop = await Shop.open(target)
+    _client(shop, shop.client)
+    told = {name: shop.client[name] for name in ("name", "user_id", "redirect")}
+    shop.same("client", told, {"name": "Shop", "user_id": shop.ann.id, "redirect": CALLBACK})
+    shop.same("the list", await shop.clients(shop.ann), [shop.client])
+    second = await shop.register(shop.ann, SECOND)
+    other = await shop.person(target)
+    shop.same("the list of somebody without clients", await shop.clients(other), [])
+    third = await shop.register(other)
+    listed = sorted(await shop.clients(shop.ann), key=lambda client: str(client.get("redirect")))
+    shop.same("the list of two", listed, [shop.client, second])
+    shop.same("the other's list", await shop.clients(other), [third])
+
+
+@check("USR-OAUTH-3", "a new client has a higher id, a long secret, times and no flags")
+async def new_clients(target: Target) -> None:
+    shop = await Shop.open(target)
+    second = await shop.register(shop.ann)
+    expect.true("the id is higher", second["id"] > shop.client["id"], second["id"], shop.last)
+    expect.true("the secret is another", second["secret"] != shop.client["secret"], "the same", shop.last)
+    for client in (shop.client, second):
+        fits = re.fullmatch(r"[A-Za-z0-9]{40}", str(client["secret"]))
+        expect.true("the secret has 40 letters and digits", fits, len(str(client["secret"])), shop.last)
+        for name in ("created_at", "updated_at"):
+            fits = re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", str(client.get(name)))
+            expect.true(f"{name} is a time", fits, client.get(name), shop.last)
+        for name in ("revoked", "password_client", "personal_access_client"):
+            shop.same(name, client.get(name), False)
+
+
+@check("USR-OAUTH-4", "several redirects are kept, and one that no URI of a client can be is refused")
+async def redirects(target: Target) -> None:
+    shop = await Shop.open(target)
+    both = f"{CALLBACK},{SECOND}"
+    listed = await shop.register(shop.ann, [CALLBACK, SECOND])
+    client = await shop.register(shop.ann, both)
+    shop.same("redirects", [listed.get("redirect"), client.get("redirect")], [both, both])
+    before = await shop.clients(shop.ann)
+    mine: dict[str, Any] = {"id": shop.ann.id, "name": "Other"}
+    for unfit in ("/callback", f"{CALLBACK}#here", f"{CALLBACK},callback", "https://", "", [CALLBACK, ""]):
+        await shop.refused("createOauthClient", 400, **mine, redirect=unfit)
+        await shop.refused("updateOauthClient", 400, **mine, client_id=client["id"], redirect=unfit)
+    shop.same("the clients", await shop.clients(shop.ann), before)
+
+
+@check("USR-OAUTH-5", "an update changes name and redirect, which count at once")
+async def updates(target: Target) -> None:
+    shop = await Shop.open(target)
+    changes = {"name": "Store", "redirect": SECOND}
+    given = await shop.table("updateOauthClient", id=shop.ann.id, client_id=shop.client["id"], **changes)
+    wanted = {**shop.client, **changes, "updated_at": given.get("updated_at")}
+    shop.same("what updateOauthClient gives", given, wanted)
+    shop.same("the list", await shop.clients(shop.ann), [wanted])
+    code = await shop.approve(redirect_uri=SECOND)
+    await shop.holds(await shop.redeem(code, redirect_uri=SECOND))
+
+
+@check("USR-OAUTH-6 USR-OAUTH-7", "a deleted client is there no more, and what it got is dead")
+async def deletion(target: Target) -> None:
+    shop = await Shop.open(target)
+    kept = await shop.register(shop.ann)
+    tokens, code = await shop.tokens(), await shop.approve()
+    await shop.nothing("deleteOauthClient", id=shop.ann.id, client_id=shop.client["id"])
+    shop.same("the list", await shop.clients(shop.ann), [kept])
+    await shop.refused("getOauthClientRedirectPath", 404, client_id=shop.client["id"])
+    await shop.ended(tokens)
+    await shop.unredeemed(401, code)
+    await shop.unrefreshed(401, tokens["refresh_token"])
+    await shop.disapproved(400)
+
+
+@check("USR-OAUTH-8", "nobody updates or deletes the client of another user")
+async def foreign_clients(target: Target) -> None:
+    shop = await Shop.open(target)
+    other = await shop.person(target)
+    foreign: dict[str, Any] = {"id": other.id, "client_id": shop.client["id"]}
+    await shop.refused("updateOauthClient", 404, **foreign, name="Mine", redirect=SECOND)
+    await shop.refused("deleteOauthClient", 404, **foreign)
+    shop.same("the list", await shop.clients(shop.ann), [shop.client])
+
+
+@check("USR-OAUTH-10 USR-OAUTH-11", "the redirect path is for the redirect that the index picks")
+async def redirect_paths(target: Target) -> None:
+    shop = await Shop.open(target, [CALLBACK, SECOND])
+    id = shop.client["id"]
+    picks: list[dict[str, int]] = [{}, {"redirectIndex": 0}, {"redirectIndex": 1}]
+    for pick, redirect in zip(picks, (CALLBACK, CALLBACK, SECOND), strict=True):
+        path = await shop.text("getOauthClientRedirectPath", client_id=id, **pick)
+        wanted = f"redirect_uri={quote(redirect, safe='')}&response_type=code&scope="
+        shop.same("the path", path, f"/authorize_approved?client_id={id}&{wanted}")
+    for index in (2, -1):
+        await shop.refused("getOauthClientRedirectPath", 400, client_id=id, redirectIndex=index)
+
+
+# ---- codes
+
+
+@check("USR-OAUTH-12 USR-OAUTH-15", "a code is for the user who approved, and safe in a URL")
+async def codes(target: Target) -> None:
+    shop = await Shop.open(target, [CALLBACK, SECOND])
+    bob = await shop.person(target)
+    code = await shop.approve(token=await shop.login(bob), redirect_uri=SECOND)
+    tokens = await shop.redeem(code, redirect_uri=SECOND)
+    await shop.holds(tokens, bob)
+    another = await shop.approve()
+    expect.true("each code is another", code != another, "the same", shop.last)
+    for each in (code, another):
+        fits = re.fullmatch(r"[A-Za-z0-9]{40}", each)
+        expect.true("a code has 40 letters and digits", fits, len(each), shop.last)
+
+
+@check("USR-OAUTH-13 USR-OAUTH-14", "only a user's own token approves a client")
+async def bearers(target: Target) -> None:
+    shop = await Shop.open(target)
+    head, body, signature = shop.token.split(".") if shop.token.count(".") == 2 else ("", shop.token, "")
+    altered = ("A" if signature[:1] != "A" else "B") + signature[1:]
+    tokens = await shop.tokens()
+    for token in (f"{head}.{body}.{altered}", f"{head}.{body}.", "", tokens["access_token"]):
+        expect.equal("name", await shop.disapproved(401, token=token), "invalid_token", shop.last)
+
+
+@check("USR-OAUTH-16", "a redirect that differs in any way from the client's own is refused")
+async def near_redirects(target: Target) -> None:
+    shop = await Shop.open(target, [CALLBACK, SECOND])
+    for uri in (f"{CALLBACK}/", CALLBACK[:-1], CALLBACK.upper(), SECOND.partition("?")[0], ""):
+        expect.equal("name", await shop.disapproved(400, redirect_uri=uri), "invalid_request", shop.last)
+    await shop.approve(redirect_uri=SECOND)
+
+
+@check("USR-OAUTH-17", "what else is wrong with an approval is named as RFC 6749 does")
+async def wrong_approvals(target: Target) -> None:
+    shop = await Shop.open(target)
+    for changes, name in (
+        ({"response_type": "token"}, "unsupported_response_type"),
+        ({"scope": "two  spaces"}, "invalid_scope"),
+        ({"scope": 'quo"te'}, "invalid_scope"),
+        ({"client_id": 2**40}, "unauthorized_client"),
+    ):
+        expect.equal("name", await shop.disapproved(400, **changes), name, shop.last)
+    for scope in ("", "profile email", None):
+        await shop.approve(scope=scope)
+
+
+# ---- attacks
+
+
+async def _withstood(target: Target, attacks: tuple[Attack, ...]) -> None:
+    user = User(target)
+    ann, mallory = [
+        Actor(person.id, await user.login(person))
+        for person in [await user.person(target), await user.person(target)]
+    ]
+
+    async def call(operation: str, **parameters: object) -> Any:
+        return (await user.call("User", operation, parameters))[1]
+
+    for outcome in await attempt(attacks, call, ann, mallory, target.advance):
+        attack = outcome.attack
+        seen = (outcome.status, outcome.code or attack.code, outcome.honest)
+        expect.equal(f"{attack.name} ({attack.rfc})", seen, (attack.status, attack.code, attack.honest))
+        expect.true(attack.name, outcome.withstood, outcome.code)
+
+
+@check("USR-OAUTH-38", "attacks with redirects, clients, secrets, grants, scopes and lifetimes are refused")
+async def request_attacks(target: Target) -> None:
+    await _withstood(target, REQUESTS)
+
+
+@check("USR-OAUTH-38", "attacks with codes and refresh tokens are refused")
+async def credential_attacks(target: Target) -> None:
+    await _withstood(target, tuple(each for each in CREDENTIALS if not each.clock))
+
+
+@check("USR-OAUTH-38", "attacks with access tokens and bearer tokens are refused")
+async def token_attacks(target: Target) -> None:
+    await _withstood(target, tuple(each for each in TOKENS if not each.clock))
+
+
+@check("USR-OAUTH-38", "attacks that come too late are refused", needs={"clock"})
+async def late_attacks(target: Target) -> None:
+    await _withstood(target, tuple(each for each in (*CREDENTIALS, *TOKENS) if each.clock))
+
+
+def _client(shop: Shop, client: dict[str, Any]) -> None:
+    """It must have every field of the record, of its type."""
+    shop.same("fields of a client", sorted(client), sorted(TYPES))
+    for name, kind in TYPES.items():
+        expect.true(f"{name} is {kind.__name__}", type(client[name]) is kind, client[name], shop.last)

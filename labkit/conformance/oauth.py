@@ -1,0 +1,125 @@
+"""What checks of the OAuth provider play again and again: a user, a client, and what the client asks for."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from labkit.conformance import expect
+from labkit.conformance.people import Person, User
+from labkit.conformance.target import Target
+from labkit.conformance.verdict import Mismatch
+
+CALLBACK = "https://app.example/callback"
+SECOND = "https://app.example/second?keep=1"
+
+
+class Shop(User):
+    """Ann, who is new, and a client of hers. `changes` put other parameters in place; None leaves one out."""
+
+    ann: Person
+    token: str  # a user token of Ann's
+    client: dict[str, Any]
+
+    @classmethod
+    async def open(cls, target: Target, redirect: object = CALLBACK) -> Shop:
+        """With a client that has these redirects."""
+        shop = cls(target)
+        shop.ann = await shop.person(target)
+        shop.token = await shop.login(shop.ann)
+        shop.client = await shop.register(shop.ann, redirect)
+        return shop
+
+    async def register(self, owner: Person, redirect: object = CALLBACK) -> dict[str, Any]:
+        """Another client; it must have an id and a secret."""
+        client = await self.table("createOauthClient", id=owner.id, name="Shop", redirect=redirect)
+        if not isinstance(client, dict) or not {"id", "secret"} <= client.keys():
+            raise self._mismatch("createOauthClient", "a client with id and secret", client)
+        return client
+
+    async def clients(self, owner: Person) -> list[Any]:
+        """The clients of a user."""
+        found = await self.table("getOauthClients", id=owner.id)
+        listed = found.get("oauth_clients") if isinstance(found, dict) else None
+        if not isinstance(listed, list):
+            raise self._mismatch("getOauthClients", "oauth_clients, a list", found)
+        return listed
+
+    async def approve(self, **changes: object) -> str:
+        """A code, which must be given."""
+        return await self.text("getOauthAuthorizeApproved", **self._approval(changes))
+
+    async def disapproved(self, status: int, **changes: object) -> str | None:
+        """An approval must be refused: the name that the error has, if any."""
+        return name_of(await self.refused("getOauthAuthorizeApproved", status, **self._approval(changes)))
+
+    async def redeem(self, code: object, **changes: object) -> dict[str, Any]:
+        """The token set for a code, which must be given."""
+        return self._set(await self.table("getOauthToken", **self._code(code, changes)))
+
+    async def unredeemed(self, status: int, code: object, **changes: object) -> str | None:
+        """The exchange of a code must be refused: the name that the error has, if any."""
+        return name_of(await self.refused("getOauthToken", status, **self._code(code, changes)))
+
+    async def refresh(self, refresh_token: object, **changes: object) -> dict[str, Any]:
+        """The token set for a refresh token, which must be given."""
+        return self._set(await self.table("getOauthToken", **self._refresh(refresh_token, changes)))
+
+    async def unrefreshed(self, status: int, refresh_token: object, **changes: object) -> str | None:
+        """The exchange of a refresh token must be refused: the name that the error has, if any."""
+        return name_of(await self.refused("getOauthToken", status, **self._refresh(refresh_token, changes)))
+
+    async def tokens(self, **changes: object) -> dict[str, Any]:
+        """A token set, by way of a code of its own."""
+        return await self.redeem(await self.approve(), **changes)
+
+    async def holds(self, tokens: dict[str, Any], owner: Person | None = None) -> None:
+        """The access token of a set must speak for its user, Ann unless another is named."""
+        user = await self.table("getCurrentUser", token=tokens["access_token"])
+        wanted = (owner or self.ann).id
+        expect.equal("id of the access token's user", user.get("id"), wanted, self.last)
+
+    async def ended(self, tokens: dict[str, Any]) -> None:
+        """The access token of a set must count no more."""
+        await self.refused("getCurrentUser", 401, token=tokens["access_token"])
+
+    def _set(self, tokens: object) -> dict[str, Any]:
+        if not isinstance(tokens, dict) or not {"access_token", "refresh_token"} <= tokens.keys():
+            raise self._mismatch("getOauthToken", "a set with access_token and refresh_token", tokens)
+        return tokens
+
+    def _approval(self, changes: dict[str, object]) -> dict[str, object]:
+        return _changed(
+            {
+                "token": self.token,
+                "client_id": self.client["id"],
+                "redirect_uri": CALLBACK,
+                "response_type": "code",
+                "scope": "profile",
+            },
+            changes,
+        )
+
+    def _code(self, code: object, changes: dict[str, object]) -> dict[str, object]:
+        own = {"grant_type": "authorization_code", "code": code, "redirect_uri": CALLBACK}
+        return _changed({**self._own(), **own}, changes)
+
+    def _refresh(self, refresh_token: object, changes: dict[str, object]) -> dict[str, object]:
+        own = {"grant_type": "refresh_token", "refresh_token": refresh_token}
+        return _changed({**self._own(), **own}, changes)
+
+    def _own(self) -> dict[str, object]:
+        return {"client_id": self.client["id"], "client_secret": self.client["secret"]}
+
+
+def name_of(error: dict[str, Any]) -> str | None:
+    """The RFC's name of a refusal, which stands in its JSON text."""
+    told = json.loads(error["error"])
+    name = told.get("code")
+    if name is not None and not isinstance(name, str):
+        raise Mismatch("code of an error", "a text", repr(name))
+    return name
+
+
+def _changed(given: dict[str, object], changes: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in {**given, **changes}.items() if value is not None}
