@@ -1,0 +1,80 @@
+"""What checks ask of roles, permissions and assignments: fresh roles and users, and what a user holds and may."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from labkit.conformance.people import PASSWORD, User
+from labkit.conformance.probe import Table
+from labkit.conformance.target import Target
+
+WILDCARD = {"type": "wildcard"}
+
+
+def named(*names: str) -> list[Table]:
+    """Parameters of a role."""
+    return [{"name": name} for name in names]
+
+
+def assignment(role_id: str, *values: tuple[str, object]) -> Table:
+    """A user role assignment."""
+    return {"role_id": role_id, "parameters": [{"name": name, "value": value} for name, value in values]}
+
+
+def permission(perm_id: str) -> Table:
+    """The permission of a perm_id."""
+    method, _, end_point = perm_id.partition("/")
+    return {"method": method, "end_point": end_point}
+
+
+class Access(User):
+    """Who holds what and may what, in the probe."""
+
+    async def role(self, target: Target, *names: str, perms: Iterable[str] = ()) -> str:
+        """A role that nobody used before, with parameters and permissions: its role_id."""
+        role_id = target.identity()
+        await self.table("createRole", role_id=role_id, parameter=named(*names))
+        if perms:
+            body = [permission(perm_id) for perm_id in perms]
+            await self.table("addRolePerm", role_id=role_id, body=body)
+        return role_id
+
+    async def member(self, target: Target) -> int:
+        """A user who holds nothing yet, active or not: the id."""
+        email = f"{target.identity()}@example.com"
+        await self.text("createUser", email=email, name="Ann", password=PASSWORD)
+        return await self.id_of(email)
+
+    async def assign(self, id: int, role_id: str, *values: tuple[str, object]) -> Any:
+        """What assignUser gives."""
+        return await self.table("assignUser", id=id, roles=[assignment(role_id, *values)])
+
+    async def held(self, id: int) -> Any:
+        """What listUserRoles gives."""
+        return await self.table("listUserRoles", id=id)
+
+    async def fails(self, operation: str, **parameters: object) -> None:
+        """The operation must give an error object."""
+        kind, result = await self.call("User", operation, parameters)
+        if kind != "table" or not isinstance(result, dict) or not {"error", "status"} <= result.keys():
+            raise self._mismatch(operation, "an error object", f"{kind} {result}")
+
+    async def may(self, id: int, perm_id: str, *pairs: str) -> bool:
+        """May a user? Whatever comes back means yes, but an error object: that must be a 403."""
+        parameters = {"id": id, "perm_id": perm_id, "parameters": list(pairs)}
+        _, result = await self.call("User", "hasUserPerm", parameters)
+        if not isinstance(result, dict) or "status" not in result:
+            return True
+        self.same("status of hasUserPerm", result["status"], 403)
+        return False
+
+    async def allowed(self, id: int, perm_id: str, *pairs: str) -> None:
+        """The user must be allowed."""
+        if not await self.may(id, perm_id, *pairs):
+            raise self._mismatch("hasUserPerm", f"that {perm_id} is allowed with {pairs}", "403")
+
+    async def denied(self, id: int, perm_id: str, *pairs: str) -> None:
+        """The user must be denied with 403."""
+        if await self.may(id, perm_id, *pairs):
+            raise self._mismatch("hasUserPerm", f"403 for {perm_id} with {pairs}", "no error")

@@ -1,0 +1,191 @@
+"""Faults of what users are assigned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from labkit.conformance.faults import CALL, given, gives
+from labkit.conformance.mutant import mutant
+from labkit.core.database import driver
+from labkit.services.user import assignments
+
+ASSIGNMENTS = "labkit.services.user.assignments"
+
+
+@mutant("USR-ASSIGN-2 USR-ASSIGN-4", CALL)
+def wildcard_is_a_word(original: Any) -> Any:
+    """the wildcard is taken as the text 'wildcard'"""
+
+    def word(value: Any) -> Any:
+        if isinstance(value, list):
+            return [word(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        return (
+            "wildcard"
+            if value == {"type": "wildcard"}
+            else {name: word(item) for name, item in value.items()}
+        )
+
+    return given(original, "User", lambda operation, parameters: word(parameters))
+
+
+@mutant("USR-ASSIGN-5", f"{ASSIGNMENTS}:_assign")
+def last_alone(original: Any) -> Any:
+    """assignUser gives the newest assignment alone"""
+    return lambda *args: original(*args)[-1:]
+
+
+@mutant("USR-ASSIGN-5 USR-ASSIGN-19", f"{ASSIGNMENTS}:_assignments")
+def values_by_name(original: Any) -> Any:
+    """the parameters of an assignment are an object of values by name"""
+
+    def broken(*args: Any) -> Any:
+        return [
+            {**held, "parameters": {each["name"]: each["value"] for each in held["parameters"]}}
+            for held in original(*args)
+        ]
+
+    return broken
+
+
+@mutant("USR-ASSIGN-7", f"{ASSIGNMENTS}:_assign")
+def replaced(original: Any) -> Any:
+    """assignUser replaces what the user holds"""
+
+    def broken(connection: Any, solution: str, id: int, roles: Any) -> Any:
+        statement = "DELETE FROM assignment WHERE solution = ? AND user_id = ?"
+        driver(connection).execute(statement, (solution, id))
+        return original(connection, solution, id, roles)
+
+    return broken
+
+
+@mutant("USR-ASSIGN-9", f"{ASSIGNMENTS}:_delete_value")
+def in_all_roles(original: Any) -> Any:
+    """deleteRoleParamValue takes the value in all roles"""
+
+    def broken(connection: Any, solution: str, role_id: str, name: str, value: str) -> None:
+        statement = "DELETE FROM assigned_value WHERE solution = ? AND parameter = ? AND value = ?"
+        driver(connection).execute(statement, (solution, name, value))
+
+    return broken
+
+
+@mutant("USR-ASSIGN-9", f"{ASSIGNMENTS}:_delete_value")
+def value_stays(original: Any) -> Any:
+    """deleteRoleParamValue deletes nothing"""
+    return lambda *args: None
+
+
+@mutant("USR-ASSIGN-10", f"{ASSIGNMENTS}:_holders")
+def ids_as_text(original: Any) -> Any:
+    """listRoleUsers gives ids as texts"""
+    return lambda *args: [str(id) for id in original(*args)]
+
+
+@mutant("USR-ASSIGN-11", f"{ASSIGNMENTS}:_value_holders")
+def holders_of_role(original: Any) -> Any:
+    """listRoleParamUsers gives all who hold the role"""
+    return lambda connection, solution, role_id, name, value: assignments._holders(
+        connection, solution, role_id
+    )
+
+
+@mutant("USR-ASSIGN-13", f"{ASSIGNMENTS}:_deassign")
+def from_everybody(original: Any) -> Any:
+    """deassignUser takes the role from all users"""
+
+    def broken(connection: Any, solution: str, id: int, role_id: str) -> Any:
+        for holder in assignments._holders(connection, solution, role_id):
+            original(connection, solution, holder, role_id)
+        return assignments._assignments(connection, solution, id)
+
+    return broken
+
+
+@mutant("USR-ASSIGN-13", f"{ASSIGNMENTS}:_deassign")
+def role_stays(original: Any) -> Any:
+    """deassignUser takes nothing"""
+    return lambda connection, solution, user, role_id: assignments._assignments(connection, solution, user)
+
+
+@mutant("USR-ASSIGN-14 USR-PERM-17", f"{ASSIGNMENTS}:_deassign_values")
+def all_values(original: Any) -> Any:
+    """deassignUserParam takes all values of the parameter"""
+    return lambda *args: original(*args[:5])
+
+
+@mutant("USR-ASSIGN-14 USR-ASSIGN-15 USR-PERM-17", f"{ASSIGNMENTS}:_deassign_values")
+def values_stay(original: Any) -> Any:
+    """deassignUserParam and deassignUserParamName take nothing"""
+    return lambda connection, solution, user, *rest: assignments._assignments(connection, solution, user)
+
+
+@mutant("USR-ASSIGN-16", f"{ASSIGNMENTS}:_assignments")
+def empty_unlisted(original: Any) -> Any:
+    """a role that is held without values is not listed"""
+    return lambda *args: [held for held in original(*args) if held["parameters"]]
+
+
+@mutant("USR-ASSIGN-17", f"{ASSIGNMENTS}:_has")
+def role_is_enough(original: Any) -> Any:
+    """hasUserRoleParam says OK to who holds the role"""
+    return lambda connection, solution, user, role_id, *rest: (
+        user in assignments._holders(connection, solution, role_id)
+    )
+
+
+@mutant("USR-ASSIGN-17", CALL)
+def true(original: Any) -> Any:
+    """hasUserRoleParam gives true for 'OK'"""
+    return gives(original, "User", lambda operation, result: True if result == "OK" else result)
+
+
+@mutant("USR-ASSIGN-12", f"{ASSIGNMENTS}:_value_holders")
+def without_wildcards(original: Any) -> Any:
+    """listRoleParamUsers leaves out who holds the wildcard"""
+
+    def broken(connection: Any, solution: str, role_id: str, name: str, value: str) -> Any:
+        query = "SELECT user_id FROM assigned_value WHERE role = ? AND parameter = ? AND value = ? ORDER BY user_id"
+        return [id for (id,) in driver(connection).execute(query, (role_id, name, value))]
+
+    return broken
+
+
+@mutant("USR-ASSIGN-20", f"{ASSIGNMENTS}:_page")
+def total_of_page(original: Any) -> Any:
+    """total is the number of items on the page"""
+
+    def broken(*args: Any) -> Any:
+        page = original(*args)
+        return {**page, "total": len(page["items"])}
+
+    return broken
+
+
+@mutant("USR-ASSIGN-20", f"{ASSIGNMENTS}:_page")
+def first_page(original: Any) -> Any:
+    """offset does not count"""
+    return lambda *args: original(*args[:5], 0, *args[6:])
+
+
+@mutant("USR-ASSIGN-21", CALL)
+def ten_by_default(original: Any) -> Any:
+    """limit is 10 where it is not given"""
+
+    def fill(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        return {"limit": 10, **parameters} if operation == "listUserRoleParamValues" else parameters
+
+    return given(original, "User", fill)
+
+
+@mutant("USR-ASSIGN-21", CALL)
+def limit_cut(original: Any) -> Any:
+    """a limit above 100 counts as 100"""
+
+    def cut(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        limit = parameters.get("limit")
+        return {**parameters, "limit": min(limit, 100)} if isinstance(limit, int) else parameters
+
+    return given(original, "User", cut)

@@ -1,0 +1,138 @@
+"""Faults of permissions, and of the answer whether a user has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from labkit.conformance.faults import CALL, failed, gives
+from labkit.conformance.mutant import mutant
+from labkit.core.database import driver
+from labkit.services.user import permissions
+from labkit.services.user.permissions import AND_HELD, AS_VALUE, ROLE_THAT_HAS
+from labkit.services.user.role_arguments import WILDCARD, Permission
+
+PERMISSIONS = "labkit.services.user.permissions"
+
+
+@mutant("USR-PERM-4", f"{PERMISSIONS}:_detach")
+def every_method(original: Any) -> Any:
+    """deleteRolePerm takes the permissions of all methods for the end_point"""
+
+    def broken(connection: Any, solution: str, role_id: str, permission: Permission) -> Any:
+        for other in permissions._of_role(connection, solution, role_id):
+            if other["end_point"] == permission.end_point:
+                original(connection, solution, role_id, Permission(**other))
+        return permissions._of_role(connection, solution, role_id)
+
+    return broken
+
+
+@mutant("USR-PERM-4", f"{PERMISSIONS}:_delete")
+def not_taken(original: Any) -> Any:
+    """a permission is not taken"""
+    return lambda *args: True
+
+
+@mutant("USR-PERM-6", f"{PERMISSIONS}:_attach")
+def only_new(original: Any) -> Any:
+    """addRolePerm gives the new permissions alone"""
+
+    def broken(connection: Any, solution: str, role_id: str, given: Any) -> Any:
+        original(connection, solution, role_id, given)
+        return [{"method": each.method, "end_point": each.end_point} for each in given]
+
+    return broken
+
+
+@mutant("USR-PERM-6 USR-PERM-8", f"{PERMISSIONS}:_listed")
+def as_perm_ids(original: Any) -> Any:
+    """permissions are listed as texts"""
+    return lambda *args: ["{method}/{end_point}".format(**each) for each in original(*args)]
+
+
+@mutant("USR-PERM-6 USR-PERM-8", f"{PERMISSIONS}:_of_role")
+def of_all_roles(original: Any) -> Any:
+    """the permissions of a role are those of the whole solution"""
+    return lambda connection, solution, role_id: permissions._all(connection, solution)
+
+
+@mutant("USR-PERM-9 USR-PERM-10", f"{PERMISSIONS}:_register")
+def unregistered(original: Any) -> Any:
+    """createPermission registers nothing"""
+    return lambda *args: None
+
+
+@mutant("USR-PERM-11 USR-PERM-16", f"{PERMISSIONS}:_may")
+def nobody_may(original: Any) -> Any:
+    """hasUserPerm denies whatever it is asked"""
+    return lambda *args: False
+
+
+@mutant("USR-ROLE-1 USR-PERM-11", f"{PERMISSIONS}:_may")
+def any_value(original: Any) -> Any:
+    """hasUserPerm takes any value that the user holds"""
+
+    def broken(connection: Any, solution: str, id: int, permission: Permission, given: Any) -> bool:
+        held = driver(connection).execute("SELECT value FROM assigned_value WHERE user_id = ?", (id,))
+        return any(
+            original(connection, solution, id, permission, dict.fromkeys(permission.placeholders, value))
+            for (value,) in held.fetchall()
+        )
+
+    return broken
+
+
+@mutant("USR-PERM-11", CALL)
+def denied_as_401(original: Any) -> Any:
+    """hasUserPerm denies with 401"""
+
+    def change(operation: str, result: Any) -> Any:
+        denied = operation == "hasUserPerm" and failed(result)
+        return {**result, "status": 401} if denied else result
+
+    return gives(original, "User", change)
+
+
+@mutant("USR-PERM-13", f"{PERMISSIONS}:_may")
+def over_roles(original: Any) -> Any:
+    """one placeholder may be held in one role, another in another"""
+
+    def broken(connection: Any, solution: str, id: int, permission: Permission, given: Any) -> bool:
+        wanted = [solution, permission.method, permission.end_point, id]
+        return all(
+            driver(connection)
+            .execute(f"{ROLE_THAT_HAS}{AND_HELD}{AS_VALUE})", [*wanted, name, given.get(name), WILDCARD])
+            .fetchone()
+            for name in permission.placeholders
+        )
+
+    return broken
+
+
+@mutant("USR-PERM-13", f"{PERMISSIONS}:_may")
+def not_given(original: Any) -> Any:
+    """a placeholder that is not given is not looked at"""
+
+    def broken(connection: Any, solution: str, id: int, permission: Permission, given: Any) -> bool:
+        query = ROLE_THAT_HAS
+        asked: list[object] = [solution, permission.method, permission.end_point]
+        for name in given.keys() & set(permission.placeholders):
+            query += f"{AND_HELD}{AS_VALUE})"
+            asked += [id, name, given[name], WILDCARD]
+        return driver(connection).execute(query, asked).fetchone() is not None
+
+    return broken
+
+
+@mutant("USR-ASSIGN-6", f"{PERMISSIONS}:_may")
+def role_is_enough(original: Any) -> Any:
+    """who holds a role without values may use its end_points without placeholders"""
+
+    def broken(connection: Any, solution: str, id: int, permission: Permission, given: Any) -> bool:
+        if permission.placeholders:
+            return bool(original(connection, solution, id, permission, given))
+        holds = f"{AND_HELD})".replace("assigned_value", "assignment")
+        asked = [solution, permission.method, permission.end_point, id]
+        return driver(connection).execute(ROLE_THAT_HAS + holds, asked).fetchone() is not None
+
+    return broken
