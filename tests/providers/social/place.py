@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
 import requests
+from authlib.integrations import requests_client as authlib  # type: ignore[import-untyped]
 from requests.adapters import HTTPAdapter
 
 from labkit import Lab
@@ -19,13 +20,17 @@ ANN = {"id": "ann", "name": "Ann Lee", "email": "ann@example.com"}
 BO = {"id": "bo", "name": "Bo", "email": "bo@example.com"}
 
 
+AuthlibOAuth1: Any = authlib.OAuth1Session
+AuthlibOAuth2: Any = authlib.OAuth2Session
+
+
 class Loopback(HTTPAdapter):
     """Sends what is meant for any host to the lab's address; SNI, Host and the certificate are the host's own."""
 
     def build_connection_pool_key_attributes(self, request: Any, verify: Any, cert: Any = None) -> Any:
-        where, pool = super().build_connection_pool_key_attributes(request, verify, cert)  # type: ignore[no-untyped-call]
-        pool["server_hostname"] = pool["assert_hostname"] = where["host"]
-        return {**where, "host": "127.0.0.1"}, pool
+        where, pool = super().build_connection_pool_key_attributes(request, verify, cert)
+        name = where["host"]
+        return {**where, "host": "127.0.0.1"}, {**pool, "server_hostname": name, "assert_hostname": name}
 
     def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
         request.headers["Host"] = urlsplit(request.url or "").netloc

@@ -9,14 +9,13 @@ from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 import pytest
-from authlib.integrations.requests_client import OAuth1Session as AuthlibSession
 from oauthlib.oauth1 import SIGNATURE_PLAINTEXT, SIGNATURE_TYPE_BODY, Client
 from requests_oauthlib import OAuth1Session
 
 from labkit import Lab
 from labkit.lab.provider import Provider
 from labkit.providers.social.parts import Application
-from tests.providers.social.place import ANN, CALLBACK, at_home
+from tests.providers.social.place import ANN, CALLBACK, AuthlibOAuth1, at_home
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -43,7 +42,8 @@ class Signer:
             self.tokens = dict(parse_qsl(answer.text))
         return answer
 
-    def signed(self, step: str, method: str, **changes: Any) -> tuple[str, dict[str, str], str | None]:
+    def signed(self, step: str, method: Any, **changes: Any) -> Any:
+        """URL, headers and body of a signed request."""
         given = {
             "client_secret": self.application.client_secret,
             "resource_owner_key": self.tokens.get("oauth_token"),
@@ -53,7 +53,9 @@ class Signer:
             **changes,
         }
         client = Client(given.pop("client_key", self.application.client_id), **given)
-        in_body = {"body": "x=1", "headers": {"Content-Type": FORM}} if "signature_type" in given else {}
+        in_body: dict[str, Any] = (
+            {"body": "x=1", "headers": {"Content-Type": FORM}} if "signature_type" in given else {}
+        )
         return client.sign(self.provider.endpoints[step], http_method=method, **in_body)
 
     def approve(self, person: str = "ann", *, yes: bool = True) -> dict[str, str]:
@@ -98,7 +100,7 @@ class TestTheFlow:
         self, lab: Lab, bird: Provider, consumer: Application, tmp_path: Path
     ) -> None:
         client = at_home(
-            AuthlibSession(consumer.client_id, consumer.client_secret, redirect_uri=CALLBACK), lab, tmp_path
+            AuthlibOAuth1(consumer.client_id, consumer.client_secret, redirect_uri=CALLBACK), lab, tmp_path
         )
         client.fetch_request_token(bird.endpoints["request_token"])
         url = client.create_authorization_url(bird.endpoints["authorize"])
@@ -140,7 +142,7 @@ class TestRequestToken:
         ],
     )
     def test_what_is_wrong_is_refused(
-        self, signer: Signer, changes: dict[str, str | None], status: int, why: str
+        self, signer: Signer, changes: dict[str, Any], status: int, why: str
     ) -> None:
         answer = signer.send("request_token", **changes)
         assert answer.status_code == status

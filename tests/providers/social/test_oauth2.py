@@ -8,7 +8,6 @@ from urllib.parse import parse_qs
 
 import pytest
 import requests
-from authlib.integrations.requests_client import OAuth2Session as AuthlibSession
 from requests_oauthlib import OAuth2Session
 
 from labkit import Lab
@@ -17,6 +16,7 @@ from labkit.providers.social.parts import Application
 from tests.providers.social.place import (
     ANN,
     CALLBACK,
+    AuthlibOAuth2,
     at_home,
     authorize_url,
     brought,
@@ -62,7 +62,7 @@ class TestTheFlow:
         self, lab: Lab, acme: Provider, application: Application, method: str, tmp_path: Path
     ) -> None:
         client = at_home(
-            AuthlibSession(
+            AuthlibOAuth2(
                 application.client_id,
                 application.client_secret,
                 token_endpoint_auth_method=method,

@@ -1,0 +1,148 @@
+"""Faults by name: each hits one request, and the next is well again."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from labkit import Lab, LabError
+from labkit.lab.provider import Provider
+from labkit.providers.social.parts import Application
+from tests.providers.social.place import CALLBACK, authorize_url, brought, code_for, redeem
+from tests.providers.social.test_oauth1 import Signer, reason
+
+STEPS = ("token", "userinfo", "authorize")
+
+
+def visit(lab: Lab, acme: Provider, application: Application, step: str) -> httpx.Response:
+    """A request of a step that would be answered with 400, 401 or the form."""
+    if step == "token":
+        return redeem(lab, acme, application, "unknown")
+    url = authorize_url(acme, application) if step == "authorize" else acme.endpoints["userinfo"]
+    return lab.browser().get(url)
+
+
+def test_deny(acme: Provider, application: Application) -> None:
+    acme.fault("deny")
+    told = brought(acme.login(authorize_url(acme, application), "ann"))
+    assert (told["error"], told["state"]) == ("access_denied", "s-1")
+    assert "code" in brought(acme.login(authorize_url(acme, application), "ann"))
+
+
+def test_deny_hits_a_form_that_is_open_already(lab: Lab, acme: Provider, application: Application) -> None:
+    browser = lab.browser()
+    browser.get(authorize_url(acme, application))
+    acme.fault("deny")
+    assert brought(browser.submit("authorize", person="ann"))["error"] == "access_denied"
+
+
+def test_wrong_state(acme: Provider, application: Application) -> None:
+    acme.fault("wrong state")
+    told = brought(acme.login(authorize_url(acme, application), "ann"))
+    assert told["state"] != "s-1"
+    assert told["code"]
+    assert brought(acme.login(authorize_url(acme, application), "ann"))["state"] == "s-1"
+
+
+def test_wrong_state_of_oauth_1_is_another_request_token(bird: Provider, lab: Lab) -> None:
+    signer = Signer(lab, bird, bird.register(CALLBACK))
+    signer.send("request_token")
+    bird.fault("wrong state")
+    back = signer.approve()
+    assert back["oauth_token"] != signer.tokens["oauth_token"]
+    assert signer.send("token", verifier=back["oauth_verifier"]).status_code == 200
+
+
+def test_expired_code(lab: Lab, acme: Provider, application: Application) -> None:
+    code = code_for(acme, application)
+    acme.fault("expired code")
+    answer = redeem(lab, acme, application, code)
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_grant")
+    assert redeem(lab, acme, application, code).status_code == 200
+
+
+def test_expired_code_of_oauth_1(lab: Lab, bird: Provider) -> None:
+    signer = Signer(lab, bird, bird.register(CALLBACK))
+    signer.send("request_token")
+    verifier = signer.approve()["oauth_verifier"]
+    bird.fault("expired code")
+    answer = signer.send("token", verifier=verifier)
+    assert (answer.status_code, reason(answer)) == (401, "the request token has expired")
+    assert signer.send("token", verifier=verifier).status_code == 200
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_down_ends_the_connection_without_an_answer(
+    lab: Lab, acme: Provider, application: Application, step: str
+) -> None:
+    acme.fault("down", step)
+    with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
+        visit(lab, acme, application, step)
+    assert visit(lab, acme, application, step).status_code < 500
+    assert (acme.inbox[-2].status, acme.inbox[-2].answer, acme.inbox[-2].fault) == (None, "no answer", "down")
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_slow_holds_the_answer_until_the_caller_has_given_up(
+    lab: Lab, acme: Provider, application: Application, step: str
+) -> None:
+    acme.fault("slow", step)
+    with pytest.raises(httpx.ReadTimeout):
+        lab.browser().request("POST" if step == "token" else "GET", acme.endpoints[step], timeout=0.02)
+    lab.settle()
+    assert (acme.inbox[-1].status, acme.inbox[-1].fault) == (None, "slow")
+    assert visit(lab, acme, application, step).status_code < 500
+
+
+def test_slow_does_not_hold_for_ever(lab: Lab, acme: Provider) -> None:
+    acme.fault("slow", "userinfo")
+    with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
+        lab.browser().get(acme.endpoints["userinfo"])
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_malformed_json(lab: Lab, acme: Provider, application: Application, step: str) -> None:
+    acme.fault("malformed json", step)
+    answer = visit(lab, acme, application, step)
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"].startswith("application/json")
+    with pytest.raises(ValueError, match="Expecting value"):
+        answer.json()
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_server_error(lab: Lab, acme: Provider, application: Application, step: str) -> None:
+    acme.fault("server error", step)
+    assert visit(lab, acme, application, step).status_code == 500
+    assert visit(lab, acme, application, step).status_code < 500
+
+
+def test_of_the_request_token(lab: Lab, bird: Provider) -> None:
+    signer = Signer(lab, bird, bird.register(CALLBACK))
+    bird.fault("server error", "request_token")
+    assert signer.send("request_token").status_code == 500
+    assert signer.send("request_token").status_code == 200
+
+
+def test_they_wait_for_their_step_and_hit_in_order(
+    lab: Lab, acme: Provider, application: Application
+) -> None:
+    acme.fault("server error")
+    acme.fault("malformed JSON")
+    assert acme.faults == ["server error at token", "malformed JSON at token"]
+    assert visit(lab, acme, application, "userinfo").status_code == 401
+    assert visit(lab, acme, application, "token").status_code == 500
+    assert visit(lab, acme, application, "token").status_code == 200
+    assert acme.faults == []
+
+
+def test_an_unknown_one_is_an_error_that_names_the_known(acme: Provider) -> None:
+    with pytest.raises(
+        LabError, match="no fault 'explode', there are: deny, wrong state, expired code, slow, down"
+    ):
+        acme.fault("explode")
+    with pytest.raises(LabError, match="'deny' cannot hit 'token', but: authorize"):
+        acme.fault("deny", "token")
+    with pytest.raises(LabError, match="speaks OAuth 2"):
+        acme.fault("down", "request_token")
+    assert acme.faults == []
