@@ -228,7 +228,7 @@ def every_algorithm_by_default(original: Any) -> Any:
     return given(original, "User", broken)
 
 
-@mutant("USR-JWT-17", "labkit.services.operation:Operation.shown")
+@mutant("USR-JWT-17 USR-SOC-23", "labkit.services.operation:Operation.shown")
 def secrets_shown(original: Any) -> Any:
     """the journal has the parameters as they are"""
     return lambda self, parameters: dict(parameters)

@@ -1,0 +1,385 @@
+"""Social login, with the identity providers that lab.yaml has: google and github (OAuth 2), twitter (OAuth 1)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from labkit.conformance import expect
+from labkit.conformance.check import check
+from labkit.conformance.people import User
+from labkit.conformance.probe import PROBE, Table
+from labkit.conformance.target import Target
+
+GOOGLE, TWITTER = "google", "twitter"  # both let the first of their people in, unasked
+ANN = {GOOGLE: {"sub": "p-1", "name": "Ann", "email": "ann@example.com"}, TWITTER: {"screen_name": "p-1"}}
+SCOPE = {GOOGLE: ["profile", "email"], "github": ["user"]}
+MISSING = "a-consumer-without-provider"
+
+
+class Socials(User):
+    """The User service, with what these checks do again and again."""
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(target)
+        self._target = target
+
+    def described(self, consumer: str = GOOGLE, **change: Any) -> Table:
+        """What createSocial takes for an application that lab.yaml registers."""
+        application = self._target.application(consumer.lower())
+        return {
+            "consumer": consumer,
+            "scope": SCOPE.get(consumer.lower(), []),
+            "redirect": self._target.url(PROBE, "/requests/callback"),
+            "client_id": application.client_id,
+            "client_secret": application.client_secret.get_secret_value(),
+            **change,
+        }
+
+    async def without(self, consumer: str) -> None:
+        """Nobody has left a social of this consumer."""
+        await self.call("User", "deleteSocial", {"consumer": consumer})
+
+    async def ready(self, consumer: str = GOOGLE, **change: Any) -> Table:
+        """A new social."""
+        await self.without(consumer)
+        social = self.described(consumer, **change)
+        self.same("the social", await self.table("createSocial", **social), social)
+        return social
+
+    async def url(self, consumer: str, **given: object) -> str:
+        return await self.text("getSocialLoginUrl", consumer=consumer, **given)
+
+    async def callback(self, consumer: str = GOOGLE) -> Table:
+        """What getSocialToken is given after a person has logged in."""
+        asked = {"reqToken": await self.url(consumer)} if consumer == TWITTER else {}
+        page = await self._target.browser().request("GET", await self.url(consumer, **asked))
+        expect.equal("where the login ends", page.url.path, "/requests/callback", page)
+        return {"consumer": consumer, **asked, **query(str(page.url))}
+
+    async def told(self, consumer: str, token: str) -> Any:
+        """What the provider tells of the person."""
+        return json.loads(await self.text("socialRequest", consumer=consumer, token=token))
+
+    async def knows(self, consumer: str, token: str) -> None:
+        """The provider must tell of Ann."""
+        found = await self.told(consumer, token)
+        self.same("who it is", {name: found.get(name) for name in ANN[consumer]}, ANN[consumer])
+
+
+def query(url: str) -> dict[str, str]:
+    """The parameters of a URL."""
+    return {name: values[-1] for name, values in parse_qs(urlsplit(url).query).items()}
+
+
+# ---- the whole way
+
+
+@check("USR-SOC-1 USR-SOC-8 USR-SOC-9 USR-SOC-10", "a person logs in by OAuth 2")
+async def oauth2(target: Target) -> None:
+    user = Socials(target)
+    await user.ready()
+    callback = await user.callback()
+    expect.true("code and state came", {"code", "state"} <= callback.keys(), sorted(callback), user.last)
+    await user.knows(GOOGLE, await user.text("getSocialToken", **callback))
+
+
+@check("USR-SOC-1", "a person logs in by OAuth 2 where the provider asks")
+async def oauth2_with_consent(target: Target) -> None:
+    user = Socials(target)
+    await user.ready("github")
+    browser = target.browser()
+    await browser.request("GET", await user.url("github"))
+    page = await browser.submit("authorize", person="p-2", decision="approve")
+    token = await user.text("getSocialToken", consumer="github", **query(str(page.url)))
+    user.same("who it is", (await user.told("github", token)).get("login"), "p-2")
+
+
+@check("USR-SOC-2 USR-SOC-8 USR-SOC-9 USR-SOC-10 USR-SOC-12", "a person logs in by OAuth 1")
+async def oauth1(target: Target) -> None:
+    user = Socials(target)
+    await user.ready(TWITTER)
+    callback = await user.callback(TWITTER)
+    expect.true("a verifier came", "oauth_verifier" in callback, sorted(callback), user.last)
+    token = await user.text("getSocialToken", **callback)
+    await user.knows(TWITTER, token)
+    await user.knows(TWITTER, token)
+
+
+# ---- socials
+
+
+@check("USR-SOC-3 USR-SOC-6 USR-SOC-7", "a social is what was given, wherever it is read")
+async def created(target: Target) -> None:
+    user = Socials(target)
+    social, other = await user.ready(client_secret='one: it\'s "kept"'), await user.ready(TWITTER)
+    user.same("getSocial", await user.table("getSocial", consumer=GOOGLE), social)
+    user.same("getSocial of another", await user.table("getSocial", consumer=TWITTER), other)
+    listed = await user.table("socialList")
+    for wanted in (social, other):
+        mine = [each for each in listed if each in (wanted, wanted["consumer"])]
+        user.same("socialList", mine, [wanted])
+
+
+@check("USR-SOC-4", "an update changes what it is given")
+async def updated(target: Target) -> None:
+    user = Socials(target)
+    social = await user.ready()
+    changes: list[Table] = [
+        {"scope": []},
+        {"scope": ["openid", "calendar"]},
+        {"redirect": "https://app.example/back?a=b"},
+        {"client_id": "another"},
+        {"client_secret": "another secret"},
+        {"scope": ["email"], "redirect": "https://app.example/", "client_id": "i", "client_secret": "s"},
+        {},
+    ]
+    for change in changes:
+        social = {**social, **change}
+        await user.nothing("updateSocial", consumer=GOOGLE, **change)
+        user.same("the social", await user.table("getSocial", consumer=GOOGLE), social)
+
+
+@check("USR-SOC-5", "a deleted social is gone, and no other")
+async def deleted(target: Target) -> None:
+    user = Socials(target)
+    await user.ready()
+    other = await user.ready(TWITTER)
+    await user.nothing("deleteSocial", consumer=GOOGLE)
+    await user.refused("getSocial", 404, consumer=GOOGLE)
+    listed = [each.get("consumer") for each in await user.table("socialList")]
+    expect.true("it is not listed", GOOGLE not in listed, listed, user.last)
+    user.same("the other", await user.table("getSocial", consumer=TWITTER), other)
+
+
+@check("USR-SOC-11 USR-SOC-16", "the login URL has what the social says, and a state of its own")
+async def login_url(target: Target) -> None:
+    user = Socials(target)
+    social = await user.ready()
+    states = set()
+    for scope in (["profile", "email"], ["https://scopes.example/calendar.readonly"], []):
+        await user.nothing("updateSocial", consumer=GOOGLE, scope=scope)
+        url = await user.url(GOOGLE)
+        parameters = query(url)
+        states.add(parameters.pop("state", ""))
+        wanted = {
+            "response_type": "code",
+            "client_id": social["client_id"],
+            "redirect_uri": social["redirect"],
+        }
+        scopes = {"scope": " ".join(scope)} if scope else {}
+        expect.equal("scheme", urlsplit(url).scheme, "https", user.last)
+        user.same("parameters", parameters, {**wanted, **scopes})
+    expect.true("each state is another", len(states - {""}) == 3, len(states - {""}), user.last)
+
+
+@check("USR-SOC-11", "what is granted is what was asked for")
+async def granted(target: Target) -> None:
+    user = Socials(target)
+    for scope, known in ((["email"], {"sub", "email"}), ([], {"sub"})):
+        await user.ready(scope=scope)
+        token = await user.text("getSocialToken", **await user.callback())
+        found = await user.told(GOOGLE, token)
+        user.same("what is told", sorted(found.keys() - {"email_verified"}), sorted(known))
+
+
+@check("USR-SOC-12", "a social without scope has an empty one")
+async def without_scope(target: Target) -> None:
+    user = Socials(target)
+    await user.without(TWITTER)
+    given = user.described(TWITTER)
+    del given["scope"]
+    user.same("the social", await user.table("createSocial", **given), {**given, "scope": []})
+
+
+@check("USR-SOC-13", "names fit in any letter case, and keep their spelling")
+async def letter_case(target: Target) -> None:
+    user = Socials(target)
+    social = await user.ready("Google")
+    for name in (GOOGLE, "GOOGLE", "Google"):
+        user.same("the social", await user.table("getSocial", consumer=name), social)
+        await user.refused("createSocial", 409, **user.described(name, client_id="another"))
+    await user.nothing("updateSocial", consumer=GOOGLE, client_id="another")
+    user.same("client_id", (await user.table("getSocial", consumer="Google"))["client_id"], "another")
+    await user.nothing("deleteSocial", consumer="gOOGLE")
+    await user.refused("getSocial", 404, consumer="Google")
+
+
+@check("USR-SOC-14", "a consumer without provider, and one without social")
+async def unknown(target: Target) -> None:
+    user = Socials(target)
+    await user.refused("createSocial", 400, **{**user.described(), "consumer": MISSING})
+    for operation, given in (
+        ("updateSocial", {"client_id": "another"}),
+        ("deleteSocial", {}),
+        ("getSocial", {}),
+        ("getSocialLoginUrl", {}),
+        ("getSocialToken", {"code": "code"}),
+        ("socialRequest", {"token": "token"}),
+    ):
+        await user.refused(operation, 404, consumer=MISSING, **given)
+
+
+@check("USR-SOC-15", "fields that are wrong are 400")
+async def wrong_fields(target: Target) -> None:
+    user = Socials(target)
+    social = await user.ready()
+    wrong: list[Table] = [
+        {"redirect": "/social/handle"},
+        {"redirect": "javascript:alert(1)"},
+        {"redirect": ""},
+        {"client_id": ""},
+        {"client_secret": ""},
+        {"scope": 7},
+        {"scope": [["email"]]},
+        {"scope": {"email": True}},
+    ]
+    for change in wrong:
+        await user.refused("updateSocial", 400, consumer=GOOGLE, **change)
+        user.same("the social", await user.table("getSocial", consumer=GOOGLE), social)
+    await user.nothing("deleteSocial", consumer=GOOGLE)
+    for change in wrong:
+        await user.refused("createSocial", 400, **{**social, **change})
+    await user.refused("getSocial", 404, consumer=GOOGLE)
+    made = await user.table("createSocial", **{**social, "scope": "email"})
+    user.same("one scope as text", made, {**social, "scope": ["email"]})
+
+
+# ---- state and request token
+
+
+@check("USR-SOC-17", "a state counts once, and for its own consumer")
+async def state(target: Target) -> None:
+    user = Socials(target)
+    await user.ready()
+    await user.ready("github")
+    first, second = await user.callback(), await user.callback()
+    await user.refused("getSocialToken", 400, **{**first, "consumer": "github"})
+    await user.refused("getSocialToken", 400, **{**first, "state": "another"})
+    await user.refused("getSocialToken", 400, **{**first, "state": ""})
+    await user.text("getSocialToken", **first)
+    await user.refused("getSocialToken", 400, **{**second, "state": first["state"]})
+    del second["state"]
+    await user.text("getSocialToken", **second)
+
+
+@check("USR-SOC-17", "a state lives for less than 600 seconds", needs={"clock"})
+async def state_dies(target: Target) -> None:
+    user = Socials(target)
+    await user.ready()
+    for waited, alive in ((599, True), (600, False), (601, False)):
+        state = query(await user.url(GOOGLE))["state"]
+        await target.advance(waited - 1)
+        callback = {**await user.callback(), "state": state}
+        await target.advance(1)
+        if alive:
+            await user.text("getSocialToken", **callback)
+        else:
+            await user.refused("getSocialToken", 400, **callback)
+
+
+@check("USR-SOC-18 USR-SOC-8", "first a request token, then the URL that carries it")
+async def request_token(target: Target) -> None:
+    user = Socials(target)
+    await user.ready(TWITTER)
+    token = await user.url(TWITTER)
+    expect.true(
+        "it is letters and digits", token.isascii() and token.isalnum(), "other characters", user.last
+    )
+    for _ in range(2):
+        url = await user.url(TWITTER, reqToken=token)
+        expect.equal("scheme", urlsplit(url).scheme, "https", user.last)
+        user.same("parameters", query(url), {"oauth_token": token})
+    expect.true("the next is another", await user.url(TWITTER) != token, "the same", user.last)
+    await user.refused("getSocialLoginUrl", 400, consumer=TWITTER, reqToken=f"{token}x")
+
+
+@check("USR-SOC-19", "a request token counts once, with the token that belongs to it")
+async def request_token_once(target: Target) -> None:
+    user = Socials(target)
+    await user.ready(TWITTER)
+    callback, other = await user.callback(TWITTER), await user.url(TWITTER)
+    await user.refused("getSocialToken", 400, **{**callback, "oauth_token": other})
+    await user.refused("getSocialToken", 400, **{**callback, "reqToken": other})
+    await user.refused("getSocialToken", 400, **{**callback, "reqToken": "another"})
+    await user.text("getSocialToken", **callback)
+    await user.refused("getSocialToken", 400, **callback)
+    await user.refused("getSocialLoginUrl", 400, consumer=TWITTER, reqToken=callback["reqToken"])
+
+
+@check("USR-SOC-19", "a request token lives for less than 600 seconds", needs={"clock"})
+async def request_token_dies(target: Target) -> None:
+    user = Socials(target)
+    await user.ready(TWITTER)
+    for waited, alive in ((599, True), (600, False), (601, False)):
+        token = await user.url(TWITTER)
+        await target.advance(waited)
+        if alive:
+            await user.url(TWITTER, reqToken=token)
+        else:
+            await user.refused("getSocialLoginUrl", 400, consumer=TWITTER, reqToken=token)
+
+
+# ---- what a callback brings, and what a provider says
+
+
+@check("USR-SOC-20", "what else comes is ignored, and what lacks is told")
+async def callback_arguments(target: Target) -> None:
+    user = Socials(target)
+    await user.ready()
+    await user.ready(TWITTER)
+    for consumer, needed in (
+        (GOOGLE, ["code"]),
+        (TWITTER, ["oauth_token", "oauth_verifier", "reqToken"]),
+    ):
+        callback = await user.callback(consumer)
+        for name in needed:
+            less = {key: value for key, value in callback.items() if key != name}
+            await user.refused("getSocialToken", 400, **less)
+        await user.text("getSocialToken", **callback, session_state="x", authuser="0", prompt=["none"])
+
+
+@check("USR-SOC-21", "the provider's refusals keep their names")
+async def refusals(target: Target) -> None:
+    user = Socials(target)
+    await user.ready()
+    callback = await user.callback()
+    said = {"consumer": GOOGLE, "error": "access_denied", "error_description": "the person said no"}
+    error = await user.refused("getSocialToken", 400, **said, state=callback["state"])
+    expect.true("it is named", "access_denied" in error["message"], error, user.last)
+    wrong = {"consumer": GOOGLE, "code": "a code that nobody gave"}
+    error = await user.refused("getSocialToken", 400, **wrong)
+    expect.true("it is named", "invalid_grant" in error["message"], error, user.last)
+    await user.nothing("updateSocial", consumer=GOOGLE, client_secret="another secret")
+    error = await user.refused("getSocialToken", 400, consumer=GOOGLE, code=callback["code"])
+    expect.true("it is named", "invalid_client" in error["message"], error, user.last)
+
+
+@check("USR-SOC-22", "tokens that nobody gave")
+async def unknown_tokens(target: Target) -> None:
+    user = Socials(target)
+    for consumer in (GOOGLE, TWITTER):
+        await user.ready(consumer)
+        await user.refused("socialRequest", 401, consumer=consumer, token="nobody-gave-this")
+        for token in ("", "two words", "a;b", "a\r\nX-Header: b"):
+            await user.refused("socialRequest", 400, consumer=consumer, token=token)
+
+
+@check("USR-SOC-23", "the journal has no secret of a login", needs={"journal"})
+async def secrecy(target: Target) -> None:
+    user = Socials(target)
+    secrets: set[object] = set()
+    for consumer in (GOOGLE, TWITTER):
+        social = await user.ready(consumer)
+        callback = await user.callback(consumer)
+        token = await user.text("getSocialToken", **callback)
+        await user.told(consumer, token)
+        await user.refused("getSocialToken", 400, **callback)
+        secrets |= {token, social["client_secret"]}
+        secrets |= {value for name, value in callback.items() if name not in ("consumer", "scope")}
+    calls = await target.in_lab(target.lab.journal.select, "call")
+    written = repr([record.detail for record in calls if "ocial" in record.summary])
+    expect.true("the calls are there", GOOGLE in written, "nothing")
+    found = [secret for secret in secrets if str(secret) in written]
+    expect.true("the journal has none of them", len(secrets) > 6 and not found, f"{len(found)} secrets")
