@@ -12,7 +12,7 @@ from labkit.conformance import catalogue
 from labkit.conformance.catalogue import Catalogue, CatalogueError, UnknownRequirementError
 from labkit.core.errors import LabkitError
 
-# The form of document 1, counted by hand: numbered items, table rows, listed headers, other rules.
+# The form of the documents, counted by hand: numbered items, table rows, listed headers, other rules.
 DEVICE_HTTPS_API = {
     "1/scope": (0, 0, 0, 1),
     "1/overview": (6, 0, 0, 0),
@@ -40,6 +40,29 @@ DEVICE_HTTPS_API = {
     "1/limits": (0, 5, 0, 3),
     "1/versioning": (0, 0, 0, 2),
 }
+USER_MANAGEMENT = {
+    "2/scope": (0, 0, 0, 5),
+    "2/overview": (7, 0, 0, 0),
+    "2/names": (0, 7, 0, 0),
+    "2/records": (0, 9, 0, 0),
+    "2/states": (0, 5, 0, 1),
+    "2/endpoints": (0, 0, 0, 3),
+    "2/endpoints/jwt": (0, 2, 0, 0),
+    "2/endpoints/oauth": (0, 7, 0, 0),
+    "2/endpoints/oauth-token": (0, 8, 0, 0),
+    "2/endpoints/roles": (0, 19, 0, 0),
+    "2/endpoints/socials": (0, 8, 0, 2),
+    "2/endpoints/users": (0, 9, 0, 1),
+    "2/endpoints/guides": (0, 12, 0, 0),
+    "2/endpoints/user-info": (0, 5, 0, 0),
+    "2/endpoints/social-setup": (3, 0, 0, 0),
+    "2/endpoints/access-control": (6, 0, 0, 0),
+    "2/authentication": (6, 0, 0, 0),
+    "2/events": (0, 0, 0, 1),
+    "2/errors": (4, 0, 0, 0),
+    "2/limits": (0, 9, 0, 1),
+    "2/versioning": (0, 0, 0, 1),
+}
 
 
 @pytest.fixture(scope="module")
@@ -48,16 +71,23 @@ def whole() -> Catalogue:
 
 
 class TestTheCatalogue:
-    def test_it_has_every_statement_of_document_1_in_its_order(self, whole: Catalogue) -> None:
-        sections = [key for key, _ in groupby(whole.statements, lambda each: each.rpartition("/")[0])]
-        assert sections == list(DEVICE_HTTPS_API)
+    @pytest.mark.parametrize("document", [DEVICE_HTTPS_API, USER_MANAGEMENT], ids=["1", "2"])
+    def test_it_has_every_statement_of_a_document_in_its_order(
+        self, whole: Catalogue, document: dict[str, tuple[int, int, int, int]]
+    ) -> None:
+        number = next(iter(document))[0]
+        statements = [each for each in whole.statements if each.startswith(f"{number}/")]
+        assert [key for key, _ in groupby(statements, lambda each: each.rpartition("/")[0])] == list(document)
         expected = {
             f"{section}/{prefix}{number}"
-            for section, counts in DEVICE_HTTPS_API.items()
+            for section, counts in document.items()
             for prefix, count in zip(("", "row-", "header-", "rule-"), counts, strict=True)
             for number in range(1, count + 1)
         }
-        assert set(whole.statements) == expected
+        assert set(statements) == expected
+
+    def test_it_knows_no_other_document(self, whole: Catalogue) -> None:
+        assert {each[0] for each in whole.statements} == {"1", "2"}
 
     def test_each_part_says_what_it_is_about(self, whole: Catalogue) -> None:
         assert list(whole.parts) == list(dict.fromkeys(each.part for each in whole))
