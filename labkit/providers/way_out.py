@@ -6,15 +6,16 @@ import socket
 import ssl
 from collections.abc import Callable, Mapping
 
-from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector
+from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
+from yarl import URL
 
 LARGEST = 1024 * 1024  # bytes of an answer that are read
 
 
 class WayOut:
-    """An HTTPS client that follows no redirects and trusts the lab's CA besides the system's.
+    """An HTTPS client that follows no redirects, keeps no cookies, and trusts the lab's CA besides the system's.
 
     domain: names below it are the lab's own, at `host`; ca_pem: the certificate of the lab's CA, once there is
     one; patience: seconds of real time that an answer may take.
@@ -35,13 +36,18 @@ class WayOut:
             context = ssl.create_default_context()
             context.load_verify_locations(cadata=self._ca_pem())
             self._session = ClientSession(
-                connector=TCPConnector(ssl=context, resolver=_Resolver(self._domain, self._host)),
+                # A connection for each request: aiohttp would ask again, unasked, where a kept one has ended.
+                connector=TCPConnector(
+                    ssl=context, resolver=_Resolver(self._domain, self._host), force_close=True
+                ),
+                cookie_jar=DummyCookieJar(),  # what one solution is given is not for another
                 timeout=ClientTimeout(total=self._patience),
                 headers={"User-Agent": "labkit"},
             )
         try:
+            target = URL(url, encoded=True)  # as it was signed
             async with self._session.request(
-                method, url, headers=headers, data=body, allow_redirects=False
+                method, target, headers=headers, data=body, allow_redirects=False
             ) as response:
                 data = b""
                 async for chunk in response.content.iter_any():
@@ -49,7 +55,7 @@ class WayOut:
                     if len(data) >= LARGEST:
                         break
                 return response.status, _text(data[:LARGEST], response.charset)
-        except ClientError as error:
+        except (ClientError, ValueError) as error:
             raise OSError(f"{url.partition('?')[0]} cannot be reached: {error}") from error
 
     async def close(self) -> None:

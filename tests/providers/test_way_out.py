@@ -119,3 +119,39 @@ async def test_a_server_that_takes_too_long_is_an_os_error(serve: Serve) -> None
         await way.request("GET", url, {})
     gone.set()
     await way.close()
+
+
+async def asked(way: WayOut, url: str, answer: bytes = OK + b"Content-Length: 0\r\n\r\n") -> list[bytes]:
+    """The heads of two requests for a URL, as a server at its port gets them; one for each connection."""
+    heads: list[bytes] = []
+
+    async def handle(reader: asyncio.StreamReader, writer: Writer) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        with suppress(ConnectionError):
+            writer.write(answer)
+            assert await reader.read() == b""  # no second request comes
+            writer.close()
+            await writer.wait_closed()
+
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    for _ in range(2):
+        assert await way.request("GET", url.replace(":0", f":{port}"), {}) == (200, "")
+    server.close()
+    await server.wait_closed()
+    return heads
+
+
+async def test_cookies_are_not_kept(way: WayOut) -> None:
+    answer = OK + b"Set-Cookie: sid=1; Path=/\r\nContent-Length: 0\r\n\r\n"
+    heads = await asked(way, "http://any.lab.localhost:0/", answer)
+    assert not any(b"cookie" in head.lower() for head in heads)
+
+
+async def test_a_url_is_sent_as_it_was_signed(way: WayOut) -> None:
+    heads = await asked(way, "http://any.lab.localhost:0/me?fields=id%2Cname&a=%7e'b,c")
+    assert all(head.startswith(b"GET /me?fields=id%2Cname&a=%7e'b,c HTTP/1.1\r\n") for head in heads)
+
+
+async def test_each_request_has_a_connection_of_its_own(way: WayOut) -> None:
+    assert len(await asked(way, "http://any.lab.localhost:0/")) == 2
