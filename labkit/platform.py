@@ -101,12 +101,13 @@ class Platform:
         self.way_out = WayOut(
             self.settings.domain, self.settings.host, lambda: self.ca_pem, self.settings.guard.way_out
         )
+        self.keys = Keys(self.database, self.identifiers)
         self.user = User(
             Parts(
                 self.clock,
                 self.database,
                 self.identifiers,
-                Keys(self.database, self.identifiers),
+                self.keys,
                 Passwords(),
                 self._consumer,
                 self.way_out,
@@ -228,6 +229,7 @@ class Platform:
         await self.database.run(_empty)
         self.registry.forget_all()
         self.state.forget_all()
+        self.keys.forget_all()
         self.mailbox.clear()
         self.social.clear()
         self.journal.clear()

@@ -38,9 +38,13 @@ class CatalogueError(LabkitError):
     """A file of the catalogue is wrong. entry: the id, the reference or the key that is at fault."""
 
     def __init__(self, file: str, entry: str, message: str) -> None:
-        super().__init__(f"{file}: {entry}: {message}")
+        super().__init__(file, entry, message)  # as they came, so that it can be told to another process
         self.file = file
         self.entry = entry
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.entry}: {self.message}"
 
 
 class MalformedEntryError(CatalogueError):

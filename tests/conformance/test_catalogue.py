@@ -1,6 +1,7 @@
 """The catalogue is complete and consistent, and the loader refuses one that is not."""
 
 import dataclasses
+import pickle
 import tomllib
 from importlib import resources
 from itertools import groupby
@@ -298,6 +299,8 @@ def test_what_is_wrong_is_refused_by_file_and_entry(
     assert type(caught.value).__name__ == error
     assert (caught.value.file, caught.value.entry) == (path.name, entry)
     assert str(caught.value).startswith(f"{path.name}: {entry}: ")
+    # mutants run in processes of their own, and have to tell
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
 def test_a_section_that_is_there_twice_is_refused(folder: Path) -> None:

@@ -122,6 +122,22 @@ def test_reset_forgets_state_and_keeps_products() -> None:
         assert product.device("t-1").request("GET", "/onep:v1/stack/alias?message").status_code == 401
 
 
+def test_a_token_of_before_a_reset_speaks_for_nobody_after_it() -> None:
+    with Lab(seed=1) as lab:
+        user = lab.solution("acme").User
+
+        def token_of(name: str) -> str:
+            user.activateUser(code=user.createUser(email=f"{name}@example.com", name=name, password="correct"))
+            token: str = user.getUserToken(email=f"{name}@example.com", password="correct")
+            return token
+
+        of_ann = token_of("ann")
+        lab.reset()
+        of_ben = token_of("ben")
+        assert user.getCurrentUser(token=of_ben)["id"] == 1  # as Ann's was
+        assert user.getCurrentUser(token=of_ann)["status"] == 401
+
+
 def test_sql_shows_and_does_not_change() -> None:
     with Lab(seed=1) as lab:
         thermostat(lab).device("t-1").activate().write(message="x")
@@ -139,6 +155,9 @@ def story(lab: Lab) -> str:
         "datapoint",
         lua='Keystore.command({key="n", command="incrby", args={1}})',
     )
+    code = solution.User.createUser(email="ann@example.com", name="Ann", password="correct horse")
+    solution.User.activateUser(code=code)
+    solution.User.getUserToken(email="ann@example.com", password="correct horse")
     for name in ("t-1", "t-2"):
         device = product.device(name).activate()
         device.write(temperature=1, message="hi")

@@ -24,7 +24,6 @@ key_table = Table(
     metadata,
     Column("owner", String, primary_key=True),  # a solution's id, or LAB
     Column("key", LargeBinary, nullable=False),
-    info={"reset": False},  # a token of before a reset names what is gone; its signature stays true
 )
 
 
@@ -56,6 +55,11 @@ class Keys:
             assert isinstance(key, rsa.RSAPrivateKey)
             self._private = key
         return self._private
+
+    def forget_all(self) -> None:
+        """Sign with new keys: the database was emptied. No token of before may speak for whoever gets its id next."""
+        self._secrets.clear()
+        self._private = None
 
 
 def _make() -> bytes:
