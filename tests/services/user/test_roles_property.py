@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
@@ -376,6 +377,7 @@ def played(operation: str, parameters: dict[str, Any]) -> Callable[..., None]:
     return rule(given=st.fixed_dictionaries(parameters))(play)
 
 
+@pytest.mark.timeout(600)  # at full size
 def test_every_sequence_of_operations_follows_the_rules(place: Place) -> None:
     with asyncio.Runner() as runner:
         machine = type(
