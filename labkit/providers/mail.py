@@ -96,7 +96,7 @@ class Mailbox:
 
     def __repr__(self) -> str:
         lines = [f"{mail.sender} → {', '.join(mail.recipients)}: {mail.subject}" for mail in self._mails]
-        return "\n".join([f"Mailbox with {len(self)} mails", *lines])
+        return "\n".join([f"Mailbox with {len(self)} mail{'' if len(self) == 1 else 's'}", *lines])
 
     def _repr_html_(self) -> str:
         heads = "".join(f"<th>{name}</th>" for name in ("from", "to", "subject", "text"))
