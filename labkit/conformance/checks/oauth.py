@@ -184,7 +184,23 @@ async def wrong_approvals(target: Target) -> None:
         await shop.approve(scope=scope)
 
 
-# ---- attacks
+# ---- secrets and attacks
+
+
+@check("USR-OAUTH-39", "the journal has no secret of a client", needs={"journal"})
+async def secrecy(target: Target) -> None:
+    shop = await Shop.open(target)
+    code = await shop.approve()
+    first = await shop.redeem(code)
+    second = await shop.refresh(first["refresh_token"])
+    await shop.unredeemed(400, code)
+    secrets = [shop.token, shop.client["secret"], code]
+    secrets += [tokens[name] for tokens in (first, second) for name in ("access_token", "refresh_token")]
+    calls = await target.in_lab(target.lab.journal.select, "call")
+    written = repr([record.detail for record in calls if "Oauth" in record.summary])
+    expect.true("the calls are there", CALLBACK in written, "nothing")
+    found = [secret for secret in secrets if secret in written]
+    expect.true("the journal has none of them", not found, f"{len(found)} secrets")
 
 
 async def _withstood(target: Target, attacks: tuple[Attack, ...]) -> None:

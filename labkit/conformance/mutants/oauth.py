@@ -1,0 +1,194 @@
+"""Faults of the OAuth provider: its clients, and the codes that their users approve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jwt
+
+from labkit.conformance.faults import CALL, failed, given, gives
+from labkit.conformance.mutant import mutant
+from labkit.services.user import access_tokens, oauth_clients, people
+
+CLIENTS = "labkit.services.user.oauth_clients"
+CODES = "labkit.services.user.oauth_codes"
+SHOWN = f"{CLIENTS}:Client.shown"
+PATH = f"{CLIENTS}:Client.path"
+ISSUE = f"{CODES}:issue"
+
+
+# ---- clients
+
+
+@mutant("USR-OAUTH-2 USR-OAUTH-9", SHOWN)
+def no_owner(original: Any) -> Any:
+    """a client does not tell whose it is"""
+    return lambda self: {name: value for name, value in original(self).items() if name != "user_id"}
+
+
+@mutant("USR-OAUTH-2", CALL)
+def wrapped(original: Any) -> Any:
+    """createOauthClient gives the client within an object"""
+    return _of(original, "createOauthClient", lambda client: {"oauth_client": client})
+
+
+@mutant("USR-OAUTH-3", f"{CLIENTS}:_told")
+def times_of_machines(original: Any) -> Any:
+    """times have a T and a zone"""
+    return lambda now: original(now).replace(" ", "T") + "Z"
+
+
+@mutant("USR-OAUTH-4", CALL)
+def one_redirect(original: Any) -> Any:
+    """of several redirects the first one is kept"""
+
+    def first(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        several = parameters.get("redirect")
+        if operation != "createOauthClient" or not isinstance(several, list):
+            return parameters
+        return {**parameters, "redirect": several[0]}
+
+    return given(original, "User", first)
+
+
+@mutant("USR-OAUTH-5", f"{CLIENTS}:change")
+def redirect_kept(original: Any) -> Any:
+    """an update changes the name alone"""
+
+    def broken(connection: Any, solution: str, user_id: int, id: int, name: str, _: Any, now: int) -> Any:
+        client = oauth_clients.get(connection, solution, id)
+        return original(connection, solution, user_id, id, name, client.redirects if client else [], now)
+
+    return broken
+
+
+@mutant("USR-OAUTH-6", CALL)
+def deletion_gives_true(original: Any) -> Any:
+    """deleteOauthClient gives true"""
+    return _of(original, "deleteOauthClient", lambda nothing: True)
+
+
+@mutant("USR-OAUTH-6", f"{CLIENTS}:revoke")
+def never_deleted(original: Any) -> Any:
+    """a deleted client stays"""
+    return lambda *args: None
+
+
+@mutant("USR-OAUTH-7", f"{CLIENTS}:revoke_client")
+def tokens_survive(original: Any) -> Any:
+    """the tokens of a deleted client live on"""
+    return lambda *args: None
+
+
+@mutant("USR-OAUTH-8", f"{CLIENTS}:_update")
+def anybodys(original: Any) -> Any:
+    """every user may change every client"""
+
+    def broken(connection: Any, solution: str, user_id: int, id: int, now: int, **values: Any) -> Any:
+        client = oauth_clients.get(connection, solution, id)
+        owner = client.user_id if client else user_id
+        return original(connection, solution, owner, id, now, **values)
+
+    return broken
+
+
+@mutant("USR-OAUTH-9", CALL)
+def bare_list(original: Any) -> Any:
+    """getOauthClients gives the list alone"""
+    return _of(original, "getOauthClients", lambda found: found["oauth_clients"])
+
+
+@mutant("USR-OAUTH-9", f"{CLIENTS}:of_user")
+def everybodys(original: Any) -> Any:
+    """a user without clients is shown the first one of the solution"""
+
+    def broken(connection: Any, solution: str, user_id: int) -> Any:
+        first = oauth_clients.get(connection, solution, 1)
+        return original(connection, solution, user_id) or [first]
+
+    return broken
+
+
+@mutant("USR-OAUTH-10", PATH)
+def always_the_first(original: Any) -> Any:
+    """redirectIndex picks nothing"""
+    return lambda self, index: original(self, 0)
+
+
+@mutant("USR-OAUTH-11", f"{CLIENTS}:quote")
+def bare_redirect(original: Any) -> Any:
+    """the redirect stands in the path as it is"""
+    return lambda text, safe="": text
+
+
+# ---- codes
+
+
+@mutant("USR-OAUTH-12", ISSUE)
+def owner_for_user(original: Any) -> Any:
+    """a code is for the owner of the client"""
+
+    def broken(connection: Any, solution: str, user: Any, approved: Any, *args: Any) -> None:
+        client = oauth_clients.get(connection, solution, approved.client_id)
+        owner = people.get(connection, solution, client.user_id) if client else None
+        original(connection, solution, owner or user, approved, *args)
+
+    return broken
+
+
+@mutant("USR-OAUTH-13 USR-OAUTH-38", "labkit.services.user.user_tokens:_verified")
+def unverified(original: Any) -> Any:
+    """the signature of a user token is not looked at"""
+
+    def broken(secret: bytes, solution: str, token: str) -> Any:
+        try:
+            claims = jwt.decode(token, options={"verify_signature": False})
+        except jwt.InvalidTokenError:
+            return None
+        return claims if "gen" in claims else None
+
+    return broken
+
+
+@mutant("USR-OAUTH-14", "labkit.services.user.user_tokens:user_of")
+def clients_approve(original: Any) -> Any:
+    """an access token counts as a user token"""
+
+    async def broken(parts: Any, solution: str, token: str) -> Any:
+        user = await original(parts, solution, token)
+        return user or await access_tokens.user_of(parts, solution, token)
+
+    return broken
+
+
+@mutant("USR-OAUTH-15", CALL)
+def long_codes(original: Any) -> Any:
+    """a code is Base64, so that it has to be encoded"""
+    return _of(original, "getOauthAuthorizeApproved", lambda code: f"{code}+/=")
+
+
+@mutant("USR-OAUTH-16 USR-OAUTH-38", f"{CODES}:_check")
+def redirect_prefix(original: Any) -> Any:
+    """a redirect has to begin like one of the client's own"""
+
+    def broken(client: Any, approved: Any) -> None:
+        near = [uri for uri in client.redirects if approved.redirect_uri.startswith(uri)] if client else []
+        original(client, approved._replace(redirect_uri=near[0]) if near else approved)
+
+    return broken
+
+
+@mutant("USR-OAUTH-17", f"{CODES}:_check")
+def anything_goes(original: Any) -> Any:
+    """response_type and scope are not looked at"""
+    return lambda client, approved: original(client, approved._replace(response_type="code", scope=""))
+
+
+def _of(original: Any, operation: str, change: Callable[[Any], Any]) -> Any:
+    """Change what one operation gives where it succeeds."""
+    return gives(
+        original,
+        "User",
+        lambda name, result: change(result) if name == operation and not failed(result) else result,
+    )

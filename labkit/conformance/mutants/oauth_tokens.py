@@ -1,0 +1,300 @@
+"""Faults of the OAuth provider: token sets, what they are exchanged for, and how long they live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from labkit.conformance.faults import CALL, failed, given, gives
+from labkit.conformance.mutant import mutant
+from labkit.core.database import driver
+from labkit.services.user import oauth_tokens, people
+from labkit.services.user.errors import UserError
+from labkit.services.user.oauth_approvals import CODE, REFRESH, digest
+
+TOKENS = "labkit.services.user.oauth_tokens"
+EXCHANGE = f"{TOKENS}:exchange"
+AUTHENTICATE = f"{TOKENS}:_authenticate"
+CREDENTIAL = f"{TOKENS}:_credential"
+FIND = f"{TOKENS}:_find"
+KEEP = "labkit.services.user.oauth_approvals:keep"
+ACCESS = "labkit.services.user.access_tokens"
+
+
+# ---- what a set is
+
+
+@mutant("USR-OAUTH-1 USR-OAUTH-12", f"{ACCESS}:user_of")
+def nobodys(original: Any) -> Any:
+    """an access token speaks for nobody"""
+
+    async def broken(*args: Any) -> None:
+        return None
+
+    return broken
+
+
+@mutant("USR-OAUTH-18", CALL)
+def no_expiry(original: Any) -> Any:
+    """a set does not tell when it expires"""
+    return _sets(original, lambda tokens: {name: tokens[name] for name in tokens if name != "expires_in"})
+
+
+@mutant("USR-OAUTH-19", f"{ACCESS}:sign")
+def no_scopes(original: Any) -> Any:
+    """an access token tells no scopes"""
+    return lambda parts, client, user, jti, scopes, now, life: original(
+        parts, client, user, jti, (), now, life
+    )
+
+
+@mutant("USR-OAUTH-20 USR-OAUTH-32 USR-OAUTH-33", f"{ACCESS}:_holder")
+def access_outlives(original: Any) -> Any:
+    """an access token outlives its set"""
+    return lambda connection, solution, claims: people.get(connection, solution, int(claims["sub"]))
+
+
+@mutant("USR-OAUTH-20 USR-OAUTH-32 USR-OAUTH-33", FIND)
+def used_again(original: Any) -> Any:
+    """codes and refresh tokens count more than once"""
+
+    def broken(*args: Any) -> Any:
+        found = original(*args)
+        return found and found._replace(spent=0)
+
+    return broken
+
+
+@mutant("USR-OAUTH-32 USR-OAUTH-33 USR-OAUTH-38", f"{TOKENS}:revoke")
+def reuse_ends_nothing(original: Any) -> Any:
+    """a second use is refused and ends nothing"""
+    return lambda *args: None
+
+
+@mutant("USR-OAUTH-21", EXCHANGE)
+def one_for_all(original: Any) -> Any:
+    """a new set ends those of all users of the client"""
+
+    def broken(connection: Any, solution: str, asked: Any, made: Any, now: int) -> Any:
+        granted = original(connection, solution, asked, made, now)
+        driver(connection).execute(
+            "DELETE FROM oauth_approval WHERE solution = ? AND client_id = ? AND jti IS NOT NULL AND jti != ?",
+            (solution, asked.client_id, made.jti),
+        )
+        return granted
+
+    return broken
+
+
+# ---- what is exchanged for it
+
+
+@mutant("USR-OAUTH-22", CREDENTIAL)
+def code_first(original: Any) -> Any:
+    """where a code is sent, grant_type is not looked at"""
+
+    def broken(asked: Any) -> Any:
+        known = asked.grant_type in ("authorization_code", "refresh_token")
+        return original(asked._replace(grant_type="authorization_code") if asked.code and known else asked)
+
+    return broken
+
+
+@mutant("USR-OAUTH-23", CREDENTIAL)
+def any_grant(original: Any) -> Any:
+    """an unknown grant_type counts as authorization_code"""
+
+    def broken(asked: Any) -> Any:
+        known = asked.grant_type in ("authorization_code", "refresh_token")
+        return original(asked if known else asked._replace(grant_type="authorization_code"))
+
+    return broken
+
+
+@mutant("USR-OAUTH-24 USR-OAUTH-38", FIND)
+def any_client(original: Any) -> Any:
+    """a code or refresh token counts for every client"""
+
+    def broken(connection: Any, solution: str, client_id: int, kind: str, credential: str) -> Any:
+        row = (
+            driver(connection)
+            .execute(
+                "SELECT client_id FROM oauth_approval WHERE solution = ? AND id = "
+                "(SELECT approval FROM oauth_credential WHERE solution = ? AND digest = ?)",
+                (solution, solution, digest(credential)),
+            )
+            .fetchone()
+        )
+        return original(connection, solution, row[0] if row else client_id, kind, credential)
+
+    return broken
+
+
+@mutant("USR-OAUTH-26 USR-OAUTH-38", AUTHENTICATE)
+def any_secret(original: Any) -> Any:
+    """client_secret is not looked at"""
+    return lambda connection, solution, asked: original(
+        connection, solution, asked._replace(client_secret=None)
+    )
+
+
+@mutant("USR-OAUTH-27", AUTHENTICATE)
+def secret_required(original: Any) -> Any:
+    """without client_secret nothing is given"""
+
+    def broken(connection: Any, solution: str, asked: Any) -> None:
+        if asked.client_secret is None:
+            raise UserError(401, "client_secret is required.", "invalid_client")
+        original(connection, solution, asked)
+
+    return broken
+
+
+@mutant("USR-OAUTH-28", FIND)
+def any_code(original: Any) -> Any:
+    """any text counts as the newest code of the client"""
+    return _newest(original, CODE)
+
+
+@mutant("USR-OAUTH-31", FIND)
+def any_refresh_token(original: Any) -> Any:
+    """any text counts as the newest refresh token of the client"""
+    return _newest(original, REFRESH)
+
+
+@mutant("USR-OAUTH-29", EXCHANGE)
+def redirect_not_required(original: Any) -> Any:
+    """without redirect_uri, the one of the code counts"""
+    return _redirect(original, lambda asked: asked.redirect_uri is None)
+
+
+@mutant("USR-OAUTH-30", EXCHANGE)
+def any_redirect(original: Any) -> Any:
+    """redirect_uri is required and not looked at"""
+    return _redirect(original, lambda asked: asked.redirect_uri is not None)
+
+
+# ---- lifetimes
+
+
+@mutant("USR-OAUTH-34 USR-OAUTH-35", CALL)
+def short_default(original: Any) -> Any:
+    """without access_token_ttl, an access token lives for an hour"""
+    return _asked(original, lambda parameters: {"access_token_ttl": 3600, **parameters})
+
+
+@mutant("USR-OAUTH-34 USR-OAUTH-36", CALL)
+def lifetimes_mended(original: Any) -> Any:
+    """a lifetime that is too short is taken as one second"""
+
+    def mend(parameters: dict[str, Any]) -> dict[str, Any]:
+        short = {
+            name: 1
+            for name in ("access_token_ttl", "refresh_token_ttl")
+            if isinstance(parameters.get(name), int) and parameters[name] < 1
+        }
+        return {**parameters, **short}
+
+    return _asked(original, mend)
+
+
+@mutant("USR-OAUTH-35", f"{ACCESS}:sign")
+def fixed_life(original: Any) -> Any:
+    """every access token lives for 15 days"""
+    return lambda parts, client, user, jti, scopes, now, life: original(
+        parts, client, user, jti, scopes, now, 1_296_000
+    )
+
+
+@mutant("USR-OAUTH-36", CALL)
+def fixed_refresh(original: Any) -> Any:
+    """refresh_token_ttl is not looked at"""
+
+    def drop(parameters: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in parameters.items() if name != "refresh_token_ttl"}
+
+    return _asked(original, drop)
+
+
+@mutant("USR-OAUTH-36", CALL)
+def short_refresh(original: Any) -> Any:
+    """without refresh_token_ttl, a refresh token lives for 30 days"""
+    return _asked(original, lambda parameters: {"refresh_token_ttl": 2_592_000, **parameters})
+
+
+@mutant("USR-OAUTH-36 USR-OAUTH-37", KEEP)
+def a_second_late(original: Any) -> Any:
+    """codes and refresh tokens count in their last second"""
+    return lambda connection, solution, approval, kind, secret, expires: original(
+        connection, solution, approval, kind, secret, expires + 1
+    )
+
+
+# ---- secrets
+
+
+@mutant("USR-OAUTH-39", "labkit.services.operation:Operation.shown")
+def all_shown(original: Any) -> Any:
+    """the journal shows codes and refresh tokens"""
+    return lambda self, parameters: {**original(self, parameters), **parameters}
+
+
+def _sets(original: Any, change: Callable[[dict[str, Any]], Any]) -> Any:
+    """Change what getOauthToken gives where it succeeds."""
+    return gives(
+        original,
+        "User",
+        lambda name, result: change(result) if name == "getOauthToken" and not failed(result) else result,
+    )
+
+
+def _asked(original: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
+    """Change what getOauthToken is given."""
+    return given(
+        original,
+        "User",
+        lambda name, parameters: change(parameters) if name == "getOauthToken" else parameters,
+    )
+
+
+def _newest(original: Any, of: str) -> Any:
+    """Where no credential of a kind is found, the newest one of the client's is."""
+
+    def broken(connection: Any, solution: str, client_id: int, kind: str, credential: str) -> Any:
+        found = original(connection, solution, client_id, kind, credential)
+        if found is not None or kind != of:
+            return found
+        columns = "approval.id, user_id, redirect_uri, scope, expires, spent, 1"
+        row = (
+            driver(connection)
+            .execute(
+                f"SELECT digest, {columns} FROM oauth_credential JOIN oauth_approval AS approval "
+                "ON approval.id = approval AND approval.solution = oauth_credential.solution "
+                "WHERE approval.solution = ? AND client_id = ? AND kind = ? ORDER BY approval.id DESC",
+                (solution, client_id, kind),
+            )
+            .fetchone()
+        )
+        return None if row is None else oauth_tokens._Found(*row)
+
+    return broken
+
+
+def _redirect(original: Any, where: Callable[[Any], bool]) -> Any:
+    """Put the redirect of the code in place of what was sent."""
+
+    def broken(connection: Any, solution: str, asked: Any, made: Any, now: int) -> Any:
+        if asked.code is not None and where(asked):
+            row = (
+                driver(connection)
+                .execute(
+                    "SELECT redirect_uri FROM oauth_approval WHERE solution = ? AND id = "
+                    "(SELECT approval FROM oauth_credential WHERE solution = ? AND digest = ?)",
+                    (solution, solution, digest(asked.code)),
+                )
+                .fetchone()
+            )
+            asked = asked._replace(redirect_uri=row[0] if row else asked.redirect_uri)
+        return original(connection, solution, asked, made, now)
+
+    return broken
