@@ -41,12 +41,13 @@ def test_no_check_fails_and_those_that_need_a_lab_say_so(verdicts: list[Verdict]
     assert [each.check for each in verdicts if each.outcome == "skipped" and not needs[each.check]] == []
 
 
+@pytest.mark.parametrize("area", ["DEV", "USR"])
 @pytest.mark.parametrize("level", ["must", "choice"])
-def test_three_quarters_of_the_device_requirements_are_checked_by_https_alone(
-    verdicts: list[Verdict], catalogue: Catalogue, level: str
+def test_three_quarters_of_the_requirements_are_checked_by_https_alone(
+    verdicts: list[Verdict], catalogue: Catalogue, area: str, level: str
 ) -> None:
     passed = {name for each in verdicts if each.outcome == "passed" for name in each.requirements}
-    wanted = [each.id for each in catalogue if each.area == "DEV" and each.level == level]
+    wanted = [each.id for each in catalogue if each.area == area and each.level == level]
     missing = [each for each in wanted if each not in passed]
     assert len(missing) <= len(wanted) / 4, missing
 
