@@ -22,6 +22,7 @@ from pydantic import BeforeValidator, Field, SecretStr
 
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
+from labkit.services.user.arguments import listed
 from labkit.services.user.parts import Group, Parts
 
 LONGEST_KEY = 8 * 1024  # characters: an RSA key of 8192 bits takes 6,400 in PEM
@@ -39,14 +40,8 @@ def _object(value: object) -> object:
     return {} if value == [] else value  # an empty table of a script may look like a list
 
 
-def _several(value: object) -> object:
-    if value == {}:
-        return []
-    return [value] if isinstance(value, str) else value
-
-
 Algorithm = Literal["HS256", "HS384", "HS512", "RS256"]
-Algorithms = Annotated[list[Algorithm], BeforeValidator(_several), Field(min_length=1)]
+Algorithms = Annotated[list[Algorithm], BeforeValidator(listed), Field(min_length=1)]
 Payload = Annotated[dict[str, Any], BeforeValidator(_object)]
 KeyText = Annotated[SecretStr, Field(min_length=1, max_length=LONGEST_KEY)]
 Token = Annotated[SecretStr, Field(max_length=LONGEST_TOKEN)]

@@ -9,6 +9,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, Field, PlainValidator
 
+from labkit.services.user.arguments import listed
+
 RESERVED = frozenset(
     "me user users permission permissions role roles parameter parameters group groups member members".split()
 )
@@ -74,13 +76,6 @@ def _unreserved(name: str) -> str:
     return name
 
 
-def _listed(value: object) -> object:
-    """One item may stand for a list of one; an empty table may look like an object."""
-    if value == {}:
-        return []
-    return [value] if isinstance(value, (Mapping, str)) else value
-
-
 RoleId = Annotated[str, PlainValidator(_role_id)]
 ParameterName = Annotated[str, PlainValidator(_parameter_name)]
 ParameterValue = Annotated[str, PlainValidator(_parameter_value, json_schema_input_type=str | dict[str, str])]
@@ -105,7 +100,7 @@ class AssignedRole(BaseModel):
     """A role that a user is assigned, with values of its parameters."""
 
     role_id: RoleId
-    parameters: Annotated[Sequence[Value], BeforeValidator(_listed)] = ()
+    parameters: Annotated[Sequence[Value], BeforeValidator(listed)] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +129,7 @@ def _perm_id(value: object) -> Permission:
 
 def _pairs(value: object) -> dict[str, str]:
     """name::value strings as name (as it is compared) → value."""
-    texts = _listed(value)
+    texts = listed(value)
     if not isinstance(texts, Sequence):
         raise ValueError("expected a list of name::value")
     pairs: dict[str, str] = {}
@@ -149,8 +144,8 @@ def _pairs(value: object) -> dict[str, str]:
 
 PermId = Annotated[Permission, PlainValidator(_perm_id, json_schema_input_type=str)]
 Pairs = Annotated[dict[str, str], PlainValidator(_pairs, json_schema_input_type=list[str])]
-Parameters = Annotated[Sequence[Parameter], BeforeValidator(_listed)]
-PermissionList = Annotated[Sequence[Permission], BeforeValidator(_listed)]
-AssignedRoles = Annotated[Sequence[AssignedRole], BeforeValidator(_listed)]
+Parameters = Annotated[Sequence[Parameter], BeforeValidator(listed)]
+PermissionList = Annotated[Sequence[Permission], BeforeValidator(listed)]
+AssignedRoles = Annotated[Sequence[AssignedRole], BeforeValidator(listed)]
 Offset = Annotated[int, Field(ge=0, lt=2**63)]
 Limit = Annotated[int, Field(ge=1, le=LARGEST_PAGE)]

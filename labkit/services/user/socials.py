@@ -13,16 +13,11 @@ from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
 from labkit.services.user import oauth1, oauth2
 from labkit.services.user import social_records as records
+from labkit.services.user.arguments import listed
 from labkit.services.user.oauth1 import Stamp
 from labkit.services.user.parts import Group
 from labkit.services.user.social_records import Kind, Login, Social, Token
 from labkit.services.user.social_web import Provider, is_token
-
-
-def _several(value: object) -> object:
-    if value == {}:
-        return []  # an empty table of a script
-    return [value] if isinstance(value, str) else value
 
 
 def _absolute(url: str) -> str:
@@ -43,7 +38,7 @@ def _utf8(secret: SecretStr) -> SecretStr:
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9._-]+$")]  # a part of paths
 Scope = Annotated[
     tuple[Annotated[str, Field(min_length=1, max_length=500)], ...],
-    BeforeValidator(_several),
+    BeforeValidator(listed),
     Field(max_length=50),
 ]
 Redirect = Annotated[str, Field(max_length=2000), AfterValidator(_absolute)]

@@ -23,6 +23,7 @@ from sqlalchemy import (
 from labkit.core.errors import ServiceError
 from labkit.core.tables import metadata
 from labkit.services.operation import Caller, operation
+from labkit.services.user.arguments import listed
 from labkit.services.user.parts import Group
 from labkit.services.user.people import Id, Text, belongs_to_user, known
 
@@ -40,14 +41,7 @@ data_table = Table(
 )
 
 
-def _listed(value: object) -> object:
-    """One key may stand for a list of one; an empty table may look like an object."""
-    if value == {}:
-        return []
-    return [value] if isinstance(value, str) else value
-
-
-Keys = Annotated[Sequence[Text], BeforeValidator(_listed)]
+Keys = Annotated[Sequence[Text], BeforeValidator(listed)]
 
 
 class UserData(Group):
