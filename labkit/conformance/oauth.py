@@ -6,12 +6,10 @@ import json
 from typing import Any
 
 from labkit.conformance import expect
+from labkit.conformance.oauth_requests import CALLBACK, Requests
 from labkit.conformance.people import Person, User
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
-
-CALLBACK = "https://app.example/callback"
-SECOND = "https://app.example/second?keep=1"
 
 
 class Shop(User):
@@ -47,27 +45,31 @@ class Shop(User):
 
     async def approve(self, **changes: object) -> str:
         """A code, which must be given."""
-        return await self.text("getOauthAuthorizeApproved", **self._approval(changes))
+        return await self.text("getOauthAuthorizeApproved", **self._asks.approval(**changes))
 
     async def disapproved(self, status: int, **changes: object) -> str | None:
         """An approval must be refused: the name that the error has, if any."""
-        return name_of(await self.refused("getOauthAuthorizeApproved", status, **self._approval(changes)))
+        return name_of(
+            await self.refused("getOauthAuthorizeApproved", status, **self._asks.approval(**changes))
+        )
 
     async def redeem(self, code: object, **changes: object) -> dict[str, Any]:
         """The token set for a code, which must be given."""
-        return self._set(await self.table("getOauthToken", **self._code(code, changes)))
+        return self._set(await self.table("getOauthToken", **self._asks.exchange(code, **changes)))
 
     async def unredeemed(self, status: int, code: object, **changes: object) -> str | None:
         """The exchange of a code must be refused: the name that the error has, if any."""
-        return name_of(await self.refused("getOauthToken", status, **self._code(code, changes)))
+        return name_of(await self.refused("getOauthToken", status, **self._asks.exchange(code, **changes)))
 
     async def refresh(self, refresh_token: object, **changes: object) -> dict[str, Any]:
         """The token set for a refresh token, which must be given."""
-        return self._set(await self.table("getOauthToken", **self._refresh(refresh_token, changes)))
+        return self._set(await self.table("getOauthToken", **self._asks.renewal(refresh_token, **changes)))
 
     async def unrefreshed(self, status: int, refresh_token: object, **changes: object) -> str | None:
         """The exchange of a refresh token must be refused: the name that the error has, if any."""
-        return name_of(await self.refused("getOauthToken", status, **self._refresh(refresh_token, changes)))
+        return name_of(
+            await self.refused("getOauthToken", status, **self._asks.renewal(refresh_token, **changes))
+        )
 
     async def tokens(self, **changes: object) -> dict[str, Any]:
         """A token set, by way of a code of its own."""
@@ -88,28 +90,9 @@ class Shop(User):
             raise self._mismatch("getOauthToken", "a set with access_token and refresh_token", tokens)
         return tokens
 
-    def _approval(self, changes: dict[str, object]) -> dict[str, object]:
-        return _changed(
-            {
-                "token": self.token,
-                "client_id": self.client["id"],
-                "redirect_uri": CALLBACK,
-                "response_type": "code",
-                "scope": "profile",
-            },
-            changes,
-        )
-
-    def _code(self, code: object, changes: dict[str, object]) -> dict[str, object]:
-        own = {"grant_type": "authorization_code", "code": code, "redirect_uri": CALLBACK}
-        return _changed({**self._own(), **own}, changes)
-
-    def _refresh(self, refresh_token: object, changes: dict[str, object]) -> dict[str, object]:
-        own = {"grant_type": "refresh_token", "refresh_token": refresh_token}
-        return _changed({**self._own(), **own}, changes)
-
-    def _own(self) -> dict[str, object]:
-        return {"client_id": self.client["id"], "client_secret": self.client["secret"]}
+    @property
+    def _asks(self) -> Requests:
+        return Requests(self.token, self.client)
 
 
 def name_of(error: dict[str, Any]) -> str | None:
@@ -119,7 +102,3 @@ def name_of(error: dict[str, Any]) -> str | None:
     if name is not None and not isinstance(name, str):
         raise Mismatch("code of an error", "a text", repr(name))
     return name
-
-
-def _changed(given: dict[str, object], changes: dict[str, object]) -> dict[str, object]:
-    return {name: value for name, value in {**given, **changes}.items() if value is not None}

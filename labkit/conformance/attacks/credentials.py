@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from labkit.conformance.attacks.stage import CALLBACK, ELSEWHERE, SECOND, Attack, Stage, attack, declared
+from labkit.conformance.attacks.stage import ELSEWHERE, Attack, Stage, attack, declared
+from labkit.conformance.oauth_requests import CALLBACK, SECOND
 
 REUSE = "RFC 6749 4.1.2"  # a code used twice revokes what it gave
 BINDING = "RFC 6749 4.1.3"  # a code is bound to its client and redirect

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from labkit.conformance.attacks.stage import CALLBACK, ELSEWHERE, SECOND, Attack, Stage, attack, declared
+from labkit.conformance.attacks.stage import ELSEWHERE, Attack, Stage, attack, declared
+from labkit.conformance.oauth_requests import CALLBACK, SECOND
 
 EXACT = "RFC 9700 4.1.3"
 NEAR_MISSES = {  # redirects that something less than a comparison letter by letter would take

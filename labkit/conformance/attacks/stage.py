@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from labkit.conformance.expect import hidden
+from labkit.conformance.oauth_requests import CALLBACK, SECOND, Requests
 from labkit.conformance.verdict import Mismatch
 
 Call = Callable[..., Awaitable[Any]]
@@ -18,8 +19,6 @@ Advance = Callable[[float], Awaitable[object]]
 Play = Callable[["Stage"], Awaitable[object]]
 Honest = Literal["unharmed", "revoked", "harmed"]
 
-CALLBACK = "https://app.example/callback"  # redirects of the honest client
-SECOND = "https://app.example/second"
 ELSEWHERE = "https://mallory.example/callback"  # that of Mallory's
 
 
@@ -116,25 +115,16 @@ class Stage:
         return result
 
     async def approve(self, **changes: object) -> Any:
-        """A code for the honest client; `changes` say otherwise."""
-        given: dict[str, object] = {
-            "token": self.ann.token,
-            "client_id": self.client["id"],
-            "redirect_uri": CALLBACK,
-            "response_type": "code",
-            "scope": "profile",
-        }
-        return await self.call("getOauthAuthorizeApproved", **_changed(given, changes))
+        """A code for the honest client; `changes` as in Requests."""
+        return await self.call("getOauthAuthorizeApproved", **self._asks.approval(**changes))
 
     async def redeem(self, code: object, **changes: object) -> Any:
-        """Exchange a code as the honest client; `changes` say otherwise, None leaves a parameter out."""
-        given = self._client("authorization_code") | {"code": code, "redirect_uri": CALLBACK}
-        return await self.call("getOauthToken", **_changed(given, changes))
+        """Exchange a code as the honest client."""
+        return await self.call("getOauthToken", **self._asks.exchange(code, **changes))
 
     async def refresh(self, refresh_token: object, **changes: object) -> Any:
-        """Exchange a refresh token as the honest client; `changes` as above."""
-        given = self._client("refresh_token") | {"refresh_token": refresh_token}
-        return await self.call("getOauthToken", **_changed(given, changes))
+        """Exchange a refresh token as the honest client."""
+        return await self.call("getOauthToken", **self._asks.renewal(refresh_token, **changes))
 
     async def approve_other(self, **changes: object) -> Any:
         """A code for Mallory's client, which she approved herself."""
@@ -168,9 +158,9 @@ class Stage:
         refreshed = await self.refresh(redeemed.get("refresh_token", ""))
         return "unharmed" if "access_token" in refreshed else "harmed"
 
-    def _client(self, grant_type: str) -> dict[str, object]:
-        own = {"client_id": self.client["id"], "client_secret": self.client["secret"]}
-        return {"grant_type": grant_type, **own}
+    @property
+    def _asks(self) -> Requests:
+        return Requests(self.ann.token, self.client)
 
 
 def attack(
@@ -225,7 +215,3 @@ def read(result: object) -> tuple[int | None, str | None]:
     except (KeyError, TypeError, ValueError):
         return None, None
     return (result.get("status"), told.get("code")) if isinstance(told, dict) else (None, None)
-
-
-def _changed(given: dict[str, object], changes: dict[str, object]) -> dict[str, object]:
-    return {name: value for name, value in {**given, **changes}.items() if value is not None}

@@ -10,7 +10,8 @@ from typing import Any
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.oauth import CALLBACK, SECOND, Shop
+from labkit.conformance.oauth import Shop
+from labkit.conformance.oauth_requests import CALLBACK, SECOND
 from labkit.conformance.people import User
 from labkit.conformance.target import Target
 

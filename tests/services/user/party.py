@@ -10,10 +10,9 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from sqlalchemy import Connection
 from sqlalchemy.dialects.sqlite import insert
 
+from labkit.conformance.oauth_requests import CALLBACK, Requests
 from labkit.services.user.keys import LAB, key_table
 from tests.services.user.place import Place
-
-CALLBACK = "https://app.example/callback"
 
 
 class Party:
@@ -24,6 +23,7 @@ class Party:
         self.id = id
         self.token = token
         self.client = client
+        self.asks = Requests(token, client)
 
     @classmethod
     async def at(cls, place: Place, name: str = "ann", redirect: object = CALLBACK) -> Party:
@@ -34,25 +34,16 @@ class Party:
         return cls(place, user.id, await place.token(user, 10**9), client)
 
     async def approve(self, **changes: object) -> Any:
-        """A code."""
-        given = {
-            "token": self.token,
-            "client_id": self.client["id"],
-            "redirect_uri": CALLBACK,
-            "response_type": "code",
-            "scope": "profile",
-        }
-        return await self.place.call("getOauthAuthorizeApproved", {**given, **changes})
+        """A code; `changes` as in Requests."""
+        return await self.place.call("getOauthAuthorizeApproved", self.asks.approval(**changes))
 
     async def redeem(self, code: object, **changes: object) -> Any:
         """What a code gives."""
-        given = {"grant_type": "authorization_code", "code": code, "redirect_uri": CALLBACK}
-        return await self.place.call("getOauthToken", {**self._own(), **given, **changes})
+        return await self.place.call("getOauthToken", self.asks.exchange(code, **changes))
 
     async def refresh(self, refresh_token: object, **changes: object) -> Any:
         """What a refresh token gives."""
-        given = {"grant_type": "refresh_token", "refresh_token": refresh_token}
-        return await self.place.call("getOauthToken", {**self._own(), **given, **changes})
+        return await self.place.call("getOauthToken", self.asks.renewal(refresh_token, **changes))
 
     async def tokens(self, **changes: object) -> Any:
         """A token set, by way of a new code."""
@@ -62,9 +53,6 @@ class Party:
         """Does the access token of a set speak for its user?"""
         user = await self.place.call("getCurrentUser", token=tokens["access_token"])
         return bool(user.get("id") == self.id)
-
-    def _own(self) -> dict[str, object]:
-        return {"client_id": self.client["id"], "client_secret": self.client["secret"]}
 
 
 @cache

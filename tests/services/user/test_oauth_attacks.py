@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from labkit.conformance.attacks import ATTACKS, Actor, Attack, attempt
-from labkit.conformance.attacks.stage import CALLBACK
+from labkit.conformance.oauth_requests import CALLBACK
 from tests.services.user.place import Place
 
 GROUPS = {

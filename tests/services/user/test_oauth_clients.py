@@ -8,10 +8,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from tests.services.user.party import CALLBACK, Party, name_of
+from labkit.conformance.oauth_requests import CALLBACK, SECOND
+from tests.services.user.party import Party, name_of
 from tests.services.user.place import Place
-
-SECOND = "https://app.example/second?keep=1"
 
 
 async def made(place: Place, redirect: object = CALLBACK, **changes: object) -> Any:

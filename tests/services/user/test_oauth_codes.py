@@ -6,8 +6,9 @@ import re
 
 import pytest
 
+from labkit.conformance.oauth_requests import CALLBACK
 from labkit.services.user.oauth_codes import LIFETIME
-from tests.services.user.party import CALLBACK, Party, name_of
+from tests.services.user.party import Party, name_of
 from tests.services.user.place import Place
 
 
