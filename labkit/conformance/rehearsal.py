@@ -12,9 +12,11 @@ from labkit.conformance.check import all_checks, select
 from labkit.conformance.mutant import Mutant, Trial, judge
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.lab.lab import Lab
+from labkit.settings import load as read_settings
 
 SEED = 1
-CATALOGUE = load()  # the same for all that are forked from here
+CATALOGUE = load()  # both are the same for all that are forked from here; the lab itself reads its file anew
+SETTINGS = read_settings(LAB_YAML)
 
 
 def rehearse(mutant: Mutant) -> Trial:
@@ -27,7 +29,7 @@ def rehearse(mutant: Mutant) -> Trial:
     chosen = select(checks, *mutant.requirements)
     smoke = [each for each in checks if each.name == mutant.smoke and each not in chosen]
     with Lab(SEED, config=LAB_YAML) as lab:
-        verdicts = runner.run([*chosen, *smoke], Target.local(lab, SEED), CATALOGUE)
+        verdicts = runner.run([*chosen, *smoke], Target.local(lab, SEED, SETTINGS), CATALOGUE)
     return judge(mutant, verdicts)
 
 

@@ -79,9 +79,9 @@ class Target:
         self._tasks: list[asyncio.Task[Any]] = []
 
     @classmethod
-    def local(cls, lab: Lab, seed: int | None = None) -> Self:
-        """A lab in this process that loaded `conformance/lab.yaml`."""
-        settings = load(LAB_YAML)
+    def local(cls, lab: Lab, seed: int | None = None, settings: LabSettings | None = None) -> Self:
+        """A lab in this process that loaded `conformance/lab.yaml`. settings: those, if they were read before."""
+        settings = settings or load(LAB_YAML)
         domains = {each.id: lab.product(each.id).domain for each in settings.products}
         domains |= {each.id: lab.solution(each.id).domain for each in settings.solutions}
         return cls("lab", lab.address, domains, settings, lab=lab, seed=seed, http_port=lab.http_port)
