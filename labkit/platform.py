@@ -219,9 +219,9 @@ class Platform:
         await self.activity.idle()
 
     async def reset(self) -> None:
-        """Forget devices, datapoints, content, Keystore, users, mails and journal.
+        """Forget devices, datapoints, content, Keystore, users, mails, what happened at providers, and journal.
 
-        Products and solutions stay.
+        Products, solutions and providers stay, these with the people and applications of their settings.
         """
         await self.settle()
         for solution in self.solutions:
@@ -240,9 +240,8 @@ class Platform:
 
     async def add_product(self, settings: ProductSettings) -> Product:
         """Raises SettingsError where the id or the domain is taken, or a content file cannot be read."""
-        domain = settings.domain or ""
-        if self.solutions.at(domain) is not None or self.social.at(domain) is not None:
-            raise SettingsError(f"product {settings.id!r}: domain {domain} is taken")
+        if any(room.at(settings.domain or "") is not None for room in (self.solutions, self.social)):
+            raise SettingsError(f"product {settings.id!r}: domain {settings.domain} is taken")
         product = self.products.add(settings)
         await self._fill(settings)
         return product
@@ -265,16 +264,15 @@ class Platform:
         """Raises SettingsError where the id or domain is taken, a product is unknown or the folder is wrong."""
         for product in settings.products:
             self.products.get(product)
-        domain = settings.domain or ""
-        if self.products.at(domain) is not None or self.social.at(domain) is not None:
-            raise SettingsError(f"solution {settings.id!r}: domain {domain} is taken")
+        if any(room.at(settings.domain or "") is not None for room in (self.products, self.social)):
+            raise SettingsError(f"solution {settings.id!r}: domain {settings.domain} is taken")
         return await self.solutions.add(settings)
 
     def add_provider(self, settings: SocialSettings) -> Provider:
         """Add an identity provider, or add to one that is there. Raises SettingsError where something is taken."""
         if settings.name not in self.social:
             host = f"{settings.name}.social.{self.settings.domain}"
-            if self.products.at(host) is not None or self.solutions.at(host) is not None:
+            if self.serves(host):
                 raise SettingsError(f"provider {settings.name!r}: domain {host} is taken")
         return self.social.add(settings)
 

@@ -144,7 +144,10 @@ class Lab:
         self._portal.run(self._platform.settle)
 
     def reset(self) -> None:
-        """Forget devices, datapoints, content, Keystore, users, mails and journal; products and solutions stay."""
+        """Forget devices, datapoints, content, Keystore, users, mails and journal; products and solutions stay.
+
+        Providers stay with the people and applications of their settings.
+        """
         self._portal.run(self._platform.reset)
 
     def sql(self, query: str) -> pandas.DataFrame:
@@ -181,6 +184,7 @@ class Lab:
                 "clock": repr(self.clock)[1:-1],
                 "products": ", ".join(each.id for each in self._platform.products) or "none yet",
                 "solutions": ", ".join(each.id for each in self._platform.solutions) or "none yet",
+                "providers": ", ".join(each.name for each in self._platform.social),
                 "journal": f"{len(self.journal)} records",
             },
         )

@@ -36,14 +36,15 @@ class WayOut:
             context = ssl.create_default_context()
             context.load_verify_locations(cadata=self._ca_pem())
             self._session = ClientSession(
-                # A connection for each request: aiohttp would ask again, unasked, where a kept one has ended.
-                connector=TCPConnector(
+                connector=TCPConnector(  # a kept connection may have ended by the next request
                     ssl=context, resolver=_Resolver(self._domain, self._host), force_close=True
                 ),
                 cookie_jar=DummyCookieJar(),  # what one solution is given is not for another
                 timeout=ClientTimeout(total=self._patience),
                 headers={"User-Agent": "labkit"},
             )
+            # aiohttp would repeat a GET that got no answer; a signed one is a replay then. No public switch (3.14).
+            self._session._retry_connection = False
         try:
             target = URL(url, encoded=True)  # as it was signed
             async with self._session.request(

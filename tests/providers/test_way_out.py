@@ -155,3 +155,20 @@ async def test_a_url_is_sent_as_it_was_signed(way: WayOut) -> None:
 
 async def test_each_request_has_a_connection_of_its_own(way: WayOut) -> None:
     assert len(await asked(way, "http://any.lab.localhost:0/")) == 2
+
+
+async def test_nothing_is_asked_again_unasked(way: WayOut) -> None:
+    heads: list[bytes] = []
+
+    async def handle(reader: asyncio.StreamReader, writer: Writer) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    with pytest.raises(OSError, match="cannot be reached"):
+        await way.request("GET", f"http://any.lab.localhost:{port}/", {})
+    assert len(heads) == 1
+    server.close()
+    await server.wait_closed()

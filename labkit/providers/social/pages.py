@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,9 +20,10 @@ TEMPLATES = Path(__file__).parent / "templates"
 class Pages:
     """Makes pages of the templates."""
 
-    def page(self, name: str, status: int, told: str, **values: object) -> Answer:
-        """The page of a template. told: what it is, in words, for the inbox."""
+    def page(self, name: str, status: int, told: str, more: Mapping[str, str], **values: object) -> Answer:
+        """The page of a template. told: what it is, in words, for the inbox; more: headers."""
         headers = {
+            **more,
             "Content-Security-Policy": f"default-src 'none'; style-src '{self._style_hash}'; "
             "base-uri 'none'; frame-ancestors 'none'",
             "Referrer-Policy": "no-referrer",  # the URL of an authorize page holds the state

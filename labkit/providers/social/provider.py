@@ -216,6 +216,7 @@ class Provider:
                 "refused.html",
                 refused.status,
                 refused.reason,
+                refused.headers,
                 provider=self.title,
                 reason=refused.reason,
                 unasked=isinstance(refused, Unasked),
@@ -225,6 +226,9 @@ class Provider:
             if request.transport is not None:
                 request.transport.abort()
             raise ConnectionAbortedError(f"{actor} ended the connection") from None
+        except asyncio.CancelledError:  # whoever asked has gone
+            self._tell(record, arrival)
+            raise
         location = answer.headers.get("Location")
         arrival.status = answer.status
         arrival.answer = self._portless(f"redirect to {shown_url(location)}" if location else answer.told)
@@ -255,7 +259,8 @@ class Provider:
         if step is None:
             raise Refusal(404, f"{self.title} has no such path; its endpoints are: {', '.join(self._steps)}")
         if request.method not in METHODS[step]:
-            raise Refusal(405, f"wrong method for this path, expected {' or '.join(METHODS[step])}")
+            allow = ", ".join(METHODS[step])
+            raise Refusal(405, f"wrong method for this path, expected one of: {allow}", {"Allow": allow})
         arrival.fault = self.faults.take(step) or ""
         match arrival.fault:
             case "slow":
@@ -323,10 +328,11 @@ class Provider:
         now = self._around.clock.seconds()
         self._pending = {key: each for key, each in self._pending.items() if now < each.expires}
         self._pending[value] = Pending(asked, browser, now + FORM_LIFETIME)
-        page = self._around.pages.page(
+        return self._around.pages.page(
             "authorize.html",
             400 if problem else 200,
             problem or "the form",
+            {"Set-Cookie": f"{COOKIE}={browser}; Path=/; Secure; HttpOnly; SameSite=Lax"},
             provider=self.title,
             application=asked.application,
             back=urlsplit(asked.back).hostname,
@@ -338,8 +344,6 @@ class Provider:
             scopes=asked.scopes,
             problem=problem,
         )
-        cookie = f"{COOKIE}={browser}; Path=/; Secure; HttpOnly; SameSite=Lax"
-        return Answer(page.status, page.body, page.type, {**page.headers, "Set-Cookie": cookie}, page.told)
 
     def _decided(self, call: Call, arrival: Arrival) -> Answer:
         """A person has sent the form."""

@@ -16,7 +16,7 @@ from tests.providers.social.place import ANN, BO, CALLBACK
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Lab]:
     """Its clock stands where real time is: clients of other makers sign with that."""
-    with Lab(seed=7, start=time.time(), guard={"way_out": 0.05}) as lab:
+    with Lab(seed=7, start=time.time()) as lab:
         lab.provider("acme", people=[ANN, BO])
         lab.provider("bird", protocol="oauth1", people=[ANN, BO])
         yield lab

@@ -332,7 +332,8 @@ class TestToken:
     ) -> None:
         url = acme.endpoints["token"]
         assert post(lab, f"{url}?grant_type=authorization_code").json()["error"] == "invalid_request"
-        assert lab.browser().get(url).status_code == 405
+        answer = lab.browser().get(url)
+        assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
         assert lab.browser().get(acme.url("/nothing")).status_code == 404
 
     def test_a_refresh_token_is_of_one_client_and_gives_no_more_scope(
