@@ -91,7 +91,10 @@ class Browser:
         follow: go where redirects lead, within the lab. The answer's `history` holds those on the way. Raises
         LabError for a host that the lab does not serve, and for redirects without end.
         """
-        target = httpx.URL(url) if self._page is None else self._page.url.join(url)
+        try:
+            target = httpx.URL(url) if self._page is None else self._page.url.join(url)
+        except httpx.InvalidURL as error:
+            raise LabError(f"{url!r} is no URL: {error}") from None
         if target.scheme != "https" or not self._serves(target.host):
             raise LabError(f"{url!r} is no HTTPS URL of this lab")
         auth = options.pop("auth", None)  # for the first host alone

@@ -80,6 +80,8 @@ def test_it_stops_at_a_redirect_that_leaves_the_lab(lab: Lab, here: Solution) ->
         lab.browser().get(answer.headers["Location"])
     with pytest.raises(LabError, match="no HTTPS URL of this lab"):
         lab.browser().get(here.url("/page").replace("https:", "http:"))
+    with pytest.raises(LabError, match="is no URL"):
+        lab.browser().get(here.url("/\x7f"))
 
 
 def test_it_follows_no_redirect_when_told_so(lab: Lab, here: Solution) -> None:

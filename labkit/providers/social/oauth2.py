@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hmac
 import json
 import math
@@ -373,6 +372,6 @@ def _basic(header: str) -> tuple[str, str] | None:
         return None
     try:
         id, colon, secret = base64.b64decode(text.strip(), validate=True).decode().partition(":")
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:
         id, colon, secret = "", "", ""
     return (unquote_plus(id), unquote_plus(secret)) if colon else ("", "")

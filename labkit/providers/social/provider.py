@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import re
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from labkit.settings import ApplicationSettings, Person, SocialSettings, build
 
 BODY = 64 * 1024  # bytes
 FORM_LIFETIME = 600  # seconds of lab time that a person may think
+VALUE = re.compile(r"[A-Za-z0-9]{32}")
 COOKIE = "__Host-browser"  # tells whose form it is: another site cannot send it for this browser
 METHODS: dict[Step, tuple[str, ...]] = {
     "authorize": ("GET", "POST"),
@@ -251,7 +253,10 @@ class Provider:
     async def _answer(self, request: web.BaseRequest, arrival: Arrival) -> Answer:
         data = await read_body(request, BODY, self._around.body_guard)
         body = data.decode("utf-8", "replace") if request.content_type == FORM else ""
-        call = Call(request.method, self.url(request.rel_url.raw_path_qs), dict(request.headers), body)
+        target = request.rel_url.raw_path_qs
+        if not target.isascii():
+            raise Refusal(400, "the path is not percent-encoded")
+        call = Call(request.method, self.url(target), dict(request.headers), body)
         arrival.parameters = self._parameters(call)
         step = self._steps.get(arrival.path)
         if not request.secure:
@@ -323,8 +328,7 @@ class Provider:
     ) -> Answer:
         given = {"name": "", "email": "", "id": "", **(entered or {})}
         people = list(self.people)
-        browser = _cookie(call) or self._secret(32)
-        value = self._secret(32)
+        browser, value = _cookie(call) or self._secret(32), self._secret(32)
         now = self._around.clock.seconds()
         self._pending = {key: each for key, each in self._pending.items() if now < each.expires}
         self._pending[value] = Pending(asked, browser, now + FORM_LIFETIME)
@@ -389,7 +393,7 @@ class Provider:
 
 
 def _cookie(call: Call) -> str | None:
-    """The value that tells browsers apart."""
+    """The value that tells browsers apart, if it is one of ours."""
     headers = {name.lower(): value for name, value in call.headers.items()}
     found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-    return found.value if found is not None else None
+    return found.value if found is not None and VALUE.fullmatch(found.value) else None

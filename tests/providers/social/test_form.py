@@ -175,6 +175,18 @@ class TestProtection:
         assert cookie.startswith("__Host-browser=")
         assert cookie.endswith("; Path=/; Secure; HttpOnly; SameSite=Lax")
 
+    @pytest.mark.parametrize(
+        "cookie",
+        ['__Host-browser="a\\012Set-Cookie: b=c"', "__Host-browser=" + "x" * 31, "a b=c; =;", b"\xff=\xff"],
+    )
+    def test_a_cookie_that_is_none_of_ours_is_replaced(
+        self, lab: Lab, acme: Provider, application: Application, cookie: str | bytes
+    ) -> None:
+        browser = lab.browser()
+        browser.get(authorize_url(acme, application), headers={"Cookie": cookie})
+        assert re.fullmatch(r"__Host-browser=\w{32}; Path=/; .*", browser.page.headers["Set-Cookie"])
+        assert "code" in brought(browser.submit("authorize", person="ann"))
+
     def test_two_tabs_of_a_browser_do_not_disturb_each_other(
         self, acme: Provider, application: Application, browser: Browser
     ) -> None:

@@ -321,7 +321,7 @@ class TestToken:
         "header", ["Basic", "Basic !!", "Basic bm9jb2xvbg==", "Bearer x", "Basic 77+9/w=="]
     )
     def test_a_malformed_authorization_is_refused(
-        self, lab: Lab, acme: Provider, application: Application, header: str
+        self, lab: Lab, acme: Provider, application: Application, header: str | bytes
     ) -> None:
         form = {"grant_type": "authorization_code", "code": "x", "redirect_uri": CALLBACK}
         answer = post(lab, acme.endpoints["token"], data=form, headers={"Authorization": header})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -267,3 +268,14 @@ def test_it_shows_itself_in_a_notebook(acme: Provider, application: Application)
     assert "The &lt;client&gt;" in acme._repr_html_()
     assert "ann@example.com" in acme.people._repr_html_()
     assert repr(acme.people) == "<people: ann, bo>"
+
+
+def test_a_path_that_is_not_encoded_is_refused(lab: Lab, acme: Provider) -> None:
+    head = f"GET /authorize?a=\xff HTTP/1.1\r\nHost: {acme.domain}\r\n\r\n".encode("latin-1")
+    with (
+        socket.create_connection(("127.0.0.1", lab.address.https_port)) as plain,
+        lab.address.context().wrap_socket(plain, server_hostname=acme.domain) as tls,
+    ):
+        tls.sendall(head)
+        assert b" 400 " in tls.recv(100).partition(b"\r\n")[0]
+    assert lab.journal.select("error") == []
