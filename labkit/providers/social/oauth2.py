@@ -176,8 +176,7 @@ class OAuth2:
         return Answer.json(status, dict(told), words, headers)
 
     def _reply(self, status: int, value: Mapping[str, object], call: Call, told: str) -> Answer:
-        accept = {name.lower(): text for name, text in call.headers.items()}.get("accept", "")
-        if self._kind.form and JSON not in accept:
+        if self._kind.form and JSON not in call.headers.get("accept", ""):
             return Answer.form(value, told)
         return Answer.json(status, value, told)
 

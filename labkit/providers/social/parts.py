@@ -40,7 +40,10 @@ class Application:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request as it came. url: all of it, with the port; body: of a form, else empty."""
+    """A request as it came.
+
+    url: all of it, with the port; headers: by name in lower case; body: of a form, else empty.
+    """
 
     method: str
     url: str

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
-import re
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from http.cookies import SimpleCookie
 from typing import get_args
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -22,6 +19,7 @@ from labkit.core.identifiers import Identifiers
 from labkit.core.journal import Journal, Record
 from labkit.core.refusal import Refusal
 from labkit.providers.social.faults import Faults, Step
+from labkit.providers.social.forms import Forms
 from labkit.providers.social.inbox import Arrival, Inbox, shown, shown_url
 from labkit.providers.social.kinds import kind_of
 from labkit.providers.social.oauth1 import OAuth1
@@ -32,9 +30,6 @@ from labkit.providers.social.people import People
 from labkit.settings import ApplicationSettings, Person, SocialSettings, build
 
 BODY = 64 * 1024  # bytes
-FORM_LIFETIME = 600  # seconds of lab time that a person may think
-VALUE = re.compile(r"[A-Za-z0-9]{32}")
-COOKIE = "__Host-browser"  # tells whose form it is: another site cannot send it for this browser
 METHODS: dict[Step, tuple[str, ...]] = {
     "authorize": ("GET", "POST"),
     "request_token": ("POST",),
@@ -59,15 +54,6 @@ class Surroundings:
     patience: float
     body_guard: float
     pages: Pages
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """A form that somebody has before them."""
-
-    asked: Asked
-    browser: str
-    expires: int
 
 
 class Gone(Exception):
@@ -97,7 +83,7 @@ class Provider:
     def clear(self) -> None:
         """Forget all but what the settings say: people, applications, tokens, faults, what arrived."""
         self.applications: dict[str, Application] = {}
-        self._pending: dict[str, Pending] = {}
+        self._forms = Forms(self._around.clock.seconds, self._secret)
         self._consents: deque[Person] = deque()
         self.inbox.clear()
         self.faults.clear()
@@ -256,7 +242,8 @@ class Provider:
         target = request.rel_url.raw_path_qs
         if not target.isascii():
             raise Refusal(400, "the path is not percent-encoded")
-        call = Call(request.method, self.url(target), dict(request.headers), body)
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        call = Call(request.method, self.url(target), headers, body)
         arrival.parameters = self._parameters(call)
         step = self._steps.get(arrival.path)
         if not request.secure:
@@ -285,7 +272,7 @@ class Provider:
         return endpoint(call)
 
     def _parameters(self, call: Call) -> dict[str, str]:
-        header = call.headers.get("Authorization", "")
+        header = call.headers.get("authorization", "")
         pairs = call.pairs
         if header.lower().startswith("oauth "):
             try:
@@ -326,25 +313,21 @@ class Provider:
     def _form(
         self, asked: Asked, call: Call, problem: str = "", entered: dict[str, str] | None = None
     ) -> Answer:
-        given = {"name": "", "email": "", "id": "", **(entered or {})}
         people = list(self.people)
-        browser, value = _cookie(call) or self._secret(32), self._secret(32)
-        now = self._around.clock.seconds()
-        self._pending = {key: each for key, each in self._pending.items() if now < each.expires}
-        self._pending[value] = Pending(asked, browser, now + FORM_LIFETIME)
+        form = self._forms.show(asked, call)
         return self._around.pages.page(
             "authorize.html",
             400 if problem else 200,
             problem or "the form",
-            {"Set-Cookie": f"{COOKIE}={browser}; Path=/; Secure; HttpOnly; SameSite=Lax"},
+            {"Set-Cookie": form.cookie},
             provider=self.title,
             application=asked.application,
             back=urlsplit(asked.back).hostname,
             action=self.kind.authorize,
-            form=value,
+            form=form.value,
             people=people,
             chosen=people[0].id if people and not problem else "",
-            entered=given,
+            entered={"name": "", "email": "", "id": "", **(entered or {})},
             scopes=asked.scopes,
             problem=problem,
         )
@@ -352,22 +335,16 @@ class Provider:
     def _decided(self, call: Call, arrival: Arrival) -> Answer:
         """A person has sent the form."""
         given = dict(parse_qsl(call.body, keep_blank_values=True))
-        pending = self._pending.get(given.get("form", ""))
-        browser = _cookie(call)
-        if pending is None or self._around.clock.seconds() >= pending.expires:
-            raise Refusal(400, "this form was sent already, or is too old: begin the login anew")
-        if browser is None or not hmac.compare_digest(browser.encode(), pending.browser.encode()):
-            raise Refusal(403, "this form was made for another browser")
-        del self._pending[given["form"]]
+        asked = self._forms.sent(given.get("form", ""), call)
         if given.get("decision") == "deny" or arrival.fault == "deny":
-            return self._back(self._protocol.deny(pending.asked), arrival)
+            return self._back(self._protocol.deny(asked), arrival)
         if given.get("decision") != "approve":
             raise Refusal(400, "expected a decision: approve or deny")
         try:
             person = self._chosen(given)
         except LabError as error:
-            return self._form(pending.asked, call, str(error), given)
-        return self._back(self._protocol.approve(pending.asked, person), arrival)
+            return self._form(asked, call, str(error), given)
+        return self._back(self._protocol.approve(asked, person), arrival)
 
     def _chosen(self, given: dict[str, str]) -> Person:
         """Who the form names; somebody new is remembered. Raises LabError."""
@@ -390,10 +367,3 @@ class Provider:
             pairs = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] != name]
             url = urlunsplit(parts._replace(query=urlencode([*pairs, (name, self._secret(32))])))
         return Answer.redirect(url)
-
-
-def _cookie(call: Call) -> str | None:
-    """The value that tells browsers apart, if it is one of ours."""
-    headers = {name.lower(): value for name, value in call.headers.items()}
-    found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-    return found.value if found is not None and VALUE.fullmatch(found.value) else None

@@ -1,0 +1,64 @@
+"""The forms that people have before them: each is sent once, in time, by the browser that it was shown to."""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.cookies import SimpleCookie
+
+from labkit.core.refusal import Refusal
+from labkit.providers.social.parts import Asked, Call
+
+LIFETIME = 600  # seconds of lab time that a person may think
+COOKIE = "__Host-browser"  # tells whose form it is: another site cannot send it for this browser
+VALUE = re.compile(r"[A-Za-z0-9]{32}")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form that waits. value: of its hidden field; browser: of the cookie; expires: lab time in seconds."""
+
+    value: str
+    browser: str
+    asked: Asked
+    expires: int
+
+    @property
+    def cookie(self) -> str:
+        """The header Set-Cookie that goes with it."""
+        return f"{COOKIE}={self.browser}; Path=/; Secure; HttpOnly; SameSite=Lax"
+
+
+class Forms:
+    """Those that were shown and not sent yet. seconds: lab time; secret: makes a value of so many characters."""
+
+    def __init__(self, seconds: Callable[[], int], secret: Callable[[int], str]) -> None:
+        self._seconds = seconds
+        self._secret = secret
+        self._waiting: dict[str, Form] = {}
+
+    def show(self, asked: Asked, call: Call) -> Form:
+        """A new form for the browser that calls."""
+        now = self._seconds()
+        self._waiting = {value: form for value, form in self._waiting.items() if now < form.expires}
+        form = Form(self._secret(32), _browser(call) or self._secret(32), asked, now + LIFETIME)
+        self._waiting[form.value] = form
+        return form
+
+    def sent(self, value: str, call: Call) -> Asked:
+        """What the form asked for; it is used up. Raises Refusal where it is not this browser's to send."""
+        form, browser = self._waiting.get(value), _browser(call)
+        if form is None or self._seconds() >= form.expires:
+            raise Refusal(400, "this form was sent already, or is too old: begin the login anew")
+        if browser is None or not hmac.compare_digest(browser, form.browser):
+            raise Refusal(403, "this form was made for another browser")
+        del self._waiting[value]
+        return form.asked
+
+
+def _browser(call: Call) -> str | None:
+    """The value that tells browsers apart, if the cookie is one of ours."""
+    found = SimpleCookie(call.headers.get("cookie", "")).get(COOKIE)
+    return found.value if found is not None and VALUE.fullmatch(found.value) else None
