@@ -82,18 +82,21 @@ async def _serve(platform: Platform, as_json: bool, ca_file: Path | None) -> Non
                 "ca_file": str(ca_file),
                 "products": {each.id: platform.url(each.domain) for each in platform.products},
                 "solutions": {each.id: platform.url(each.domain) for each in platform.solutions},
+                # the others serve nobody: they know no application
+                "providers": {each.name: each.url() for each in platform.social if each.applications},
             }
             click.echo(json.dumps(ready) if as_json else _ready_text(platform, ready))
             await ended.wait()
 
 
 def _ready_text(platform: Platform, ready: dict[str, Any]) -> str:
-    urls = [*ready["products"].values(), *ready["solutions"].values()]
+    urls = [url for kind in ("products", "solutions", "providers") for url in ready[kind].values()]
     plain = f", plain HTTP on {ready['http_port']}" if ready["http_port"] is not None else ""
     where = f"{platform.settings.host}:{ready['https_port']}{plain}"
     lines = [f"labkit serves on {where}; trust {ready['ca_file']}; Ctrl-C ends it"]
     lines += [f"  product  {name}  {url}" for name, url in ready["products"].items()]
     lines += [f"  solution {name}  {url}" for name, url in ready["solutions"].items()]
+    lines += [f"  provider {name}  {url}" for name, url in ready["providers"].items()]
     hosts = [url.removeprefix("https://").split(":")[0] for url in urls]
     foreign = [host for host in hosts if not host.endswith(".localhost")]
     if foreign:
