@@ -7,6 +7,7 @@ from typing import Any
 from labkit.conformance.faults import CALL, failed, gives
 from labkit.conformance.mutant import mutant
 from labkit.core.database import driver
+from labkit.core.errors import ServiceError
 from labkit.services.user import permissions
 from labkit.services.user.permissions import AND_HELD, AS_VALUE, ROLE_THAT_HAS
 from labkit.services.user.role_arguments import WILDCARD, Permission
@@ -91,6 +92,18 @@ def denied_as_401(original: Any) -> Any:
         return {**result, "status": 401} if denied else result
 
     return gives(original, "User", change)
+
+
+@mutant("USR-PERM-11", f"{PERMISSIONS}:_may")
+def malformed_values(original: Any) -> Any:
+    """a value that can be nobody's is 400, which scripts do not take for a denial"""
+
+    def broken(connection: Any, solution: str, id: int, permission: Permission, given: Any) -> Any:
+        if None in given.values():
+            raise ServiceError(400, "expected name::value")
+        return original(connection, solution, id, permission, given)
+
+    return broken
 
 
 @mutant("USR-PERM-13", f"{PERMISSIONS}:_may")

@@ -80,23 +80,26 @@ class Permissions(Group):
         return await self._parts.database.read(_of_role, caller.solution, role_id)
 
     @operation
-    async def hasUserPerm(self, caller: Caller, id: Id, perm_id: PermId, parameters: Pairs) -> str:
+    async def hasUserPerm(
+        self, caller: Caller, id: Id, perm_id: PermId, parameters: Pairs | None = None
+    ) -> str:
         """'OK' where the user may use a permission with `name::value` for its placeholders, otherwise 403.
 
-        Names that are no placeholders are ignored. A permission or a user that does not exist: 403 too.
+        Names that are no placeholders are ignored. 403 too: a permission or a user that does not exist, a
+        placeholder without value, with one that nobody can hold, or with two.
         """
-        if not await self._parts.database.read(_may, caller.solution, id, perm_id, parameters):
+        if not await self._parts.database.read(_may, caller.solution, id, perm_id, parameters or {}):
             raise ServiceError(403, f"User {id} may not use {perm_id}.")
         return "OK"
 
 
 def _may(
-    connection: Connection, solution: str, id: int, permission: Permission, given: Mapping[str, str]
+    connection: Connection, solution: str, id: int, permission: Permission, given: Mapping[str, str | None]
 ) -> bool:
     query = ROLE_THAT_HAS
     asked: list[object] = [solution, permission.method, permission.end_point]
     for name in permission.placeholders:
-        if name not in given:
+        if given.get(name) is None:
             return False
         query += f"{AND_HELD}{AS_VALUE})"
         asked += [id, name, given[name], WILDCARD]

@@ -127,23 +127,30 @@ def _perm_id(value: object) -> Permission:
     return Permission(_method(method), _end_point(end_point))
 
 
-def _pairs(value: object) -> dict[str, str]:
-    """name::value strings as name (as it is compared) → value."""
+def _pairs(value: object) -> dict[str, str | None]:
+    """name::value strings as name (as it is compared) → value; None where nobody can hold what is given for it.
+
+    Scripts make values of what a request brings, and take 403 alone for a refusal. So a value that is none, and a
+    second one for a name, are no malformed parameters: they are held by nobody.
+    """
     texts = listed(value)
     if not isinstance(texts, Sequence):
         raise ValueError("expected a list of name::value")
-    pairs: dict[str, str] = {}
+    pairs: dict[str, str | None] = {}
     for text in texts:
-        name, separator, held = text.partition("::") if isinstance(text, str) else ("", "", "")
-        if not (separator and PARAMETER_NAME.fullmatch(name) and VALUE.fullmatch(held)):
+        name, separator, given = text.partition("::") if isinstance(text, str) else ("", "", "")
+        if not separator:
             raise ValueError(f"expected name::value, not {text!r}")
+        if not PARAMETER_NAME.fullmatch(name):
+            continue  # it names no placeholder
+        held = given if VALUE.fullmatch(given) else None
         if pairs.setdefault(fold(name), held) != held:
-            raise ValueError(f"expected one value for {name}")
+            pairs[fold(name)] = None
     return pairs
 
 
 PermId = Annotated[Permission, PlainValidator(_perm_id, json_schema_input_type=str)]
-Pairs = Annotated[dict[str, str], PlainValidator(_pairs, json_schema_input_type=list[str])]
+Pairs = Annotated[Mapping[str, str | None], PlainValidator(_pairs, json_schema_input_type=list[str])]
 Parameters = Annotated[Sequence[Parameter], BeforeValidator(listed)]
 PermissionList = Annotated[Sequence[Permission], BeforeValidator(listed)]
 AssignedRoles = Annotated[Sequence[AssignedRole], BeforeValidator(listed)]
