@@ -130,7 +130,7 @@ def any_client(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-OAUTH-26 USR-OAUTH-38", AUTHENTICATE)
+@mutant("USR-OAUTH-26", AUTHENTICATE)
 def any_secret(original: Any) -> Any:
     """client_secret is not looked at"""
     return lambda connection, solution, asked: original(
