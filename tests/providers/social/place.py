@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
 import requests
-from authlib.integrations import requests_client as authlib  # type: ignore[import-untyped]
+from authlib.integrations import requests_client as authlib
 from requests.adapters import HTTPAdapter
 
 from labkit import Lab
