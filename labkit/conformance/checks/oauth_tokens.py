@@ -18,7 +18,7 @@ from labkit.conformance.target import Target
 CODE_LIFETIME = 600  # seconds
 ACCESS_LIFETIME = 1_296_000
 REFRESH_LIFETIME = 31_104_000
-UNFIT_LIFETIMES = (0, -1, 1.5, "soon")
+UNFIT_LIFETIMES = (0, -1, 1.5, "soon", True)
 
 
 # ---- what a set is

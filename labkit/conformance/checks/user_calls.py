@@ -241,7 +241,7 @@ async def unknown(target: Target) -> None:
         await user.refused(operation, 404, **given)
 
 
-@check("USR-CALL-10", "an id as text means the same user")
+@check("USR-CALL-10", "an id as text means the same user, and what is no number means nobody")
 async def id_as_text(target: Target) -> None:
     user, role = User(target), target.identity()
     person = await user.person(target)
@@ -250,6 +250,8 @@ async def id_as_text(target: Target) -> None:
     listed = await user.table("listUserRoles", id=person.id)
     user.same("roles", listed, [{"role_id": role, "parameters": []}])
     user.same("roles by text", await user.table("listUserRoles", id=str(person.id)), listed)
+    for wrong in ("", "one", f"{person.id}.0", person.id + 0.5, -person.id, True, [person.id]):
+        await user.refused("listUserRoles", 400, id=wrong)
 
 
 @check("USR-CALL-11", "empty lists stay lists")

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, SecretStr
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
 from labkit.services.user import access_tokens, oauth_clients, oauth_codes, oauth_tokens, user_tokens
+from labkit.services.user.arguments import Whole
 from labkit.services.user.errors import UserError, unknown
 from labkit.services.user.oauth_clients import Redirects
 from labkit.services.user.parts import Group
@@ -30,7 +31,7 @@ def _printable(name: str) -> str:
 
 
 Name = Annotated[str, Field(min_length=1), AfterValidator(_printable)]
-Lifetime = Annotated[int, Field(ge=1, lt=2**53)]  # seconds
+Lifetime = Annotated[Whole, Field(ge=1, lt=2**53)]  # seconds
 
 
 class Oauth(Group):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, Field
 from sqlalchemy import (
     Column,
     ColumnElement,
@@ -27,6 +27,7 @@ from sqlalchemy.dialects.sqlite import insert
 from labkit.core.database import driver
 from labkit.core.errors import ServiceError
 from labkit.core.tables import metadata
+from labkit.services.user.arguments import Whole
 from labkit.services.user.errors import unknown
 
 INACTIVE, ACTIVE = 0, 1
@@ -63,13 +64,6 @@ def belongs_to_user() -> ForeignKeyConstraint:
     return ForeignKeyConstraint(["solution", "user_id"], ["user.solution", "user.id"], ondelete="CASCADE")
 
 
-def _number(value: object) -> object:
-    """Scripts pass ids as numbers (which may be floats) and as text."""
-    if isinstance(value, str) and value.isascii() and value.isdigit():
-        return int(value[:20])
-    return value
-
-
 def _storable(text: str) -> str:
     """Scripts can hand over bytes that are no UTF-8; they arrive as halves of surrogate pairs."""
     try:
@@ -80,7 +74,7 @@ def _storable(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(_storable)]
-Id = Annotated[int, BeforeValidator(_number), Field(ge=0, lt=2**63)]
+Id = Annotated[Whole, Field(ge=0, lt=2**63)]
 
 
 class User(NamedTuple):

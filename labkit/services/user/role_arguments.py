@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, Field, PlainValidator
 
-from labkit.services.user.arguments import listed
+from labkit.services.user.arguments import Whole, listed
 
 RESERVED = frozenset(
     "me user users permission permissions role roles parameter parameters group groups member members".split()
@@ -154,5 +154,5 @@ Pairs = Annotated[Mapping[str, str | None], PlainValidator(_pairs, json_schema_i
 Parameters = Annotated[Sequence[Parameter], BeforeValidator(listed)]
 PermissionList = Annotated[Sequence[Permission], BeforeValidator(listed)]
 AssignedRoles = Annotated[Sequence[AssignedRole], BeforeValidator(listed)]
-Offset = Annotated[int, Field(ge=0, lt=2**63)]
-Limit = Annotated[int, Field(ge=1, le=LARGEST_PAGE)]
+Offset = Annotated[Whole, Field(ge=0, lt=2**63)]
+Limit = Annotated[Whole, Field(ge=1, le=LARGEST_PAGE)]

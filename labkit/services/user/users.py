@@ -13,6 +13,7 @@ from labkit.core.errors import ServiceError
 from labkit.services.addresses import Address, address
 from labkit.services.operation import Caller, operation
 from labkit.services.user import access_tokens, people, user_filters, user_tokens
+from labkit.services.user.arguments import Whole
 from labkit.services.user.passwords import GivenPassword, NewPassword
 from labkit.services.user.people import ACTIVE, INACTIVE, Id, User
 from labkit.services.user.user_data import UserData
@@ -54,10 +55,10 @@ def _status(value: object) -> object:
 AccountAddress = Annotated[Address, BeforeValidator(_bare)]
 Folded = Annotated[str, AfterValidator(_folded)]
 Name = Annotated[str, Field(max_length=LONGEST_NAME), AfterValidator(_named)]
-Status = Annotated[int, AfterValidator(_status)]
-Seconds = Annotated[int, Field(ge=1, lt=2**53)]
-Offset = Annotated[int, Field(ge=0, lt=2**63)]
-Limit = Annotated[int, Field(ge=1, lt=2**63)]
+Status = Annotated[Whole, AfterValidator(_status)]
+Seconds = Annotated[Whole, Field(ge=1, lt=2**53)]
+Offset = Annotated[Whole, Field(ge=0, lt=2**63)]
+Limit = Annotated[Whole, Field(ge=1, lt=2**63)]
 
 
 class Users(UserData):

@@ -278,7 +278,15 @@ class TestPages:
 
     @pytest.mark.parametrize(
         "page",
-        [{"offset": -1}, {"limit": 0}, {"limit": 101}, {"limit": -1}, {"limit": 1.5}, {"offset": 2**63}],
+        [
+            {"offset": -1},
+            {"limit": 0},
+            {"limit": 101},
+            {"limit": -1},
+            {"limit": 1.5},
+            {"limit": True},
+            {"offset": 2**63},
+        ],
     )
     async def test_a_page_out_of_range_is_400(self, place: Place, page: dict[str, Any]) -> None:
         await roles(place)

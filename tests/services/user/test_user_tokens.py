@@ -82,7 +82,7 @@ class TestLogin:
         token = await place.call("getUserToken", email="ann@example.com", password=PASSWORD)
         assert await alive(place, token)
 
-    @pytest.mark.parametrize("time_to_live", [0, -1, 0.5, "soon"])
+    @pytest.mark.parametrize("time_to_live", [0, -1, 0.5, "soon", True])
     async def test_a_lifetime_is_a_second_at_least(self, place: Place, time_to_live: object) -> None:
         error = await place.refused(
             "getUserToken", email="ann@example.com", password=PASSWORD, time_to_live=time_to_live

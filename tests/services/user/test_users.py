@@ -150,6 +150,12 @@ class TestGetUser:
         await place.person("ann")
         assert (await place.call("getUser", id=id))["email"] == "ann@example.com"
 
+    @pytest.mark.parametrize("id", [True, False, 1.5, "", "1.0", "1_0", " 1", "+1", "one", "１", [1], -1])
+    async def test_what_is_no_id_is_refused(self, place: Place, id: object) -> None:
+        await place.person("ann")
+        error = await place.refused("getUser", id=id)
+        assert (error["status"], error["message"][:12]) == (400, "Parameter id")
+
     @pytest.mark.parametrize("operation", ["getUser", "updateUser", "deleteUser", "resetUserPassword"])
     async def test_an_unknown_user_is_404(self, place: Place, operation: str) -> None:
         await place.person("ann", solution="other")
@@ -197,7 +203,12 @@ class TestUpdateUser:
 
     @pytest.mark.parametrize(
         ("change", "name"),
-        [({"status": 2}, "status"), ({"name": ""}, "name"), ({"password": "12345"}, "password")],
+        [
+            ({"status": 2}, "status"),
+            ({"status": True}, "status"),
+            ({"name": ""}, "name"),
+            ({"password": "12345"}, "password"),
+        ],
     )
     async def test_a_bad_argument_is_refused_and_named(
         self, place: Place, change: dict[str, Any], name: str
