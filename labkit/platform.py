@@ -162,6 +162,7 @@ class Platform:
         async with AsyncExitStack() as stack:
             stack.callback(self.clock.close)
             self.database.start(metadata)
+            self.identifiers.start = self.database.starts
             stack.callback(self.database.close)
             await self.keystore.start()
             stack.push_async_callback(self.keystore.stop)

@@ -29,10 +29,12 @@ class Database:
 
     url: None for memory; a file name or `sqlite:///…` for state that survives a restart. With a file, what
     `run` returned survives the process being killed and the machine losing power (WAL, synchronous=FULL).
+    starts: how often this state was started on, with this time.
     """
 
     def __init__(self, url: str | Path | None = None) -> None:
         self.path = _path(url)
+        self.starts = 0
         self._connection: Connection | None = None
         self._raw: sqlite3.Connection
         self._turn: _Turn | None = None
@@ -61,6 +63,8 @@ class Database:
                 connection.exec_driver_sql("PRAGMA journal_mode=WAL")
                 connection.exec_driver_sql("PRAGMA synchronous=FULL")
             tables.create_all(connection)
+            self.starts = connection.exec_driver_sql("PRAGMA user_version").scalar_one() + 1
+            connection.exec_driver_sql(f"PRAGMA user_version={self.starts}")
         except sqlalchemy.exc.DatabaseError as error:
             engine.dispose()
             raise SettingsError(f"data: cannot use {self.path}: {error.orig}") from error

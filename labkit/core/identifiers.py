@@ -15,10 +15,13 @@ class Identifiers:
 
     seed: None for unguessable ones; a number gives each actor a stream of its own, derived from
     (seed, actor, count), so that the order in which actors run does not change what each of them gets.
+    start: which start of a lab on its data this is, from 1. What earlier ones gave is kept there, so a later one
+    has streams of its own: no code or token is given twice.
     """
 
     def __init__(self, seed: int | None = None) -> None:
         self.seed = seed
+        self.start = 1
         self._counts: defaultdict[str, int] = defaultdict(int)
 
     def hex(self, actor: str, length: int) -> str:
@@ -38,5 +41,8 @@ class Identifiers:
         if self.seed is None:
             return secrets.token_bytes(size)
         self._counts[actor] += 1
-        material = f"{self.seed}\0{actor}\0{self._counts[actor]}".encode()
+        count = str(self._counts[actor])
+        if self.start > 1:
+            count += f"/{self.start}"
+        material = f"{self.seed}\0{actor}\0{count}".encode()
         return hashlib.shake_256(material).digest(size)

@@ -193,6 +193,7 @@ async def test_a_file_keeps_what_was_stored(tmp_path: Path, url: str) -> None:
     second = Database(file)
     second.start(tables)
     assert await second.read(names) == ["a", "b"]
+    assert (first.starts, second.starts) == (1, 2)
     second.close()
     assert (first.durable, Database().durable) == (True, False)
 

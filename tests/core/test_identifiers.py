@@ -33,10 +33,14 @@ def test_what_an_actor_gets_does_not_depend_on_who_runs_between(calls, random, s
     assert streams(seed, calls) == streams(seed, shuffled)
 
 
-def test_seeds_actors_and_counts_tell_streams_apart() -> None:
+def test_seeds_actors_counts_and_starts_tell_streams_apart() -> None:
     made = [Identifiers(seed).hex(actor, 32) for seed in (1, 2, 12) for actor in ("a", "b", "2\0a", "")]
     again = Identifiers(1)
     made += [again.hex("a", 32) for _ in range(3)][1:]
+    for start in (2, 3):
+        later = Identifiers(1)
+        later.start = start
+        made += [later.hex("a", 32) for _ in range(3)]
     assert len(set(made)) == len(made)
 
 

@@ -244,3 +244,18 @@ def test_handles_show_themselves() -> None:
         assert "Keystore" in dir(solution)
         assert "get" in dir(solution.Keystore)
         assert solution.Keystore.get(key="nothing") == {}
+
+
+def test_a_seed_gives_nothing_twice_to_one_data_file(tmp_path: Path) -> None:
+    def secret(**settings: str) -> str:
+        with Lab(seed=7, **settings) as lab:
+            user = lab.solution("acme", products=[]).User
+            if not user.listUsers():
+                user.createUser(email="ann@example.com", name="Ann", password="correct horse")
+            client = user.createOauthClient(id=1, name="Shop", redirect="https://shop.example/")
+            return str(client["secret"])
+
+    data = str(tmp_path / "lab.db")
+    first, second, third = (secret(data=data) for _ in range(3))
+    assert first == secret()  # new data tell the same story again
+    assert len({first, second, third}) == 3

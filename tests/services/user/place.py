@@ -68,6 +68,7 @@ class Place:
         self.database = Database(data)
         self.database.start(metadata)
         self.identifiers = Identifiers(seed)
+        self.identifiers.start = self.database.starts
         self.accounts: list[dict[str, object]] = []
         self.consumers: dict[str, Consumer] = {}
         self.web = FakeWeb()

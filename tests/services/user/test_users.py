@@ -309,7 +309,7 @@ async def test_accounts_codes_and_tokens_survive_a_restart(tmp_path: Path) -> No
     token = await before.token(bob)
     await before.call("createUserData", id=2, color="red")
     before.close()
-    after = Place(seed=8, data=data)
+    after = Place(data=data)
     try:
         assert await after.call("getCurrentUser", token=token) == bob.shown()
         assert await after.call("listUserData", id=2) == {"color": "red"}
