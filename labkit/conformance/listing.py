@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import types
-import typing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from pydantic_core import PydanticUndefined
-
 from labkit.conformance.coverage import Coverage, Covered, coverage
 from labkit.services.operation import Operation
+from labkit.services.type_names import type_name
 
 
 def statements() -> tuple[dict[str, Any], str]:
@@ -65,27 +62,6 @@ def arguments(operation: Operation) -> list[dict[str, Any]]:
             operation.model.model_fields.items(), operation.signature.parameters.values(), strict=False
         )
     ]
-
-
-def type_name(annotation: Any) -> str:
-    """A type as a script's author thinks of it: what a validator takes, records by fields, secrets as they are."""
-    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is typing.Annotated:
-        taken = [getattr(each, "json_schema_input_type", Any) for each in inner[1:]]
-        return type_name(next((each for each in taken if each not in (Any, PydanticUndefined)), inner[0]))
-    if origin in (typing.Union, types.UnionType):
-        return " | ".join(type_name(each) for each in inner)
-    if fields := getattr(annotation, "model_fields", getattr(annotation, "__dataclass_fields__", None)):
-        return f"{{{', '.join(fields)}}}"
-    name = "None" if annotation is type(None) else getattr(origin or annotation, "__name__", str(annotation))
-    if name == "SecretStr":
-        return "str"
-    if name.startswith("Secret"):
-        generic = getattr(annotation, "__pydantic_generic_metadata__", {}).get("args") or inner
-        return type_name(generic[0])
-    name = {"Sequence": "list", "tuple": "list", "Mapping": "dict"}.get(name, name)
-    shown = [type_name(each) for each in inner if each is not Ellipsis]
-    return f"{name}[{', '.join(shown)}]" if shown else name
 
 
 # --- as text ------------------------------------------------------------------------------------------------

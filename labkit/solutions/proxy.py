@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from labkit.services.operation import Operation
+from labkit.services.type_names import with_type_names
 
 Operations = Callable[[], Mapping[str, Mapping[str, Operation]]]
 Call = Callable[[str, str, object], Any]
@@ -56,7 +57,7 @@ class Service:
         declared = self._operations().get(self._name, {}).get(name)
         if declared is not None:
             call.__doc__ = declared.doc
-            call.__signature__ = declared.signature  # type: ignore[attr-defined]
+            call.__signature__ = with_type_names(declared.signature)  # type: ignore[attr-defined]
         return call
 
     def __dir__(self) -> list[str]:

@@ -1,26 +1,12 @@
 """`labkit list`: text for people, JSON for programs."""
 
 import json
-from dataclasses import dataclass
-from typing import Annotated, Any
 
-import pytest
 from click.testing import CliRunner
-from pydantic import BaseModel, BeforeValidator, PlainValidator, Secret, SecretStr
 
 from labkit.cli import main
 from labkit.conformance.catalogue import load
-from labkit.conformance.listing import TOPICS, type_name
-
-
-class Pot(BaseModel):
-    lid: str
-    size: int
-
-
-@dataclass
-class Cup:
-    size: int
+from labkit.conformance.listing import TOPICS
 
 
 def listed(*arguments: str) -> str:
@@ -89,24 +75,3 @@ def test_a_topic_that_there_is_not_is_an_error() -> None:
     assert result.exit_code == 2
     for topic in TOPICS:
         assert topic in result.output
-
-
-@pytest.mark.parametrize(
-    ("annotation", "name"),
-    [
-        (str, "str"),
-        (str | None, "str | None"),
-        (Annotated[int, BeforeValidator(int)] | None, "int | None"),
-        (list[Annotated[str, BeforeValidator(str)]], "list[str]"),
-        (tuple[str, ...], "list[str]"),
-        (dict[str, Any], "dict[str, Any]"),
-        (SecretStr, "str"),
-        (Secret[dict[str, int]], "dict[str, int]"),
-        (Annotated[int, PlainValidator(int, json_schema_input_type=str)], "str"),
-        (Annotated[int, PlainValidator(int)], "int"),
-        (list[Pot], "list[{lid, size}]"),
-        (list[Cup], "list[{size}]"),
-    ],
-)
-def test_types_read_as_a_script_s_author_thinks_of_them(annotation: Any, name: str) -> None:
-    assert type_name(annotation) == name

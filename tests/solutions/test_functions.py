@@ -101,7 +101,9 @@ async def test_services_complete_and_document_themselves() -> None:
         async def handler(services: Any) -> None:
             seen["services"], seen["operations"] = dir(services), dir(services.Store)
             seen["doc"] = services.Store.get.__doc__
-            seen["signature"] = str(inspect.signature(services.Store.send))
+            seen["signatures"] = [
+                str(inspect.signature(each)) for each in (services.Store.send, services.Store.put)
+            ]
             seen["sent"] = await services.Store.send(to="a", from_="b")
             seen["probed"] = [hasattr(services, "_repr_html_"), hasattr(services.Store, "_repr_html_")]
             seen["repr"] = [repr(services), repr(services.Store)]
@@ -110,7 +112,7 @@ async def test_services_complete_and_document_themselves() -> None:
         assert (await lab.get("/a")).status == 200
     assert (seen["services"], seen["operations"]) == (["Store"], ["get", "put", "send", "wait"])
     assert seen["doc"] == "The value kept; 404 where there is none."
-    assert seen["signature"] == "(*, to: str, from_: str = '')"
+    assert seen["signatures"] == ["(*, to: str, from_: str = '')", "(*, key: str, value: Any)"]
     assert seen["sent"] == {"to": "a", "from": "b"}
     assert seen["probed"] == [False, False]
     assert seen["repr"] == ["<services Store>", "<service Store: get, put, send, wait>"]

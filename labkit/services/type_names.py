@@ -1,0 +1,46 @@
+"""The types of arguments in words of whoever calls: for listings, help and completion."""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from typing import Any
+
+from pydantic_core import PydanticUndefined
+
+
+def type_name(annotation: Any) -> str:
+    """A type as a script's author thinks of it: what a validator takes, records by fields, secrets as they are."""
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Annotated:
+        taken = [getattr(each, "json_schema_input_type", Any) for each in inner[1:]]
+        return type_name(next((each for each in taken if each not in (Any, PydanticUndefined)), inner[0]))
+    if origin in (typing.Union, types.UnionType):
+        return " | ".join(type_name(each) for each in inner)
+    if fields := getattr(annotation, "model_fields", getattr(annotation, "__dataclass_fields__", None)):
+        return f"{{{', '.join(fields)}}}"
+    name = "None" if annotation is type(None) else getattr(origin or annotation, "__name__", str(annotation))
+    if name == "SecretStr":
+        return "str"
+    if name.startswith("Secret"):
+        generic = getattr(annotation, "__pydantic_generic_metadata__", {}).get("args") or inner
+        return type_name(generic[0])
+    name = {"Sequence": "list", "tuple": "list", "Mapping": "dict"}.get(name, name)
+    shown = [type_name(each) for each in inner if each is not Ellipsis]
+    return f"{name}[{', '.join(shown)}]" if shown else name
+
+
+class _Name(str):
+    """A name of a type, which signatures show without quotes."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def with_type_names(signature: inspect.Signature) -> inspect.Signature:
+    """A signature that shows its types by `type_name`."""
+    shown = [
+        each.replace(annotation=_Name(type_name(each.annotation))) for each in signature.parameters.values()
+    ]
+    return signature.replace(parameters=shown)
