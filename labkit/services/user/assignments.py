@@ -63,7 +63,12 @@ class Assignments(Group):
 
     @operation
     async def assignUser(self, caller: Caller, id: Id, roles: AssignedRoles) -> list[dict[str, object]]:
-        """Add to what a user holds: a list of assignments, or one. Gives the list of assignments."""
+        """Add to what a user holds: a list of assignments, or one. Gives the list of all that the user holds.
+
+        An assignment is `{role_id, parameters: [{name, value}]}`. value: 1 to 100 of A-Z a-z 0-9, a whole number, or
+        `{type: 'wildcard'}` for every value; a role without values permits nothing. 404 where there is no such user
+        or role, 400 where the role has no such parameter: then nothing is assigned.
+        """
         return await self._parts.database.run(_assign, caller.solution, id, roles)
 
     @operation
@@ -101,7 +106,7 @@ class Assignments(Group):
         parameter_name: ParameterName,
         parameter_value: ParameterValue,
     ) -> str:
-        """'OK' where the user holds the value or the wildcard, otherwise 403."""
+        """'OK' where the user holds the value or the wildcard in this role, otherwise 403."""
         if not await self._parts.database.read(
             _has, caller.solution, id, role_id, parameter_name, parameter_value
         ):
@@ -112,7 +117,7 @@ class Assignments(Group):
 
     @operation
     async def listUserRoles(self, caller: Caller, id: Id) -> list[dict[str, object]]:
-        """What a user holds: the list of assignments."""
+        """What a user holds: the list of assignments, `{role_id, parameters: [{name, value}]}`."""
         return await self._parts.database.read(_assignments, caller.solution, id)
 
     @operation
@@ -125,7 +130,7 @@ class Assignments(Group):
         offset: Offset = 0,
         limit: Limit = LARGEST_PAGE,
     ) -> dict[str, object]:
-        """The values of a parameter that a user holds: `{items, total}`; the wildcard is `*`."""
+        """The values of a parameter that a user holds: `{items, total}`; the wildcard is `*`. limit: 1 to 100."""
         return await self._parts.database.read(
             _page, caller.solution, id, role_id, parameter_name, offset, limit
         )
@@ -156,7 +161,7 @@ class Assignments(Group):
         parameter_name: ParameterName,
         parameter_value: ParameterValue,
     ) -> None:
-        """Take a value of a parameter from all users."""
+        """Take a value of a parameter from all users. Gives nil."""
         await self._parts.database.run(
             _delete_value, caller.solution, role_id, parameter_name, parameter_value
         )

@@ -41,7 +41,10 @@ class Oauth(Group):
     async def createOauthClient(
         self, caller: Caller, id: Id, name: Name, redirect: Redirects
     ) -> dict[str, object]:
-        """Register a client of a user: the client, with its secret. redirect: a URI, or several with commas."""
+        """Register a client of a user: the client, with its secret. redirect: a URI, or several with commas.
+
+        404 where there is no such user; 400 where a URI is not absolute or has a fragment.
+        """
         secret = self._parts.identifiers.alphanumeric(f"{caller.solution}/oauth client", 40)
         client = await self._parts.database.run(
             oauth_clients.create, caller.solution, id, name, redirect, secret, self._now()
@@ -60,18 +63,24 @@ class Oauth(Group):
 
     @operation
     async def deleteOauthClient(self, caller: Caller, id: Id, client_id: Id) -> None:
-        """Revoke a user's client, with all codes and tokens it got, and show it no more. 404 where it is not theirs."""
+        """Revoke a user's client, with all codes and tokens it got, and show it no more.
+
+        Gives nil; 404 where it is not theirs.
+        """
         await self._parts.database.run(oauth_clients.revoke, caller.solution, id, client_id, self._now())
 
     @operation
     async def getOauthClients(self, caller: Caller, id: Id) -> dict[str, object]:
-        """The clients of a user: `{oauth_clients}`."""
+        """The clients of a user: `{oauth_clients}`, a list."""
         clients = await self._parts.database.read(oauth_clients.of_user, caller.solution, id)
         return {"oauth_clients": [client.shown() for client in clients]}
 
     @operation
     async def getOauthClientRedirectPath(self, caller: Caller, client_id: Id, redirectIndex: Id = 0) -> str:
-        """Where a solution asks its user to approve a client; redirectIndex picks one of its redirects, from 0."""
+        """Where a solution asks its user to approve a client; redirectIndex picks one of its redirects, from 0.
+
+        Gives a path of the solution as text. 404 where there is no such client, 400 where it has no such redirect.
+        """
         client = await self._parts.database.read(oauth_clients.get, caller.solution, client_id)
         if client is None:
             raise unknown("OAuth client", client_id)
@@ -120,6 +129,9 @@ class Oauth(Group):
     ) -> dict[str, object]:
         """Exchange a code or a refresh token for a token set, which ends the former one of this client and user.
 
+        Gives `{expires_in, token_type, access_token, refresh_token}`. code and redirect_uri go with the grant_type
+        authorization_code, refresh_token with refresh_token; the lifetimes, in seconds, are the solution's to set,
+        never its clients'.
         Errors as in RFC 6749, 5.2: invalid_client 401; unsupported_grant_type, invalid_request, invalid_grant 400.
         """
         now = self._now()

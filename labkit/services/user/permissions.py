@@ -44,19 +44,23 @@ class Permissions(Group):
 
     @operation
     async def createPermission(self, caller: Caller, method: Method, end_point: EndPoint) -> dict[str, str]:
-        """Register a permission: `{method, end_point}`. It may be there already."""
+        """Register a permission: `{method, end_point}`. It may be there already.
+
+        method: 1 to 10 of A-Z; end_point: 1 to 150 of A-Z a-z 0-9 - / _ { }, where {name} stands for a role's
+        parameter, and usually without a slash to begin with.
+        """
         permission = Permission(method, end_point)
         await self._parts.database.run(_register, caller.solution, [permission])
         return {"method": method, "end_point": end_point}
 
     @operation
     async def listPerms(self, caller: Caller) -> list[dict[str, str]]:
-        """All permissions, in the order of their registration."""
+        """All permissions, in the order of their registration: a list of `{method, end_point}`."""
         return await self._parts.database.read(_all, caller.solution)
 
     @operation
     async def deletePerm(self, caller: Caller, perm_id: PermId) -> None:
-        """Delete a permission, also from the roles that have it."""
+        """Delete a permission, also from the roles that have it. Gives nil; 404 where there is none."""
         await self._parts.database.run(_unregister, caller.solution, perm_id)
 
     @operation
@@ -76,7 +80,7 @@ class Permissions(Group):
 
     @operation
     async def listRolePerms(self, caller: Caller, role_id: RoleId) -> list[dict[str, str]]:
-        """The permissions of a role, in the order in which it got them."""
+        """The permissions of a role, in the order in which it got them: a list of `{method, end_point}`."""
         return await self._parts.database.read(_of_role, caller.solution, role_id)
 
     @operation

@@ -60,7 +60,7 @@ class Socials(Group):
         client_secret: Secret,
         scope: Scope = (),
     ) -> dict[str, object]:
-        """Make a consumer known to the solution: gives the social.
+        """Make a consumer known to the solution: `{scope, consumer, redirect, client_id, client_secret}`.
 
         redirect: the callback that is registered with the provider. 400 where the lab has no such provider,
         409 where the consumer has a social, in any letter case.
@@ -80,7 +80,7 @@ class Socials(Group):
         client_id: ClientId | None = None,
         client_secret: Secret | None = None,
     ) -> None:
-        """Change what is given of a social and keep the rest. 404 where there is none."""
+        """Change what is given of a social and keep the rest. Gives nil; 404 where there is none."""
         given: dict[str, Any] = {
             "scope": scope,
             "redirect": redirect,
@@ -92,7 +92,7 @@ class Socials(Group):
 
     @operation
     async def deleteSocial(self, caller: Caller, consumer: Name) -> None:
-        """Delete a social; logins that are on their way with it fail. 404 where there is none."""
+        """Delete a social; logins that are on their way with it fail. Gives nil; 404 where there is none."""
         await self._parts.database.run(records.remove, caller.solution, consumer)
 
     @operation
@@ -102,7 +102,7 @@ class Socials(Group):
 
     @operation
     async def socialList(self, caller: Caller) -> list[dict[str, object]]:
-        """All socials of the solution."""
+        """All socials of the solution: a list, by name."""
         return [social.shown() for social in await self._parts.database.read(records.every, caller.solution)]
 
     @operation

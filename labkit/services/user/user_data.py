@@ -87,12 +87,12 @@ class UserData(Group):
 
     @operation
     async def createUserStorage(self, caller: Caller, /, id: Id, **values: object) -> None:
-        """createUserData by its older name: the values may also stand in one object, `key values`."""
+        """createUserData by its older name: the values may also stand in one object, `key values`. Gives nil."""
         await self._parts.database.run(_create, caller.solution, id, _encoded(_older(values)))
 
     @operation
     async def updateUserStorage(self, caller: Caller, /, id: Id, **values: object) -> None:
-        """updateUserData by its older name: the values may also stand in one object, `key values`."""
+        """updateUserData by its older name: the values may also stand in one object, `key values`. Gives nil."""
         await self._parts.database.run(_update, caller.solution, id, _encoded(_older(values)))
 
 

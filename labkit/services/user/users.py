@@ -117,7 +117,10 @@ class Users(UserData):
 
     @operation
     async def getCurrentUser(self, caller: Caller, token: SecretStr) -> dict[str, object]:
-        """The user of a user token or of an OAuth access token. 401 where it is valid for nobody."""
+        """The user of a user token or of an OAuth access token. 401 where it is valid for nobody.
+
+        Gives `{id, email, name, status, creation_date}`: status is 1, creation_date in Unix seconds.
+        """
         given = token.get_secret_value()
         of_oauth = _algorithm(given) == access_tokens.ALGORITHM
         user_of = access_tokens.user_of if of_oauth else user_tokens.user_of
@@ -128,7 +131,7 @@ class Users(UserData):
 
     @operation
     async def getUser(self, caller: Caller, id: Id) -> dict[str, object]:
-        """The user with an id. 404 where there is none."""
+        """The user with an id: `{id, email, name, status, creation_date}`. 404 where there is none."""
         user = await self._parts.database.read(people.known, caller.solution, id)
         return user.shown()
 
