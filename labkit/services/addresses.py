@@ -29,7 +29,7 @@ def address(text: object) -> str:
             allow_display_name=True,
         )
     except EmailNotValidError as error:
-        raise ValueError(f"{text!r} is not a mail address: {error}") from None
+        raise ValueError(f"{text[:320]!r} is not a mail address: {error}") from None
     plain = valid.normalized.removesuffix("test") + "localhost" if swapped else valid.normalized
     return f"{valid.display_name} <{plain}>" if valid.display_name else plain
 

@@ -30,7 +30,8 @@ def _printable(name: str) -> str:
     return name
 
 
-Name = Annotated[str, Field(min_length=1), AfterValidator(_printable)]
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_printable)]
+Scope = Annotated[str, Field(max_length=1000)]  # it goes into each token, and those into headers
 Lifetime = Annotated[Whole, Field(ge=1, lt=2**53)]  # seconds
 
 
@@ -99,7 +100,7 @@ class Oauth(Group):
         client_id: Id,
         redirect_uri: str,
         response_type: str,
-        scope: str = "",
+        scope: Scope = "",
     ) -> str:
         """The code for a client that the user of a token approved; it may be exchanged once, within 600 seconds.
 

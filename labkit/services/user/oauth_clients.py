@@ -60,16 +60,18 @@ def _listed(value: object) -> object:
 def _absolute(uri: str) -> str:
     """RFC 6749, 3.1.2: absolute, without a fragment; RFC 8252, 7.1: a private scheme is a domain name reversed."""
     if not URI.fullmatch(uri):
-        raise ValueError(f"expected an absolute URI without a fragment, got {uri!r}")
+        raise ValueError(f"expected an absolute URI without a fragment, got {uri[:200]!r}")
     parts = urlsplit(uri)
     web = parts.scheme in ("http", "https")
     if not (parts.hostname if web else "." in parts.scheme):
-        raise ValueError(f"expected an https, http or reverse.domain.name: URI, got {uri!r}")
+        raise ValueError(f"expected an https, http or reverse.domain.name: URI, got {uri[:200]!r}")
     return uri
 
 
 Redirects = Annotated[
-    tuple[Annotated[str, AfterValidator(_absolute)], ...], BeforeValidator(_listed), Field(min_length=1)
+    tuple[Annotated[str, Field(max_length=2000), AfterValidator(_absolute)], ...],
+    BeforeValidator(_listed),
+    Field(min_length=1, max_length=50),
 ]
 
 

@@ -140,7 +140,7 @@ def _pairs(value: object) -> dict[str, str | None]:
     for text in texts:
         name, separator, given = text.partition("::") if isinstance(text, str) else ("", "", "")
         if not separator:
-            raise ValueError(f"expected name::value, not {text!r}")
+            raise ValueError("expected name::value")
         if not PARAMETER_NAME.fullmatch(name):
             continue  # it names no placeholder
         held = given if VALUE.fullmatch(given) else None

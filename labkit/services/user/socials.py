@@ -22,6 +22,8 @@ from labkit.services.user.social_web import Provider, is_token
 
 def _absolute(url: str) -> str:
     parts = urlsplit(url)
+    if not url.isprintable() or " " in url:  # urlsplit overlooks the ends of lines
+        raise ValueError("expected a URL without spaces and control characters")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.fragment:
         raise ValueError("expected an absolute http or https URL without a fragment")
     return url

@@ -74,7 +74,7 @@ class UserData(Group):
         """One value of a user. 404 where there is no such user or key."""
         found = await self._parts.database.read(_found, caller.solution, id)
         if key not in found:
-            raise ServiceError(404, f"User {id} has no data with the key {key!r}.")
+            raise ServiceError(404, f"User {id} has no data with the key {key[:LONGEST_KEY]!r}.")
         return json.loads(found[key])
 
     @operation
@@ -105,6 +105,8 @@ def _encoded(values: Mapping[str, object]) -> dict[str, str]:
     """The values as JSON, which keeps bytes that are no UTF-8 too. Raises ServiceError 400 where one has no form."""
     encoded = {}
     for key, value in values.items():
+        if not isinstance(key, str):
+            raise ServiceError(400, "A data key is no text.")
         if not 1 <= len(key) <= LONGEST_KEY or not key.isprintable():
             raise ServiceError(
                 400, f"Data key {key[:LONGEST_KEY]!r}: expected 1 to {LONGEST_KEY} printable characters."
@@ -133,7 +135,8 @@ def _update(connection: Connection, solution: str, id: int, values: Mapping[str,
 
 def _delete(connection: Connection, solution: str, id: int, keys: set[str]) -> None:
     _require(connection, solution, id, keys, 404)
-    connection.execute(delete(data_table).where(*_of(solution, id), data_table.c.key.in_(keys)))
+    for key in keys:
+        connection.execute(delete(data_table).where(*_of(solution, id), data_table.c.key == key))
 
 
 def _require(connection: Connection, solution: str, id: int, keys: set[str], status: int) -> None:
@@ -156,4 +159,5 @@ def _of(solution: str, id: int) -> tuple[ColumnElement[bool], ColumnElement[bool
 
 
 def _names(keys: set[str]) -> str:
-    return ", ".join(map(repr, sorted(keys)))
+    first, *others = sorted(keys)
+    return f"{first[:LONGEST_KEY]!r}{f' and {len(others)} more' if others else ''}"

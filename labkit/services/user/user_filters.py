@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import eq, ge, gt, le, lt, ne
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 from sqlalchemy import Column, ColumnElement, Connection, Integer, String, case, cast, select
 
 from labkit.core.errors import ServiceError
 from labkit.services.user.people import User, user_table
 
 LARGEST = 2**63 - 1  # that the database can compare with
+LONGEST = 20_000  # characters of all filters of a call: the database takes some 30,000 values in a query
+LONGEST_PATTERN = 1000  # characters of a like; names and addresses are shorter
 
 COLUMNS = user_table.c
 COMPARED: Mapping[str, Column[int] | Column[str]] = {
@@ -41,8 +43,16 @@ def _listed(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+def _bounded(filters: Sequence[str]) -> Sequence[str]:
+    if sum(map(len, filters)) > LONGEST:
+        raise ValueError(f"expected at most {LONGEST} characters in all")
+    return filters
+
+
 Filter = Annotated[str, Field(max_length=10_000)]
-Filters = Annotated[Sequence[Filter], BeforeValidator(_listed), Field(max_length=100)]
+Filters = Annotated[
+    Sequence[Filter], BeforeValidator(_listed), Field(max_length=100), AfterValidator(_bounded)
+]
 
 
 class Condition(NamedTuple):
@@ -72,11 +82,11 @@ def condition(filter: str) -> Condition:
     field, _, rest = filter.partition("::")
     operator, separator, value = rest.partition("::")
     if not separator:
-        raise _bad(f"expected field::operator::value, not {filter!r}")
+        raise _bad(f"expected field::operator::value, not {filter[:100]!r}")
     if field not in COMPARED:
-        raise _bad(f"{field!r} is no field of a user, expected one of: {', '.join(COMPARED)}")
+        raise _bad(f"{field[:100]!r} is no field of a user, expected one of: {', '.join(COMPARED)}")
     if operator not in OPERATORS:
-        raise _bad(f"{operator!r} is no operator, expected one of: {', '.join(OPERATORS)}")
+        raise _bad(f"{operator[:100]!r} is no operator, expected one of: {', '.join(OPERATORS)}")
     if operator == "like":
         return _like(field, value)
     column = COMPARED[field]
@@ -87,6 +97,8 @@ def condition(filter: str) -> Condition:
 
 def _like(field: str, value: str) -> Condition:
     """Letter case does not count; without a `%` of its own, the value may stand anywhere."""
+    if len(value) > LONGEST_PATTERN:
+        raise _bad(f"a like takes at most {LONGEST_PATTERN} characters")
     column, value = cast(SEARCHED[field], String), value.casefold()
     return Condition(column.like(value if "%" in value else f"%{value}%"), exact=column == value)
 
@@ -98,9 +110,9 @@ def _value(field: str, text: str) -> int | str:
     try:
         number = int(text)
     except ValueError:
-        raise _bad(f"{field} is a whole number, not {text!r}") from None
+        raise _bad(f"{field} is a whole number, not {text[:100]!r}") from None
     if abs(number) > LARGEST:
-        raise _bad(f"{field} is at most {LARGEST}, not {text}")
+        raise _bad(f"{field} is at most {LARGEST}, not {text[:100]}")
     return number
 
 

@@ -1,0 +1,127 @@
+"""Every operation, with values that nobody expects at each of its parameters.
+
+Each is answered with a result or an error object, both of which JSON and UTF-8 can hold; what is refused stores
+nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from labkit.core.database import driver
+from labkit.services.user.parts import Consumer
+from labkit.services.user.service import User
+from tests.services.user.party import Party
+from tests.services.user.place import Place
+
+
+def nested(depth: int, *, within: bool = False) -> Any:
+    """A list within a list …, or an object within an object …"""
+    value: Any = 1
+    for _ in range(depth):
+        value = {"a": value} if within else [value]
+    return value
+
+
+NUMBERS: list[Any] = [
+    *(None, True, -1, 0, 1.5, float("nan"), float("inf"), -float("inf"), 1e308),
+    *(2**53, 2**63 - 1, 2**63, -(2**63) - 1, 10**400, 10**5000),
+]
+TEXTS: list[Any] = [
+    *("", " ", "a", "01", "9" * 30, "\ud800", "a\udfffb", "\x00", "a\x00b", "a\r\nX: y", "%", "_", "*"),
+    *("'; DROP TABLE user; --", "x" * 100_000, "\u0390" * 9000, "😀" * 300, b"text", b"\xff"),
+    *("<b>", "a@b.example", "A <a@b.example>", f"a@{'b.' * 200}c", "a@\ud800.example"),
+    *(
+        "https://[bad",
+        "https://a.example/\r\nX: y",
+        "eyJhbGciOiJIUzI1NiJ9.e30.x",
+        "a.b.c",
+        "GET/{",
+        "a::\ud800",
+    ),
+    *(f"email::like::{chr(0x390) * 9000}", f"name::like::{'%a' * 4900}", f"id::in::{'1,' * 4990}1"),
+    *("id::eq::\u0661", "email::eq::\ud800", f"id::eq::{'9' * 5000}", "id::in::"),
+]
+TABLES: list[Any] = [
+    *([], {}, [[]], [{}], [None], ["\ud800"], ["a"], [1], {"a": 1}, {"\ud800": 1}, {1: 2}, {"a": "\ud800"}),
+    *({"a": float("nan")}, {"a": 10**5000}, {"exp": 10**400}, {"type": "wildcard"}, {"type": nested(900)}),
+    *({"name": "sn", "value": {"type": "wildcard"}}, {"role_id": "keeper", "parameters": 1}, ["sn::1"] * 99),
+    *(nested(99), nested(3000), nested(900, within=True), nested(3000, within=True), ["a"] * 20_000),
+    *([f"id::in::{'1,' * 4990}1"] * 100, (1, 2), object(), {1, 2}),
+]
+HOSTILE = [*NUMBERS, *TEXTS, *TABLES]
+
+
+async def given(place: Place) -> dict[str, object]:
+    """Good values for the parameters of all operations, of whatever name."""
+    for name, protocol in (("github", "oauth2"), ("twitter", "oauth1")):
+        at = f"https://{name}.example"
+        place.consumers[name] = Consumer(protocol, f"{at}/a", f"{at}/t", f"{at}/u", f"{at}/r")  # type: ignore[arg-type]
+        place.web.answers[f"{at}/u"] = (200, "{}")
+        about = {"redirect": f"{at}/cb", "client_id": "i", "client_secret": "s"}
+        await place.call("createSocial", consumer=name, **about)
+    place.web.answers["https://github.example/t"] = (200, '{"access_token": "abc"}')
+    answer = (200, "oauth_token=rt&oauth_token_secret=s&oauth_callback_confirmed=true")
+    place.web.answers |= {f"https://twitter.example/{path}": answer for path in "rt"}
+    party = await Party.at(place)
+    await place.call("createRole", role_id="keeper", parameter=[{"name": "sn"}])
+    await place.call("addRolePerm", role_id="keeper", body={"method": "GET", "end_point": "a/{sn}"})
+    return {
+        **{"id": party.id, "client_id": party.client["id"], "client_secret": party.client["secret"]},
+        **{"email": "new@b.example", "name": "N", "password": "secret1", "token": party.token},
+        **{"role_id": "keeper", "body": [], "perm_id": "GET/a/{sn}", "method": "GET", "end_point": "a/{sn}"},
+        **{"parameter_name": "sn", "parameter_value": "1", "roles": [], "redirect": "https://b.example/"},
+        **{"redirect_uri": party.client["redirect"], "response_type": "code", "consumer": "github"},
+        **{"grant_type": "authorization_code", "code": "c", "key": "k" * 40, "payload": {"a": 1}},
+        **{"algorithm": "HS256", "algorithms": ["HS256"], "keys": [], "oauth_token": "rt"},
+        **{"oauth_verifier": "v", "reqToken": await place.call("getSocialLoginUrl", consumer="twitter")},
+    }
+
+
+def parameters(operation: str) -> list[str]:
+    declared = User.operations[operation]
+    return [*declared.model.model_fields, *(["extra", "key values"] if declared.collects else [])]
+
+
+class Watch:
+    """Sees what the database holds, and looks again only where something was written."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._changes = -1
+        self._held = ""
+
+    async def held(self) -> str:
+        def dumped(connection: Any) -> str:
+            raw = driver(connection)
+            if raw.total_changes != self._changes:
+                self._held, self._changes = "\n".join(raw.iterdump()), raw.total_changes
+            return self._held
+
+        return await self._place.database.read(dumped)
+
+
+@pytest.mark.parametrize("consumer", ["github", "twitter"])
+@pytest.mark.parametrize("operation", sorted(User.operations))
+async def test_whatever_is_given_an_operation_answers_and_keeps_nothing_of_what_it_refuses(
+    place: Place, operation: str, consumer: str
+) -> None:
+    names = parameters(operation)
+    if consumer == "twitter" and "consumer" not in names:
+        return
+    good = await given(place) | {"consumer": consumer}
+    watch = Watch(place)
+    for name in names:
+        for value in HOSTILE:
+            arguments = {each: good[each] for each in names if each in good} | {name: value}
+            before = await watch.held()
+            result = await place.call(operation, arguments)
+            told = json.dumps(result, ensure_ascii=False)
+            told.encode()
+            if isinstance(result, dict) and {"type", "error", "status"} <= result.keys():
+                assert 400 <= result["status"] < 500, (name, told[:200])
+                assert len(told) < 5000, (name, told[:200])
+                assert await watch.held() == before, (name, told[:200])
