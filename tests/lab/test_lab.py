@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -247,7 +248,7 @@ def test_handles_show_themselves() -> None:
 
 
 def test_a_seed_gives_nothing_twice_to_one_data_file(tmp_path: Path) -> None:
-    def secret(**settings: str) -> str:
+    def secret(**settings: Any) -> str:
         with Lab(seed=7, **settings) as lab:
             user = lab.solution("acme", products=[]).User
             if not user.listUsers():
