@@ -40,6 +40,24 @@ def given(original: Any, service: str, change: Callable[[str, dict[str, Any]], A
     return broken
 
 
+def with_result(original: Any, operation: str, change: Callable[[Any], Any]) -> Any:
+    """Change what one operation of User gives where it succeeds."""
+    return gives(
+        original,
+        "User",
+        lambda called, result: change(result) if called == operation and not failed(result) else result,
+    )
+
+
+def with_parameters(original: Any, operation: str, change: Callable[[dict[str, Any]], Any]) -> Any:
+    """Change what one operation of User is given."""
+    return given(
+        original,
+        "User",
+        lambda called, parameters: change(parameters) if called == operation else parameters,
+    )
+
+
 def failed(result: object) -> bool:
     """Is it an error object?"""
     return isinstance(result, dict) and "error" in result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.faults import CALL, given, gives
+from labkit.conformance.faults import CALL, given, with_parameters
 from labkit.conformance.mutant import mutant
 from labkit.core.database import driver
 from labkit.services.user import assignments
@@ -136,12 +136,6 @@ def role_is_enough(original: Any) -> Any:
     )
 
 
-@mutant("USR-ASSIGN-17", CALL)
-def true(original: Any) -> Any:
-    """hasUserRoleParam gives true for 'OK'"""
-    return gives(original, "User", lambda operation, result: True if result == "OK" else result)
-
-
 @mutant("USR-ASSIGN-12", f"{ASSIGNMENTS}:_value_holders")
 def without_wildcards(original: Any) -> Any:
     """listRoleParamUsers leaves out who holds the wildcard"""
@@ -173,11 +167,9 @@ def first_page(original: Any) -> Any:
 @mutant("USR-ASSIGN-21", CALL)
 def ten_by_default(original: Any) -> Any:
     """limit is 10 where it is not given"""
-
-    def fill(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        return {"limit": 10, **parameters} if operation == "listUserRoleParamValues" else parameters
-
-    return given(original, "User", fill)
+    return with_parameters(
+        original, "listUserRoleParamValues", lambda parameters: {"limit": 10, **parameters}
+    )
 
 
 @mutant("USR-ASSIGN-21", CALL)

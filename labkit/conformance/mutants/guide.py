@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from labkit.conformance.faults import CALL, failed, given, gives
+from labkit.conformance.faults import CALL, failed, given, gives, with_parameters, with_result
 from labkit.conformance.mutant import mutant
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
 
 DESCRIBED = "labkit.platform:Platform._described"
-ERROR = "labkit.services.user.errors:error_object"
 STATUS = "labkit.solutions.response:_status"
 HEADERS = "labkit.solutions.response:_headers"
 DELETE = "labkit.services.keystore.service:Keystore._delete"
-VERIFY = "labkit.services.user.passwords:Passwords.verify"
 
 
 def _answered(original: Any, operation: str, answer: Any) -> Any:
@@ -55,26 +53,7 @@ def mails_lost(original: Any) -> Any:
     return given(original, "Email", lambda operation, parameters: {**parameters, "to": "eve@example.com"})
 
 
-@mutant("USR-GUIDE-1", CALL)
-def active_at_once(original: Any) -> Any:
-    """an account is active from the beginning"""
-
-    async def broken(self: Services, caller: Caller, service: str, name: str, parameters: Any = None) -> Any:
-        result = await original(self, caller, service, name, parameters)
-        if (service, name) == ("User", "createUser") and isinstance(result, str):
-            await original(self, caller, "User", "activateUser", {"code": result})
-        return result
-
-    return broken
-
-
 # ---- what goes wrong is told
-
-
-@mutant("USR-GUIDE-2", ERROR)
-def blames_itself(original: Any) -> Any:
-    """every error is said to be the platform's own"""
-    return lambda error: {**original(error), "status": 500}
 
 
 @mutant("USR-GUIDE-2", CALL)
@@ -92,18 +71,6 @@ def signup_of_anybody(original: Any) -> Any:
 def refusals_are_fine(original: Any) -> Any:
     """the status 4xx that a script sets is lost"""
     return lambda code: 200 if isinstance(code, int | float) and 400 <= code < 500 else original(code)
-
-
-@mutant("USR-GUIDE-3", "labkit.services.user.people:activate")
-def never_active(original: Any) -> Any:
-    """no code activates"""
-    return lambda connection, solution, activation: None
-
-
-@mutant("USR-GUIDE-4", CALL)
-def any_code(original: Any) -> Any:
-    """any code activates"""
-    return _answered(original, "activateUser", lambda parameters, result: "OK")
 
 
 # ---- a new password
@@ -124,17 +91,6 @@ def everybody_is_found(original: Any) -> Any:
 def nobody_is_found(original: Any) -> Any:
     """listUsers finds nobody"""
     return _answered(original, "listUsers", lambda parameters, result: [])
-
-
-@mutant("USR-GUIDE-7", CALL)
-def same_password(original: Any) -> Any:
-    """resetUserPassword leaves the password as it was"""
-
-    async def broken(self: Services, caller: Caller, service: str, name: str, parameters: Any = None) -> Any:
-        name = "getUser" if (service, name) == ("User", "resetUserPassword") else name
-        return await original(self, caller, service, name, parameters)
-
-    return broken
 
 
 @mutant("USR-GUIDE-7", DELETE)
@@ -224,17 +180,6 @@ def bare_cookies(original: Any) -> Any:
     return _sent(original, bare)
 
 
-@mutant("USR-GUIDE-13", VERIFY)
-def any_password(original: Any) -> Any:
-    """any password is right"""
-
-    async def broken(self: Any, kept: str | None, password: str) -> bool:
-        await original(self, kept, password)
-        return kept is not None
-
-    return broken
-
-
 @mutant("USR-GUIDE-14", HEADERS)
 def cached(original: Any) -> Any:
     """a script's Cache-Control is lost"""
@@ -268,13 +213,7 @@ def any_session(original: Any) -> Any:
 @mutant("USR-GUIDE-17", CALL)
 def roles_without_parameters(original: Any) -> Any:
     """createRole forgets the parameters"""
-    return given(
-        original,
-        "User",
-        lambda operation, parameters: (
-            {"role_id": parameters.get("role_id")} if operation == "createRole" else parameters
-        ),
-    )
+    return with_parameters(original, "createRole", lambda parameters: {"role_id": parameters.get("role_id")})
 
 
 @mutant("USR-GUIDE-18", CALL)
@@ -339,15 +278,14 @@ def request_token_lost(original: Any) -> Any:
 
 
 def _token_asked(original: Any, lost: tuple[str, ...]) -> Any:
-    def without(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        if operation != "getSocialToken":
-            return parameters
-        return {name: value for name, value in parameters.items() if name not in lost}
-
-    return given(original, "User", without)
+    return with_parameters(
+        original,
+        "getSocialToken",
+        lambda parameters: {name: value for name, value in parameters.items() if name not in lost},
+    )
 
 
 @mutant("USR-GUIDE-28 USR-GUIDE-30", CALL)
 def nothing_told(original: Any) -> Any:
     """socialRequest tells nothing of anybody"""
-    return _answered(original, "socialRequest", lambda parameters, result: "{}")
+    return with_result(original, "socialRequest", lambda told: "{}")

@@ -9,7 +9,7 @@ from typing import Any
 from cryptography.hazmat.primitives import serialization
 from pydantic import SecretStr
 
-from labkit.conformance.faults import CALL, given, gives
+from labkit.conformance.faults import CALL, with_parameters, with_result
 from labkit.conformance.mutant import mutant
 from labkit.core.errors import ServiceError
 
@@ -38,19 +38,13 @@ def roles_lost(original: Any) -> Any:
 @mutant("USR-JWT-2", CALL)
 def token_alone(original: Any) -> Any:
     """jwtSign gives the token without a table"""
-    return gives(
-        original, "User", lambda operation, found: found["token"] if operation == "jwtSign" else found
-    )
+    return with_result(original, "jwtSign", lambda found: found["token"])
 
 
 @mutant("USR-JWT-2", CALL)
 def more_than_the_token(original: Any) -> Any:
     """jwtSign gives the algorithm too"""
-    return gives(
-        original,
-        "User",
-        lambda operation, found: {**found, "algorithm": "HS256"} if operation == "jwtSign" else found,
-    )
+    return with_result(original, "jwtSign", lambda found: {**found, "algorithm": "HS256"})
 
 
 @mutant("USR-JWT-3 USR-JWT-4", SHARED)
@@ -220,15 +214,8 @@ def iat_judged(original: Any) -> Any:
 def every_algorithm_by_default(original: Any) -> Any:
     """where no algorithm is named all are allowed"""
     everything = ["HS256", "HS384", "HS512", "RS256"]
-
-    def broken(operation: str, parameters: dict[str, Any]) -> Any:
-        named = parameters.get("algorithms") or everything
-        return {**parameters, "algorithms": named} if operation == "jwtVerify" else parameters
-
-    return given(original, "User", broken)
-
-
-@mutant("USR-JWT-17 USR-SOC-23", "labkit.services.operation:Operation.shown")
-def secrets_shown(original: Any) -> Any:
-    """the journal has the parameters as they are"""
-    return lambda self, parameters: dict(parameters)
+    return with_parameters(
+        original,
+        "jwtVerify",
+        lambda parameters: {**parameters, "algorithms": parameters.get("algorithms") or everything},
+    )

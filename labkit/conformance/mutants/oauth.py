@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import jwt
-
-from labkit.conformance.faults import CALL, failed, given, gives
+from labkit.conformance.faults import CALL, with_parameters, with_result
 from labkit.conformance.mutant import mutant
 from labkit.services.user import access_tokens, oauth_clients, people
 
@@ -30,7 +27,7 @@ def no_owner(original: Any) -> Any:
 @mutant("USR-OAUTH-2", CALL)
 def wrapped(original: Any) -> Any:
     """createOauthClient gives the client within an object"""
-    return _of(original, "createOauthClient", lambda client: {"oauth_client": client})
+    return with_result(original, "createOauthClient", lambda client: {"oauth_client": client})
 
 
 @mutant("USR-OAUTH-3", f"{CLIENTS}:_told")
@@ -43,13 +40,11 @@ def times_of_machines(original: Any) -> Any:
 def one_redirect(original: Any) -> Any:
     """of several redirects the first one is kept"""
 
-    def first(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        several = parameters.get("redirect")
-        if operation != "createOauthClient" or not isinstance(several, list):
-            return parameters
-        return {**parameters, "redirect": several[0]}
+    def first(parameters: dict[str, Any]) -> dict[str, Any]:
+        redirect = parameters.get("redirect")
+        return {**parameters, "redirect": redirect[0] if isinstance(redirect, list) else redirect}
 
-    return given(original, "User", first)
+    return with_parameters(original, "createOauthClient", first)
 
 
 @mutant("USR-OAUTH-5", f"{CLIENTS}:change")
@@ -61,12 +56,6 @@ def redirect_kept(original: Any) -> Any:
         return original(connection, solution, user_id, id, name, client.redirects if client else [], now)
 
     return broken
-
-
-@mutant("USR-OAUTH-6", CALL)
-def deletion_gives_true(original: Any) -> Any:
-    """deleteOauthClient gives true"""
-    return _of(original, "deleteOauthClient", lambda nothing: True)
 
 
 @mutant("USR-OAUTH-6", f"{CLIENTS}:revoke")
@@ -96,7 +85,7 @@ def anybodys(original: Any) -> Any:
 @mutant("USR-OAUTH-9", CALL)
 def bare_list(original: Any) -> Any:
     """getOauthClients gives the list alone"""
-    return _of(original, "getOauthClients", lambda found: found["oauth_clients"])
+    return with_result(original, "getOauthClients", lambda found: found["oauth_clients"])
 
 
 @mutant("USR-OAUTH-9", f"{CLIENTS}:of_user")
@@ -137,20 +126,6 @@ def owner_for_user(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-OAUTH-13 USR-OAUTH-38", "labkit.services.user.user_tokens:_verified")
-def unverified(original: Any) -> Any:
-    """the signature of a user token is not looked at"""
-
-    def broken(secret: bytes, solution: str, token: str) -> Any:
-        try:
-            claims = jwt.decode(token, options={"verify_signature": False})
-        except jwt.InvalidTokenError:
-            return None
-        return claims if "gen" in claims else None
-
-    return broken
-
-
 @mutant("USR-OAUTH-14", "labkit.services.user.user_tokens:user_of")
 def clients_approve(original: Any) -> Any:
     """an access token counts as a user token"""
@@ -165,7 +140,7 @@ def clients_approve(original: Any) -> Any:
 @mutant("USR-OAUTH-15", CALL)
 def long_codes(original: Any) -> Any:
     """a code is Base64, so that it has to be encoded"""
-    return _of(original, "getOauthAuthorizeApproved", lambda code: f"{code}+/=")
+    return with_result(original, "getOauthAuthorizeApproved", lambda code: f"{code}+/=")
 
 
 @mutant("USR-OAUTH-16 USR-OAUTH-38", f"{CODES}:_check")
@@ -183,12 +158,3 @@ def redirect_prefix(original: Any) -> Any:
 def anything_goes(original: Any) -> Any:
     """response_type and scope are not looked at"""
     return lambda client, approved: original(client, approved._replace(response_type="code", scope=""))
-
-
-def _of(original: Any, operation: str, change: Callable[[Any], Any]) -> Any:
-    """Change what one operation gives where it succeeds."""
-    return gives(
-        original,
-        "User",
-        lambda name, result: change(result) if name == operation and not failed(result) else result,
-    )

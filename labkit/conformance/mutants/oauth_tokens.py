@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from labkit.conformance.faults import CALL, failed, given, gives
+from labkit.conformance.faults import CALL, with_parameters, with_result
 from labkit.conformance.mutant import mutant
 from labkit.core.database import driver
 from labkit.services.user import oauth_tokens, people
@@ -24,7 +24,7 @@ ACCESS = "labkit.services.user.access_tokens"
 # ---- what a set is
 
 
-@mutant("USR-OAUTH-1 USR-OAUTH-12", f"{ACCESS}:user_of")
+@mutant("USR-OAUTH-1 USR-OAUTH-12 USR-TOKEN-9", f"{ACCESS}:user_of")
 def nobodys(original: Any) -> Any:
     """an access token speaks for nobody"""
 
@@ -37,7 +37,11 @@ def nobodys(original: Any) -> Any:
 @mutant("USR-OAUTH-18", CALL)
 def no_expiry(original: Any) -> Any:
     """a set does not tell when it expires"""
-    return _sets(original, lambda tokens: {name: tokens[name] for name in tokens if name != "expires_in"})
+    return with_result(
+        original,
+        "getOauthToken",
+        lambda tokens: {name: tokens[name] for name in tokens if name != "expires_in"},
+    )
 
 
 @mutant("USR-OAUTH-19", f"{ACCESS}:sign")
@@ -180,7 +184,9 @@ def any_redirect(original: Any) -> Any:
 @mutant("USR-OAUTH-34 USR-OAUTH-35", CALL)
 def short_default(original: Any) -> Any:
     """without access_token_ttl, an access token lives for an hour"""
-    return _asked(original, lambda parameters: {"access_token_ttl": 3600, **parameters})
+    return with_parameters(
+        original, "getOauthToken", lambda parameters: {"access_token_ttl": 3600, **parameters}
+    )
 
 
 @mutant("USR-OAUTH-34 USR-OAUTH-36", CALL)
@@ -195,7 +201,7 @@ def lifetimes_mended(original: Any) -> Any:
         }
         return {**parameters, **short}
 
-    return _asked(original, mend)
+    return with_parameters(original, "getOauthToken", mend)
 
 
 @mutant("USR-OAUTH-35", f"{ACCESS}:sign")
@@ -213,13 +219,15 @@ def fixed_refresh(original: Any) -> Any:
     def drop(parameters: dict[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in parameters.items() if name != "refresh_token_ttl"}
 
-    return _asked(original, drop)
+    return with_parameters(original, "getOauthToken", drop)
 
 
 @mutant("USR-OAUTH-36", CALL)
 def short_refresh(original: Any) -> Any:
     """without refresh_token_ttl, a refresh token lives for 30 days"""
-    return _asked(original, lambda parameters: {"refresh_token_ttl": 2_592_000, **parameters})
+    return with_parameters(
+        original, "getOauthToken", lambda parameters: {"refresh_token_ttl": 2_592_000, **parameters}
+    )
 
 
 @mutant("USR-OAUTH-36 USR-OAUTH-37", KEEP)
@@ -227,33 +235,6 @@ def a_second_late(original: Any) -> Any:
     """codes and refresh tokens count in their last second"""
     return lambda connection, solution, approval, kind, secret, expires: original(
         connection, solution, approval, kind, secret, expires + 1
-    )
-
-
-# ---- secrets
-
-
-@mutant("USR-OAUTH-39", "labkit.services.operation:Operation.shown")
-def all_shown(original: Any) -> Any:
-    """the journal shows codes and refresh tokens"""
-    return lambda self, parameters: {**original(self, parameters), **parameters}
-
-
-def _sets(original: Any, change: Callable[[dict[str, Any]], Any]) -> Any:
-    """Change what getOauthToken gives where it succeeds."""
-    return gives(
-        original,
-        "User",
-        lambda name, result: change(result) if name == "getOauthToken" and not failed(result) else result,
-    )
-
-
-def _asked(original: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
-    """Change what getOauthToken is given."""
-    return given(
-        original,
-        "User",
-        lambda name, parameters: change(parameters) if name == "getOauthToken" else parameters,
     )
 
 

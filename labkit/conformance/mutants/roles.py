@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from labkit.conformance.faults import gives
 from labkit.conformance.mutant import mutant
 from labkit.services.user import roles
 
@@ -90,12 +89,6 @@ def role_stays(original: Any) -> Any:
     return lambda *args: None
 
 
-@mutant("USR-ROLE-14", "labkit.services.calls:Services.call")
-def empty_table(original: Any) -> Any:
-    """deleteRole gives an empty table"""
-    return gives(original, "User", lambda operation, result: {} if operation == "deleteRole" else result)
-
-
 @mutant("USR-ROLE-15", f"{ROLES}:_add")
 def only_new(original: Any) -> Any:
     """addRoleParam gives the new parameters alone"""
@@ -115,17 +108,5 @@ def as_before(original: Any) -> Any:
         before = roles._shown(connection, solution, role_id)
         original(connection, solution, role_id, name)
         return before
-
-    return broken
-
-
-@mutant("USR-ROLE-18", "labkit.services.user.errors:unknown")
-def missing_is_bad(original: Any) -> Any:
-    """what does not exist is 400"""
-
-    def broken(*args: Any) -> Any:
-        error = original(*args)
-        error.status = 400
-        return error
 
     return broken

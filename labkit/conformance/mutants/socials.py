@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import and_
 
-from labkit.conformance.faults import CALL, failed, given, gives
+from labkit.conformance.faults import CALL, gives, with_parameters, with_result
 from labkit.conformance.mutant import mutant
 from labkit.core.errors import ServiceError
 from labkit.services.user import social_records
@@ -23,11 +23,6 @@ CHANGE = f"{RECORDS}:change"
 FIND = f"{RECORDS}:find"
 TAKE = f"{RECORDS}:take"
 ASK = f"{WEB}:Provider.ask_for_token"
-
-
-def _of(operation: str, change: Any) -> Any:
-    """Change what one operation gives, unless it fails."""
-    return lambda called, result: change(result) if called == operation and not failed(result) else result
 
 
 # ---- the whole way
@@ -126,16 +121,6 @@ def nothing_changed(original: Any) -> Any:
     return lambda connection, solution, consumer, values: original(connection, solution, consumer, {})
 
 
-@mutant("USR-SOC-4 USR-SOC-5", CALL)
-def empty_for_nil(original: Any) -> Any:
-    """updateSocial and deleteSocial give an empty table"""
-    return gives(
-        original,
-        "User",
-        lambda operation, result: {} if operation in ("updateSocial", "deleteSocial") else result,
-    )
-
-
 @mutant("USR-SOC-5", f"{RECORDS}:remove")
 def nothing_deleted(original: Any) -> Any:
     """a deleted social stays"""
@@ -175,7 +160,7 @@ def one_listed(original: Any) -> Any:
 @mutant("USR-SOC-7", CALL)
 def names_listed(original: Any) -> Any:
     """the list has the names of consumers alone"""
-    return gives(original, "User", _of("socialList", lambda found: [each["consumer"] for each in found]))
+    return with_result(original, "socialList", lambda found: [each["consumer"] for each in found])
 
 
 @mutant("USR-SOC-8 USR-SOC-9 USR-SOC-10", CALL)
@@ -196,21 +181,14 @@ def token_not_carried(original: Any) -> Any:
 @mutant("USR-SOC-9", CALL)
 def code_for_token(original: Any) -> Any:
     """every code is used up before it is exchanged"""
-    return given(
-        original,
-        "User",
-        lambda operation, parameters: (
-            {**parameters, "code": "used", "oauth_verifier": "used"}
-            if operation == "getSocialToken"
-            else parameters
-        ),
-    )
+    used = {"code": "used", "oauth_verifier": "used"}
+    return with_parameters(original, "getSocialToken", lambda parameters: {**parameters, **used})
 
 
 @mutant("USR-SOC-10", CALL)
 def user_as_table(original: Any) -> Any:
     """the user information is a table"""
-    return gives(original, "User", _of("socialRequest", json.loads))
+    return with_result(original, "socialRequest", json.loads)
 
 
 @mutant("USR-SOC-11", f"{OAUTH2}:login_url")
@@ -260,10 +238,8 @@ def alive_at_the_last_second(original: Any) -> Any:
 @mutant("USR-SOC-18", CALL)
 def token_with_a_dash(original: Any) -> Any:
     """a request token has a dash"""
-    return gives(
-        original,
-        "User",
-        _of("getSocialLoginUrl", lambda text: text if ":" in text else f"{text[:8]}-{text[8:]}"),
+    return with_result(
+        original, "getSocialLoginUrl", lambda text: text if ":" in text else f"{text[:8]}-{text[8:]}"
     )
 
 

@@ -77,16 +77,22 @@ def no_type(original: Any) -> Any:
     return lambda error: {name: value for name, value in original(error).items() if name != "type"}
 
 
-@mutant("USR-CALL-7", ERROR)
+@mutant("USR-CALL-7 USR-GUIDE-2", ERROR)
 def inner_fault(original: Any) -> Any:
     """every error blames the server"""
     return lambda error: {**original(error), "status": 500}
 
 
-@mutant("USR-CALL-5", CALL)
+@mutant("USR-CALL-5 USR-ROLE-14 USR-SOC-4 USR-SOC-5 USR-OAUTH-6", CALL)
 def empty_for_nil(original: Any) -> Any:
     """an operation that has nothing to return gives an empty table"""
     return gives(original, "User", lambda operation, result: {} if result is None else result)
+
+
+@mutant("USR-USER-9 USR-ASSIGN-17", CALL)
+def true_for_ok(original: Any) -> Any:
+    """an operation that says 'OK' gives true"""
+    return gives(original, "User", lambda operation, result: True if result == "OK" else result)
 
 
 @mutant("USR-CALL-6", ARGUMENTS)
@@ -119,7 +125,7 @@ def unknown_refused(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-CALL-9", "labkit.services.user.errors:unknown")
+@mutant("USR-CALL-9 USR-ROLE-18", "labkit.services.user.errors:unknown")
 def unknown_is_wrong(original: Any) -> Any:
     """what is not there is 400"""
     return lambda what, name: ServiceError(400, f"{what} {name} does not exist.")
@@ -160,3 +166,9 @@ def no_event(original: Any) -> Any:
 def always_created(original: Any) -> Any:
     """every event says that a user was created"""
     return lambda self, caller, payload: original(self, caller, {**payload, "type": "CREATE"})
+
+
+@mutant("USR-OAUTH-39 USR-SOC-23 USR-JWT-17", "labkit.services.operation:Operation.shown")
+def secrets_shown(original: Any) -> Any:
+    """the journal has the parameters as they are"""
+    return lambda self, parameters: dict(parameters)

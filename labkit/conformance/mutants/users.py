@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.faults import CALL, failed, given, gives
+from labkit.conformance.faults import CALL, failed, gives, with_parameters, with_result
 from labkit.conformance.mutant import mutant
 from labkit.core.errors import ServiceError
 from labkit.services.user.people import ACTIVE
@@ -20,7 +20,7 @@ VERIFY = "labkit.services.user.passwords:Passwords.verify"
 # ---- accounts
 
 
-@mutant("USR-USER-1 USR-USER-17 USR-TOKEN-12", f"{PEOPLE}:change")
+@mutant("USR-USER-1 USR-USER-17 USR-TOKEN-12 USR-GUIDE-7", f"{PEOPLE}:change")
 def password_kept(original: Any) -> Any:
     """a new password is not stored"""
     return lambda *args, **changes: original(*args, **{**changes, "password": None})
@@ -38,19 +38,16 @@ def milliseconds(original: Any) -> Any:
     return lambda self: {**original(self), "creation_date": self.creation_date * 1000}
 
 
-@mutant("USR-USER-4 USR-TOKEN-1", f"{PEOPLE}:add")
+@mutant("USR-USER-4 USR-TOKEN-1 USR-GUIDE-1", f"{PEOPLE}:add")
 def active_at_once(original: Any) -> Any:
     """a user is active without activation"""
     return lambda *args, **given: original(*args, **{**given, "activation": None})
 
 
-@mutant("USR-USER-4 USR-USER-9", f"{USERS}:_digest")
-def another_code(original: Any) -> Any:
-    """no code is the one that a user waits for"""
-    from itertools import count
-
-    turns = count()
-    return lambda code: original(f"{code}{next(turns)}")
+@mutant("USR-USER-4 USR-USER-9 USR-GUIDE-3", f"{PEOPLE}:activate")
+def never_active(original: Any) -> Any:
+    """no code activates"""
+    return lambda connection, solution, activation: None
 
 
 @mutant("USR-USER-5", CALL)
@@ -67,13 +64,11 @@ def failure_as_text(original: Any) -> Any:
 def any_password(original: Any) -> Any:
     """a short password is filled up"""
 
-    def fill(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    def fill(parameters: dict[str, Any]) -> dict[str, Any]:
         password = parameters.get("password")
-        if operation != "createUser" or not isinstance(password, str):
-            return parameters
-        return {**parameters, "password": password.ljust(6)}
+        return {**parameters, "password": password.ljust(6)} if isinstance(password, str) else parameters
 
-    return given(original, "User", fill)
+    return with_parameters(original, "createUser", fill)
 
 
 @mutant("USR-USER-6", "labkit.core.identifiers:Identifiers.alphanumeric")
@@ -92,13 +87,7 @@ def taken_twice(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-USER-9", CALL)
-def true_for_ok(original: Any) -> Any:
-    """activateUser gives true"""
-    return gives(original, "User", lambda operation, result: True if result == "OK" else result)
-
-
-@mutant("USR-USER-10", CALL)
+@mutant("USR-USER-10 USR-GUIDE-4", CALL)
 def any_code(original: Any) -> Any:
     """activateUser is 'OK' for every code"""
     return gives(original, "User", lambda operation, result: "OK" if operation == "activateUser" else result)
@@ -185,11 +174,7 @@ def silent_failure(original: Any) -> Any:
 @mutant("USR-USER-19", CALL)
 def status_of_the_user(original: Any) -> Any:
     """resetUserPassword gives the user with status"""
-
-    def add(operation: str, result: Any) -> Any:
-        return {"status": ACTIVE, **result} if operation == "resetUserPassword" else result
-
-    return gives(original, "User", add)
+    return with_result(original, "resetUserPassword", lambda user: {**user, "status": ACTIVE})
 
 
 # ---- login and tokens
@@ -206,7 +191,7 @@ def nobody_logs_in(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-TOKEN-3 USR-USER-17 USR-TOKEN-12", VERIFY)
+@mutant("USR-TOKEN-3 USR-USER-17 USR-TOKEN-12 USR-GUIDE-13", VERIFY)
 def any_password_fits(original: Any) -> Any:
     """every password fits"""
 
@@ -246,16 +231,17 @@ def somebody_else(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-TOKEN-7", f"{TOKENS}:_verified")
+@mutant("USR-TOKEN-7 USR-OAUTH-13 USR-OAUTH-38", f"{TOKENS}:_verified")
 def not_verified(original: Any) -> Any:
-    """signatures are not looked at"""
+    """the signature of a user token is not looked at"""
     import jwt
 
     def broken(secret: bytes, solution: str, token: str) -> Any:
         try:
-            return jwt.decode(token, options={"verify_signature": False})
+            claims = jwt.decode(token, options={"verify_signature": False})
         except jwt.InvalidTokenError:
             return None
+        return claims if "gen" in claims else None
 
     return broken
 
@@ -278,16 +264,6 @@ def tokens_outlive_passwords(original: Any) -> Any:
         user = original(connection, solution, id, **changes)
         connection.exec_driver_sql("UPDATE user SET generation = 0 WHERE id = ?", (id,))
         return user
-
-    return broken
-
-
-@mutant("USR-TOKEN-9", "labkit.services.user.access_tokens:user_of")
-def own_tokens_alone(original: Any) -> Any:
-    """access tokens lead to nobody"""
-
-    async def broken(*args: Any) -> None:
-        return None
 
     return broken
 
