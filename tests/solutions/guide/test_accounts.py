@@ -1,6 +1,7 @@
 """Signing up, activating, and a new password for who forgot the old one."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -116,6 +117,28 @@ class TestResetPassword:
         refused(visitor.post("/api/resetPassword", resetToken=token, password="short"), 400)
         answer = visitor.post("/api/resetPassword", resetToken=token, password="long enough")
         assert answer.status_code == 200
+
+    def test_a_refused_password_does_not_lengthen_the_life_of_the_token(self, guide: Guide) -> None:
+        _, token = self.forgotten(guide)
+        guide.lab.clock.advance(seconds=LIFETIME - 1)
+        refused(guide.visitor().post("/api/resetPassword", resetToken=token, password="short"), 400)
+        guide.lab.clock.advance(seconds=2)
+        answer = guide.visitor().post("/api/resetPassword", resetToken=token, password="long enough")
+        refused(answer, 400, "unknown")
+
+    def test_of_many_who_come_with_one_token_at_once_one_sets_the_password(self, guide: Guide) -> None:
+        email, token = self.forgotten(guide)
+        passwords = [f"password {each}" for each in range(4)]
+
+        def reset(password: str) -> int:
+            body = {"resetToken": token, "password": password}
+            return guide.solution.post("/api/resetPassword", json=body).status_code
+
+        with ThreadPoolExecutor(len(passwords)) as pool:
+            statuses = list(pool.map(reset, passwords))
+        assert sorted(statuses) == [200, 400, 400, 400]
+        login = {"email": email, "password": passwords[statuses.index(200)]}
+        assert guide.visitor().post("/api/session/login", **login).status_code == 303
 
     @pytest.mark.parametrize(
         ("body", "missing"),

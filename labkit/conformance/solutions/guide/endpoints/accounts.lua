@@ -51,15 +51,15 @@ local token, password = answers.text(given.resetToken), answers.text(given.passw
 if not token or not password then
   return answers.refuse(response, 400, (token and "password" or "resetToken") .. " is missing")
 end
-local user_id = reset_tokens.user_id(token)
+local user_id, left = reset_tokens.take(token)
 if not user_id then
   return answers.refuse(response, 400, "the reset token is unknown, used or expired")
 end
 local result = User.resetUserPassword{id = user_id, password = password}
 if result.status then
+  reset_tokens.give_back(token, user_id, left)
   return answers.hand_on(response, result)
 end
-reset_tokens.forget(token)
 return result
 
 --#ENDPOINT GET /reset

@@ -34,14 +34,22 @@ function reset_tokens.issue(user_id)
   return token
 end
 
--- The id of the user whom a token was issued for, or nil.
-function reset_tokens.user_id(token)
+-- The id of the user whom a token was issued for, and the milliseconds that it had left; nil for no such token. It
+-- is gone then: of two who come with one token at once, one gets it.
+function reset_tokens.take(token)
   local key = place(token)
-  return key and Keystore.get{key = key}.value
+  local user_id = key and Keystore.get{key = key}.value
+  if user_id then
+    local left = Keystore.command{key = key, command = "pttl"}.value
+    if Keystore.command{key = key, command = "del"}.value == 1 then
+      return user_id, left
+    end
+  end
 end
 
-function reset_tokens.forget(token)
-  Keystore.delete{key = place(token)}
+-- Undo take: no new password came of it.
+function reset_tokens.give_back(token, user_id, left)
+  Keystore.command{key = place(token), command = "psetex", args = {left, user_id}}
 end
 
 return reset_tokens
