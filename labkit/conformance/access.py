@@ -60,6 +60,12 @@ class Access(User):
         if kind != "table" or not isinstance(result, dict) or not {"error", "status"} <= result.keys():
             raise self._mismatch(operation, "an error object", f"{kind} {result}")
 
+    async def works(self, operation: str, **parameters: object) -> None:
+        """The operation must give no error object; what else it gives, the document does not say."""
+        kind, result = await self.call("User", operation, parameters)
+        if isinstance(result, dict) and "error" in result:
+            raise self._mismatch(operation, "no error", f"{kind} {result}")
+
     async def may(self, id: int, perm_id: str, *pairs: str) -> bool:
         """May a user? Whatever comes back means yes, but an error object: that must be a 403."""
         parameters = {"id": id, "perm_id": perm_id, "parameters": list(pairs)}

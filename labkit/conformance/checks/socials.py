@@ -118,7 +118,8 @@ async def created(target: Target) -> None:
     user.same("getSocial of another", await user.table("getSocial", consumer=TWITTER), other)
     listed = await user.table("socialList")
     for wanted in (social, other):
-        mine = [each for each in listed if each in (wanted, wanted["consumer"])]
+        told = [each if isinstance(each, dict) else {"consumer": each} for each in listed]
+        mine = [each for each in told if each.get("consumer") == wanted["consumer"]]
         user.same("socialList", mine, [wanted])
 
 

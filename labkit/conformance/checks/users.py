@@ -33,10 +33,13 @@ async def story(target: Target) -> None:
 @check("USR-USER-2", "a user has id, email, name, status and creation_date")
 async def record(target: Target) -> None:
     user = User(target)
-    email, _, _ = await user.signed_up(target)
+    person = await user.person(target)
     fields = {"id", "email", "name", "status", "creation_date"}
-    missing = fields - (await user.shown(email)).keys()
-    expect.equal("fields that lack", missing, set(), user.last)
+    listed = await user.shown(person.email)
+    expect.equal("fields that lack", fields - listed.keys(), set(), user.last)
+    current = await user.table("getCurrentUser", token=await user.login(person))
+    told = [{name: found.get(name) for name in fields} for found in (current, listed)]
+    user.same("what getCurrentUser tells of them", *told)
 
 
 @check("USR-USER-3", "ids grow, status is 0 and then 1, creation_date is now")

@@ -8,6 +8,8 @@ from labkit.conformance.faults import CALL, given, with_parameters
 from labkit.conformance.mutant import mutant
 from labkit.core.database import driver
 from labkit.services.user import assignments
+from labkit.services.user.role_arguments import fold
+from labkit.services.user.role_tables import names
 
 ASSIGNMENTS = "labkit.services.user.assignments"
 
@@ -120,6 +122,18 @@ def all_values(original: Any) -> Any:
 def values_stay(original: Any) -> Any:
     """deassignUserParam and deassignUserParamName take nothing"""
     return lambda connection, solution, user, *rest: assignments._assignments(connection, solution, user)
+
+
+@mutant("USR-ASSIGN-15", f"{ASSIGNMENTS}:_deassign_values")
+def all_names(original: Any) -> Any:
+    """deassignUserParamName takes the values of all parameters"""
+
+    def broken(connection: Any, solution: str, user: int, role_id: str, parameter: str, *values: str) -> Any:
+        for name in [parameter] if values else names(connection, solution, fold(role_id)):
+            original(connection, solution, user, role_id, name, *values)
+        return assignments._assignments(connection, solution, user)
+
+    return broken
 
 
 @mutant("USR-ASSIGN-16", f"{ASSIGNMENTS}:_assignments")

@@ -69,6 +69,24 @@ def nobody_may(original: Any) -> Any:
     return lambda *args: False
 
 
+@mutant("USR-PERM-16 USR-PERM-17", f"{PERMISSIONS}:_may")
+def everybody_may(original: Any) -> Any:
+    """hasUserPerm allows whatever it is asked"""
+    return lambda *args: True
+
+
+@mutant("USR-ASSIGN-2", f"{PERMISSIONS}:_may")
+def no_wildcard(original: Any) -> Any:
+    """hasUserPerm does not know the wildcard"""
+
+    def broken(connection: Any, solution: str, id: int, permission: Permission, given: Any) -> bool:
+        held = driver(connection).execute("SELECT value FROM assigned_value WHERE user_id = ?", (id,))
+        values = {value for (value,) in held.fetchall()}
+        return original(connection, solution, id, permission, given) and values.issuperset(given.values())
+
+    return broken
+
+
 @mutant("USR-ROLE-1 USR-PERM-11", f"{PERMISSIONS}:_may")
 def any_value(original: Any) -> Any:
     """hasUserPerm takes any value that the user holds"""

@@ -50,6 +50,40 @@ def never_active(original: Any) -> Any:
     return lambda connection, solution, activation: None
 
 
+@mutant("USR-USER-9", f"{PEOPLE}:activate")
+def all_active(original: Any) -> Any:
+    """a code activates whoever waits for one"""
+
+    def broken(connection: Any, solution: str, activation: str) -> Any:
+        user = original(connection, solution, activation)
+        if user is not None:
+            connection.exec_driver_sql("UPDATE user SET status = 1")
+        return user
+
+    return broken
+
+
+@mutant("USR-TOKEN-1", f"{PEOPLE}:at_address")
+def inactive_logs_in(original: Any) -> Any:
+    """a login does not ask whether the user is active"""
+
+    def broken(*args: Any) -> Any:
+        found = original(*args)
+        return found and (found[0]._replace(status=ACTIVE), found[1])
+
+    return broken
+
+
+@mutant("USR-TOKEN-3", CALL)
+def failed_login_is_nil(original: Any) -> Any:
+    """getUserToken that fails gives nil"""
+    return gives(
+        original,
+        "User",
+        lambda called, result: None if called == "getUserToken" and failed(result) else result,
+    )
+
+
 @mutant("USR-USER-5", CALL)
 def failure_as_text(original: Any) -> Any:
     """createUser that fails gives a text"""
