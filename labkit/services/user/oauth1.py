@@ -46,7 +46,7 @@ async def user(provider: Provider, token: Token, stamp: Stamp) -> str:
 
 def _token(provider: Provider, fields: dict[str, object]) -> Token:
     token, secret = fields.get("oauth_token"), fields.get("oauth_token_secret")
-    if not is_token(token) or not isinstance(secret, str):
+    if not is_token(token) or not isinstance(secret, str) or not secret.isprintable():
         raise provider.failed("answered without a token")
     return Token(token, secret)
 

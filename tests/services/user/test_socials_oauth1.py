@@ -198,6 +198,11 @@ async def test_what_has_died_is_forgotten_and_access_tokens_stay(place: Place) -
             502,
             "twitter answered without a token.",
         ),
+        (
+            (200, r'{"oauth_callback_confirmed": true, "oauth_token": "a", "oauth_token_secret": "\ud800"}'),
+            502,
+            "twitter answered without a token.",
+        ),
         ((200, "<html>"), 502, "twitter did not confirm the callback."),
     ],
 )
