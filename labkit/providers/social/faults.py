@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import Literal
 
 from labkit.core.errors import LabError
 
@@ -13,9 +13,8 @@ Step = Literal["authorize", "callback", "request_token", "token", "userinfo"]
 ANYWHERE: tuple[Step, ...] = ("token", "userinfo", "request_token", "authorize")
 FAULTS: Mapping[str, tuple[Step, ...]] = {  # name → the steps that it can hit; the first where none is named
     "deny": ("authorize",),  # the person says no, unasked
-    "wrong state": (
-        "callback",
-    ),  # another state (OAuth 2) or request token (OAuth 1) comes back than was sent
+    # another state (OAuth 2) or request token (OAuth 1) comes back than was sent
+    "wrong state": ("callback",),
     "expired code": ("token",),
     "slow": ANYWHERE,  # holds the answer until the caller has given up
     "down": ANYWHERE,  # ends the connection without an answer
@@ -39,9 +38,10 @@ class Faults:
         if known is None:
             raise LabError(f"no fault {name!r}, there are: {', '.join(FAULTS)}")
         steps = FAULTS[known]
-        if step is not None and step not in steps:
+        hit = next((each for each in steps if step in (None, each)), None)
+        if hit is None:
             raise LabError(f"{known!r} cannot hit {step!r}, but: {', '.join(steps)}")
-        self._waiting.append((known, next((each for each in get_args(Step) if each == step), steps[0])))
+        self._waiting.append((known, hit))
 
     def take(self, step: Step) -> str | None:
         """The oldest fault that waits for this step; it is spent."""

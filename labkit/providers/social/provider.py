@@ -6,7 +6,6 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import get_args
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from aiohttp import web
@@ -74,9 +73,7 @@ class Provider:
         self._around = around
         self.settings = settings
         self._steps: dict[str, Step] = {
-            getattr(self.kind, step): step
-            for step in get_args(Step)
-            if step in METHODS and getattr(self.kind, step)
+            getattr(self.kind, step): step for step in METHODS if getattr(self.kind, step)
         }
         self.clear()
 
@@ -133,10 +130,10 @@ class Provider:
         """The URLs of authorize, token, userinfo and, for OAuth 1, request_token: those outside, if so set."""
         if self.settings.outside is not None:
             return {name: url for name, url in self.settings.outside if url is not None}
-        found = {step: self.url(path) for path, step in self._steps.items()}
+        found: dict[str, str] = {step: self.url(path) for path, step in self._steps.items()}
         if self.kind.asks:
             found["userinfo"] += f"?{self.kind.asks}"
-        return {str(step): url for step, url in found.items()}
+        return found
 
     def register(
         self, redirect: str | Iterable[str], *, name: str = "", scopes: Iterable[str] = ()
@@ -285,8 +282,8 @@ class Provider:
 
     def _portless(self, text: str) -> str:
         """`text` without the lab's port, which differs from run to run."""
-        bare, with_port = f"{self._around.domain}", self._around.url(self._around.domain)
-        return text.replace(with_port.removeprefix("https://"), bare)
+        with_port = self._around.url(self._around.domain).removeprefix("https://")
+        return text.replace(with_port, self._around.domain)
 
     # ---- authorize
 
