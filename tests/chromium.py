@@ -1,4 +1,4 @@
-"""Headless Chromium, driven over its DevTools protocol: for pages that people use."""
+"""Headless Chromium: shows a page once, or is driven over its DevTools protocol, for pages that people use."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import base64
 import hashlib
 import itertools
+import re
 import shutil
 import subprocess
 from collections.abc import AsyncIterator
@@ -25,6 +26,15 @@ FLAGS = "--headless --no-sandbox --disable-gpu --disable-background-networking -
 PATIENCE = 60.0  # seconds of real time
 
 needs_chromium = pytest.mark.skipif(COMMAND is None, reason="no chromium here")
+
+
+def shown(url: str, folder: Path, *flags: str) -> tuple[str, list[str]]:
+    """The page that a URL leads to, and what the browser says about it on its console. folder: of its profile."""
+    options = [*FLAGS.split(), *flags, "--enable-logging=stderr", "--dump-dom", f"--user-data-dir={folder}"]
+    ended = subprocess.run(
+        [str(COMMAND), *options, url], capture_output=True, text=True, timeout=PATIENCE, check=True
+    )
+    return ended.stdout, re.findall(r"CONSOLE:\d+\] (.*)", ended.stderr)
 
 
 class Tab:

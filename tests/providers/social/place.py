@@ -19,7 +19,6 @@ CALLBACK = "https://client.example.com/callback"
 ANN = {"id": "ann", "name": "Ann Lee", "email": "ann@example.com"}
 BO = {"id": "bo", "name": "Bo", "email": "bo@example.com"}
 
-
 AuthlibOAuth1: Any = authlib.OAuth1Session
 AuthlibOAuth2: Any = authlib.OAuth2Session
 
@@ -95,3 +94,8 @@ def redeem(
     }
     pairs = {name: value for name, value in given.items() if value is not None}
     return post(lab, provider.endpoints["token"], data=pairs, headers={"Accept": "application/json"})
+
+
+def userinfo(lab: Lab, provider: Provider, token: str) -> httpx.Response:
+    """The answer to who shows an access token."""
+    return lab.browser().get(provider.endpoints["userinfo"], headers={"Authorization": f"Bearer {token}"})

@@ -9,7 +9,7 @@ from labkit import Lab, LabError
 from labkit.lab.provider import Provider
 from labkit.providers.social.parts import Application
 from tests.providers.social.place import CALLBACK, authorize_url, brought, code_for, redeem
-from tests.providers.social.test_oauth1 import Signer, reason
+from tests.providers.social.signer import Signer, reason
 
 STEPS = ("token", "userinfo", "authorize")
 

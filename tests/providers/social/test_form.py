@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from labkit import Lab, LabError
 from labkit.lab.browser import Browser
 from labkit.lab.provider import Provider
 from labkit.providers.social.parts import Application
-from tests.providers.social.place import ANN, CALLBACK, authorize_url, brought, code_for, redeem
+from tests.providers.social.place import ANN, CALLBACK, authorize_url, brought, code_for, redeem, userinfo
 
 XSS = "\"'><script>alert(1)</script>"
 
@@ -27,7 +27,7 @@ def browser(lab: Lab, acme: Provider, application: Application) -> Browser:
 
 def who(lab: Lab, acme: Provider, application: Application, answer: Any) -> Any:
     token = redeem(lab, acme, application, brought(answer)["code"]).json()["access_token"]
-    return lab.browser().get(acme.endpoints["userinfo"], headers={"Authorization": f"Bearer {token}"}).json()
+    return userinfo(lab, acme, token).json()
 
 
 class TestWhatItShows:
@@ -209,9 +209,7 @@ class TestProtection:
                 lab.clock.advance(seconds=wait)
                 assert browser.submit("authorize", person="ann").status_code == status
 
-    def test_plain_http_is_refused(self, tmp_path: Path) -> None:
-        import httpx
-
+    def test_plain_http_is_refused(self) -> None:
         with Lab(seed=7, http_port=0) as lab:
             url = f"http://127.0.0.1:{lab.http_port}/o/oauth2/v2/auth"
             answer = httpx.get(url, headers={"Host": "google.social.lab.localhost"}, trust_env=False)

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
-import httpx
 import pytest
-from oauthlib.oauth1 import SIGNATURE_PLAINTEXT, SIGNATURE_TYPE_BODY, Client
+from oauthlib.oauth1 import SIGNATURE_PLAINTEXT, SIGNATURE_TYPE_BODY
 from requests_oauthlib import OAuth1Session
 
 from labkit import Lab
 from labkit.lab.provider import Provider
 from labkit.providers.social.parts import Application
 from tests.providers.social.place import ANN, CALLBACK, AuthlibOAuth1, at_home
-
-FORM = "application/x-www-form-urlencoded"
+from tests.providers.social.signer import Signer, reason
 
 
 @pytest.fixture
@@ -25,53 +22,9 @@ def consumer(bird: Provider) -> Application:
     return bird.register(CALLBACK)
 
 
-class Signer:
-    """Signs requests at lab time, and can be made to do it wrong."""
-
-    def __init__(self, lab: Lab, provider: Provider, application: Application) -> None:
-        self.lab, self.provider, self.application = lab, provider, application
-        self.tokens: dict[str, str] = {}
-
-    def send(self, step: str, *, method: str = "", **changes: Any) -> httpx.Response:
-        """Send a signed request to a step, and keep the credentials that come; `changes` as Client takes them."""
-        method = method or ("GET" if step == "userinfo" else "POST")
-        url, headers, body = self.signed(step, method, **changes)
-        options: dict[str, Any] = {"headers": headers, "content": body} if body else {"headers": headers}
-        answer = self.lab.browser().request(method, url, **options)
-        if answer.status_code == 200 and step != "userinfo":
-            self.tokens = dict(parse_qsl(answer.text))
-        return answer
-
-    def signed(self, step: str, method: Any, **changes: Any) -> Any:
-        """URL, headers and body of a signed request."""
-        given = {
-            "client_secret": self.application.client_secret,
-            "resource_owner_key": self.tokens.get("oauth_token"),
-            "resource_owner_secret": self.tokens.get("oauth_token_secret"),
-            "callback_uri": CALLBACK if step == "request_token" else None,
-            "timestamp": str(int(self.lab.clock.time)),
-            **changes,
-        }
-        client = Client(given.pop("client_key", self.application.client_id), **given)
-        in_body: dict[str, Any] = (
-            {"body": "x=1", "headers": {"Content-Type": FORM}} if "signature_type" in given else {}
-        )
-        return client.sign(self.provider.endpoints[step], http_method=method, **in_body)
-
-    def approve(self, person: str = "ann", *, yes: bool = True) -> dict[str, str]:
-        """What the callback brings, once a person has answered."""
-        url = f"{self.provider.endpoints['authorize']}?oauth_token={self.tokens['oauth_token']}"
-        answer = self.provider.login(url, person, approve=yes)
-        return dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
-
-
 @pytest.fixture
 def signer(lab: Lab, bird: Provider, consumer: Application) -> Signer:
     return Signer(lab, bird, consumer)
-
-
-def reason(answer: httpx.Response) -> str:
-    return str(answer.json()["errors"][0]["message"])
 
 
 class TestTheFlow:
@@ -157,12 +110,12 @@ class TestRequestToken:
             assert reason(answer)
 
     def test_another_version_is_refused(self, signer: Signer) -> None:
-        url, headers, _ = signer.signed("request_token", "POST")
+        url, headers, _ = signer.signed("request_token")
         wrong = {**headers, "Authorization": headers["Authorization"].replace('"1.0"', '"2.0"')}
         assert reason(signer.lab.browser().post(url, headers=wrong)) == "Invalid OAuth version."
 
     def test_what_was_changed_on_the_way_is_refused(self, signer: Signer) -> None:
-        url, headers, _ = signer.signed("request_token", "POST")
+        url, headers, _ = signer.signed("request_token")
         assert reason(signer.lab.browser().post(f"{url}?x=1", headers=headers)) == "the signature is wrong"
         assert signer.lab.browser().post(url, headers=headers).status_code == 200
 

@@ -11,7 +11,7 @@ import pytest
 from labkit import Lab, LabError, SettingsError
 from labkit.lab.provider import Provider
 from labkit.providers.social.parts import Application
-from tests.providers.social.place import ANN, BO, CALLBACK, authorize_url, code_for, redeem
+from tests.providers.social.place import ANN, BO, CALLBACK, authorize_url, code_for, redeem, userinfo
 
 YAML = """
 providers:
@@ -199,9 +199,7 @@ class TestWhatArrived:
     def secrets(self, lab: Lab, acme: Provider, application: Application) -> list[str]:
         code = code_for(acme, application)
         token = redeem(lab, acme, application, code).json()
-        lab.browser().get(
-            acme.endpoints["userinfo"], headers={"Authorization": f"Bearer {token['access_token']}"}
-        )
+        userinfo(lab, acme, token["access_token"])
         lab.browser().get(f"{acme.endpoints['userinfo']}?access_token={token['access_token']}")
         return [code, application.client_secret, token["access_token"], token["refresh_token"]]
 
@@ -259,8 +257,7 @@ class TestWhatArrived:
         lab.reset()
         assert (len(acme.inbox), acme.applications, acme.faults) == (0, [], [])
         assert [each.id for each in acme.people] == ["ann", "bo"]
-        headers = {"Authorization": f"Bearer {token}"}
-        assert lab.browser().get(acme.endpoints["userinfo"], headers=headers).status_code == 401
+        assert userinfo(lab, acme, token).status_code == 401
 
 
 def test_it_shows_itself_in_a_notebook(acme: Provider, application: Application) -> None:
