@@ -217,15 +217,17 @@ class Model:
         return {"items": found[offset : offset + limit], "total": len(found)}
 
     def hasUserPerm(self, id: int, perm_id: str, parameters: list[str]) -> str:
-        given = {name.lower(): value for name, value in (text.split("::") for text in parameters)}
+        given: dict[str, set[str]] = {}
+        for name, value in (text.split("::") for text in parameters):
+            given.setdefault(name.lower(), set()).add(value)
         wanted = re.findall(r"\{(\w+)\}", split(perm_id)["end_point"])
         for role in self.roles if id in self.held else []:
             if split(perm_id) in role.permissions and self.values(id, role):
                 known = [name.lower() for name in role.names]
                 if all(
                     name.lower() in known
-                    and name.lower() in given
-                    and self.has(id, role.role_id, name, given[name.lower()])
+                    and len(values := given.get(name.lower(), set())) == 1
+                    and all(value.isalnum() and self.has(id, role.role_id, name, value) for value in values)
                     for name in wanted
                 ):
                     return "OK"
@@ -251,6 +253,7 @@ perm_ids = permissions.map("{0[method]}/{0[end_point]}".format)
 pairs = st.tuples(
     st.sampled_from(["sn::1", "SN::1", "sn::a"] * 5 + ["sn:1", "color::red"]),
     st.sampled_from(["zone::1", "Zone::1", "zone::a"] * 5 + ["color::red"]),
+    st.sampled_from(["color::red", "c-r::2"] * 5 + ["sn::1", "Sn::a", "ZONE::a-b"]),
 ).map(list)
 named = st.lists(st.fixed_dictionaries({"name": names}), max_size=3)
 assigned = st.fixed_dictionaries(
