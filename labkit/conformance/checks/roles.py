@@ -105,6 +105,7 @@ async def reserved(target: Target) -> None:
     role = await user.role(target)
     for word in RESERVED:
         await user.fails("createRole", role_id=word)
+        await user.fails("createRole", role_id=target.identity(), parameter=named(word))
         await user.fails("addRoleParam", role_id=role, body=named(word))
     user.same("parameters", (await user.table("getRole", role_id=role))["parameter"], [])
 
