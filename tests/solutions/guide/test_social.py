@@ -122,6 +122,11 @@ class TestOAuth1:
         refused(answer, 404, "not a provider of OAuth 1")
         assert "Set-Cookie" not in answer.headers
 
+    def test_its_login_begins_nowhere_else(self, guide: Guide, providers: dict[str, Provider]) -> None:
+        answer = guide.visitor().get("/social/handle/twitter/loginurl")
+        refused(answer, 404, "begin at /<consumer>/login")
+        assert "Location" not in answer.headers
+
 
 def test_no_record_shows_a_secret(guide: Guide, providers: dict[str, Provider]) -> None:
     providers["google"].login(guide.url("/social/handle/google/loginurl"), as_="ann")

@@ -1,5 +1,9 @@
 --#ENDPOINT GET /social/handle/{consumer}/loginurl
-return require("social").go(response, User.getSocialLoginUrl{consumer = request.parameters.consumer})
+local url = User.getSocialLoginUrl{consumer = request.parameters.consumer}
+if type(url) == "string" and not url:match("^https?://") then -- a request token
+  return require("answers").refuse(response, 404, "a provider of OAuth 1: begin at /<consumer>/login")
+end
+return require("social").go(response, url)
 
 --#ENDPOINT GET /social/handle/{consumer}
 -- The provider sends the browser back to here; the operation takes of the query what it knows.
