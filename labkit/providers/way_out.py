@@ -68,9 +68,10 @@ class WayOut:
 
 def _text(data: bytes, charset: str | None) -> str:
     try:
-        return data.decode(charset or "utf-8", "replace")
+        text = data.decode(charset or "utf-8", "replace")
     except LookupError:  # a charset that nobody knows
         return data.decode("utf-8", "replace")
+    return text.encode("utf-8", "replace").decode()  # some charsets have halves of surrogate pairs
 
 
 class _Resolver(AbstractResolver):

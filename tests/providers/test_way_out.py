@@ -89,6 +89,11 @@ async def test_the_text_is_read_whatever_the_charset(way: WayOut, serve: Serve, 
     )
 
 
+async def test_the_text_is_one_that_can_be_encoded_whatever_the_charset(way: WayOut, serve: Serve) -> None:
+    head = "Content-Type: text/plain; charset=unicode_escape\r\nContent-Length: 7\r\n\r\n"
+    assert await way.request("GET", await serve(text(OK + head.encode() + rb"\ud800!")), {}) == (200, "?!")
+
+
 @pytest.mark.parametrize(
     "answer",
     [b"", b"nonsense\r\n\r\n", OK, OK + b"Content-Length: 9\r\n\r\n{", OK + b"A: \0\r\n\r\n"],

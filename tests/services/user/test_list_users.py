@@ -125,6 +125,8 @@ async def test_a_page_has_1000_users_unless_asked(place: Place) -> None:
         ("name::eq::\udc80", "unicode string"),
         (7, "Input should be"),
         pytest.param(f"name::eq::{'x' * 10_000}", "at most 10000 characters", id="long"),
+        pytest.param([f"id::eq::{'1' * 5000}"] * 5, "at most 20000 characters", id="long in all"),
+        pytest.param(f"name::like::{'x' * 1001}", "at most 1000 characters", id="a long like"),
     ],
 )
 async def test_a_bad_filter_is_refused_and_named(place: Place, filter: object, words: str) -> None:

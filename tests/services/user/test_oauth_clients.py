@@ -86,6 +86,9 @@ class TestCreate:
             "https://app.example/a b",
             "myapp:/callback",
             "callback",
+            f"{CALLBACK}\n",
+            f"{CALLBACK}/{'x' * 2000}",
+            [CALLBACK] * 51,
         ],
     )
     async def test_a_redirect_that_is_no_absolute_uri_is_refused(
@@ -96,7 +99,7 @@ class TestCreate:
         assert "redirect" in error["message"]
         assert await place.call("getOauthClients", id=ann) == {"oauth_clients": []}
 
-    @pytest.mark.parametrize("name", ["", "a\nb", "\udcff", 7])
+    @pytest.mark.parametrize("name", ["", "a\nb", "\udcff", 7, "x" * 201])
     async def test_a_name_is_printable_text(self, place: Place, ann: int, name: object) -> None:
         error = await place.refused("createOauthClient", {"id": ann, "name": name, "redirect": CALLBACK})
         assert (error["status"], "name" in error["message"]) == (400, True)
