@@ -86,7 +86,7 @@ class TestCreate:
             "https://app.example/a b",
             "myapp:/callback",
             "callback",
-            f"{CALLBACK}\n",
+            f"{CALLBACK}\n/more",
             f"{CALLBACK}/{'x' * 2000}",
             [CALLBACK] * 51,
         ],
