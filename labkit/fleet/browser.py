@@ -89,11 +89,11 @@ class Browser:
         """Visit a URL, absolute or relative to the page that is shown; `options` as httpx takes them.
 
         follow: go where redirects lead, within the lab. The answer's `history` holds those on the way. Raises
-        LabError for a host that the lab does not serve, and for redirects without end.
+        LabError for a host that the lab does not serve, for redirects without end or to what is no URL.
         """
         try:
             target = httpx.URL(url) if self._page is None else self._page.url.join(url)
-        except httpx.InvalidURL as error:
+        except (httpx.InvalidURL, UnicodeEncodeError) as error:
             raise LabError(f"{url!r} is no URL: {error}") from None
         if target.scheme != "https" or not self._serves(target.host):
             raise LabError(f"{url!r} is no HTTPS URL of this lab")
@@ -103,7 +103,10 @@ class Browser:
         while request is not None:
             if len(history) > REDIRECTS:
                 raise LabError(f"{url!r} redirects more than {REDIRECTS} times")
-            self._page = await self._client.send(request, auth=None if history else auth)
+            try:
+                self._page = await self._client.send(request, auth=None if history else auth)
+            except httpx.InvalidURL as error:
+                raise LabError(f"{request.url} redirects to what is no URL: {error}") from None
             self._page.history = list(history)
             history.append(self._page)
             request = self._page.next_request if follow else None

@@ -40,6 +40,7 @@ def lab() -> Iterator[Lab]:
         here.route(
             "GET", "/outside", lambda response: redirect(response, "https://client.example.com/cb?code=1")
         )
+        here.route("GET", "/script", lambda response: redirect(response, "javascript:alert(1)"))
         here.route("GET", "/round", lambda response: redirect(response, "/round"))
         here.route("GET", "/cookies", lambda request: request.headers.get("cookie", "none"))
         there.route("GET", "/arrived", lambda request: request.headers.get("cookie", "no cookie"))
@@ -82,6 +83,18 @@ def test_it_stops_at_a_redirect_that_leaves_the_lab(lab: Lab, here: Solution) ->
         lab.browser().get(here.url("/page").replace("https:", "http:"))
     with pytest.raises(LabError, match="is no URL"):
         lab.browser().get(here.url("/\x7f"))
+
+
+@pytest.mark.parametrize("follow", [True, False])
+def test_it_tells_of_a_redirect_to_what_is_no_url(lab: Lab, here: Solution, follow: bool) -> None:
+    with pytest.raises(LabError, match="/script redirects to what is no URL"):
+        lab.browser().get(here.url("/script"), follow=follow)
+
+
+@pytest.mark.parametrize("url", ["https://[here", "\ud800", "https://here.apps.lab.localhost/\r\nX: y"])
+def test_it_visits_no_url_that_is_none(lab: Lab, url: str) -> None:
+    with pytest.raises(LabError, match="URL"):
+        lab.browser().get(url)
 
 
 def test_it_follows_no_redirect_when_told_so(lab: Lab, here: Solution) -> None:
