@@ -1,13 +1,12 @@
-"""What checks ask of roles, permissions and assignments: fresh roles and users, and what a user holds and may."""
+"""What checks ask of roles, permissions and assignments: fresh roles, and what a user holds and may."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from labkit.conformance.people import PASSWORD, User
+from labkit.conformance.people import User
 from labkit.conformance.probe import Table
-from labkit.conformance.target import Target
 
 WILDCARD = {"type": "wildcard"}
 
@@ -31,20 +30,14 @@ def permission(perm_id: str) -> Table:
 class Access(User):
     """Who holds what and may what, in the probe."""
 
-    async def role(self, target: Target, *names: str, perms: Iterable[str] = ()) -> str:
+    async def role(self, *names: str, perms: Iterable[str] = ()) -> str:
         """A role that nobody used before, with parameters and permissions: its role_id."""
-        role_id = target.identity()
+        role_id = self._target.identity()
         await self.table("createRole", role_id=role_id, parameter=named(*names))
         if perms:
             body = [permission(perm_id) for perm_id in perms]
             await self.table("addRolePerm", role_id=role_id, body=body)
         return role_id
-
-    async def member(self, target: Target) -> int:
-        """A user who holds nothing yet, active or not: the id."""
-        email = f"{target.identity()}@example.com"
-        await self.text("createUser", email=email, name="Ann", password=PASSWORD)
-        return await self.id_of(email)
 
     async def assign(self, id: int, role_id: str, *values: tuple[str, object]) -> Any:
         """What assignUser gives."""
@@ -53,18 +46,6 @@ class Access(User):
     async def held(self, id: int) -> Any:
         """What listUserRoles gives."""
         return await self.table("listUserRoles", id=id)
-
-    async def fails(self, operation: str, **parameters: object) -> None:
-        """The operation must give an error object."""
-        kind, result = await self.call("User", operation, parameters)
-        if kind != "table" or not isinstance(result, dict) or not {"error", "status"} <= result.keys():
-            raise self._mismatch(operation, "an error object", f"{kind} {result}")
-
-    async def works(self, operation: str, **parameters: object) -> None:
-        """The operation must give no error object; what else it gives, the document does not say."""
-        kind, result = await self.call("User", operation, parameters)
-        if isinstance(result, dict) and "error" in result:
-            raise self._mismatch(operation, "no error", f"{kind} {result}")
 
     async def may(self, id: int, perm_id: str, *pairs: str) -> bool:
         """May a user? Whatever comes back means yes, but an error object: that must be a 403."""

@@ -27,7 +27,6 @@ class Guide(User):
 
     def __init__(self, target: Target) -> None:
         super().__init__(target, GUIDE)
-        self._target = target
 
     async def get(self, path: str, sid: str = "", **cookies: str) -> httpx.Response:
         """GET as a browser that has these cookies, and none of earlier answers."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from labkit.conformance import expect
 from labkit.conformance.oauth_requests import CALLBACK, Requests
 from labkit.conformance.people import Person, User
 from labkit.conformance.target import Target
@@ -23,7 +22,7 @@ class Shop(User):
     async def open(cls, target: Target, redirect: object = CALLBACK) -> Shop:
         """With a client that has these redirects."""
         shop = cls(target)
-        shop.ann = await shop.person(target)
+        shop.ann = await shop.person()
         shop.token = await shop.login(shop.ann)
         shop.client = await shop.register(shop.ann, redirect)
         return shop
@@ -77,9 +76,7 @@ class Shop(User):
 
     async def holds(self, tokens: dict[str, Any], owner: Person | None = None) -> None:
         """The access token of a set must speak for its user, Ann unless another is named."""
-        user = await self.table("getCurrentUser", token=tokens["access_token"])
-        wanted = (owner or self.ann).id
-        expect.equal("id of the access token's user", user.get("id"), wanted, self.last)
+        await self.leads_to(tokens["access_token"], owner or self.ann)
 
     async def ended(self, tokens: dict[str, Any]) -> None:
         """The access token of a set must count no more."""

@@ -8,10 +8,11 @@ from typing import Any
 
 from labkit.conformance import expect
 from labkit.conformance.probe import Probe, Table
-from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
 
 PASSWORD = "correct horse"  # of people whom nobody else needs
+NEW_PASSWORD = "battery staple"  # that they change to
+NOBODY = 2**50  # an id that no user and no client has
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +61,31 @@ class User(Probe):
             raise self._mismatch(operation, f"an error that tells {status} and the message", result)
         return result
 
-    async def signed_up(self, target: Target) -> tuple[str, str, str]:
+    async def fails(self, operation: str, **parameters: object) -> None:
+        """The operation must give an error object."""
+        kind, result = await self.call("User", operation, parameters)
+        if kind != "table" or not isinstance(result, dict) or not {"error", "status"} <= result.keys():
+            raise self._mismatch(operation, "an error object", f"{kind} {result}")
+
+    async def works(self, operation: str, **parameters: object) -> None:
+        """The operation must give no error object; what else it gives, the document does not say."""
+        kind, result = await self.call("User", operation, parameters)
+        if isinstance(result, dict) and "error" in result:
+            raise self._mismatch(operation, "no error", f"{kind} {result}")
+
+    async def signed_up(self) -> tuple[str, str, str]:
         """Someone new, who is not active yet: email, password, activation code."""
-        email = f"{target.identity()}@example.com"
+        email = f"{self._target.identity()}@example.com"
         return email, PASSWORD, await self.text("createUser", email=email, name="Ann", password=PASSWORD)
 
-    async def person(self, target: Target) -> Person:
+    async def newcomer(self) -> int:
+        """Someone new, who is not active yet: the id, for checks in which that is enough."""
+        email, _, _ = await self.signed_up()
+        return await self.id_of(email)
+
+    async def person(self) -> Person:
         """Someone new, active."""
-        email, password, code = await self.signed_up(target)
+        email, password, code = await self.signed_up()
         expect.equal("activateUser", await self.text("activateUser", code=code), "OK", self.last)
         return Person(await self.id_of(email), email, password)
 
@@ -86,6 +104,17 @@ class User(Probe):
     async def login(self, person: Person) -> str:
         """A token of this person."""
         return await self.text("getUserToken", email=person.email, password=person.password)
+
+    async def leads_to(self, token: str, person: Person) -> None:
+        """A user token or an access token must lead to this person."""
+        user = await self.table("getCurrentUser", token=token)
+        expect.equal("id of the token's user", user.get("id"), person.id, self.last)
+
+    async def leads_nowhere(self, token: str, why: str) -> None:
+        """A token must lead to nothing usable."""
+        kind, found = await self.call("User", "getCurrentUser", {"token": token})
+        usable = kind not in ("nil", "table") or (isinstance(found, dict) and "id" in found)
+        expect.true(f"nothing usable {why}", not usable, f"{kind} {found}", self.last)
 
     async def _given(self, wanted: str, operation: str, parameters: Table) -> Any:
         kind, result = await self.call("User", operation, parameters)

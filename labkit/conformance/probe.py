@@ -28,6 +28,7 @@ class Probe:
     """The routes of the probe. last: the newest answer."""
 
     def __init__(self, target: Target, solution: str = PROBE) -> None:
+        self._target = target
         self._client = target.client(solution)
         self.last: httpx.Response | None = None
 

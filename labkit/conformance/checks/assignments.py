@@ -5,10 +5,9 @@ from __future__ import annotations
 from labkit.conformance import expect
 from labkit.conformance.access import WILDCARD, Access, assignment
 from labkit.conformance.check import check
+from labkit.conformance.people import NOBODY
 from labkit.conformance.probe import Table
 from labkit.conformance.target import Target
-
-NOBODY = 2**40  # an id that no user has
 
 
 def sn(id: int, role: str, value: object = None) -> Table:
@@ -20,7 +19,7 @@ def sn(id: int, role: str, value: object = None) -> Table:
 @check("USR-ASSIGN-1", "values of 1 to 100 letters and digits, and no others")
 async def values(target: Target) -> None:
     user = Access(target)
-    role, id = await user.role(target, "sn"), await user.member(target)
+    role, id = await user.role("sn"), await user.newcomer()
     good = ["1", "aZ09", "x" * 100]
     result = await user.assign(id, role, *(("sn", value) for value in good))
     user.same("what is held", result, [assignment(role, *(("sn", value) for value in good))])
@@ -33,7 +32,7 @@ async def values(target: Target) -> None:
 async def wildcard(target: Target) -> None:
     user = Access(target)
     path, other = (f"GET/{target.identity()}/{{{name}}}" for name in ("sn", "zone"))
-    role, id = await user.role(target, "sn", "zone", perms=[path, other]), await user.member(target)
+    role, id = await user.role("sn", "zone", perms=[path, other]), await user.newcomer()
     await user.assign(id, role, ("sn", WILDCARD))
     for value in ("1", "anything"):
         has = await user.text("hasUserRoleParam", **sn(id, role, value))
@@ -46,7 +45,7 @@ async def wildcard(target: Target) -> None:
 @check("USR-ASSIGN-3", "whole numbers are their digits, and what is no value is 400")
 async def kinds_of_values(target: Target) -> None:
     user = Access(target)
-    role, id = await user.role(target, "sn"), await user.member(target)
+    role, id = await user.role("sn"), await user.newcomer()
     result = await user.assign(id, role, ("sn", 7), ("sn", 21.0), ("sn", "7"))
     user.same("what is held", result, [assignment(role, ("sn", "7"), ("sn", "21"))])
     expect.equal("sn 7", await user.text("hasUserRoleParam", **sn(id, role, 7)), "OK", user.last)
@@ -59,7 +58,7 @@ async def kinds_of_values(target: Target) -> None:
 @check("USR-ASSIGN-4", "the wildcard is a value of its own in what is held")
 async def wildcard_held(target: Target) -> None:
     user = Access(target)
-    role, id = await user.role(target, "sn"), await user.member(target)
+    role, id = await user.role("sn"), await user.newcomer()
     result = await user.assign(id, role, ("sn", "1"), ("sn", WILDCARD))
     user.same("what is held", result, [assignment(role, ("sn", "1"), ("sn", WILDCARD))])
     result = await user.table("deassignUserParam", **sn(id, role, WILDCARD))
@@ -70,8 +69,8 @@ async def wildcard_held(target: Target) -> None:
 @check("USR-ASSIGN-5 USR-ASSIGN-19", "assignUser gives the user roles and values, and lists them")
 async def assigning(target: Target) -> None:
     user = Access(target)
-    one, other = await user.role(target, "sn", "zone"), await user.role(target, "sn")
-    ann, bea = await user.member(target), await user.member(target)
+    one, other = await user.role("sn", "zone"), await user.role("sn")
+    ann, bea = await user.newcomer(), await user.newcomer()
     user.same("what is held at first", await user.held(ann), [])
     given = [assignment(one, ("sn", "1"), ("zone", "a")), assignment(other, ("sn", "2"))]
     result = await user.table("assignUser", id=ann, roles=given)
@@ -84,7 +83,7 @@ async def assigning(target: Target) -> None:
 async def no_values(target: Target) -> None:
     user = Access(target)
     path = f"GET/{target.identity()}"
-    role, id = await user.role(target, "sn", perms=[path, f"{path}/{{sn}}"]), await user.member(target)
+    role, id = await user.role("sn", perms=[path, f"{path}/{{sn}}"]), await user.newcomer()
     user.same("what is held", await user.assign(id, role), [assignment(role)])
     await user.denied(id, path)
     await user.denied(id, f"{path}/{{sn}}", "sn::1")
@@ -94,8 +93,8 @@ async def no_values(target: Target) -> None:
 @check("USR-ASSIGN-7", "assignUser adds, each value once and in the order of assigning")
 async def adding(target: Target) -> None:
     user = Access(target)
-    role, other = await user.role(target, "sn", "Zone"), await user.role(target, "sn")
-    id = await user.member(target)
+    role, other = await user.role("sn", "Zone"), await user.role("sn")
+    id = await user.newcomer()
     await user.assign(id, role, ("sn", "2"))
     await user.assign(id, other, ("sn", "2"))
     result = await user.assign(id, role.upper(), ("SN", "1"), ("zone", "a"), ("sn", "2"), ("sn", "3"))
@@ -109,7 +108,7 @@ async def adding(target: Target) -> None:
 @check("USR-ASSIGN-8", "one object stands for a list; one wrong item, and nothing is assigned")
 async def lists(target: Target) -> None:
     user = Access(target)
-    role, id = await user.role(target, "sn"), await user.member(target)
+    role, id = await user.role("sn"), await user.newcomer()
     one = {"role_id": role, "parameters": {"name": "sn", "value": "1"}}
     held = [assignment(role, ("sn", "1"))]
     user.same("what is held", await user.table("assignUser", id=id, roles=one), held)
@@ -122,8 +121,8 @@ async def lists(target: Target) -> None:
 @check("USR-ASSIGN-9", "deleteRoleParamValue takes a value from every user")
 async def value_deleted(target: Target) -> None:
     user = Access(target)
-    role, other = await user.role(target, "sn", "zone"), await user.role(target, "sn")
-    ann, bea = await user.member(target), await user.member(target)
+    role, other = await user.role("sn", "zone"), await user.role("sn")
+    ann, bea = await user.newcomer(), await user.newcomer()
     await user.assign(ann, role, ("sn", "1"), ("sn", "2"), ("zone", "1"))
     await user.assign(bea, role, ("sn", "3"), ("sn", "1"))
     await user.assign(bea, other, ("sn", "1"))
@@ -136,8 +135,8 @@ async def value_deleted(target: Target) -> None:
 @check("USR-ASSIGN-10", "listRoleUsers lists who holds the role")
 async def users_of_role(target: Target) -> None:
     user = Access(target)
-    role, other = await user.role(target, "sn"), await user.role(target, "sn")
-    ann, bea = await user.member(target), await user.member(target)
+    role, other = await user.role("sn"), await user.role("sn")
+    ann, bea = await user.newcomer(), await user.newcomer()
     user.same("at first", await user.table("listRoleUsers", role_id=role), [])
     await user.assign(ann, role, ("sn", "1"), ("sn", "2"))
     await user.assign(bea, other, ("sn", "1"))
@@ -149,8 +148,8 @@ async def users_of_role(target: Target) -> None:
 @check("USR-ASSIGN-11", "listRoleParamUsers lists who holds the value")
 async def users_of_value(target: Target) -> None:
     user = Access(target)
-    role, other = await user.role(target, "sn", "zone"), await user.role(target, "sn")
-    ann, bea = await user.member(target), await user.member(target)
+    role, other = await user.role("sn", "zone"), await user.role("sn")
+    ann, bea = await user.newcomer(), await user.newcomer()
     await user.assign(ann, role, ("sn", "1"), ("sn", "2"))
     await user.assign(bea, role, ("zone", "1"), ("sn", "2"))
     await user.assign(bea, other, ("sn", "1"))
@@ -163,8 +162,8 @@ async def users_of_value(target: Target) -> None:
 @check("USR-ASSIGN-12", "ids are in their order, and holders of the wildcard among them")
 async def order_of_users(target: Target) -> None:
     user = Access(target)
-    role = await user.role(target, "sn")
-    ids = [await user.member(target) for _ in range(3)]
+    role = await user.role("sn")
+    ids = [await user.newcomer() for _ in range(3)]
     for id, value in zip(reversed(ids), ("1", WILDCARD, "1"), strict=True):
         await user.assign(id, role, ("sn", value))
     user.same("who holds the role", await user.table("listRoleUsers", role_id=role), ids)
@@ -176,8 +175,8 @@ async def order_of_users(target: Target) -> None:
 @check("USR-ASSIGN-13", "deassignUser takes a role and its values from one user")
 async def role_taken(target: Target) -> None:
     user = Access(target)
-    role, other = await user.role(target, "sn"), await user.role(target, "sn")
-    ann, bea = await user.member(target), await user.member(target)
+    role, other = await user.role("sn"), await user.role("sn")
+    ann, bea = await user.newcomer(), await user.newcomer()
     for id in (ann, bea):
         await user.table("assignUser", id=id, roles=[assignment(each, ("sn", "1")) for each in (role, other)])
     left = [assignment(other, ("sn", "1"))]
@@ -190,8 +189,8 @@ async def role_taken(target: Target) -> None:
 @check("USR-ASSIGN-14", "deassignUserParam takes one value from one user")
 async def value_taken(target: Target) -> None:
     user = Access(target)
-    role = await user.role(target, "sn", "zone")
-    ann, bea = await user.member(target), await user.member(target)
+    role = await user.role("sn", "zone")
+    ann, bea = await user.newcomer(), await user.newcomer()
     held = [("sn", "1"), ("sn", "2"), ("zone", "1")]
     for id in (ann, bea):
         await user.assign(id, role, *held)
@@ -204,8 +203,8 @@ async def value_taken(target: Target) -> None:
 @check("USR-ASSIGN-15", "deassignUserParamName takes all values of a name from one user")
 async def name_taken(target: Target) -> None:
     user = Access(target)
-    role = await user.role(target, "sn", "zone")
-    ann, bea = await user.member(target), await user.member(target)
+    role = await user.role("sn", "zone")
+    ann, bea = await user.newcomer(), await user.newcomer()
     held: list[tuple[str, object]] = [("sn", "1"), ("zone", "1"), ("sn", WILDCARD)]
     for id in (ann, bea):
         await user.assign(id, role, *held)
@@ -218,7 +217,7 @@ async def name_taken(target: Target) -> None:
 @check("USR-ASSIGN-16", "the role stays without values, and taking what is not held is no error")
 async def nothing_left(target: Target) -> None:
     user = Access(target)
-    role, id = await user.role(target, "sn"), await user.member(target)
+    role, id = await user.role("sn"), await user.newcomer()
     await user.assign(id, role, ("sn", "1"))
     for _ in range(2):
         user.same(
@@ -232,8 +231,8 @@ async def nothing_left(target: Target) -> None:
 @check("USR-ASSIGN-17", "hasUserRoleParam gives 'OK' or an error object")
 async def has(target: Target) -> None:
     user = Access(target)
-    role, other = await user.role(target, "sn", "zone"), await user.role(target, "sn")
-    ann, bea = await user.member(target), await user.member(target)
+    role, other = await user.role("sn", "zone"), await user.role("sn")
+    ann, bea = await user.newcomer(), await user.newcomer()
     await user.assign(ann, role, ("sn", "1"), ("zone", "2"))
     found = await user.text("hasUserRoleParam", **sn(ann, role, "1"))
     expect.equal("what hasUserRoleParam gives", found, "OK", user.last)
@@ -244,7 +243,7 @@ async def has(target: Target) -> None:
 @check("USR-ASSIGN-18", "hasUserRoleParam says no with 403, and minds the case of values")
 async def has_not(target: Target) -> None:
     user = Access(target)
-    role, id = await user.role(target, "sn"), await user.member(target)
+    role, id = await user.role("sn"), await user.newcomer()
     await user.assign(id, role, ("sn", "aB"))
     for value in ("AB", "ab", "a", WILDCARD):
         await user.refused("hasUserRoleParam", 403, **sn(id, role, value))
@@ -255,7 +254,7 @@ async def has_not(target: Target) -> None:
 @check("USR-ASSIGN-20 USR-ASSIGN-21", "values come by pages of up to 100, with how many there are")
 async def pages(target: Target) -> None:
     user = Access(target)
-    role, id = await user.role(target, "sn", "zone"), await user.member(target)
+    role, id = await user.role("sn", "zone"), await user.newcomer()
     held = [str(number) for number in range(101)]
     await user.assign(id, role, ("zone", "a"), *(("sn", value) for value in held))
     seen: list[str] = []
@@ -274,7 +273,7 @@ async def pages(target: Target) -> None:
 @check("USR-ASSIGN-22", "pages are in the order of assigning; out of range is 400")
 async def order_of_pages(target: Target) -> None:
     user = Access(target)
-    role, id = await user.role(target, "sn"), await user.member(target)
+    role, id = await user.role("sn"), await user.newcomer()
     await user.assign(id, role, ("sn", "3"), ("sn", WILDCARD), ("sn", "1"), ("sn", "2"))
     for offset, limit, items in ((0, 2, ["3", "*"]), (2, 2, ["1", "2"]), (3, 9, ["2"]), (4, 9, [])):
         found = await user.table("listUserRoleParamValues", **sn(id, role), offset=offset, limit=limit)
@@ -286,7 +285,7 @@ async def order_of_pages(target: Target) -> None:
 @check("USR-ASSIGN-23", "a user who does not exist is 404")
 async def nobody(target: Target) -> None:
     user = Access(target)
-    role = await user.role(target, "sn")
+    role = await user.role("sn")
     asked = {**sn(NOBODY, role, "1"), "roles": [assignment(role, ("sn", "1"))]}
     for operation in """assignUser deassignUser deassignUserParam deassignUserParamName hasUserRoleParam
             listUserRoles listUserRoleParamValues""".split():

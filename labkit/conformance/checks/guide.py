@@ -8,10 +8,9 @@ from urllib.parse import parse_qs, urlsplit
 from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.guide import Guide
-from labkit.conformance.people import PASSWORD
+from labkit.conformance.people import NEW_PASSWORD, PASSWORD
 from labkit.conformance.target import Target
 
-NEW = "battery staple"
 LIFETIME = 86400  # seconds: of a reset token
 SIGNUP, FORGOTTEN, RESET = "/api/user/signup", "/api/forgotten", "/api/resetPassword"
 LOGIN, USER = "/api/session/login", "/api/session/user"
@@ -47,7 +46,7 @@ async def signup(target: Target) -> None:
 @check("USR-GUIDE-2", "a signup that is refused tells the status and the message of the error")
 async def refused_signup(target: Target) -> None:
     guide = Guide(target)
-    person = await guide.person(target)
+    person = await guide.person()
     taken = {"email": person.email, "name": "Eve", "password": PASSWORD}
     without_name = {"email": f"{target.identity()}@example.com", "password": PASSWORD}
     for given in (taken, without_name, {**taken, "email": "no address"}):
@@ -62,7 +61,7 @@ async def refused_signup(target: Target) -> None:
 @check("USR-GUIDE-2", "a signup that is refused sends no mail", needs={"mailbox"})
 async def no_mail(target: Target) -> None:
     guide = Guide(target)
-    person = await guide.person(target)
+    person = await guide.person()
     response = await guide.post(SIGNUP, email=person.email, name="Eve", password=PASSWORD)
     expect.true("it is a refusal", 400 <= response.status_code < 500, response.status_code, response)
     expect.equal("mails", guide.mails(person.email), [], response)
@@ -71,7 +70,7 @@ async def no_mail(target: Target) -> None:
 @check("USR-GUIDE-3", "the code of an account activates it")
 async def verify(target: Target) -> None:
     guide = Guide(target)
-    email, password, code = await guide.signed_up(target)
+    email, password, code = await guide.signed_up()
     guide.message(expect.status(await guide.get(f"/api/verify/{code}"), 200))
     expect.status(await guide.post(LOGIN, email=email, password=password), 303)
 
@@ -89,16 +88,16 @@ async def unknown_code(target: Target) -> None:
 )
 async def reset(target: Target) -> None:
     guide = Guide(target)
-    person, other = await guide.person(target), await guide.person(target)
+    person, other = await guide.person(), await guide.person()
     token = await forgot(guide, person.email)
     url, link = guide.url("/"), guide.link(person.email)
     expect.true("the link leads to this solution", link.startswith(url), link)
     expect.true("the link holds a token", token, link)
     page = await guide.get(link.removeprefix(url.rstrip("/")))
     expect.status(page, 200)
-    expect.status(await guide.post(RESET, resetToken=token, password=NEW), 200)
+    expect.status(await guide.post(RESET, resetToken=token, password=NEW_PASSWORD), 200)
     expect.status(await guide.post(RESET, resetToken=token, password="a third one"), 400)
-    expect.status(await guide.post(LOGIN, email=person.email, password=NEW), 303)
+    expect.status(await guide.post(LOGIN, email=person.email, password=NEW_PASSWORD), 303)
     expect.status(await guide.post(LOGIN, email=person.email, password=person.password), 401)
     expect.status(await guide.post(LOGIN, email=other.email, password=other.password), 303)
 
@@ -112,27 +111,28 @@ async def forgotten_by_nobody(target: Target) -> None:
 
 @check("USR-GUIDE-8", "to reset is 400 without token, without password, with an unknown token")
 async def reset_of_nothing(target: Target) -> None:
-    guide, token = Guide(target), target.identity()
-    for given in ({}, {"password": NEW}, {"resetToken": token}, {"resetToken": token, "password": NEW}):
+    guide = Guide(target)
+    token, password = {"resetToken": target.identity()}, {"password": NEW_PASSWORD}
+    for given in ({}, password, token, {**token, **password}):
         guide.message(expect.status(await guide.post(RESET, **given), 400))
 
 
 @check("USR-GUIDE-9", "a reset token is good for 86400 seconds, and no longer", needs={"clock", "mailbox"})
 async def reset_lifetime(target: Target) -> None:
     guide = Guide(target)
-    person = await guide.person(target)
+    person = await guide.person()
     early = await forgot(guide, person.email)
     late = await forgot(guide, person.email)
     await target.advance(LIFETIME)
-    expect.status(await guide.post(RESET, resetToken=early, password=NEW), 200)
+    expect.status(await guide.post(RESET, resetToken=early, password=NEW_PASSWORD), 200)
     await target.advance(1)
-    expect.status(await guide.post(RESET, resetToken=late, password=NEW), 400)
+    expect.status(await guide.post(RESET, resetToken=late, password=NEW_PASSWORD), 400)
 
 
 @check("USR-GUIDE-10", "part of an address, or a pattern that fits it, is nobody")
 async def near_addresses(target: Target) -> None:
     guide = Guide(target)
-    person = await guide.person(target)
+    person = await guide.person()
     for email in (person.email[1:], f"_{person.email[1:]}", f"%{person.email[1:]}", "%"):
         expect.status(await guide.post(FORGOTTEN, email=email), 404)
 
@@ -140,7 +140,7 @@ async def near_addresses(target: Target) -> None:
 @check("USR-GUIDE-11", "no key of the Keystore is a reset token, nor holds one", needs={"mailbox"})
 async def keys_are_no_tokens(target: Target) -> None:
     guide = Guide(target)
-    person = await guide.person(target)
+    person = await guide.person()
     token = await forgot(guide, person.email)
     other = target.identity()
     await guide.call("Keystore", "set", {"key": other, "value": person.id})
@@ -148,7 +148,7 @@ async def keys_are_no_tokens(target: Target) -> None:
     keys = listed["keys"]
     expect.true("no key holds the token", not any(token in key for key in keys), "one does", guide.last)
     for key in (other, *[key for key in keys if "reset" in key][:10]):
-        expect.status(await guide.post(RESET, resetToken=key, password=NEW), 400)
+        expect.status(await guide.post(RESET, resetToken=key, password=NEW_PASSWORD), 400)
 
 
 # ---- sessions
@@ -157,7 +157,7 @@ async def keys_are_no_tokens(target: Target) -> None:
 @check("USR-GUIDE-12 USR-GUIDE-14 USR-GUIDE-16", "a login gives the cookie that tells who is logged in")
 async def login(target: Target) -> None:
     guide = Guide(target)
-    person = await guide.person(target)
+    person = await guide.person()
     response = expect.status(await guide.post(LOGIN, email=person.email, password=person.password), 303)
     where = urlsplit(response.headers.get("Location", ""))
     expect.equal("where it leads", where.path, USER, response)
@@ -175,9 +175,9 @@ async def login(target: Target) -> None:
 @check("USR-GUIDE-13", "a login that fails is 401 and clears the cookie")
 async def failing_login(target: Target) -> None:
     guide = Guide(target)
-    person = await guide.person(target)
+    person = await guide.person()
     for email in (person.email, f"{target.identity()}@example.com"):
-        response = expect.status(await guide.post(LOGIN, email=email, password=NEW), 401)
+        response = expect.status(await guide.post(LOGIN, email=email, password=NEW_PASSWORD), 401)
         guide.message(response)
         value, attributes = guide.cookie(response, "sid")
         expect.equal("value of the cookie", value, "", response)

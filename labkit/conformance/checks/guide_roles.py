@@ -8,14 +8,15 @@ from urllib.parse import quote
 import httpx
 
 from labkit.conformance import expect
+from labkit.conformance.access import assignment, named
 from labkit.conformance.check import check
 from labkit.conformance.guide import Guide
+from labkit.conformance.oauth_requests import CALLBACK, Requests
 from labkit.conformance.people import Person
 from labkit.conformance.probe import decoded
 from labkit.conformance.target import Target
 
-ROLES = {role: [{"name": "infoUserId"}] for role in ("owner", "guest")}
-REDIRECT = "https://client.example/back"
+ROLES = {role: named("infoUserId") for role in ("owner", "guest")}
 
 
 async def ready(target: Target) -> Guide:
@@ -27,8 +28,7 @@ async def ready(target: Target) -> Guide:
 
 async def assign(guide: Guide, person: Person, role: str, name: str, value: object) -> None:
     """What the developer of a solution does: no endpoint gives these roles."""
-    given = [{"role_id": role, "parameters": [{"name": name, "value": value}]}]
-    await guide.table("assignUser", id=person.id, roles=given)
+    await guide.table("assignUser", id=person.id, roles=[assignment(role, (name, value))])
 
 
 async def info(guide: Guide, email: str, sid: str = "") -> httpx.Response:
@@ -46,7 +46,7 @@ async def shown(guide: Guide, caller: Person, person: Person) -> Any:
 @check("USR-GUIDE-17 USR-GUIDE-18", "the set-up makes the two roles, may run again, and gives nobody a role")
 async def set_up(target: Target) -> None:
     guide = await ready(target)
-    person = await guide.person(target)
+    person = await guide.person()
     expect.status(await guide.get("/_init", sid=await guide.login(person)), 200)
     for role, parameters in ROLES.items():
         made = await guide.table("getRole", role_id=role)
@@ -57,13 +57,11 @@ async def set_up(target: Target) -> None:
 @check("USR-GUIDE-19", "an owner sees all of a user")
 async def owner(target: Target) -> None:
     guide = await ready(target)
-    caller, person = await guide.person(target), await guide.person(target)
+    caller, person = await guide.person(), await guide.person()
     await assign(guide, caller, "owner", "infoUserId", person.id)
     await assign(guide, person, "guest", "infoUserId", caller.id)
-    (expected,) = await guide.table("listUsers", filter=f"email::like::{person.email}")
-    expected["roles"] = [
-        {"role_id": "guest", "parameters": [{"name": "infoUserId", "value": str(caller.id)}]}
-    ]
+    roles = [assignment("guest", ("infoUserId", str(caller.id)))]
+    expected = {**await guide.shown(person.email), "roles": roles}
     fields = {"id", "name", "email", "status", "creation_date", "roles"}
     expect.equal("fields of a user", set(expected), fields, guide.last)
     guide.same("what an owner sees", await shown(guide, caller, person), expected)
@@ -72,9 +70,9 @@ async def owner(target: Target) -> None:
 @check("USR-GUIDE-20", "a guest sees email and creation date of a user")
 async def guest(target: Target) -> None:
     guide = await ready(target)
-    caller, person = await guide.person(target), await guide.person(target)
+    caller, person = await guide.person(), await guide.person()
     await assign(guide, caller, "guest", "infoUserId", person.id)
-    (user,) = await guide.table("listUsers", filter=f"email::like::{person.email}")
+    user = await guide.shown(person.email)
     expected = {name: user[name] for name in ("email", "creation_date")}
     guide.same("what a guest sees", await shown(guide, caller, person), expected)
 
@@ -82,7 +80,7 @@ async def guest(target: Target) -> None:
 @check("USR-GUIDE-21", "somebody who has no role for a user sees the email")
 async def no_role(target: Target) -> None:
     guide = await ready(target)
-    caller, person = await guide.person(target), await guide.person(target)
+    caller, person = await guide.person(), await guide.person()
     guide.same("what anybody sees", await shown(guide, caller, person), {"email": person.email})
     await assign(guide, caller, "owner", "infoUserId", caller.id)
     await assign(guide, caller, "guest", "infoUserId", caller.id)
@@ -92,14 +90,14 @@ async def no_role(target: Target) -> None:
 @check("USR-GUIDE-22", "an email that nobody has is 404 to who is logged in")
 async def nobody(target: Target) -> None:
     guide = await ready(target)
-    sid = await guide.login(await guide.person(target))
+    sid = await guide.login(await guide.person())
     guide.message(expect.status(await info(guide, f"{target.identity()}@example.com", sid), 404))
 
 
 @check("USR-GUIDE-23", "who is not logged in learns whether an email is taken")
 async def taken_or_available(target: Target) -> None:
     guide = await ready(target)
-    taken, free = (await guide.person(target)).email, f"{target.identity()}@example.com"
+    taken, free = (await guide.person()).email, f"{target.identity()}@example.com"
     for email, word, other in ((taken, "taken", "available"), (free, "available", "taken")):
         message = guide.message(expect.status(await info(guide, email), 200))
         expect.true(f"the message says {word}", word in message and other not in message, message)
@@ -112,7 +110,7 @@ async def taken_or_available(target: Target) -> None:
 async def devices(target: Target) -> None:
     guide = await ready(target)
     expect.status(await guide.post("/_init/devices"), 200)
-    keeper, reader = await guide.person(target), await guide.person(target)
+    keeper, reader = await guide.person(), await guide.person()
     boss, other = await guide.login(keeper), await guide.login(reader)
     sn = f"sn{keeper.id}"
     device, readers = f"/api/devices/{sn}", f"/api/devices/{sn}/readers"
@@ -139,19 +137,10 @@ async def devices(target: Target) -> None:
 @check("USR-GUIDE-26", "a client's wishes for lifetimes have no effect")
 async def lifetimes(target: Target) -> None:
     guide = Guide(target)
-    person = await guide.person(target)
-    client = await guide.table("createOauthClient", id=person.id, name="App", redirect=REDIRECT)
-    asked = {"client_id": client["id"], "redirect_uri": REDIRECT, "response_type": "code"}
-    token = await guide.login(person)
-    code = await guide.text("getOauthAuthorizeApproved", token=token, scope="", **asked)
-    given = {
-        "grant_type": "authorization_code",
-        "client_id": client["id"],
-        "client_secret": client["secret"],
-        "code": code,
-        "redirect_uri": REDIRECT,
-        "access_token_ttl": 77,
-        "refresh_token_ttl": 77,
-    }
-    response = expect.status(await guide.request("POST", "/oauth/token", data=given), 200)
+    person = await guide.person()
+    client = await guide.table("createOauthClient", id=person.id, name="App", redirect=CALLBACK)
+    asks = Requests(await guide.login(person), client)
+    code = await guide.text("getOauthAuthorizeApproved", **asks.approval())
+    wishes = asks.exchange(code, access_token_ttl=77, refresh_token_ttl=77)
+    response = expect.status(await guide.request("POST", "/oauth/token", data=wishes), 200)
     expect.equal("expires_in", decoded(response).get("expires_in"), 1_296_000, response)

@@ -12,7 +12,7 @@ from labkit.conformance.attacks.stage import Attack
 from labkit.conformance.check import check
 from labkit.conformance.oauth import Shop
 from labkit.conformance.oauth_requests import CALLBACK, SECOND
-from labkit.conformance.people import User
+from labkit.conformance.people import NOBODY, User
 from labkit.conformance.target import Target
 
 TYPES: dict[str, type] = {
@@ -48,7 +48,7 @@ async def records(target: Target) -> None:
     shop.same("client", told, {"name": "Shop", "user_id": shop.ann.id, "redirect": CALLBACK})
     shop.same("the list", await shop.clients(shop.ann), [shop.client])
     second = await shop.register(shop.ann, SECOND)
-    other = await shop.person(target)
+    other = await shop.person()
     shop.same("the list of somebody without clients", await shop.clients(other), [])
     third = await shop.register(other)
     listed = sorted(await shop.clients(shop.ann), key=lambda client: str(client.get("redirect")))
@@ -116,7 +116,7 @@ async def deletion(target: Target) -> None:
 @check("USR-OAUTH-8", "nobody updates or deletes the client of another user")
 async def foreign_clients(target: Target) -> None:
     shop = await Shop.open(target)
-    other = await shop.person(target)
+    other = await shop.person()
     foreign: dict[str, Any] = {"id": other.id, "client_id": shop.client["id"]}
     await shop.refused("updateOauthClient", 404, **foreign, name="Mine", redirect=SECOND)
     await shop.refused("deleteOauthClient", 404, **foreign)
@@ -142,7 +142,7 @@ async def redirect_paths(target: Target) -> None:
 @check("USR-OAUTH-12 USR-OAUTH-15", "a code is for the user who approved, and safe in a URL")
 async def codes(target: Target) -> None:
     shop = await Shop.open(target, [CALLBACK, SECOND])
-    bob = await shop.person(target)
+    bob = await shop.person()
     code = await shop.approve(token=await shop.login(bob), redirect_uri=SECOND)
     tokens = await shop.redeem(code, redirect_uri=SECOND)
     await shop.holds(tokens, bob)
@@ -178,7 +178,7 @@ async def wrong_approvals(target: Target) -> None:
         ({"response_type": "token"}, "unsupported_response_type"),
         ({"scope": "two  spaces"}, "invalid_scope"),
         ({"scope": 'quo"te'}, "invalid_scope"),
-        ({"client_id": 2**40}, "unauthorized_client"),
+        ({"client_id": NOBODY}, "unauthorized_client"),
     ):
         expect.equal("name", await shop.disapproved(400, **changes), name, shop.last)
     for scope in ("", "profile email", None):
@@ -207,8 +207,7 @@ async def secrecy(target: Target) -> None:
 async def _withstood(target: Target, attacks: tuple[Attack, ...]) -> None:
     user = User(target)
     ann, mallory = [
-        Actor(person.id, await user.login(person))
-        for person in [await user.person(target), await user.person(target)]
+        Actor(person.id, await user.login(person)) for person in [await user.person(), await user.person()]
     ]
 
     async def call(operation: str, **parameters: object) -> Any:

@@ -12,7 +12,7 @@ from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.oauth import Shop
 from labkit.conformance.oauth_requests import CALLBACK, SECOND
-from labkit.conformance.people import User
+from labkit.conformance.people import NOBODY, User
 from labkit.conformance.target import Target
 
 CODE_LIFETIME = 600  # seconds
@@ -85,7 +85,7 @@ async def one_alive(target: Target) -> None:
 @check("USR-OAUTH-21", "each user and each client has a set of its own")
 async def sets_apart(target: Target) -> None:
     shop = await Shop.open(target)
-    bob = await shop.person(target)
+    bob = await shop.person()
     other = await shop.register(bob)
     as_other = {"client_id": other["id"], "client_secret": other["secret"]}
     anns = await shop.tokens()
@@ -128,7 +128,7 @@ async def clients(target: Target) -> None:
         await shop.unredeemed(400, code, **changes)
         await shop.unrefreshed(400, tokens["refresh_token"], **changes)
     await shop.refused("getOauthToken", 400, grant_type="authorization_code", code=code)
-    name = await shop.unredeemed(401, code, client_id=2**40)
+    name = await shop.unredeemed(401, code, client_id=NOBODY)
     expect.equal("name", name, "invalid_client", shop.last)
     text = str(shop.client["id"])
     await shop.holds(await shop.refresh(tokens["refresh_token"], client_id=text))
@@ -227,7 +227,7 @@ async def lifetimes(target: Target) -> None:
 @check("USR-OAUTH-35 USR-OAUTH-36 USR-OAUTH-37", "each lifetime ends at its last second", needs={"clock"})
 async def last_seconds(target: Target) -> None:
     shop = await Shop.open(target)
-    bob = await shop.person(target)
+    bob = await shop.person()
     early = await shop.tokens(access_token_ttl=60, refresh_token_ttl=61)
     late = await shop.redeem(await shop.approve(token=await shop.login(bob)), refresh_token_ttl=61)
     alive, dead = await shop.approve(), await shop.approve()
@@ -250,7 +250,7 @@ async def last_seconds(target: Target) -> None:
 )
 async def default_lifetimes(target: Target) -> None:
     shop = await Shop.open(target)
-    bob = await shop.person(target)
+    bob = await shop.person()
     anns = await shop.tokens()
     bobs = await shop.redeem(await shop.approve(token=await shop.login(bob)))
     await target.advance(ACCESS_LIFETIME - 1)

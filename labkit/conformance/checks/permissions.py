@@ -5,13 +5,14 @@ from __future__ import annotations
 from labkit.conformance import expect
 from labkit.conformance.access import Access, permission
 from labkit.conformance.check import check
+from labkit.conformance.people import NOBODY
 from labkit.conformance.target import Target
 
 
 @check("USR-PERM-1", "methods of 1 to 10 capital letters, and no others")
 async def methods(target: Target) -> None:
     user, path = Access(target), target.identity()
-    role = await user.role(target, perms=[f"{method}/{path}" for method in ("G", "ABCDEFGHIJ")])
+    role = await user.role(perms=[f"{method}/{path}" for method in ("G", "ABCDEFGHIJ")])
     for method in ("P", "BCDEFGHIJK"):
         await user.works("createPermission", method=method, end_point=path)
     for method in ("", "ABCDEFGHIJK", "get", "G3T", "GE T", "GÉT"):
@@ -25,7 +26,7 @@ async def methods(target: Target) -> None:
 async def end_points(target: Target) -> None:
     user, path = Access(target), target.identity()
     good = [path.ljust(150, "x"), f"{path}/A-z_09/{{sn}}", "x"]
-    role = await user.role(target, "sn", perms=[f"GET/{each}" for each in good])
+    role = await user.role("sn", perms=[f"GET/{each}" for each in good])
     listed = [each["end_point"] for each in await user.table("listRolePerms", role_id=role)]
     expect.equal("end points", sorted(listed), sorted(good), user.last)
     for end_point in ("y", path.ljust(150, "y")):
@@ -44,7 +45,7 @@ async def braces(target: Target) -> None:
     for bad in ("{", "}", "{}", "}{", "{a{b}}", "{s1}", "{s-n}", "{" + "n" * 41 + "}"):
         await user.refused("createPermission", 400, method="GET", end_point=f"{path}/{bad}")
     both = [f"GET//{path}", f"GET/{path}"]
-    role = await user.role(target, perms=both)
+    role = await user.role(perms=both)
     found = await user.table("listRolePerms", role_id=role)
     user.same("permissions", found, [permission(perm_id) for perm_id in both])
 
@@ -52,7 +53,7 @@ async def braces(target: Target) -> None:
 @check("USR-PERM-4", "deleteRolePerm takes the permission of a perm_id, and gives the others")
 async def detaching(target: Target) -> None:
     user, path = Access(target), f"{target.identity()}/a/{{sn}}"
-    role = await user.role(target, perms=[f"GET/{path}", f"PUT/{path}"])
+    role = await user.role(perms=[f"GET/{path}", f"PUT/{path}"])
     left = await user.table("deleteRolePerm", role_id=role, perm_id=f"GET/{path}")
     user.same("what deleteRolePerm gives", left, [permission(f"PUT/{path}")])
     user.same("what listRolePerms gives", await user.table("listRolePerms", role_id=role), left)
@@ -61,7 +62,7 @@ async def detaching(target: Target) -> None:
 @check("USR-PERM-5", "the first slash parts a perm_id; a bad one is 400, a missing permission 404")
 async def perm_ids(target: Target) -> None:
     user, path = Access(target), target.identity()
-    role = await user.role(target, perms=[f"GET//{path}", f"GET/{path}"])
+    role = await user.role(perms=[f"GET//{path}", f"GET/{path}"])
     left = await user.table("deleteRolePerm", role_id=role, perm_id=f"GET//{path}")
     user.same("what is left", left, [permission(f"GET/{path}")])
     for bad in ("", "GET", f"/{path}", "GET/", f"get/{path}"):
@@ -78,7 +79,7 @@ async def attaching(target: Target) -> None:
     first, second, third = (permission(f"{method}/{path}/{{sn}}") for method in ("GET", "PUT", "POST"))
     for each in (first, second, third):
         await user.call("User", "createPermission", each)
-    role, other = await user.role(target), await user.role(target)
+    role, other = await user.role(), await user.role()
     user.same("permissions at first", await user.table("listRolePerms", role_id=role), [])
     user.same("after one", await user.table("addRolePerm", role_id=role, body=[first]), [first])
     await user.table("addRolePerm", role_id=other, body=[third])
@@ -92,7 +93,7 @@ async def attaching(target: Target) -> None:
 @check("USR-PERM-7", "addRolePerm registers what is new, takes one object, and adds nothing twice")
 async def on_the_fly(target: Target) -> None:
     user = Access(target)
-    role, one = await user.role(target), permission(f"GET/{target.identity()}")
+    role, one = await user.role(), permission(f"GET/{target.identity()}")
     for _ in range(2):
         user.same("permissions", await user.table("addRolePerm", role_id=role, body=one), [one])
     both = [permission(f"PUT/{one['end_point']}"), one]
@@ -121,7 +122,7 @@ async def permissions_of_solution(target: Target) -> None:
     listed = await user.table("listPerms")
     expect.equal("how often it is listed", listed.count(one), 1, user.last)
     perm_id = f"GET/{one['end_point']}"
-    roles = [await user.role(target, perms=[perm_id]) for _ in range(2)]
+    roles = [await user.role(perms=[perm_id]) for _ in range(2)]
     await user.nothing("deletePerm", perm_id=perm_id)
     for role in roles:
         user.same("permissions of a role", await user.table("listRolePerms", role_id=role), [])
@@ -132,9 +133,9 @@ async def permissions_of_solution(target: Target) -> None:
 async def asking(target: Target) -> None:
     user = Access(target)
     path, elsewhere = (f"GET/{target.identity()}/{{sn}}" for _ in range(2))
-    role = await user.role(target, "sn", "zone", perms=[path])
-    other = await user.role(target, "sn", perms=[elsewhere])
-    ann, bea = await user.member(target), await user.member(target)
+    role = await user.role("sn", "zone", perms=[path])
+    other = await user.role("sn", perms=[elsewhere])
+    ann, bea = await user.newcomer(), await user.newcomer()
     await user.assign(ann, role, ("sn", "1"), ("zone", "3"))
     await user.assign(bea, other, ("sn", "1"))
     await user.allowed(ann, path, "sn::1")
@@ -150,12 +151,12 @@ async def asking(target: Target) -> None:
 async def outcomes(target: Target) -> None:
     user = Access(target)
     path = f"GET/{target.identity()}/{{sn}}"
-    role, id = await user.role(target, "sn", perms=[path]), await user.member(target)
+    role, id = await user.role("sn", perms=[path]), await user.newcomer()
     await user.assign(id, role, ("sn", "1"))
     asked = {"id": id, "perm_id": path, "parameters": ["sn::1"]}
     expect.equal("what hasUserPerm gives", await user.text("hasUserPerm", **asked), "OK", user.last)
     await user.refused("hasUserPerm", 403, **{**asked, "perm_id": f"PUT/{target.identity()}/{{sn}}"})
-    await user.refused("hasUserPerm", 403, **{**asked, "id": 2**40})
+    await user.refused("hasUserPerm", 403, **{**asked, "id": NOBODY})
 
 
 @check(
@@ -164,8 +165,8 @@ async def outcomes(target: Target) -> None:
 async def placeholders(target: Target) -> None:
     user = Access(target)
     path = f"GET/{target.identity()}/{{sn}}/{{zone}}"
-    one, other = [await user.role(target, "sn", "zone", perms=[path]) for _ in range(2)]
-    id = await user.member(target)
+    one, other = [await user.role("sn", "zone", perms=[path]) for _ in range(2)]
+    id = await user.newcomer()
     await user.assign(id, one, ("sn", "1"))
     await user.assign(id, other, ("zone", "a"))
     await user.denied(id, path, "sn::1", "zone::a")
@@ -180,8 +181,8 @@ async def placeholders(target: Target) -> None:
 async def without_placeholders(target: Target) -> None:
     user = Access(target)
     path = f"GET/{target.identity()}"
-    role, other = await user.role(target, "sn", perms=[path]), await user.role(target, "sn")
-    id = await user.member(target)
+    role, other = await user.role("sn", perms=[path]), await user.role("sn")
+    id = await user.newcomer()
     await user.assign(id, other, ("sn", "1"))
     await user.denied(id, path)
     await user.assign(id, role, ("sn", "7"))
@@ -193,7 +194,7 @@ async def without_placeholders(target: Target) -> None:
 async def malformed(target: Target) -> None:
     user = Access(target)
     path = f"GET/{target.identity()}/{{sn}}"
-    role, id = await user.role(target, "sn", perms=[path]), await user.member(target)
+    role, id = await user.role("sn", perms=[path]), await user.newcomer()
     await user.assign(id, role, ("sn", "1"))
     for bad in ("sn", "sn:1", ""):
         await user.refused("hasUserPerm", 400, id=id, perm_id=path, parameters=[bad])
@@ -205,7 +206,7 @@ async def malformed(target: Target) -> None:
 async def set_up(target: Target) -> None:
     user, role = Access(target), target.identity()
     path = f"GET/{target.identity()}/{{sn}}"
-    id = await user.member(target)
+    id = await user.newcomer()
     await user.denied(id, path, "sn::5")
     await user.call("User", "createPermission", permission(path))
     await user.table("createRole", role_id=role)

@@ -17,8 +17,8 @@ RESERVED = (
 async def story(target: Target) -> None:
     user = Access(target)
     path = f"GET/{target.identity()}/{{sn}}"
-    role = await user.role(target, "sn", perms=[path])
-    id = await user.member(target)
+    role = await user.role("sn", perms=[path])
+    id = await user.newcomer()
     await user.assign(id, role, ("sn", "1"))
     await user.allowed(id, path, "sn::1")
     await user.denied(id, path, "sn::2")
@@ -51,7 +51,7 @@ async def role_ids(target: Target) -> None:
 @check("USR-ROLE-3", "a role is found, and not made again, in other letters' case")
 async def case_of_role_ids(target: Target) -> None:
     user = Access(target)
-    role = await user.role(target, "sn")
+    role = await user.role("sn")
     user.same("the role", (await user.table("getRole", role_id=role.upper()))["parameter"], named("sn"))
     await user.fails("createRole", role_id=role.upper())
     found = [each["role_id"].lower() for each in await user.table("listRoles")]
@@ -71,7 +71,7 @@ async def first_spelling(target: Target) -> None:
 @check("USR-ROLE-5", "parameter names of 1 to 40 letters, and no others")
 async def parameter_names(target: Target) -> None:
     user = Access(target)
-    role = await user.role(target)
+    role = await user.role()
     good = ["x", "aZ", "y" * 40]
     result = await user.table("addRoleParam", role_id=role, body=named(*good))
     user.same("the role", result, {"role_id": role, "parameter": named(*good)})
@@ -84,7 +84,7 @@ async def parameter_names(target: Target) -> None:
 @check("USR-ROLE-6", "a name counts once in a role in whatever case, and in each role by itself")
 async def case_of_names(target: Target) -> None:
     user = Access(target)
-    role, other = await user.role(target, "sn"), await user.role(target, "sn")
+    role, other = await user.role("sn"), await user.role("sn")
     await user.call("User", "addRoleParam", {"role_id": role, "body": named("SN")})
     for each in (role, other):
         found = (await user.table("getRole", role_id=each))["parameter"]
@@ -94,7 +94,7 @@ async def case_of_names(target: Target) -> None:
 @check("USR-ROLE-7", "a name that is defined again stays as first spelled")
 async def names_again(target: Target) -> None:
     user = Access(target)
-    role = await user.role(target, "infoUserId", "INFOUSERID")
+    role = await user.role("infoUserId", "INFOUSERID")
     result = await user.table("addRoleParam", role_id=role, body=named("InfoUserID", "sn", "Sn"))
     user.same("the role", result, {"role_id": role, "parameter": named("infoUserId", "sn")})
 
@@ -102,7 +102,7 @@ async def names_again(target: Target) -> None:
 @check("USR-ROLE-8", "no reserved word names a role or a parameter")
 async def reserved(target: Target) -> None:
     user = Access(target)
-    role = await user.role(target)
+    role = await user.role()
     for word in RESERVED:
         await user.fails("createRole", role_id=word)
         await user.fails("createRole", role_id=target.identity(), parameter=named(word))
@@ -113,7 +113,7 @@ async def reserved(target: Target) -> None:
 @check("USR-ROLE-9", "reserved words in other letters' case and as placeholders are 400")
 async def reserved_in_any_case(target: Target) -> None:
     user = Access(target)
-    role = await user.role(target)
+    role = await user.role()
     for word in ("User", "ROLES", "memberS"):
         await user.refused("createRole", 400, role_id=word)
         await user.refused("addRoleParam", 400, role_id=role, body=named(word))
@@ -123,7 +123,7 @@ async def reserved_in_any_case(target: Target) -> None:
 @check("USR-ROLE-10", "a bad name is 400 and the parameter is told")
 async def bad_names(target: Target) -> None:
     user = Access(target)
-    role = await user.role(target, "sn")
+    role = await user.role("sn")
     given = {"role_id": role, "parameter_name": "sn", "parameter_value": "1"}
     for field, bad in (("role_id", "a b"), ("parameter_name", "s1"), ("parameter_value", "a-b")):
         message = (await user.refused("listRoleParamUsers", 400, **{**given, field: bad}))["message"]
@@ -144,7 +144,7 @@ async def record(target: Target) -> None:
 @check("USR-ROLE-12", "listRoles lists each role once, as getRole gives it")
 async def listing(target: Target) -> None:
     user = Access(target)
-    made = [await user.role(target, "sn", "zone"), await user.role(target)]
+    made = [await user.role("sn", "zone"), await user.role()]
     listed = await user.table("listRoles")
     for role in made:
         found = [each for each in listed if each["role_id"] == role]
@@ -169,7 +169,7 @@ async def order(target: Target) -> None:
 @check("USR-ROLE-14", "deleteRole gives nil, and the role is gone")
 async def deletion(target: Target) -> None:
     user = Access(target)
-    role, other = await user.role(target, "sn"), await user.role(target)
+    role, other = await user.role("sn"), await user.role()
     await user.nothing("deleteRole", role_id=role)
     await user.fails("getRole", role_id=role)
     listed = [each["role_id"] for each in await user.table("listRoles")]
@@ -179,7 +179,7 @@ async def deletion(target: Target) -> None:
 @check("USR-ROLE-15", "addRoleParam adds names and gives the role")
 async def adding(target: Target) -> None:
     user = Access(target)
-    role = await user.role(target, "sn")
+    role = await user.role("sn")
     result = await user.table("addRoleParam", role_id=role, body=named("zone", "color"))
     user.same("what addRoleParam gives", result, {"role_id": role, "parameter": named("sn", "zone", "color")})
     user.same("what getRole gives", await user.table("getRole", role_id=role), result)
@@ -188,7 +188,7 @@ async def adding(target: Target) -> None:
 @check("USR-ROLE-16", "deleteRoleParam takes one name and gives the role")
 async def taking(target: Target) -> None:
     user = Access(target)
-    role = await user.role(target, "sn", "zone", "color")
+    role = await user.role("sn", "zone", "color")
     result = await user.table("deleteRoleParam", role_id=role, parameter_name="zone")
     user.same("what deleteRoleParam gives", result, {"role_id": role, "parameter": named("sn", "color")})
     user.same("what getRole gives", await user.table("getRole", role_id=role), result)
@@ -198,8 +198,8 @@ async def taking(target: Target) -> None:
 async def cascades(target: Target) -> None:
     user = Access(target)
     path = f"GET/{target.identity()}/{{sn}}"
-    role, other = await user.role(target, "sn", "zone", perms=[path]), await user.role(target, "sn")
-    id = await user.member(target)
+    role, other = await user.role("sn", "zone", perms=[path]), await user.role("sn")
+    id = await user.newcomer()
     await user.assign(id, other, ("sn", "1"))
     await user.assign(id, role, ("sn", "1"), ("zone", WILDCARD))
     await user.table("deleteRoleParam", role_id=role, parameter_name="sn")
@@ -217,7 +217,7 @@ async def cascades(target: Target) -> None:
 @check("USR-ROLE-18", "a missing role is 404, a missing parameter 400")
 async def missing(target: Target) -> None:
     user, gone = Access(target), target.identity()
-    role, id = await user.role(target, "sn"), await user.member(target)
+    role, id = await user.role("sn"), await user.newcomer()
     name: Table = {"parameter_name": "color"}
     value: Table = {"parameter_value": "1"}
     of_roles: dict[str, Table] = {
@@ -248,7 +248,7 @@ async def missing(target: Target) -> None:
 @check("USR-ROLE-19", "one object stands for a list, and a list with one wrong item changes nothing")
 async def lists(target: Target) -> None:
     user = Access(target)
-    role = await user.role(target)
+    role = await user.role()
     result = await user.table("addRoleParam", role_id=role, body={"name": "sn"})
     user.same("parameters", result["parameter"], named("sn"))
     await user.refused("addRoleParam", 400, role_id=role, body=named("zone", "s1"))

@@ -21,10 +21,6 @@ MISSING = "a-consumer-without-provider"
 class Socials(User):
     """The User service, with what these checks do again and again."""
 
-    def __init__(self, target: Target) -> None:
-        super().__init__(target)
-        self._target = target
-
     def described(self, consumer: str = GOOGLE, **change: Any) -> Table:
         """What createSocial takes for an application that lab.yaml registers."""
         application = self._target.application(consumer.lower())

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.people import PASSWORD, User
+from labkit.conformance.people import NEW_PASSWORD, NOBODY, PASSWORD, User
 from labkit.conformance.target import Target
 
-OTHER = "battery staple"  # a password
 DATA = {
     "colour": "red",
     "size": 1.5,
@@ -18,25 +17,19 @@ DATA = {
 }
 
 
-async def waiting(user: User, target: Target) -> int:
-    """A new user, not active: for data that is enough."""
-    email, _, _ = await user.signed_up(target)
-    return await user.id_of(email)
-
-
 @check("USR-DATA-1", "getUser gives the user that listUsers lists")
 async def get(target: Target) -> None:
     user = User(target)
-    email, _, _ = await user.signed_up(target)
+    email, _, _ = await user.signed_up()
     listed = await user.shown(email)
     user.same("the user", await user.table("getUser", id=listed["id"]), listed)
-    await user.refused("getUser", 404, id=2**50)
+    await user.refused("getUser", 404, id=NOBODY)
 
 
 @check("USR-DATA-2", "updateUser changes what is given, and nothing else")
 async def update(target: Target) -> None:
     user = User(target)
-    id = await waiting(user, target)
+    id = await user.newcomer()
     before = await user.table("getUser", id=id)
     renamed = {**before, "name": "Bea"}
     user.same("with another name", await user.table("updateUser", id=id, name="Bea"), renamed)
@@ -50,19 +43,19 @@ async def update(target: Target) -> None:
 @check("USR-DATA-3", "a new password takes the original one")
 async def change_password(target: Target) -> None:
     user = User(target)
-    person = await user.person(target)
-    for wrong in ({}, {"original_password": OTHER}):
-        await user.refused("updateUser", 400, id=person.id, name="Bea", password=OTHER, **wrong)
+    person = await user.person()
+    for wrong in ({}, {"original_password": NEW_PASSWORD}):
+        await user.refused("updateUser", 400, id=person.id, name="Bea", password=NEW_PASSWORD, **wrong)
     found = await user.table("getUser", id=person.id)
     expect.equal("name", found.get("name"), "Ann", user.last)
-    await user.table("updateUser", id=person.id, password=OTHER, original_password=PASSWORD)
-    await user.text("getUserToken", email=person.email, password=OTHER)
+    await user.table("updateUser", id=person.id, password=NEW_PASSWORD, original_password=PASSWORD)
+    await user.text("getUserToken", email=person.email, password=NEW_PASSWORD)
 
 
 @check("USR-DATA-4", "deleteUser gives nil; address and id are then nobody's")
 async def delete(target: Target) -> None:
     user = User(target)
-    email, password, _ = await user.signed_up(target)
+    email, password, _ = await user.signed_up()
     id = await user.id_of(email)
     await user.nothing("deleteUser", id=id)
     for operation in ("getUser", "deleteUser"):
@@ -74,7 +67,7 @@ async def delete(target: Target) -> None:
 @check("USR-DATA-5", "what createUserData keeps, listUserData gives")
 async def create(target: Target) -> None:
     user = User(target)
-    id, other = [await waiting(user, target) for _ in range(2)]
+    id, other = [await user.newcomer() for _ in range(2)]
     user.same("nothing yet", await user.table("listUserData", id=id) or {}, {})
     await user.nothing("createUserData", id=id, **DATA)
     await user.nothing("createUserData", id=other, colour="blue")
@@ -84,7 +77,7 @@ async def create(target: Target) -> None:
 @check("USR-DATA-6", "a key that exists is 400, and nothing is kept")
 async def exists(target: Target) -> None:
     user = User(target)
-    id = await waiting(user, target)
+    id = await user.newcomer()
     await user.nothing("createUserData", id=id, colour="red")
     await user.refused("createUserData", 400, id=id, another=1, colour="blue")
     user.same("the data", await user.table("listUserData", id=id), {"colour": "red"})
@@ -93,7 +86,7 @@ async def exists(target: Target) -> None:
 @check("USR-DATA-7", "updateUserData replaces, and is 400 for a key that does not exist")
 async def replace(target: Target) -> None:
     user = User(target)
-    id = await waiting(user, target)
+    id = await user.newcomer()
     await user.nothing("createUserData", id=id, colour="red", size=1)
     await user.nothing("updateUserData", id=id, colour="blue")
     await user.refused("updateUserData", 400, id=id, size=2, another=1)
@@ -103,7 +96,7 @@ async def replace(target: Target) -> None:
 @check("USR-DATA-8", "getUserData gives one value, or 404")
 async def one(target: Target) -> None:
     user = User(target)
-    id = await waiting(user, target)
+    id = await user.newcomer()
     await user.nothing("createUserData", id=id, **DATA)
     expect.equal("text", await user.text("getUserData", id=id, key="colour"), "red", user.last)
     user.same("object", await user.table("getUserData", id=id, key="object"), DATA["object"])
@@ -113,7 +106,7 @@ async def one(target: Target) -> None:
 @check("USR-DATA-9", "deleteUserData deletes all of its keys, or none and is 404")
 async def forget(target: Target) -> None:
     user = User(target)
-    id = await waiting(user, target)
+    id = await user.newcomer()
     await user.nothing("createUserData", id=id, a=1, b=2, c=3, d=4)
     await user.nothing("deleteUserData", id=id, keys=["a", "b"])
     await user.refused("deleteUserData", 404, id=id, keys=["c", "a"])
@@ -125,7 +118,7 @@ async def forget(target: Target) -> None:
 @check("USR-DATA-10", "the older names do the same")
 async def older(target: Target) -> None:
     user = User(target)
-    id = await waiting(user, target)
+    id = await user.newcomer()
     await user.nothing("createUserStorage", id=id, **{"key values": {"colour": "red", "size": 1}})
     await user.nothing("updateUserStorage", id=id, **{"key values": {"colour": "blue"}})
     user.same("the data", await user.table("listUserData", id=id), {"colour": "blue", "size": 1})

@@ -4,30 +4,15 @@ from __future__ import annotations
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.people import PASSWORD, Person, User
+from labkit.conformance.oauth import Shop
+from labkit.conformance.people import NEW_PASSWORD, PASSWORD, User
 from labkit.conformance.target import Target
-
-OTHER = "battery staple"  # a password
-REDIRECT = "https://app.example/back"
-
-
-async def nobody(user: User, token: str, why: str) -> None:
-    """The token must lead to nothing usable."""
-    kind, found = await user.call("User", "getCurrentUser", {"token": token})
-    usable = kind not in ("nil", "table") or (isinstance(found, dict) and "id" in found)
-    expect.true(f"nothing usable {why}", not usable, f"{kind} {found}", user.last)
-
-
-async def holds(user: User, token: str, person: Person) -> None:
-    """The token must lead to this person."""
-    found = await user.table("getCurrentUser", token=token)
-    expect.equal("whose token it is", found.get("id"), person.id, user.last)
 
 
 @check("USR-TOKEN-1", "before activation there is no token, and the user stays inactive")
 async def inactive(target: Target) -> None:
     user = User(target)
-    email, password, code = await user.signed_up(target)
+    email, password, code = await user.signed_up()
     kind, result = await user.call("User", "getUserToken", {"email": email, "password": password})
     expect.true("no token", kind == "table" and "error" in result, kind, user.last)
     found = await user.shown(email)
@@ -39,18 +24,18 @@ async def inactive(target: Target) -> None:
 @check("USR-TOKEN-2", "email and password give a token")
 async def login(target: Target) -> None:
     user = User(target)
-    person = await user.person(target)
+    person = await user.person()
     token = await user.login(person)
     expect.true("it can stand in a cookie", token and not set(token) & set('; ,"\\'), token, user.last)
-    await holds(user, token, person)
+    await user.leads_to(token, person)
 
 
 @check("USR-TOKEN-3", "a login that fails gives an error and no token")
 async def no_login(target: Target) -> None:
     user = User(target)
-    person = await user.person(target)
+    person = await user.person()
     for email, password in (
-        (person.email, OTHER),
+        (person.email, NEW_PASSWORD),
         (person.email, ""),
         (person.email, person.password.upper()),
         (f"x{person.email}", person.password),
@@ -62,10 +47,10 @@ async def no_login(target: Target) -> None:
 @check("USR-TOKEN-4", "whatever is wrong, it is 401 with the same error")
 async def same_answer(target: Target) -> None:
     user = User(target)
-    person = await user.person(target)
+    person = await user.person()
     said = set()
     for email, password in (
-        (person.email, OTHER),
+        (person.email, NEW_PASSWORD),
         (f"x{person.email}", person.password),
         ("no address", person.password),
     ):
@@ -79,7 +64,7 @@ async def form(target: Target) -> None:
     import jwt
 
     user = User(target)
-    person = await user.person(target)
+    person = await user.person()
     one, other = [await user.login(person) for _ in range(2)]
     expect.true("each is another", one != other, "the same token", user.last)
     try:
@@ -97,10 +82,10 @@ async def form(target: Target) -> None:
 @check("USR-TOKEN-6", "getCurrentUser gives the user whose token it is")
 async def current(target: Target) -> None:
     user = User(target)
-    people = [await user.person(target) for _ in range(2)]
+    people = [await user.person() for _ in range(2)]
     tokens = [await user.login(person) for person in people]
     for person, token in zip(people, tokens, strict=True):
-        await holds(user, token, person)
+        await user.leads_to(token, person)
         found = await user.table("getCurrentUser", token=token)
         expect.equal("email", found.get("email"), person.email, user.last)
 
@@ -110,77 +95,59 @@ async def bad_tokens(target: Target) -> None:
     import jwt
 
     user = User(target)
-    person = await user.person(target)
+    person = await user.person()
     token = await user.login(person)
     for malformed in ("", "x", "a.b.c", token[:-1], f"{token}x", token.rpartition(".")[0] + "."):
-        await nobody(user, malformed, "of a malformed token")
+        await user.leads_nowhere(malformed, "of a malformed token")
     claims = {"sub": str(person.id), "iss": "probe", "iat": 0, "nbf": 0, "exp": 2**40, "jti": "1", "gen": 0}
-    await nobody(user, jwt.encode(claims, "x" * 64, algorithm="HS256"), "of a forged token")
-    await nobody(user, jwt.encode(claims, "", algorithm="none"), "of an unsigned token")
-    await holds(user, token, person)
+    await user.leads_nowhere(jwt.encode(claims, "x" * 64, algorithm="HS256"), "of a forged token")
+    await user.leads_nowhere(jwt.encode(claims, "", algorithm="none"), "of an unsigned token")
+    await user.leads_to(token, person)
 
 
 @check("USR-TOKEN-8", "a bad token is 401, and so is one of a user who is changed or gone")
 async def dead_tokens(target: Target) -> None:
     user = User(target)
     await user.refused("getCurrentUser", 401, token="x")
-    person = await user.person(target)
+    person = await user.person()
     token = await user.login(person)
     await user.table("updateUser", id=person.id, status=0)
     await user.refused("getCurrentUser", 401, token=token)
     await user.table("updateUser", id=person.id, status=1)
-    await user.table("resetUserPassword", id=person.id, password=OTHER)
+    await user.table("resetUserPassword", id=person.id, password=NEW_PASSWORD)
     await user.refused("getCurrentUser", 401, token=token)
-    token = await user.text("getUserToken", email=person.email, password=OTHER)
-    await holds(user, token, person)
+    token = await user.text("getUserToken", email=person.email, password=NEW_PASSWORD)
+    await user.leads_to(token, person)
     await user.nothing("deleteUser", id=person.id)
     await user.refused("getCurrentUser", 401, token=token)
 
 
 @check("USR-TOKEN-9", "an access token leads to its user")
 async def access_token(target: Target) -> None:
-    user = User(target)
-    person = await user.person(target)
-    client = await user.table("createOauthClient", id=person.id, name="an app", redirect=REDIRECT)
-    code = await user.text(
-        "getOauthAuthorizeApproved",
-        token=await user.login(person),
-        client_id=client["id"],
-        redirect_uri=REDIRECT,
-        response_type="code",
-        scope="",
-    )
-    tokens = await user.table(
-        "getOauthToken",
-        grant_type="authorization_code",
-        client_id=client["id"],
-        client_secret=client["secret"],
-        code=code,
-        redirect_uri=REDIRECT,
-    )
-    await holds(user, tokens["access_token"], person)
+    shop = await Shop.open(target)
+    await shop.leads_to((await shop.tokens())["access_token"], shop.ann)
 
 
 @check("USR-TOKEN-10", "a token is good for its time, and not after it", needs={"clock"})
 async def lifetime(target: Target) -> None:
     user = User(target)
-    person = await user.person(target)
+    person = await user.person()
     token = await user.login(person)
     await target.advance(60)
-    await holds(user, token, person)
+    await user.leads_to(token, person)
     await target.advance(400 * 86400)
-    await nobody(user, token, "long after")
+    await user.leads_nowhere(token, "long after")
 
 
 @check("USR-TOKEN-11", "it is dead after 7200 seconds, or those asked for", needs={"clock"})
 async def lifetimes(target: Target) -> None:
     user = User(target)
-    person = await user.person(target)
+    person = await user.person()
     given = {"email": person.email, "password": person.password}
     for asked, lives in (({}, 7200), ({"time_to_live": 60}, 60)):
         token = await user.text("getUserToken", **given, **asked)
         await target.advance(lives - 1)
-        await holds(user, token, person)
+        await user.leads_to(token, person)
         await target.advance(1)
         await user.refused("getCurrentUser", 401, token=token)
         await target.advance(1)
@@ -192,10 +159,10 @@ async def lifetimes(target: Target) -> None:
 @check("USR-TOKEN-12", "the password that counts is the one given last")
 async def passwords(target: Target) -> None:
     user = User(target)
-    person = await user.person(target)
+    person = await user.person()
     expect.equal("the first password", person.password, PASSWORD)
     await user.login(person)
-    await user.table("resetUserPassword", id=person.id, password=OTHER)
-    await user.text("getUserToken", email=person.email, password=OTHER)
+    await user.table("resetUserPassword", id=person.id, password=NEW_PASSWORD)
+    await user.text("getUserToken", email=person.email, password=NEW_PASSWORD)
     kind, _ = await user.call("User", "getUserToken", {"email": person.email, "password": person.password})
     expect.equal("what the first one gives now", kind, "table", user.last)

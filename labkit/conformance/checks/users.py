@@ -7,10 +7,8 @@ import re
 
 from labkit.conformance import expect, play
 from labkit.conformance.check import check
-from labkit.conformance.people import PASSWORD, User
+from labkit.conformance.people import NEW_PASSWORD, NOBODY, PASSWORD, User
 from labkit.conformance.target import Target
-
-OTHER = "battery staple"  # a password
 
 
 async def created(user: User, *emails: str) -> list[int]:
@@ -23,9 +21,9 @@ async def created(user: User, *emails: str) -> list[int]:
 @check("USR-USER-1", "someone signs up, is activated, gets a new password and logs in")
 async def story(target: Target) -> None:
     user = User(target)
-    person = await user.person(target)
-    await user.table("resetUserPassword", id=person.id, password=OTHER)
-    token = await user.text("getUserToken", email=person.email, password=OTHER)
+    person = await user.person()
+    await user.table("resetUserPassword", id=person.id, password=NEW_PASSWORD)
+    token = await user.text("getUserToken", email=person.email, password=NEW_PASSWORD)
     found = await user.table("getCurrentUser", token=token)
     user.same("who it is", found.get("id"), person.id)
 
@@ -33,7 +31,7 @@ async def story(target: Target) -> None:
 @check("USR-USER-2", "a user has id, email, name, status and creation_date")
 async def record(target: Target) -> None:
     user = User(target)
-    person = await user.person(target)
+    person = await user.person()
     fields = {"id", "email", "name", "status", "creation_date"}
     listed = await user.shown(person.email)
     expect.equal("fields that lack", fields - listed.keys(), set(), user.last)
@@ -64,7 +62,7 @@ async def values(target: Target) -> None:
 @check("USR-USER-4", "createUser makes a user who waits for the code that it gives")
 async def sign_up(target: Target) -> None:
     user = User(target)
-    email, _, code = await user.signed_up(target)
+    email, _, code = await user.signed_up()
     expect.true("there is a code", code, code, user.last)
     expect.true("not active yet", (await user.shown(email)).get("status") != 1, "active", user.last)
     expect.equal("activateUser", await user.text("activateUser", code=code), "OK", user.last)
@@ -75,16 +73,14 @@ async def no_sign_up(target: Target) -> None:
     user, name = User(target), target.identity()
     good = {"email": f"{name}@example.com", "name": "Ann", "password": PASSWORD}
     for wrong in ({"email": f"{name} at example.com"}, {"name": ""}, {"password": ""}):
-        kind, result = await user.call("User", "createUser", {**good, **wrong})
-        told = kind == "table" and {"error", "status"} <= result.keys()
-        expect.true("it gives error and status", told, f"{kind} {result}", user.last)
+        await user.fails("createUser", **{**good, **wrong})
     user.same("users", await user.table("listUsers", filter=f"email::like::{name}"), [])
 
 
 @check("USR-USER-6", "codes are 40 letters and digits, each another")
 async def codes(target: Target) -> None:
     user = User(target)
-    one, other = [(await user.signed_up(target))[2] for _ in range(2)]
+    one, other = [(await user.signed_up())[2] for _ in range(2)]
     expect.true("40 letters and digits", re.fullmatch(r"[A-Za-z0-9]{40}", one), one, user.last)
     expect.true("another each time", one != other, "the same code", user.last)
 
@@ -123,7 +119,7 @@ async def taken(target: Target) -> None:
 @check("USR-USER-9", "the code makes its user active, and nobody else")
 async def activation(target: Target) -> None:
     user = User(target)
-    (ann, _, code), (bob, _, _) = [await user.signed_up(target) for _ in range(2)]
+    (ann, _, code), (bob, _, _) = [await user.signed_up() for _ in range(2)]
     before = await user.shown(bob)
     expect.equal("activateUser", await user.text("activateUser", code=code), "OK", user.last)
     await user.text("getUserToken", email=ann, password=PASSWORD)
@@ -134,7 +130,7 @@ async def activation(target: Target) -> None:
 @check("USR-USER-10", "a wrong code gives an error with a message, and activates nobody")
 async def wrong_code(target: Target) -> None:
     user = User(target)
-    email, _, code = await user.signed_up(target)
+    email, _, code = await user.signed_up()
     before = await user.shown(email)
     for wrong in ("", "x", code[:-1], code[:-1] + ("a" if code[-1] != "a" else "b"), f"{code}x"):
         kind, result = await user.call("User", "activateUser", {"code": wrong})
@@ -146,7 +142,7 @@ async def wrong_code(target: Target) -> None:
 @check("USR-USER-11", "the second time a code is 400")
 async def used_code(target: Target) -> None:
     user = User(target)
-    email, _, code = await user.signed_up(target)
+    email, _, code = await user.signed_up()
     await user.text("activateUser", code=code)
     await user.refused("activateUser", 400, code=code)
     await user.refused("activateUser", 400, code="x" * 40)
@@ -240,17 +236,17 @@ async def bad_filters(target: Target) -> None:
 @check("USR-USER-17", "after a reset the new password counts, and the old one does not")
 async def reset(target: Target) -> None:
     user = User(target)
-    person = await user.person(target)
-    await user.table("resetUserPassword", id=person.id, password=OTHER)
-    await user.text("getUserToken", email=person.email, password=OTHER)
+    person = await user.person()
+    await user.table("resetUserPassword", id=person.id, password=NEW_PASSWORD)
+    await user.text("getUserToken", email=person.email, password=NEW_PASSWORD)
     await user.refused("getUserToken", 401, email=person.email, password=person.password)
 
 
 @check("USR-USER-18", "a reset that fails gives a status, and the password stays")
 async def no_reset(target: Target) -> None:
     user = User(target)
-    person = await user.person(target)
-    for wrong in ({"id": 2**50, "password": OTHER}, {"id": person.id, "password": "12345"}):
+    person = await user.person()
+    for wrong in ({"id": NOBODY, "password": NEW_PASSWORD}, {"id": person.id, "password": "12345"}):
         kind, result = await user.call("User", "resetUserPassword", wrong)
         told = kind == "table" and isinstance(result.get("status"), int)
         expect.true("it gives a status", told, f"{kind} {result}", user.last)
@@ -260,8 +256,8 @@ async def no_reset(target: Target) -> None:
 @check("USR-USER-19", "a reset gives id, email, name and creation_date alone")
 async def reset_result(target: Target) -> None:
     user = User(target)
-    email, _, _ = await user.signed_up(target)
+    email, _, _ = await user.signed_up()
     wanted = await user.shown(email)
     del wanted["status"]
-    result = await user.table("resetUserPassword", id=wanted["id"], password=OTHER)
+    result = await user.table("resetUserPassword", id=wanted["id"], password=NEW_PASSWORD)
     user.same("the result", result, wanted)
