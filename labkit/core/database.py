@@ -48,18 +48,20 @@ class Database:
     def start(self, tables: MetaData) -> None:
         """Open the database and create the tables that are missing.
 
-        Raises SettingsError where the file cannot be opened or is not a database.
+        Raises SettingsError where the file cannot be opened, is not a database, or is another lab's, which
+        keeps parts of it in memory.
         """
         engine = sqlalchemy.create_engine(
             "sqlite://" if self.path is None else f"sqlite:///{self.path}",
             poolclass=sqlalchemy.StaticPool,
             isolation_level="AUTOCOMMIT",  # transactions are ours: one for each turn of the loop
-            connect_args={"check_same_thread": False},
+            connect_args={"check_same_thread": False, "timeout": 0},  # what is locked stays so
         )
         try:
             connection = engine.connect()
             connection.exec_driver_sql("PRAGMA foreign_keys=ON")
             if self.path is not None:
+                connection.exec_driver_sql("PRAGMA locking_mode=EXCLUSIVE")
                 connection.exec_driver_sql("PRAGMA journal_mode=WAL")
                 connection.exec_driver_sql("PRAGMA synchronous=FULL")
             tables.create_all(connection)
@@ -67,7 +69,9 @@ class Database:
             connection.exec_driver_sql(f"PRAGMA user_version={self.starts}")
         except sqlalchemy.exc.DatabaseError as error:
             engine.dispose()
-            raise SettingsError(f"data: cannot use {self.path}: {error.orig}") from error
+            busy = getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
+            reason = "another lab has it open" if busy else error.orig
+            raise SettingsError(f"data: cannot use {self.path}: {reason}") from error
         self._connection = connection
         self._raw = driver(connection)
         self._changes = self._raw.total_changes

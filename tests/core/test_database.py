@@ -206,6 +206,19 @@ async def test_a_file_survives_losing_all_that_the_process_had_not_written(tmp_p
     assert settings == ["wal", 2]  # 2: FULL
 
 
+async def test_a_file_belongs_to_one_lab_at_a_time(tmp_path: Path) -> None:
+    first = Database(tmp_path / "lab.db")
+    first.start(tables)
+    with pytest.raises(SettingsError, match="another lab has it open"):
+        Database(tmp_path / "lab.db").start(tables)
+    await first.run(put, "a")
+    first.close()
+    second = Database(tmp_path / "lab.db")
+    second.start(tables)
+    assert await second.read(names) == ["a"]
+    second.close()
+
+
 @pytest.mark.parametrize(
     ("name", "reason"), [("no.db", "file is not a database"), ("no/lab.db", "unable to open database file")]
 )

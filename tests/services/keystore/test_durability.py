@@ -6,6 +6,7 @@ import asyncio
 import json
 import shutil
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -194,9 +195,12 @@ async def test_a_write_returns_after_its_commit_and_so_does_who_reads_it(tmp_pat
     path = tmp_path / "lab.db"
 
     async def committed(answer: Any) -> str:
-        """Play something, then look for it with another connection as soon as it is answered."""
+        """Play something, then look for it in the files as soon as it is answered: so a power loss would leave them."""
         await answer
-        other = Database(path)
+        copy = Path(mkdtemp(dir=tmp_path))
+        for file in tmp_path.glob(f"{path.name}*"):
+            shutil.copy(file, copy)
+        other = Database(copy / path.name)
         other.start(metadata)
         entries = await CommandLog(other).entries()
         other.close()
