@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Annotated, ClassVar, Protocol
 
-from pydantic import AfterValidator, Field, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from labkit.services.addresses import Address, Addresses
 from labkit.services.operation import Caller, Service, operation
 
 LONGEST_SUBJECT = 998  # characters: the longest line of RFC 5322, section 2.1.1
+PORT = re.compile(r":[0-9]{1,5}(?=>?$)")
 
 
 class Postbox(Protocol):
@@ -36,6 +38,12 @@ def _one_line(text: str) -> str:
     return text
 
 
+def _portless(sender: object) -> object:
+    """Scripts send from an address at Config.solution().domain, which has a port in a lab on another than 443."""
+    return PORT.sub("", sender) if isinstance(sender, str) else sender
+
+
+Sender = Annotated[Address, BeforeValidator(_portless)]
 Subject = Annotated[str, Field(max_length=LONGEST_SUBJECT), AfterValidator(_one_line)]
 
 
@@ -62,10 +70,11 @@ class Email(Service):
         html: SecretStr | None = None,
         cc: Addresses = (),
         bcc: Addresses = (),
-        from_: Address | None = None,
+        from_: Sender | None = None,
     ) -> dict[str, object]:
         """Send a mail. to, cc and bcc take an address or a list of them. Gives an empty table.
 
+        from: an address; a port after it is left out, so that it may be at Config.solution().domain.
         The body is secret to the journal, since it carries codes that activate and reset; the mailbox has it.
         """
         self._postbox.receive(

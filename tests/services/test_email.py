@@ -48,6 +48,17 @@ async def test_the_sender_can_be_named() -> None:
     assert post.box[0].sender == "Acme <hello@acme.com>"
 
 
+@pytest.mark.parametrize("form", ["no-reply@{}", "Sample App <no-reply@{}>"])
+async def test_a_sender_at_the_solutions_domain_needs_no_port(form: str) -> None:
+    """Scripts put it together with Config.solution().domain, which has the port of the lab."""
+    post = Post()
+    await post.send(**GOOD, **{"from": form.format("acme.apps.lab.localhost:8443")})
+    assert post.box[0].sender == form.format("acme.apps.lab.localhost")
+    for field, address in (("from", "a@x.test:b"), ("from", "a:1@x.test"), ("to", "a@x.test:1")):
+        refused = await post.send(**{**GOOD, field: address})
+        assert refused["status"] == 400, address
+
+
 @pytest.mark.parametrize(
     "address",
     [

@@ -37,6 +37,7 @@ def naive(lab: Lab) -> Solution:
     assert sign_up(solution).text == "Sent"
     [mail] = lab.mailbox.find(to=EMAIL)
     assert mail.links[0].startswith(solution.url("/api/verify/"))
+    assert mail.sender == f"Sample App <mail@{solution.domain}>"
     answer = solution.get(urlsplit(mail.links[0]).path)
     assert (answer.status_code, answer.text) == (200, "Activated.")
     return solution

@@ -9,7 +9,7 @@ if ret.error then -- of a text on success
 end
 local link = "https://" .. Config.solution().domain .. "/api/verify/" .. ret
 Email.send({
-  from = "Sample App <mail@" .. string.match(Config.solution().domain, "[^:]+") .. ">",
+  from = "Sample App <mail@" .. Config.solution().domain .. ">",
   to = request.body.email, subject = "Welcome", text = "Hello " .. request.body.email .. ", click " .. link,
 })
 response.message = "Sent"
