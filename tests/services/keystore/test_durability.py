@@ -23,6 +23,14 @@ from tests.sizes import size
 START = 1_000_000.0
 
 
+def copied(path: Path) -> Path:
+    """A copy of a data file and of what SQLite keeps beside it."""
+    folder = Path(mkdtemp(dir=path.parent))
+    for file in path.parent.glob(f"{path.name}*"):
+        shutil.copy(file, folder)
+    return folder / path.name
+
+
 async def log_of(lab: Lab) -> list[list[str]]:
     """The commands in the log, without the solution's name."""
 
@@ -197,10 +205,7 @@ async def test_a_write_returns_after_its_commit_and_so_does_who_reads_it(tmp_pat
     async def committed(answer: Any) -> str:
         """Play something, then look for it in the files as soon as it is answered: so a power loss would leave them."""
         await answer
-        copy = Path(mkdtemp(dir=tmp_path))
-        for file in tmp_path.glob(f"{path.name}*"):
-            shutil.copy(file, copy)
-        other = Database(copy / path.name)
+        other = Database(copied(path))
         other.start(metadata)
         entries = await CommandLog(other).entries()
         other.close()
