@@ -209,6 +209,11 @@ class Target:
         """Wait until every event is handled (a lab in this process only)."""
         await self.in_lab(self.lab.settle)
 
+    async def journalled(self, operations: str) -> str:
+        """What the journal tells of calls of operations with this in their names (a lab in this process only)."""
+        calls = await self.in_lab(self.lab.journal.select, "call")
+        return repr([record.detail for record in calls if operations in record.summary])
+
     async def advance(self, seconds: float) -> None:
         """Move the virtual clock on (a lab in this process only)."""
         await self.in_lab(self.lab.clock.advance, seconds)

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Callable
-from typing import Any
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from labkit.conformance.attacks.stage import Attack, Stage, attack, declared
+from labkit.conformance.jwts import opened, part
 
 SHOWN = "RFC 6750 3.1"
 FORGED = "RFC 6750 5.2"
 CONFUSED = "RFC 8725 3.1"  # algorithms must be verified
 
-Claims = dict[str, Any]
-
-
-def _part(value: object) -> str:
-    return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
-
-
-def _claims(token: str) -> Claims:
-    claims: Claims = jwt.decode(token, options={"verify_signature": False})
-    return claims
-
 
 def with_claims(token: str, **changes: object) -> str:
     """A token with other claims and its old signature."""
     header, _, signature = token.split(".")
-    return f"{header}.{_part({**_claims(token), **changes})}.{signature}"
+    return f"{header}.{part({**opened(token)[1], **changes})}.{signature}"
 
 
 def without_signature(token: str) -> str:
@@ -41,14 +29,14 @@ def without_signature(token: str) -> str:
 
 def unsigned(token: str) -> str:
     """A token whose header says that it needs no signature."""
-    return f"{_part({'alg': 'none', 'typ': 'JWT'})}.{token.split('.')[1]}."
+    return f"{part({'alg': 'none', 'typ': 'JWT'})}.{token.split('.')[1]}."
 
 
 def signed_by_mallory(token: str) -> str:
     """A token with the same claims, signed with a key of her own that its header brings along."""
     key = rsa.generate_private_key(65537, 2048)
     public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key()))
-    return jwt.encode(_claims(token), key, "RS256", {"jwk": public})
+    return jwt.encode(opened(token)[1], key, "RS256", {"jwk": public})
 
 
 def altered(token: str) -> str:
@@ -92,7 +80,7 @@ def _bearer(name: str, rfc: str, forge: Callable[[str], str]) -> Attack:
 @attack("access tokens", CONFUSED, 401, None)
 async def access_token_signed_with_the_secret(stage: Stage) -> object:
     """Show an access token that the client signed itself, with its secret (HS256)."""
-    claims = _claims(stage.tokens["access_token"])
+    _, claims, _ = opened(stage.tokens["access_token"])
     return await stage.whose(jwt.encode(claims, stage.client["secret"], "HS256"))
 
 

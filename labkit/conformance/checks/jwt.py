@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import datetime
 import functools
 import hashlib
 import hmac
-import json
 from typing import Any
 
 from cryptography import x509
@@ -18,6 +16,7 @@ from cryptography.x509.oid import NameOID
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
+from labkit.conformance.jwts import coded, opened, part
 from labkit.conformance.people import User
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
@@ -60,14 +59,6 @@ def keys(algorithm: str) -> tuple[str, str]:
     return (private(), public()) if algorithm == "RS256" else (SECRET, SECRET)
 
 
-def coded(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-def part(value: object) -> str:
-    return coded((value if isinstance(value, str) else json.dumps(value)).encode())
-
-
 def signature(algorithm: str, signed: str, key: str = SECRET) -> str:
     """The signature that RFC 7518 asks for."""
     if algorithm == "RS256":
@@ -101,15 +92,6 @@ async def refuses(user: User, status: int, token: str, algorithms: object = None
     given = algorithms if algorithms is not None else ["HS256"]
     error = await user.refused("jwtVerify", status, key=key, token=token, algorithms=given)
     return str(error["message"])
-
-
-def opened(token: str) -> tuple[Any, Any, bytes]:
-    """Header, payload and signature of a token."""
-    try:
-        header, payload, sign = (base64.urlsafe_b64decode(each + "==") for each in token.split("."))
-        return json.loads(header), json.loads(payload), sign
-    except ValueError:
-        raise Mismatch("the token", "three parts in base64url, two of them JSON", "another form") from None
 
 
 @check("USR-JWT-1", "what was signed is what is verified, with each algorithm")
@@ -328,8 +310,7 @@ async def secrecy(target: Target) -> None:
     await verifies(user, token, key=key)
     await refuses(user, 401, token, key=other)
     await refuses(user, 400, f"{token}.{other}", key=other)
-    calls = await target.in_lab(target.lab.journal.select, "call")
-    written = repr([record.detail for record in calls if record.summary == "User.jwtVerify"])
+    written = await target.journalled("User.jwtVerify")
     expect.true("the calls are there", "algorithms" in written, "nothing")
     for secret in (key, token, token.rpartition(".")[2], other):
         expect.true("the journal has no secret", secret not in written, "a secret")

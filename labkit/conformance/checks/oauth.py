@@ -197,8 +197,7 @@ async def secrecy(target: Target) -> None:
     await shop.unredeemed(400, code)
     secrets = [shop.token, shop.client["secret"], code]
     secrets += [tokens[name] for tokens in (first, second) for name in ("access_token", "refresh_token")]
-    calls = await target.in_lab(target.lab.journal.select, "call")
-    written = repr([record.detail for record in calls if "Oauth" in record.summary])
+    written = await target.journalled("Oauth")
     expect.true("the calls are there", CALLBACK in written, "nothing")
     found = [secret for secret in secrets if secret in written]
     expect.true("the journal has none of them", not found, f"{len(found)} secrets")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
 import re
-from typing import Any
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
+from labkit.conformance.jwts import opened
 from labkit.conformance.oauth import Shop
 from labkit.conformance.oauth_requests import CALLBACK, SECOND
 from labkit.conformance.people import NOBODY, User
@@ -44,7 +42,7 @@ async def claims(target: Target) -> None:
     shop.same("token_type", tokens.get("token_type"), "Bearer")
     fits = re.fullmatch(r"[A-Za-z0-9_-]{40,}", str(tokens["refresh_token"]))
     expect.true("the refresh token is long and safe in a URL", fits, tokens["refresh_token"], shop.last)
-    header, body = _decoded(tokens["access_token"])
+    header, body, _ = opened(tokens["access_token"])
     shop.same("alg", header.get("alg"), "RS256")
     told = {name: body.get(name) for name in ("aud", "sub", "scopes")}
     wanted = {"aud": str(shop.client["id"]), "sub": str(shop.ann.id), "scopes": ["profile", "email"]}
@@ -53,20 +51,6 @@ async def claims(target: Target) -> None:
     start = body.get("iat")
     expect.true("iat is a whole number", isinstance(start, int), start, shop.last)
     shop.same("nbf and exp", [body.get("nbf"), body.get("exp")], [start, int(start or 0) + 60])
-
-
-def _decoded(token: object) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Header and claims of a JWT; its signature is not looked at."""
-    parts = str(token).split(".")
-    expect.equal("parts of the access token", len(parts), 3)
-    try:
-        header, body = [
-            json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))) for part in parts[:2]
-        ]
-    except ValueError:
-        header = body = None
-    expect.true("header and claims are objects", isinstance(header, dict) and isinstance(body, dict), body)
-    return header, body
 
 
 @check("USR-OAUTH-20", "a new set ends the one before")

@@ -375,8 +375,7 @@ async def secrecy(target: Target) -> None:
         await user.refused("getSocialToken", 400, **callback)
         secrets |= {token, social["client_secret"]}
         secrets |= {value for name, value in callback.items() if name not in ("consumer", "scope")}
-    calls = await target.in_lab(target.lab.journal.select, "call")
-    written = repr([record.detail for record in calls if "ocial" in record.summary])
+    written = await target.journalled("ocial")
     expect.true("the calls are there", GOOGLE in written, "nothing")
     found = [secret for secret in secrets if str(secret) in written]
     expect.true("the journal has none of them", len(secrets) > 6 and not found, f"{len(found)} secrets")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
+from labkit.conformance.jwts import opened
 from labkit.conformance.oauth import Shop
 from labkit.conformance.people import NEW_PASSWORD, PASSWORD, User
 from labkit.conformance.target import Target
@@ -61,22 +62,15 @@ async def same_answer(target: Target) -> None:
 
 @check("USR-TOKEN-5", "a token is an HS256 JWT of its user, and no two are alike")
 async def form(target: Target) -> None:
-    import jwt
-
     user = User(target)
     person = await user.person()
     one, other = [await user.login(person) for _ in range(2)]
     expect.true("each is another", one != other, "the same token", user.last)
-    try:
-        header = jwt.get_unverified_header(one)
-        claims = jwt.decode(one, options={"verify_signature": False})
-    except jwt.InvalidTokenError as error:
-        expect.true("a JWT", False, error, user.last)
-        return
+    header, claims, _ = opened(one)
     expect.equal("alg", header.get("alg"), "HS256", user.last)
     lacking = {"sub", "iss", "iat", "nbf", "exp", "jti"} - claims.keys()
     expect.equal("claims that lack", lacking, set(), user.last)
-    expect.equal("sub", claims["sub"], str(person.id), user.last)
+    expect.equal("sub", claims.get("sub"), str(person.id), user.last)
 
 
 @check("USR-TOKEN-6", "getCurrentUser gives the user whose token it is")
