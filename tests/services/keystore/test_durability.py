@@ -6,7 +6,6 @@ import asyncio
 import json
 import shutil
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -21,14 +20,6 @@ from tests.services.keystore.stores import Lab, opened
 from tests.sizes import size
 
 START = 1_000_000.0
-
-
-def copied(path: Path) -> Path:
-    """A copy of a data file and of what SQLite keeps beside it."""
-    folder = Path(mkdtemp(dir=path.parent))
-    for file in path.parent.glob(f"{path.name}*"):
-        shutil.copy(file, folder)
-    return folder / path.name
 
 
 async def log_of(lab: Lab) -> list[list[str]]:
@@ -53,9 +44,9 @@ async def contents(lab: Lab) -> dict[str, tuple[str, Any, int]]:
     return held
 
 
-def copied(path: Path) -> Path:
+def copied(path: Path, name: str = "copy.db") -> Path:
     """A copy of the data file as it is now, as a crash would leave it."""
-    copy = path.with_name("copy.db")
+    copy = path.with_name(name)
     for suffix in ("", "-wal"):
         source = path.with_name(path.name + suffix)
         if source.exists():
@@ -202,10 +193,10 @@ async def test_a_log_that_grows_too_long_is_written_anew_while_the_lab_runs(
 async def test_a_write_returns_after_its_commit_and_so_does_who_reads_it(tmp_path: Path) -> None:
     path = tmp_path / "lab.db"
 
-    async def committed(answer: Any) -> str:
-        """Play something, then look for it in the files as soon as it is answered: so a power loss would leave them."""
-        await answer
-        other = Database(copied(path))
+    async def committed(operation: str, **parameters: object) -> str:
+        """Call it, then look for the write in the file as soon as it is answered."""
+        await lab.call(operation, key="k", **parameters)
+        other = Database(copied(path, f"{operation}.db"))
         other.start(metadata)
         entries = await CommandLog(other).entries()
         other.close()
@@ -213,8 +204,8 @@ async def test_a_write_returns_after_its_commit_and_so_does_who_reads_it(tmp_pat
 
     async with opened(path) as lab:
         async with asyncio.TaskGroup() as group:
-            write = group.create_task(committed(lab.call("set", key="k", value="written")))
-            read = group.create_task(committed(lab.call("get", key="k")))
+            write = group.create_task(committed("set", value="written"))
+            read = group.create_task(committed("get"))
         assert "written" in write.result()
         assert "written" in read.result()
 
