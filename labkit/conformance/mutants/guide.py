@@ -13,7 +13,6 @@ from labkit.services.operation import Caller
 DESCRIBED = "labkit.platform:Platform._described"
 STATUS = "labkit.solutions.response:_status"
 HEADERS = "labkit.solutions.response:_headers"
-DELETE = "labkit.services.keystore.service:Keystore._delete"
 
 
 def _answered(original: Any, operation: str, answer: Any) -> Any:
@@ -93,24 +92,24 @@ def nobody_is_found(original: Any) -> Any:
     return _answered(original, "listUsers", lambda parameters, result: [])
 
 
-@mutant("USR-GUIDE-7", DELETE)
+@mutant("USR-GUIDE-7", CALL)
 def never_deleted(original: Any) -> Any:
     """the Keystore deletes nothing"""
 
-    async def broken(self: Any, space: bytes, keys: Any) -> None:
-        return None
+    def kept(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        return {**parameters, "command": "exists"} if parameters.get("command") == "del" else parameters
 
-    return broken
+    return given(original, "Keystore", kept)
 
 
 @mutant("USR-GUIDE-8", CALL)
 def every_token_known(original: Any) -> Any:
-    """a key that is not there has a value"""
-    return gives(
-        original,
-        "Keystore",
-        lambda operation, result: {"value": "1"} if operation == "get" and not result else result,
-    )
+    """a key that is not there has a value, and is deleted"""
+
+    def there(operation: str, result: Any) -> Any:
+        return result if operation not in ("get", "command") or result.get("value") else {"value": 1}
+
+    return gives(original, "Keystore", there)
 
 
 @mutant("USR-GUIDE-9", CALL)
