@@ -8,6 +8,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
+LONGEST_WHOLE = 20  # digits: the database holds no more than 19
+
 
 def listed(value: object) -> object:
     """For BeforeValidator: one item may stand for a list of one, and an empty table may look like an object."""
@@ -20,7 +22,12 @@ def _whole(value: object) -> object:
     """Scripts pass whole numbers as numbers (which may be floats) and as text; true is none."""
     if isinstance(value, bool) or (isinstance(value, str) and not re.fullmatch("-?[0-9]+", value)):
         raise ValueError("expected a whole number")
-    return int(value[:20]) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    digits = value.lstrip("-0") or "0"
+    if len(digits) > LONGEST_WHOLE:
+        raise ValueError(f"expected a whole number of at most {LONGEST_WHOLE} digits")
+    return int(f"-{digits}" if value.startswith("-") else digits)
 
 
 Whole = Annotated[int, BeforeValidator(_whole)]

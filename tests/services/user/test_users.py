@@ -150,6 +150,14 @@ class TestGetUser:
         await place.person("ann")
         assert (await place.call("getUser", id=id))["email"] == "ann@example.com"
 
+    async def test_all_digits_of_an_id_count(self, place: Place) -> None:
+        people = [await place.person(f"person{each}") for each in range(10)]
+        for zeros in (0, 18, 19, 5000):
+            assert await place.call("getUser", id=f"{'0' * zeros}10") == people[-1].shown()
+        for digits in ("1" + "0" * 19, "1" + "0" * 20, "1" * 5000):
+            error = await place.refused("getUser", id=digits)
+            assert (error["status"], error["message"][:12]) == (400, "Parameter id")
+
     @pytest.mark.parametrize("id", [True, False, 1.5, "", "1.0", "1_0", " 1", "+1", "one", "１", [1], -1])
     async def test_what_is_no_id_is_refused(self, place: Place, id: object) -> None:
         await place.person("ann")
