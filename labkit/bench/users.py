@@ -174,8 +174,8 @@ async def verify(stack: AsyncExitStack, assignments: int) -> Sides:
     """A password verified off the loop, beside argon2-cffi alone; and (`hash`) one hashed."""
     from argon2 import PasswordHasher
 
-    kept = await Passwords().hash(PASSWORD)
     straight, ours = PasswordHasher(), Passwords()
+    kept = await ours.hash(PASSWORD)
 
     async def least(password: str) -> None:
         straight.verify(kept, password)  # by the parameters that stand in what is kept

@@ -54,9 +54,7 @@ class Outcome:
     def withstood(self) -> bool:
         """Was the attack refused as it should be, and does the honest client fare as it should?"""
         attack = self.attack
-        return (
-            self.status == attack.status and attack.code in (None, self.code) and self.honest == attack.honest
-        )
+        return (self.status, self.code, self.honest) == (attack.status, attack.code, attack.honest)
 
 
 @dataclass(frozen=True, slots=True)
