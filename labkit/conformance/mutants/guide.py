@@ -63,16 +63,13 @@ def signup_of_anybody(original: Any) -> Any:
     )
 
 
-@mutant(
-    "USR-GUIDE-4 USR-GUIDE-6 USR-GUIDE-8 USR-GUIDE-13 USR-GUIDE-15 USR-GUIDE-22",
-    STATUS,
-)
+@mutant("USR-GUIDE-4 USR-GUIDE-6 USR-GUIDE-8 USR-GUIDE-13 USR-GUIDE-15 USR-GUIDE-22", STATUS)
 def refusals_are_fine(original: Any) -> Any:
     """the status 4xx that a script sets is lost"""
     return lambda code: 200 if isinstance(code, int | float) and 400 <= code < 500 else original(code)
 
 
-# ---- a new password
+# ---- who is found, and a new password
 
 
 @mutant("USR-GUIDE-22", CALL)

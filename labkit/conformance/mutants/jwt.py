@@ -22,17 +22,15 @@ SHARED = f"{JWT}:_shared"
 
 
 @mutant("USR-JWT-1 USR-JWT-4", READ)
-def names_in_lower_case(original: Any) -> Any:
-    """names of the payload come back in lower case, and without its objects"""
-    return lambda data: {
-        name.lower(): value for name, value in original(data).items() if not isinstance(value, dict)
-    }
+def objects_lost(original: Any) -> Any:
+    """the payload comes back without the objects in it"""
+    return lambda data: {name: value for name, value in original(data).items() if not isinstance(value, dict)}
 
 
 @mutant("USR-JWT-1 USR-JWT-3", SIGN)
-def roles_lost(original: Any) -> Any:
-    """only the first claim is signed"""
-    return lambda payload: original({"id": 1, **dict(list(payload.items())[1:2])})
+def another_payload(original: Any) -> Any:
+    """whatever the payload is, another one is signed"""
+    return lambda payload: original({"id": 1})
 
 
 @mutant("USR-JWT-2", CALL)

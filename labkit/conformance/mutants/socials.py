@@ -106,7 +106,7 @@ def the_rest_forgotten(original: Any) -> Any:
 
 
 @mutant("USR-SOC-4", CHANGE)
-def scope_added(original: Any) -> Any:
+def scope_stays(original: Any) -> Any:
     """an update cannot empty the scope"""
 
     def broken(connection: Any, solution: str, consumer: str, values: Any) -> None:
