@@ -215,8 +215,13 @@ class Platform:
     ) -> None:
         await self.stop()
 
+    async def call(self, solution: str, service: str, operation: str, parameters: object = None) -> object:
+        """Call a service operation for a solution, as its scripts do. Gives the result or the error object."""
+        with self.activity:
+            return await self.services.call(Caller(solution), service, operation, parameters)
+
     async def settle(self) -> None:
-        """Return once every request is answered or held as a poll, and every event is handled."""
+        """Return once every request and call is answered or held as a poll, and every event is handled."""
         await self.activity.idle()
 
     async def reset(self) -> None:

@@ -93,7 +93,7 @@ class Solution:
 
     def call(self, service: str, operation: str, parameters: object = None) -> Any:
         """Call a service operation; the result, or the error object {type, error, status}."""
-        return self._portal.run(self._platform.services.call, Caller(self.id), service, operation, parameters)
+        return self._portal.run(self._platform.call, self.id, service, operation, parameters)
 
     def __getattr__(self, name: str) -> Service:
         if name.startswith("_") or name not in self._operations():

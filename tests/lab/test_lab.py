@@ -14,6 +14,8 @@ import pytest
 
 from labkit import Lab, LabError, SettingsError
 from labkit.lab.product import Product
+from labkit.platform import Platform
+from labkit.settings import SolutionSettings
 from tests.sizes import size
 
 FILES = Path("/proc/self/fd")
@@ -121,6 +123,16 @@ def test_reset_forgets_state_and_keeps_products() -> None:
         assert lab.sql("select count(*) n from datapoint")["n"][0] == 0
         assert len(product.content.frame()) == 0
         assert product.device("t-1").request("GET", "/onep:v1/stack/alias?message").status_code == 401
+
+
+async def test_settle_waits_for_the_calls_of_cells_too() -> None:
+    async with Platform(seed=1) as platform:
+        await platform.add_solution(SolutionSettings(id="acme"))
+        account = {"email": "ann@example.com", "name": "Ann", "password": "correct horse"}
+        call = asyncio.create_task(platform.call("acme", "User", "createUser", account))
+        await asyncio.sleep(0)
+        await platform.settle()
+        assert isinstance(call.result(), str)
 
 
 def test_a_token_of_before_a_reset_speaks_for_nobody_after_it() -> None:

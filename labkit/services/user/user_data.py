@@ -28,6 +28,7 @@ from labkit.services.user.parts import Group
 from labkit.services.user.people import Id, Text, belongs_to_user, known
 
 LONGEST_KEY = 200  # characters
+LARGEST_VALUE = 256 * 1024  # characters of JSON
 OLDER = "key values"  # the argument of the operations' older names, an object
 
 data_table = Table(
@@ -103,19 +104,29 @@ def _older(values: Mapping[str, object]) -> Mapping[str, object]:
 
 def _encoded(values: Mapping[str, object]) -> dict[str, str]:
     """The values as JSON, which keeps bytes that are no UTF-8 too. Raises ServiceError 400 where one has no form."""
-    encoded = {}
-    for key, value in values.items():
-        if not isinstance(key, str):
-            raise ServiceError(400, "A data key is no text.")
-        if not 1 <= len(key) <= LONGEST_KEY or not key.isprintable():
-            raise ServiceError(
-                400, f"Data key {key[:LONGEST_KEY]!r}: expected 1 to {LONGEST_KEY} printable characters."
-            )
-        try:
-            encoded[key] = json.dumps(value, allow_nan=False)
-        except (TypeError, ValueError, RecursionError):
-            raise ServiceError(400, f"Parameter {key} validation failed: expected a JSON value.") from None
-    return encoded
+    return {_key(key): _json(key, value) for key, value in values.items()}
+
+
+def _key(key: object) -> str:
+    if not isinstance(key, str):
+        raise ServiceError(400, "A data key is no text.")
+    if not 1 <= len(key) <= LONGEST_KEY or not key.isprintable():
+        raise ServiceError(
+            400, f"Data key {key[:LONGEST_KEY]!r}: expected 1 to {LONGEST_KEY} printable characters."
+        )
+    return key
+
+
+def _json(key: str, value: object) -> str:
+    try:
+        text = json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise ServiceError(400, f"Parameter {key} validation failed: expected a JSON value.") from None
+    if len(text) > LARGEST_VALUE:
+        raise ServiceError(
+            400, f"Parameter {key} validation failed: expected at most {LARGEST_VALUE} characters of JSON."
+        )
+    return text
 
 
 def _create(connection: Connection, solution: str, id: int, values: Mapping[str, str]) -> None:

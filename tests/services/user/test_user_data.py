@@ -108,11 +108,26 @@ async def test_an_unknown_user_is_404(place: Place, operation: str, more: dict[s
 
 
 @pytest.mark.parametrize(
-    "values", [{"": 1}, {"x" * 201: 1}, {"a\nb": 1}, {"\udcff": 1}, {"a": math.nan}, {"a": object()}]
+    "values",
+    [
+        {"": 1},
+        {"x" * 201: 1},
+        {"a\nb": 1},
+        {"\udcff": 1},
+        {"a": math.nan},
+        {"a": object()},
+        {"a": "x" * 262_143},
+    ],
 )
 async def test_what_cannot_be_kept_is_refused(place: Place, ann: int, values: dict[str, Any]) -> None:
     assert (await place.refused("createUserData", {"id": ann, "fine": 1, **values}))["status"] == 400
     assert await place.call("listUserData", id=ann) == {}
+
+
+async def test_a_value_may_have_262144_characters_of_json(place: Place, ann: int) -> None:
+    largest = "x" * 262_142  # and two quotes
+    await place.call("createUserData", id=ann, largest=largest)
+    assert await place.call("getUserData", id=ann, key="largest") == largest
 
 
 async def test_older_names_take_the_values_in_one_object_too(place: Place, ann: int) -> None:
