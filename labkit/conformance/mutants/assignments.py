@@ -7,11 +7,11 @@ from typing import Any
 from labkit.conformance.faults import CALL, given, with_parameters
 from labkit.conformance.mutant import mutant
 from labkit.core.database import driver
-from labkit.services.user import assignments
-from labkit.services.user.role_arguments import fold
-from labkit.services.user.role_tables import names
+from labkit.services.user.roles import assignments
+from labkit.services.user.roles.arguments import fold
+from labkit.services.user.roles.tables import names
 
-ASSIGNMENTS = "labkit.services.user.assignments"
+ASSIGNMENTS = "labkit.services.user.roles.assignments"
 
 
 @mutant("USR-ASSIGN-2 USR-ASSIGN-4", CALL)

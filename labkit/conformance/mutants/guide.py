@@ -255,7 +255,7 @@ def nothing_taken_away(original: Any) -> Any:
 # ---- social login
 
 
-@mutant("USR-GUIDE-27", "labkit.services.user.oauth2:login_url")
+@mutant("USR-GUIDE-27", "labkit.services.user.socials.oauth2:login_url")
 def same_state(original: Any) -> Any:
     """every login has the same state"""
     return lambda provider, state: original(provider, "always")

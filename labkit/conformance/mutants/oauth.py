@@ -6,10 +6,12 @@ from typing import Any
 
 from labkit.conformance.faults import CALL, with_parameters, with_result
 from labkit.conformance.mutant import mutant
-from labkit.services.user import access_tokens, oauth_clients, people
+from labkit.services.user import people
+from labkit.services.user.oauth import access_tokens
+from labkit.services.user.oauth import clients as oauth_clients
 
-CLIENTS = "labkit.services.user.oauth_clients"
-CODES = "labkit.services.user.oauth_codes"
+CLIENTS = "labkit.services.user.oauth.clients"
+CODES = "labkit.services.user.oauth.codes"
 SHOWN = f"{CLIENTS}:Client.shown"
 PATH = f"{CLIENTS}:Client.path"
 ISSUE = f"{CODES}:issue"
@@ -126,7 +128,7 @@ def owner_for_user(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-OAUTH-14", "labkit.services.user.user_tokens:user_of")
+@mutant("USR-OAUTH-14", "labkit.services.user.users.tokens:user_of")
 def clients_approve(original: Any) -> Any:
     """an access token counts as a user token"""
 

@@ -8,17 +8,18 @@ from typing import Any
 from labkit.conformance.faults import CALL, with_parameters, with_result
 from labkit.conformance.mutant import mutant
 from labkit.core.database import driver
-from labkit.services.user import oauth_tokens, people
+from labkit.services.user import people
 from labkit.services.user.errors import UserError
-from labkit.services.user.oauth_approvals import CODE, REFRESH, digest
+from labkit.services.user.oauth import tokens as oauth_tokens
+from labkit.services.user.oauth.approvals import CODE, REFRESH, digest
 
-TOKENS = "labkit.services.user.oauth_tokens"
+TOKENS = "labkit.services.user.oauth.tokens"
 EXCHANGE = f"{TOKENS}:exchange"
 AUTHENTICATE = f"{TOKENS}:_authenticate"
 CREDENTIAL = f"{TOKENS}:_credential"
 FIND = f"{TOKENS}:_find"
-KEEP = "labkit.services.user.oauth_approvals:keep"
-ACCESS = "labkit.services.user.access_tokens"
+KEEP = "labkit.services.user.oauth.approvals:keep"
+ACCESS = "labkit.services.user.oauth.access_tokens"
 
 
 # ---- what a set is

@@ -8,11 +8,11 @@ from labkit.conformance.faults import CALL, failed, gives
 from labkit.conformance.mutant import mutant
 from labkit.core.database import driver
 from labkit.core.errors import ServiceError
-from labkit.services.user import permissions
-from labkit.services.user.permissions import AND_HELD, AS_VALUE, ROLE_THAT_HAS
-from labkit.services.user.role_arguments import WILDCARD, Permission
+from labkit.services.user.roles import permissions
+from labkit.services.user.roles.arguments import WILDCARD, Permission
+from labkit.services.user.roles.permissions import AND_HELD, AS_VALUE, ROLE_THAT_HAS
 
-PERMISSIONS = "labkit.services.user.permissions"
+PERMISSIONS = "labkit.services.user.roles.permissions"
 
 
 @mutant("USR-PERM-4", f"{PERMISSIONS}:_detach")

@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 from labkit.conformance.mutant import mutant
-from labkit.services.user import roles
+from labkit.services.user.roles import roles
 
-ARGUMENTS = "labkit.services.user.role_arguments"
-ROLES = "labkit.services.user.roles"
+ARGUMENTS = "labkit.services.user.roles.arguments"
+ROLES = "labkit.services.user.roles.roles"
 
 
 @mutant("USR-ROLE-2 USR-ROLE-5 USR-PERM-1 USR-PERM-2 USR-ASSIGN-1", f"{ARGUMENTS}:_matching")

@@ -11,13 +11,13 @@ from sqlalchemy import and_
 from labkit.conformance.faults import CALL, gives, with_parameters, with_result
 from labkit.conformance.mutant import mutant
 from labkit.core.errors import ServiceError
-from labkit.services.user import social_records
-from labkit.services.user.social_records import Social, social_table
+from labkit.services.user.socials import records as social_records
+from labkit.services.user.socials.records import Social, social_table
 
-RECORDS = "labkit.services.user.social_records"
-WEB = "labkit.services.user.social_web"
-OAUTH1 = "labkit.services.user.oauth1"
-OAUTH2 = "labkit.services.user.oauth2"
+RECORDS = "labkit.services.user.socials.records"
+WEB = "labkit.services.user.socials.web"
+OAUTH1 = "labkit.services.user.socials.oauth1"
+OAUTH2 = "labkit.services.user.socials.oauth2"
 SHOWN = f"{RECORDS}:Social.shown"
 CHANGE = f"{RECORDS}:change"
 FIND = f"{RECORDS}:find"

@@ -10,10 +10,10 @@ from labkit.core.errors import ServiceError
 from labkit.services.user.people import ACTIVE
 
 PEOPLE = "labkit.services.user.people"
-USERS = "labkit.services.user.users"
-TOKENS = "labkit.services.user.user_tokens"
-FILTERS = "labkit.services.user.user_filters"
-DATA = "labkit.services.user.user_data"
+USERS = "labkit.services.user.users.operations"
+TOKENS = "labkit.services.user.users.tokens"
+FILTERS = "labkit.services.user.users.filters"
+DATA = "labkit.services.user.users.data"
 VERIFY = "labkit.services.user.passwords:Passwords.verify"
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from labkit.services.user.assignments import Assignments
 from labkit.services.user.jwt import Jwt
-from labkit.services.user.oauth import Oauth
-from labkit.services.user.permissions import Permissions
-from labkit.services.user.roles import Roles
-from labkit.services.user.socials import Socials
-from labkit.services.user.users import Users
+from labkit.services.user.oauth.operations import Oauth
+from labkit.services.user.roles.assignments import Assignments
+from labkit.services.user.roles.permissions import Permissions
+from labkit.services.user.roles.roles import Roles
+from labkit.services.user.socials.operations import Socials
+from labkit.services.user.users.operations import Users
 
 
 class User(Users, Roles, Permissions, Assignments, Oauth, Socials, Jwt):

@@ -33,11 +33,12 @@ from labkit.core.journal import Journal
 from labkit.core.tables import metadata
 from labkit.services.calls import Configuration, Services
 from labkit.services.operation import Caller
-from labkit.services.user import people, user_tokens
+from labkit.services.user import people
 from labkit.services.user.keys import Keys
 from labkit.services.user.parts import Consumer, Parts
 from labkit.services.user.passwords import Passwords
 from labkit.services.user.service import User
+from labkit.services.user.users import tokens as user_tokens
 
 SOLUTION = "acme"
 

@@ -14,7 +14,7 @@ import pytest
 from labkit.core.database import driver
 from labkit.services.user.parts import Consumer
 from labkit.services.user.service import User
-from tests.services.user.party import Party
+from tests.services.user.oauth.party import Party
 from tests.services.user.place import Place
 
 

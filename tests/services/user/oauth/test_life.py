@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
-from tests.services.user.party import Party
+from tests.services.user.oauth.party import Party
 from tests.services.user.place import Place
 from tests.sizes import size
 

@@ -8,9 +8,9 @@ from urllib.parse import parse_qs
 import pytest
 
 from labkit.services.user.parts import Consumer
-from labkit.services.user.social_records import login_table
+from labkit.services.user.socials.records import login_table
 from tests.services.user.place import Place
-from tests.services.user.social_stage import (
+from tests.services.user.socials.stage import (
     GITHUB,
     REDIRECT,
     SECRET,

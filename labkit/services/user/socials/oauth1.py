@@ -7,8 +7,8 @@ from typing import Literal
 
 from oauthlib.oauth1 import Client
 
-from labkit.services.user.social_records import Token
-from labkit.services.user.social_web import Provider, is_token, with_query
+from labkit.services.user.socials.records import Token
+from labkit.services.user.socials.web import Provider, is_token, with_query
 
 
 @dataclass(frozen=True, slots=True)

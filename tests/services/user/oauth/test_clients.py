@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from labkit.conformance.oauth_requests import CALLBACK, SECOND
-from tests.services.user.party import Party, name_of
+from tests.services.user.oauth.party import Party, name_of
 from tests.services.user.place import Place
 
 

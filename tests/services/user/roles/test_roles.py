@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from labkit.services.user.role_arguments import RESERVED
+from labkit.services.user.roles.arguments import RESERVED
 from tests.services.user.place import Place
 
 

@@ -23,7 +23,7 @@ from labkit.core.errors import ServiceError
 from labkit.core.tables import metadata
 from labkit.services.user.errors import unknown
 from labkit.services.user.people import belongs_to_user
-from labkit.services.user.role_arguments import fold
+from labkit.services.user.roles.arguments import fold
 
 _ROLE = ["role.solution", "role.role"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.services.user.place import Place
-from tests.services.user.social_stage import GITHUB, SECRET, SOCIAL, begun, with_github, with_twitter
+from tests.services.user.socials.stage import GITHUB, SECRET, SOCIAL, begun, with_github, with_twitter
 
 OPERATIONS: dict[str, dict[str, Any]] = {
     "updateSocial": {},

@@ -18,7 +18,7 @@ from labkit.services.operation import Caller, operation
 from labkit.services.user.errors import unknown
 from labkit.services.user.parts import Group
 from labkit.services.user.people import Id
-from labkit.services.user.role_arguments import (
+from labkit.services.user.roles.arguments import (
     WILDCARD,
     EndPoint,
     Method,
@@ -28,7 +28,7 @@ from labkit.services.user.role_arguments import (
     PermissionList,
     RoleId,
 )
-from labkit.services.user.role_tables import known_role, permission_table, role_permission_table, where
+from labkit.services.user.roles.tables import known_role, permission_table, role_permission_table, where
 
 # Asked with every request of a solution, so it goes straight to the driver, as the statements of device writes.
 ROLE_THAT_HAS = "SELECT 1 FROM role_permission AS had WHERE solution = ? AND method = ? AND end_point = ?"

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from labkit.conformance.oauth_requests import CALLBACK
-from labkit.services.user.oauth_codes import LIFETIME
-from tests.services.user.party import Party, name_of
+from labkit.services.user.oauth.codes import LIFETIME
+from tests.services.user.oauth.party import Party, name_of
 from tests.services.user.place import Place
 
 

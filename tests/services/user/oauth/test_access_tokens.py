@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives import serialization
 from joserfc import jwt
 from joserfc.jwk import RSAKey
 
-from labkit.services.user import access_tokens
-from tests.services.user.party import Party
+from labkit.services.user.oauth import access_tokens
+from tests.services.user.oauth.party import Party
 from tests.services.user.place import Place
 
 

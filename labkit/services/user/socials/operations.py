@@ -11,13 +11,12 @@ from sqlalchemy import Connection
 
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
-from labkit.services.user import oauth1, oauth2
-from labkit.services.user import social_records as records
 from labkit.services.user.arguments import listed
-from labkit.services.user.oauth1 import Stamp
 from labkit.services.user.parts import Group
-from labkit.services.user.social_records import Kind, Login, Social, Token
-from labkit.services.user.social_web import Provider, is_token
+from labkit.services.user.socials import oauth1, oauth2, records
+from labkit.services.user.socials.oauth1 import Stamp
+from labkit.services.user.socials.records import Kind, Login, Social, Token
+from labkit.services.user.socials.web import Provider, is_token
 
 
 def _absolute(url: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from labkit.services.user.social_web import FORM, Provider, is_token, with_query
+from labkit.services.user.socials.web import FORM, Provider, is_token, with_query
 
 
 def login_url(provider: Provider, state: str) -> str:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from labkit.core.database import driver
-from labkit.services.user import oauth_clients
 from labkit.services.user.errors import UserError
-from labkit.services.user.oauth_approvals import CODE, keep
+from labkit.services.user.oauth import clients
+from labkit.services.user.oauth.approvals import CODE, keep
 from labkit.services.user.people import ACTIVE, User, get, next_id
 
 LIFETIME = 600  # seconds: the most that RFC 6749, 4.1.2 recommends
@@ -43,7 +43,7 @@ def issue(connection: Connection, solution: str, user: User, given: Approval, co
     Raises UserError: unauthorized_client, invalid_request, unsupported_response_type, invalid_scope 400;
     invalid_token 401.
     """
-    _check(oauth_clients.get(connection, solution, given.client_id), given)
+    _check(clients.get(connection, solution, given.client_id), given)
     held = get(connection, solution, user.id)
     if held is None or (held.status, held.generation) != (ACTIVE, user.generation):
         raise invalid_token()  # the user went, or changed, since the bearer token was read
@@ -57,7 +57,7 @@ def issue(connection: Connection, solution: str, user: User, given: Approval, co
     keep(connection, solution, approval, CODE, code, now + LIFETIME)
 
 
-def _check(client: oauth_clients.Client | None, given: Approval) -> None:
+def _check(client: clients.Client | None, given: Approval) -> None:
     """In the order of a provider: whose request it is, where its answer goes, what it asks for."""
     if client is None:
         raise UserError(400, f"OAuth client {given.client_id} does not exist.", "unauthorized_client")

@@ -16,7 +16,7 @@ from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
 from labkit.services.user.parts import Group
 from labkit.services.user.people import Id, known
-from labkit.services.user.role_arguments import (
+from labkit.services.user.roles.arguments import (
     LARGEST_PAGE,
     WILDCARD,
     AssignedRole,
@@ -28,7 +28,7 @@ from labkit.services.user.role_arguments import (
     RoleId,
     fold,
 )
-from labkit.services.user.role_tables import (
+from labkit.services.user.roles.tables import (
     assignment_table,
     known_parameter,
     known_role,

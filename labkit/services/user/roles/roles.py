@@ -13,8 +13,8 @@ from sqlalchemy.dialects.sqlite import insert
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
 from labkit.services.user.parts import Group
-from labkit.services.user.role_arguments import Parameter, ParameterName, Parameters, RoleId, fold
-from labkit.services.user.role_tables import (
+from labkit.services.user.roles.arguments import Parameter, ParameterName, Parameters, RoleId, fold
+from labkit.services.user.roles.tables import (
     known_parameter,
     known_role,
     names,

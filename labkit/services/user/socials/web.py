@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 from labkit.core.errors import ServiceError
 from labkit.services.user.errors import UserError
 from labkit.services.user.parts import Consumer, Web
-from labkit.services.user.social_records import Social
+from labkit.services.user.socials.records import Social
 
 FORM = "application/x-www-form-urlencoded"
 

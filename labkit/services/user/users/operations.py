@@ -12,12 +12,14 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from labkit.core.errors import ServiceError
 from labkit.services.addresses import Address, address
 from labkit.services.operation import Caller, operation
-from labkit.services.user import access_tokens, people, user_filters, user_tokens
+from labkit.services.user import people
 from labkit.services.user.arguments import Whole
+from labkit.services.user.oauth import access_tokens
 from labkit.services.user.passwords import GivenPassword, NewPassword
 from labkit.services.user.people import ACTIVE, INACTIVE, Id, User
-from labkit.services.user.user_data import UserData
-from labkit.services.user.user_filters import Filters
+from labkit.services.user.users import filters, tokens
+from labkit.services.user.users.data import UserData
+from labkit.services.user.users.filters import Filters
 
 CODE_LENGTH = 40  # letters and digits: it goes unescaped into the path of a link
 TIME_TO_LIVE = 7200  # seconds
@@ -113,7 +115,7 @@ class Users(UserData):
             raise ServiceError(401, "Email or password is wrong.")
         if user.status != ACTIVE:
             raise ServiceError(401, "User is not active.")
-        return await user_tokens.issue(self._parts, caller.solution, user, time_to_live)
+        return await tokens.issue(self._parts, caller.solution, user, time_to_live)
 
     @operation
     async def getCurrentUser(self, caller: Caller, token: SecretStr) -> dict[str, object]:
@@ -123,7 +125,7 @@ class Users(UserData):
         """
         given = token.get_secret_value()
         of_oauth = _algorithm(given) == access_tokens.ALGORITHM
-        user_of = access_tokens.user_of if of_oauth else user_tokens.user_of
+        user_of = access_tokens.user_of if of_oauth else tokens.user_of
         user = await user_of(self._parts, caller.solution, given)
         if user is None:
             raise ServiceError(401, "Token is not valid: it is malformed, expired or of no active user.")
@@ -182,10 +184,8 @@ class Users(UserData):
         between them) and like (part of the value, in any letter case; `%` stands for any text, `_` for any
         character). Who fits a like exactly comes first, then by id.
         """
-        conditions = [user_filters.condition(each) for each in filter]
-        users = await self._parts.database.read(
-            user_filters.listed, caller.solution, conditions, offset, limit
-        )
+        conditions = [filters.condition(each) for each in filter]
+        users = await self._parts.database.read(filters.listed, caller.solution, conditions, offset, limit)
         return [user.shown() for user in users]
 
     @operation

@@ -27,7 +27,7 @@ from sqlalchemy import (
 from labkit.core.database import driver
 from labkit.core.tables import metadata
 from labkit.services.user.errors import unknown
-from labkit.services.user.oauth_approvals import revoke_client
+from labkit.services.user.oauth.approvals import revoke_client
 from labkit.services.user.people import belongs_to_user, known, next_id
 
 client_table = Table(

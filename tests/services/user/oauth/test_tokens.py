@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from labkit.conformance.oauth_requests import CALLBACK
-from labkit.services.user.oauth import ACCESS_LIFETIME, REFRESH_LIFETIME
-from tests.services.user.party import Party, name_of
+from labkit.services.user.oauth.operations import ACCESS_LIFETIME, REFRESH_LIFETIME
+from tests.services.user.oauth.party import Party, name_of
 from tests.services.user.place import Place
 
 

@@ -13,12 +13,13 @@ from pydantic import AfterValidator, Field, SecretStr
 
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
-from labkit.services.user import access_tokens, oauth_clients, oauth_codes, oauth_tokens, user_tokens
 from labkit.services.user.arguments import Whole
 from labkit.services.user.errors import UserError, unknown
-from labkit.services.user.oauth_clients import Redirects
+from labkit.services.user.oauth import access_tokens, clients, codes, tokens
+from labkit.services.user.oauth.clients import Redirects
 from labkit.services.user.parts import Group
 from labkit.services.user.people import Id
+from labkit.services.user.users import tokens as user_tokens
 
 ACCESS_LIFETIME = 1_296_000  # seconds (document 2, Limits)
 REFRESH_LIFETIME = 31_104_000
@@ -48,7 +49,7 @@ class Oauth(Group):
         """
         secret = self._parts.identifiers.alphanumeric(f"{caller.solution}/oauth client", 40)
         client = await self._parts.database.run(
-            oauth_clients.create, caller.solution, id, name, redirect, secret, self._now()
+            clients.create, caller.solution, id, name, redirect, secret, self._now()
         )
         return client.shown()
 
@@ -58,7 +59,7 @@ class Oauth(Group):
     ) -> dict[str, object]:
         """Give a user's client another name and redirect: the client. 404 where it is not theirs."""
         client = await self._parts.database.run(
-            oauth_clients.change, caller.solution, id, client_id, name, redirect, self._now()
+            clients.change, caller.solution, id, client_id, name, redirect, self._now()
         )
         return client.shown()
 
@@ -68,13 +69,13 @@ class Oauth(Group):
 
         Gives nil; 404 where it is not theirs.
         """
-        await self._parts.database.run(oauth_clients.revoke, caller.solution, id, client_id, self._now())
+        await self._parts.database.run(clients.revoke, caller.solution, id, client_id, self._now())
 
     @operation
     async def getOauthClients(self, caller: Caller, id: Id) -> dict[str, object]:
         """The clients of a user: `{oauth_clients}`, a list."""
-        clients = await self._parts.database.read(oauth_clients.of_user, caller.solution, id)
-        return {"oauth_clients": [client.shown() for client in clients]}
+        found = await self._parts.database.read(clients.of_user, caller.solution, id)
+        return {"oauth_clients": [client.shown() for client in found]}
 
     @operation
     async def getOauthClientRedirectPath(self, caller: Caller, client_id: Id, redirectIndex: Id = 0) -> str:
@@ -82,7 +83,7 @@ class Oauth(Group):
 
         Gives a path of the solution as text. 404 where there is no such client, 400 where it has no such redirect.
         """
-        client = await self._parts.database.read(oauth_clients.get, caller.solution, client_id)
+        client = await self._parts.database.read(clients.get, caller.solution, client_id)
         if client is None:
             raise unknown("OAuth client", client_id)
         path = client.path(redirectIndex)
@@ -109,10 +110,10 @@ class Oauth(Group):
         """
         user = await user_tokens.user_of(self._parts, caller.solution, token.get_secret_value())
         if user is None:
-            raise oauth_codes.invalid_token()
+            raise codes.invalid_token()
         code = self._parts.identifiers.alphanumeric(f"{caller.solution}/oauth code", 40)
-        approval = oauth_codes.Approval(client_id, redirect_uri, response_type, scope)
-        await self._parts.database.run(oauth_codes.issue, caller.solution, user, approval, code, self._now())
+        approval = codes.Approval(client_id, redirect_uri, response_type, scope)
+        await self._parts.database.run(codes.issue, caller.solution, user, approval, code, self._now())
         return code
 
     @operation
@@ -137,15 +138,15 @@ class Oauth(Group):
         """
         now = self._now()
         actor = f"{caller.solution}/oauth token"
-        made = oauth_tokens.NewSet(
+        made = tokens.NewSet(
             self._parts.identifiers.hex(actor, 40),
             _base64url(self._parts.identifiers.hex(actor, 128)),
             now + refresh_token_ttl,
         )
-        asked = oauth_tokens.Exchange(
+        asked = tokens.Exchange(
             grant_type, client_id, _plain(client_secret), _plain(code), redirect_uri, _plain(refresh_token)
         )
-        granted = await self._parts.database.run(oauth_tokens.exchange, caller.solution, asked, made, now)
+        granted = await self._parts.database.run(tokens.exchange, caller.solution, asked, made, now)
         if isinstance(granted, UserError):
             raise granted
         access_token = await access_tokens.sign(

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from labkit.services.user.social_records import login_table
+from labkit.services.user.socials.records import login_table
 from tests.services.user.place import Place
-from tests.services.user.social_stage import (
+from tests.services.user.socials.stage import (
     REDIRECT,
     SECRET,
     SOCIAL,

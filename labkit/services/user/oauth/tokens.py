@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from labkit.core.database import driver
 from labkit.services.user.errors import UserError
-from labkit.services.user.oauth_approvals import CODE, REFRESH, digest, keep, revoke
+from labkit.services.user.oauth.approvals import CODE, REFRESH, digest, keep, revoke
 from labkit.services.user.people import ACTIVE
 
 SECRET = "SELECT secret FROM oauth_client WHERE solution = ? AND id = ? AND NOT revoked"

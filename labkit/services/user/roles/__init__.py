@@ -1,0 +1,4 @@
+"""The group Roles, and the permissions of the group Users.
+
+roles, permissions and assignments hold the operations; `arguments` their name rules, `tables` what is kept.
+"""
