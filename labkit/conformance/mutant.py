@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from labkit.conformance.verdict import Verdict
+from labkit.conformance.verdict import Outcome, Verdict
 
 SMOKE = "timestamp/needs-no-credentials"
+NOTICED: tuple[Outcome, ...] = ("failed", "warned")  # the verdicts of a check that notices a fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +110,7 @@ def attempt(name: str) -> Trial:
 def judge(mutant: Mutant, verdicts: Iterable[Verdict]) -> Trial:
     """The trial of a mutant from the verdicts of its checks and of the smoke check."""
     verdicts = list(verdicts)
-    noticed = {
-        name for each in verdicts if each.outcome in ("failed", "warned") for name in each.requirements
-    }
+    noticed = {name for each in verdicts if each.outcome in NOTICED for name in each.requirements}
     return Trial(
         mutant.name,
         tuple(each for each in mutant.requirements if each not in noticed),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
 from labkit.conformance import runner
 from labkit.conformance.catalogue import load
-from labkit.conformance.check import all_checks, select
-from labkit.conformance.mutant import Mutant, Trial, judge
+from labkit.conformance.check import Check, all_checks, select
+from labkit.conformance.mutant import NOTICED, Mutant, Trial, judge
 from labkit.conformance.target import LAB_YAML, Target
+from labkit.conformance.verdict import Verdict
 from labkit.lab.lab import Lab
 from labkit.settings import load as read_settings
 
@@ -20,16 +22,28 @@ SETTINGS = read_settings(LAB_YAML)
 
 
 def rehearse(mutant: Mutant) -> Trial:
-    """Break this process's platform as the mutant says, and run the checks that must notice.
+    """Break this process's platform as the mutant says, and run checks until each requirement has one that notices.
 
     There is no way back: the process ends afterwards.
     """
     apply(mutant)
-    checks = all_checks()
-    chosen = select(checks, *mutant.requirements)
-    smoke = [each for each in checks if each.name == mutant.smoke and each not in chosen]
+    noticed: set[str] = set()
+
+    def note(verdict: Verdict) -> None:
+        noticed.update(verdict.requirements if verdict.outcome in NOTICED else ())
+
+    def needed() -> Iterator[Check]:
+        """Those that may yet tell more, some of which wait long for what a mutant never sends; smoke in any case."""
+        checks = all_checks()
+        for each in select(checks, *mutant.requirements):
+            if each.name != mutant.smoke and not noticed.issuperset(
+                {*each.requirements} & {*mutant.requirements}
+            ):
+                yield each
+        yield from (each for each in checks if each.name == mutant.smoke)
+
     with Lab(SEED, config=LAB_YAML) as lab:
-        verdicts = runner.run([*chosen, *smoke], Target.local(lab, SEED, SETTINGS), CATALOGUE)
+        verdicts = runner.run(needed(), Target.local(lab, SEED, SETTINGS), CATALOGUE, note)
     return judge(mutant, verdicts)
 
 
