@@ -24,11 +24,17 @@ def requirements() -> tuple[list[dict[str, Any]], str]:
 
 
 def operations() -> tuple[list[dict[str, Any]], str]:
-    """Every operation of the services, with its arguments and documentation."""
+    """Every operation of the services, with its arguments and documentation; some take arguments of any name."""
     from labkit.platform import Platform
 
     data = [
-        {"service": service.name, "operation": each.name, "arguments": arguments(each), "doc": each.doc}
+        {
+            "service": service.name,
+            "operation": each.name,
+            "arguments": arguments(each),
+            "takes_others": each.collects,
+            "doc": each.doc,
+        }
         for service in Platform().services  # it is only described here, never started
         for each in service.operations.values()
     ]
@@ -111,8 +117,8 @@ def _operation_lines(operations: Iterable[dict[str, Any]]) -> Iterator[str]:
             yield from ([""] if service else [])
             service = each["service"]
             yield service
-        shown = ", ".join(_argument(argument) for argument in each["arguments"])
-        yield f"  {each['operation']}({shown})"
+        shown = [_argument(argument) for argument in each["arguments"]]
+        yield f"  {each['operation']}({', '.join([*shown, '…'] if each['takes_others'] else shown)})"
         yield from (f"      {line}".rstrip() for line in each["doc"].splitlines())
 
 

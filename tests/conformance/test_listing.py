@@ -68,6 +68,10 @@ def test_operations_come_with_arguments_and_documentation() -> None:
     assert [each["name"] for each in found["Email.send"]["arguments"] if each["secret"]] == ["text", "html"]
     assert "from" in [each["name"] for each in found["Email.send"]["arguments"]]
     assert "\n  get(key: str)\n      " in text
+    assert {name for name, each in found.items() if each["takes_others"]} == {
+        f"User.{verb}User{what}" for verb in ("create", "update") for what in ("Data", "Storage")
+    }
+    assert "\n  createUserData(id: int, …)\n" in text
 
 
 def test_a_topic_that_there_is_not_is_an_error() -> None:
