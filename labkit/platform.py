@@ -98,9 +98,7 @@ class Platform:
                 Pages(),
             )
         )
-        self.way_out = WayOut(
-            self.settings.domain, self.settings.host, lambda: self.ca_pem, self.settings.guard.way_out
-        )
+        self.way_out = WayOut(self.settings.domain, self.settings.host, lambda: self.ca_pem, guard.way_out)
         self.keys = Keys(self.database, self.identifiers)
         self.user = User(
             Parts(
@@ -301,7 +299,11 @@ class Platform:
 
     def serves(self, host: str) -> bool:
         """Is this host (lower case, no port) one of this lab's?"""
-        return any(room.at(host) is not None for room in (self.products, self.solutions, self.social))
+        return (  # asked with every request
+            self.products.at(host) is not None
+            or self.solutions.at(host) is not None
+            or self.social.at(host) is not None
+        )
 
     def _wants_client_certificates(self) -> bool:
         return any(product.settings.auth == "certificate" for product in self.products)

@@ -18,6 +18,11 @@ def listed(value: object) -> object:
     return [value] if isinstance(value, Mapping | str) else value
 
 
+def is_unicode(text: str) -> bool:
+    """Can a text be stored and sent? What a script has that is no UTF-8 arrives as halves of surrogate pairs."""
+    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
 def _whole(value: object) -> object:
     """Scripts pass whole numbers as numbers (which may be floats) and as text; true is none."""
     if isinstance(value, bool) or (isinstance(value, str) and not re.fullmatch("-?[0-9]+", value)):

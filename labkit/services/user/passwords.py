@@ -9,6 +9,8 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerifyMismatchError
 from pydantic import AfterValidator, SecretStr
 
+from labkit.services.user.arguments import is_unicode
+
 SHORTEST, LONGEST = 6, 1024  # characters
 # The least that OWASP's password storage cheat sheet names for Argon2id.
 PASSES, MEMORY = 2, 19 * 1024  # KiB
@@ -20,7 +22,7 @@ def _given(password: SecretStr) -> SecretStr:
     text = password.get_secret_value()
     if len(text) > LONGEST:
         raise ValueError(f"expected at most {LONGEST} characters, so that nobody keeps the lab busy hashing")
-    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+    if not is_unicode(text):
         raise ValueError("expected valid Unicode")
     return password
 

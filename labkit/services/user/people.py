@@ -27,7 +27,7 @@ from sqlalchemy.dialects.sqlite import insert
 from labkit.core.database import driver
 from labkit.core.errors import ServiceError
 from labkit.core.tables import metadata
-from labkit.services.user.arguments import Whole
+from labkit.services.user.arguments import Whole, is_unicode
 from labkit.services.user.errors import unknown
 
 INACTIVE, ACTIVE = 0, 1
@@ -65,11 +65,8 @@ def belongs_to_user() -> ForeignKeyConstraint:
 
 
 def _storable(text: str) -> str:
-    """Scripts can hand over bytes that are no UTF-8; they arrive as halves of surrogate pairs."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError("expected valid Unicode") from None
+    if not is_unicode(text):
+        raise ValueError("expected valid Unicode")
     return text
 
 

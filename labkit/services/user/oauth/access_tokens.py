@@ -10,21 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jwt
-from jwt.types import Options
 from sqlalchemy import Connection
 
 from labkit.core.database import driver
+from labkit.services.user.keys import SIGNATURE_ALONE
 from labkit.services.user.parts import Parts
 from labkit.services.user.people import ACTIVE, User
 
 ALGORITHM = "RS256"
-# The library has a clock of its own and knows no sets: lab time and the database judge.
-SIGNATURE_ALONE: Options = {
-    "verify_exp": False,
-    "verify_nbf": False,
-    "verify_iat": False,
-    "verify_aud": False,
-}
 
 HOLDER = (
     f"SELECT {', '.join(f'user.{name}' for name in User._fields)} FROM oauth_approval AS approval "

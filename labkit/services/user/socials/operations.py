@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
-from labkit.services.user.arguments import listed
+from labkit.services.user.arguments import is_unicode, listed
 from labkit.services.user.parts import Group
 from labkit.services.user.socials import oauth1, oauth2, records
 from labkit.services.user.socials.oauth1 import Stamp
@@ -29,10 +29,8 @@ def _absolute(url: str) -> str:
 
 
 def _utf8(secret: SecretStr) -> SecretStr:
-    try:
-        secret.get_secret_value().encode()
-    except UnicodeEncodeError:
-        raise ValueError("expected UTF-8") from None
+    if not is_unicode(secret.get_secret_value()):
+        raise ValueError("expected UTF-8")
     return secret
 
 

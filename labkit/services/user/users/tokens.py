@@ -12,19 +12,13 @@ import jwt
 from jwt.types import Options
 
 from labkit.services.user import people
+from labkit.services.user.keys import SIGNATURE_ALONE
 from labkit.services.user.parts import Parts
 from labkit.services.user.people import ACTIVE, User
 
 ALGORITHM = "HS256"
 CLAIMS = ("sub", "iss", "iat", "nbf", "exp", "jti", "gen")
-# The library has a clock of its own, so it judges no time: lab time does.
-SIGNATURE_ALONE: Options = {
-    "require": list(CLAIMS),
-    "verify_exp": False,
-    "verify_nbf": False,
-    "verify_iat": False,
-    "verify_aud": False,
-}
+COMPLETE: Options = {**SIGNATURE_ALONE, "require": list(CLAIMS)}
 
 
 async def issue(parts: Parts, solution: str, user: User, time_to_live: int) -> str:
@@ -61,7 +55,7 @@ def _verified(secret: bytes, solution: str, token: str) -> dict[str, Any] | None
     """The claims of a token that is signed with `secret`: only `issue` signs with it, so they are as it set them."""
     try:
         claims: dict[str, Any] = jwt.decode(
-            token, secret, algorithms=[ALGORITHM], issuer=solution, options=SIGNATURE_ALONE
+            token, secret, algorithms=[ALGORITHM], issuer=solution, options=COMPLETE
         )
     except (jwt.InvalidTokenError, UnicodeError):  # text that cannot be encoded is no token either
         return None
