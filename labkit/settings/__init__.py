@@ -1,0 +1,47 @@
+"""Settings of a lab: lab.yaml, or arguments in a cell, as typed values; a file a section.
+
+A wrong setting is a SettingsError that names the key (`products[0].auth`), what was expected and, for a file,
+the line.
+"""
+
+from labkit.settings.file import load
+from labkit.settings.guard import Guard
+from labkit.settings.lab import LabSettings, unique
+from labkit.settings.products import ContentFile, IdentityFormat, NumberRange, ProductSettings, Resource
+from labkit.settings.providers import (
+    SOCIAL,
+    ApplicationSettings,
+    Outside,
+    Person,
+    ProvidersSettings,
+    SocialSettings,
+)
+from labkit.settings.solutions import SolutionSettings
+from labkit.settings.validation import build
+from labkit.settings.values import Auth, Model
+from labkit.settings.wire import FIELD, PROFILES, Wire
+
+__all__ = [
+    "FIELD",
+    "PROFILES",
+    "SOCIAL",
+    "ApplicationSettings",
+    "Auth",
+    "ContentFile",
+    "Guard",
+    "IdentityFormat",
+    "LabSettings",
+    "Model",
+    "NumberRange",
+    "Outside",
+    "Person",
+    "ProductSettings",
+    "ProvidersSettings",
+    "Resource",
+    "SocialSettings",
+    "SolutionSettings",
+    "Wire",
+    "build",
+    "load",
+    "unique",
+]

@@ -1,0 +1,53 @@
+"""lab.yaml: read, checked, with its file names made relative to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from labkit.core.errors import SettingsError
+from labkit.core.lined_yaml import read_yaml
+from labkit.settings.lab import LabSettings, unique, wire_of
+from labkit.settings.validation import build, line_of
+
+
+def load(path: str | Path) -> LabSettings:
+    """Read a lab.yaml. File names in it are relative to it. Raises SettingsError."""
+    file = Path(path)
+    values, lines = read_yaml(file)
+    settings = build(LabSettings, values, "", lines)
+    wire_of(settings, lines)
+    return _anchored(settings, file.parent, lines)
+
+
+def _anchored(settings: LabSettings, folder: Path, lines: dict[str, int]) -> LabSettings:
+    """`settings` with file names made relative to the settings file, and seen to be there."""
+
+    def anchor(name: Path, key: str) -> Path:
+        path = folder / name
+        if not path.exists():
+            raise SettingsError(f"{key}: no such file or folder: {name}{line_of(lines, key)}")
+        return path
+
+    products = tuple(
+        product.model_copy(
+            update={
+                "content": tuple(
+                    item.model_copy(update={"file": anchor(item.file, f"products[{n}].content[{m}].file")})
+                    for m, item in enumerate(product.content)
+                )
+            }
+        )
+        for n, product in enumerate(settings.products)
+    )
+    solutions = tuple(
+        solution.model_copy(update={"path": anchor(solution.path, f"solutions[{n}].path")})
+        if solution.path is not None
+        else solution
+        for n, solution in enumerate(settings.solutions)
+    )
+    data = settings.data
+    if isinstance(data, str | Path) and "://" not in str(data):
+        data = folder / data
+    result = settings.model_copy(update={"products": products, "solutions": solutions, "data": data})
+    unique(result, lines)
+    return result

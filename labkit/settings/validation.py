@@ -1,0 +1,66 @@
+"""Settings made of plain values, and errors that name the key and the line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from labkit.core.errors import SettingsError
+
+S = TypeVar("S", bound=BaseModel)
+
+SHOULD_BE = "Input should be "  # how pydantic begins to say which type or value it wants
+MAPPING = re.compile(r"a valid dictionary( or instance of \w+)?")
+
+
+def build(model: type[S], values: object, where: str = "", lines: dict[str, int] | None = None) -> S:
+    """Make settings of `values`. Raises SettingsError naming the first wrong key, below `where`."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        wrong: dict[str, list[ErrorDetails]] = {}
+        for each in error.errors(include_url=False, include_context=False):
+            wrong.setdefault(_key(where, each, values), []).append(each)
+        key, errors = next(iter(wrong.items()))
+        raise SettingsError(f"{key}: {_explain(errors)}{line_of(lines or {}, key)}") from None
+
+
+def _key(where: str, error: ErrorDetails, values: object) -> str:
+    """The key that an error is about: its location, without the names that pydantic gives to union members."""
+    key, at, location = where, values, error["loc"]
+    for index, part in enumerate(location):
+        last = index == len(location) - 1
+        if isinstance(at, Mapping) and (part in at or (last and error["type"] == "missing")):
+            key += f".{part}" if key else str(part)
+            at = at.get(part)
+        elif isinstance(at, list | tuple) and isinstance(part, int) and part < len(at):
+            key += f"[{part}]"
+            at = at[part]
+    return key or "settings"
+
+
+def _explain(errors: list[ErrorDetails]) -> str:
+    """What was expected; of several types that a value may have, each says its own."""
+    first = errors[0]
+    if first["type"] == "extra_forbidden":
+        return "unknown key"
+    if first["type"] == "missing":
+        return "is required"
+    expected = [
+        MAPPING.sub("a mapping", each["msg"].removeprefix(SHOULD_BE))
+        for each in errors
+        if each["msg"].startswith(SHOULD_BE)
+    ]
+    if first["msg"].startswith(SHOULD_BE):
+        return "expected " + " or ".join(dict.fromkeys(expected))
+    return first["msg"].removeprefix("Value error, ")
+
+
+def line_of(lines: dict[str, int], key: str) -> str:
+    while key and key not in lines:  # a missing key has no line of its own: name its parent's
+        key = key[: max(key.rfind("."), key.rfind("["), 0)]
+    return f" (line {lines[key]})" if key in lines else ""

@@ -1,0 +1,42 @@
+"""What the values of settings are made of: names, hosts, ports, numbers; and the base of every section."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+HOST = re.compile(rf"{LABEL.pattern}(\.{LABEL.pattern})*")
+ALIAS = re.compile(r"[A-Za-z0-9_.$-]{1,64}")
+HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110 5.6.2
+WEB_URL = re.compile(r"https?://[^\s/?#\\@]+([/?][^\s#\\]*)?")  # no fragment (RFC 6749 3.1.2)
+TEXT = re.compile(r"[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]{0,98}[^\s\x00-\x1f\x7f])?")
+
+
+def _matches(pattern: re.Pattern[str], expected: str) -> AfterValidator:
+    def check(text: str) -> str:
+        if not pattern.fullmatch(text):
+            raise ValueError(f"expected {expected}, not {text!r}")
+        return text
+
+    return AfterValidator(check)
+
+
+Label = Annotated[str, _matches(LABEL, "lower-case letters, digits and inner hyphens, at most 63")]
+Host = Annotated[str, _matches(HOST, "a host name in lower case")]
+Alias = Annotated[str, _matches(ALIAS, "1 to 64 letters, digits, '_', '-', '.' or '$'")]
+HeaderName = Annotated[str, _matches(HEADER, "the name of a header")]
+WebUrl = Annotated[str, _matches(WEB_URL, "an http or https URL without a fragment")]
+Text = Annotated[str, _matches(TEXT, "1 to 100 characters on one line, without spaces around")]
+Port = Annotated[int, Field(strict=True, ge=0, le=65535)]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
+Auth = Literal["token", "password", "certificate"]
+
+
+class Model(BaseModel):
+    """Base of all settings: unknown keys are errors, values are fixed once made."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
