@@ -16,7 +16,6 @@ from sqlalchemy import Connection as DatabaseConnection
 from labkit.core.activity import Activity
 from labkit.core.clock import Clock
 from labkit.core.database import Database
-from labkit.core.dates import HttpDate
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.events import Events
 from labkit.core.identifiers import Identifiers
@@ -30,14 +29,15 @@ from labkit.devices.products import Product, Products
 from labkit.devices.registry import Registry
 from labkit.devices.state import State
 from labkit.edge.certificates import Authority
-from labkit.edge.connection import Connection
 from labkit.edge.face import GuardTimes
 from labkit.edge.listener import Edge
+from labkit.http.connection import Connection
+from labkit.http.dates import HttpDate
+from labkit.http.outbound import OutboundClient
 from labkit.providers.mail import Mailbox
 from labkit.providers.social.pages import Pages
 from labkit.providers.social.provider import Provider, Surroundings
 from labkit.providers.social.room import Social
-from labkit.providers.way_out import WayOut
 from labkit.services.calls import Services
 from labkit.services.config import Config
 from labkit.services.email import Email
@@ -98,7 +98,9 @@ class Platform:
                 Pages(),
             )
         )
-        self.way_out = WayOut(self.settings.domain, self.settings.host, lambda: self.ca_pem, guard.way_out)
+        self.outbound = OutboundClient(
+            self.settings.domain, self.settings.host, lambda: self.ca_pem, guard.way_out
+        )
         self.keys = Keys(self.database, self.identifiers)
         self.user = User(
             Parts(
@@ -108,7 +110,7 @@ class Platform:
                 self.keys,
                 Passwords(),
                 self._consumer,
-                self.way_out,
+                self.outbound,
                 self._account,
             )
         )
@@ -164,7 +166,7 @@ class Platform:
             stack.callback(self.database.close)
             await self.keystore.start()
             stack.push_async_callback(self.keystore.stop)
-            stack.push_async_callback(self.way_out.close)
+            stack.push_async_callback(self.outbound.close)
             stack.push_async_callback(self.solutions.close)
             stack.push_async_callback(self.events.close)
             self.clock.settle_with(self.settle)

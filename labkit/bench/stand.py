@@ -15,7 +15,7 @@ from labkit.core.database import Database
 from labkit.core.identifiers import Identifiers
 from labkit.core.journal import Journal
 from labkit.core.tables import metadata
-from labkit.providers.way_out import WayOut
+from labkit.http.outbound import OutboundClient
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
 from labkit.services.user.keys import Keys
@@ -53,7 +53,7 @@ class Stand:
             self.keys,
             passwords,
             lambda name: None,
-            WayOut("lab.localhost", "127.0.0.1", lambda: "", 1.0),
+            OutboundClient("lab.localhost", "127.0.0.1", lambda: "", 1.0),
             lambda caller, payload: None,
         )
         self._services = Services([User(parts)], Journal(clock.micros), {})

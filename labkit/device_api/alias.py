@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from aiohttp import web
 
-from labkit.core.refusal import Refusal
 from labkit.device_api import forms, long_poll
 from labkit.device_api.authenticate import authenticate
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import FORM, nothing, reply
 from labkit.devices.state import Datapoint
+from labkit.http.error import HttpError
 
 
 async def read(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
@@ -20,7 +20,7 @@ async def read(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
     device = await authenticate(exchange, rooms.registry)
     aliases = named(exchange)
     if not aliases:
-        raise Refusal(400, "expected at least one alias in the query")
+        raise HttpError(400, "expected at least one alias in the query")
     if "Request-Timeout" in exchange.request.headers:
         return await long_poll.wait(exchange, rooms, device, aliases)
     return _values(
@@ -34,12 +34,12 @@ async def write(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
     aliases = named(exchange)
     pairs = await exchange.form()
     if not pairs:
-        raise Refusal(400, "expected at least one <alias>=<value> in the body")
+        raise HttpError(400, "expected at least one <alias>=<value> in the body")
     written = dict(pairs)
     resources = exchange.product.settings.resources
     for alias, value in written.items():
         if alias in resources and (misfit := exchange.product.misfit(alias, value)):
-            raise Refusal(400, misfit)
+            raise HttpError(400, misfit)
     await rooms.events.room(f"{device.product}/{device.identity}")
     now = rooms.clock.seconds()
     points = [Datapoint(alias, now, value) for alias, value in written.items() if alias in resources]

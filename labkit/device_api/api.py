@@ -9,13 +9,13 @@ from urllib.parse import unquote_to_bytes
 from aiohttp import web
 
 from labkit.core.journal import Journal
-from labkit.core.refusal import Refusal
 from labkit.device_api import alias, content, provision, record, timestamp
 from labkit.device_api.exchange import Connection, Exchange
 from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import TEXT, Download, nothing, reply
 from labkit.devices.identities import flaw
 from labkit.devices.products import Product
+from labkit.http.error import HttpError
 from labkit.settings import Wire
 
 Endpoint = Callable[[Exchange, Rooms], Awaitable[web.StreamResponse]]
@@ -67,7 +67,7 @@ class DeviceApi:
         )
         try:
             response = await self._endpoint(exchange)
-        except Refusal as refusal:
+        except HttpError as refusal:
             exchange.identify().detail = {"reason": refusal.reason}
             response = reply(refusal.status, refusal.reason, TEXT, refusal.headers)
             if refusal.closes:
@@ -86,7 +86,7 @@ class DeviceApi:
     async def _endpoint(self, exchange: Exchange) -> web.StreamResponse:
         methods = ENDPOINTS.get(exchange.path)
         if methods is None:
-            raise Refusal(404, "unknown path")
+            raise HttpError(404, "unknown path")
         method = exchange.request.method
         endpoint = methods.get("GET" if method == "HEAD" else method)
         if endpoint is not None:
@@ -94,7 +94,7 @@ class DeviceApi:
         allow = {"Allow": ", ".join([*methods, *(["HEAD"] if "GET" in methods else []), "OPTIONS"])}
         if method == "OPTIONS":
             return nothing(self._wire, headers=allow)
-        raise Refusal(405, "wrong method for this path", allow)
+        raise HttpError(405, "wrong method for this path", allow)
 
 
 def _path(raw: str) -> str:

@@ -23,9 +23,9 @@ import base64
 import binascii
 from dataclasses import dataclass
 
-from labkit.core.refusal import Refusal
 from labkit.device_api.exchange import Exchange
 from labkit.devices.registry import Device, Registry
+from labkit.http.error import HttpError
 from labkit.settings import Auth
 
 CHALLENGES = {
@@ -48,7 +48,7 @@ class Credential:
 
 
 def presented(exchange: Exchange) -> Credential | None:
-    """The credential that the request shows. Raises Refusal 400 for more than one.
+    """The credential that the request shows. Raises HttpError 400 for more than one.
 
     The listener asks every client for a certificate as soon as one product wants them, so a certificate is a
     credential only where its product does.
@@ -62,7 +62,7 @@ def presented(exchange: Exchange) -> Credential | None:
     if connection.certificate is not None and exchange.product.settings.auth == "certificate":
         found.append(Credential("certificate", connection.certificate, connection.common_name))
     if len(found) > 1:
-        raise Refusal(400, "expected exactly one credential")
+        raise HttpError(400, "expected exactly one credential")
     return found[0] if found else None
 
 
@@ -81,7 +81,7 @@ def _authorization(exchange: Exchange, header: str) -> Credential:
 
 
 async def authenticate(exchange: Exchange, registry: Registry) -> Device:
-    """The device whose request this is. Raises Refusal 400 or 401."""
+    """The device whose request this is. Raises HttpError 400 or 401."""
     credential = presented(exchange)
     if credential is None:
         raise unauthorized(exchange, "credentials are missing")
@@ -89,7 +89,7 @@ async def authenticate(exchange: Exchange, registry: Registry) -> Device:
 
 
 async def check(exchange: Exchange, registry: Registry, credential: Credential) -> Device:
-    """The device that `credential` belongs to. Raises Refusal 401."""
+    """The device that `credential` belongs to. Raises HttpError 401."""
     settings = exchange.product.settings
     if credential.type != settings.auth:
         raise unauthorized(exchange, f"this product's devices show a {settings.auth}")
@@ -115,6 +115,6 @@ async def _owner(registry: Registry, product: str, credential: Credential) -> De
     return await registry.by_token(product, value)
 
 
-def unauthorized(exchange: Exchange, reason: str) -> Refusal:
+def unauthorized(exchange: Exchange, reason: str) -> HttpError:
     """401 with the challenge that RFC 9110 11.6.1 asks for."""
-    return Refusal(401, reason, {"WWW-Authenticate": CHALLENGES[exchange.product.settings.auth]})
+    return HttpError(401, reason, {"WWW-Authenticate": CHALLENGES[exchange.product.settings.auth]})

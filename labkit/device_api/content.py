@@ -10,13 +10,13 @@ from collections.abc import AsyncIterator
 from aiohttp import web
 
 from labkit.core.errors import LabError
-from labkit.core.refusal import Refusal
 from labkit.device_api.authenticate import authenticate
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import CSV, Download, reply
 from labkit.devices.content import PIECE, ContentInfo
 from labkit.devices.registry import Device
+from labkit.http.error import HttpError
 
 RANGE = re.compile(r"bytes=\s*([0-9]{0,18})\s*-\s*([0-9]{0,18})\s*", re.IGNORECASE)
 
@@ -32,14 +32,14 @@ async def download(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
         return reply(200, "".join(f"{item.id}\n" for item in items), CSV)
     item = await rooms.content.info(device.product, query["id"] or "")
     if item is None:
-        raise Refusal(404, "no such content")
+        raise HttpError(404, "no such content")
     return reply(200, _line(item), CSV) if wants_info else await _send(exchange, rooms, device, item)
 
 
 def _expect_product(exchange: Exchange, query: dict[str, str | None], status: int) -> None:
     for name in ("vendor", "model"):
         if query.get(name, exchange.product.id) != exchange.product.id:
-            raise Refusal(status, f"{name} is not this product")
+            raise HttpError(status, f"{name} is not this product")
 
 
 def _line(item: ContentInfo) -> str:
@@ -74,7 +74,7 @@ async def _send(exchange: Exchange, rooms: Rooms, device: Device, item: ContentI
 def wanted(exchange: Exchange, size: int) -> tuple[int, int] | None:
     """First and last position that Range asks for, both included; None for the whole content.
 
-    A Range that is malformed, of another unit or of several parts is ignored (RFC 9110 14.2). Raises Refusal
+    A Range that is malformed, of another unit or of several parts is ignored (RFC 9110 14.2). Raises HttpError
     416 where it cannot be satisfied, and 400 for `bytes=-`, where neither X nor Y is present.
     """
     ranges = exchange.request.headers.getall("Range", ())
@@ -84,12 +84,12 @@ def wanted(exchange: Exchange, size: int) -> tuple[int, int] | None:
     x, y = match.groups()
     if not x and not y:
         if exchange.wire.strict_range:
-            raise Refusal(400, "Range: at least one of X and Y must be present")
+            raise HttpError(400, "Range: at least one of X and Y must be present")
         return None
     if x and y and int(x) > int(y):
         return None
     first = int(x) if x else max(0, size - int(y))
     last = min(int(y), size - 1) if x and y else size - 1
     if first >= size or (not x and int(y) == 0):
-        raise Refusal(416, "Range: beyond the end of the content", {"Content-Range": f"bytes */{size}"})
+        raise HttpError(416, "Range: beyond the end of the content", {"Content-Range": f"bytes */{size}"})
     return first, last

@@ -8,11 +8,11 @@ from typing import Protocol
 
 from aiohttp import web
 
-from labkit.core.bodies import read_body
 from labkit.core.journal import Journal, Record
-from labkit.core.refusal import Refusal
 from labkit.device_api import forms
 from labkit.devices.products import Product
+from labkit.http.bodies import read_body
+from labkit.http.error import HttpError
 from labkit.settings import Wire
 
 BODY_LIMIT = 64 * 1024
@@ -55,33 +55,33 @@ class Exchange:
         return self.record
 
     def query(self) -> list[tuple[str, str | None]]:
-        """The pairs of the query. Raises Refusal 400."""
+        """The pairs of the query. Raises HttpError 400."""
         if not self.raw_query.isascii() and forms.SURROGATE.search(self.raw_query):
-            raise Refusal(400, "query: not valid UTF-8")
+            raise HttpError(400, "query: not valid UTF-8")
         try:
             return forms.parse(self.raw_query)
         except ValueError as error:
-            raise Refusal(400, f"query: {error}") from None
+            raise HttpError(400, f"query: {error}") from None
 
     async def form(self) -> list[tuple[str, str]]:
-        """The pairs of the form body. Raises Refusal 400, 408, 413 or 415."""
+        """The pairs of the form body. Raises HttpError 400, 408, 413 or 415."""
         self.expect_type(FORM)
         try:
             return forms.parse_body(await self.body())
         except ValueError as error:
-            raise Refusal(400, f"body: {error}") from None
+            raise HttpError(400, f"body: {error}") from None
 
     def expect_type(self, expected: str) -> None:
-        """Raises Refusal 415 unless the body is declared as `expected`, in UTF-8, or not at all."""
+        """Raises HttpError 415 unless the body is declared as `expected`, in UTF-8, or not at all."""
         declared = self.request.headers.get("Content-Type")
         if declared is None:
             return
         if declared.split(";", 1)[0].strip().lower() != expected:
-            raise Refusal(415, f"Content-Type: expected {expected}")
+            raise HttpError(415, f"Content-Type: expected {expected}")
         charset = CHARSET.search(declared)
         if charset is not None and charset.group(1).lower() not in ("utf-8", "utf8"):
-            raise Refusal(415, "Content-Type: expected charset=utf-8")
+            raise HttpError(415, "Content-Type: expected charset=utf-8")
 
     async def body(self) -> bytes:
-        """The body. Raises Refusal 413 beyond 64 KiB, 408 when it does not arrive, 400 when it breaks off."""
+        """The body. Raises HttpError 413 beyond 64 KiB, 408 when it does not arrive, 400 when it breaks off."""
         return await read_body(self.request, BODY_LIMIT, self.body_guard)

@@ -12,13 +12,13 @@ from email.utils import parsedate_to_datetime
 
 from aiohttp import web
 
-from labkit.core.refusal import Refusal
 from labkit.device_api import forms
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import FORM, nothing, reply
 from labkit.devices.registry import Device
 from labkit.devices.state import Datapoint
+from labkit.http.error import HttpError
 
 LONGEST = 300_000  # milliseconds
 LATEST_TIMESTAMP = 253_402_300_799  # 9999-12-31T23:59:59Z
@@ -31,7 +31,7 @@ async def wait(exchange: Exchange, rooms: Rooms, device: Device, aliases: list[s
     timeout = milliseconds(headers["Request-Timeout"])
     since = timestamp(headers["If-Modified-Since"]) if "If-Modified-Since" in headers else None
     if len(aliases) > 1:
-        raise Refusal(400, "a long poll reads one alias")
+        raise HttpError(400, "a long poll reads one alias")
     until = rooms.clock.now() + timeout / 1000
     key = (device.product, device.identity, aliases[0])
     exchange.identify(device.identity)
@@ -54,14 +54,14 @@ def _answer(exchange: Exchange, rooms: Rooms, point: Datapoint) -> web.StreamRes
 
 
 def milliseconds(text: str) -> int:
-    """Request-Timeout. Raises Refusal 400."""
+    """Request-Timeout. Raises HttpError 400."""
     if not DIGITS.fullmatch(text.strip()) or int(text) > LONGEST:
-        raise Refusal(400, f"Request-Timeout: expected 0 to {LONGEST} milliseconds")
+        raise HttpError(400, f"Request-Timeout: expected 0 to {LONGEST} milliseconds")
     return int(text)
 
 
 def timestamp(text: str) -> int:
-    """If-Modified-Since: Unix seconds or an HTTP-date. Raises Refusal 400."""
+    """If-Modified-Since: Unix seconds or an HTTP-date. Raises HttpError 400."""
     if DIGITS.fullmatch(text.strip()) and int(text) <= LATEST_TIMESTAMP:
         return int(text)
     try:
@@ -69,4 +69,4 @@ def timestamp(text: str) -> int:
         return max(0, int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()))
     except (ValueError, TypeError, OverflowError, IndexError):
         pass
-    raise Refusal(400, "If-Modified-Since: expected Unix seconds or an HTTP-date")
+    raise HttpError(400, "If-Modified-Since: expected Unix seconds or an HTTP-date")

@@ -6,13 +6,13 @@ from aiohttp import web
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from labkit.core.refusal import Refusal
 from labkit.device_api.authenticate import check, presented, unauthorized
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import nothing, reply
 from labkit.devices.identities import flaw
 from labkit.devices.registry import SHORTEST_PASSWORD, Device, Outcome
+from labkit.http.error import HttpError
 
 PEM = "application/x-pem-file"
 
@@ -23,7 +23,7 @@ async def activate(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
     credential = presented(exchange)
     owner = None if credential is None else await check(exchange, rooms.registry, credential)
     if not settings.provisioning:
-        raise Refusal(403, "provisioning is switched off for this product")
+        raise HttpError(403, "provisioning is switched off for this product")
     if settings.auth == "certificate":
         return await _replace_certificate(exchange, rooms, owner)
     fields = dict(await exchange.form())
@@ -43,9 +43,9 @@ async def _password(
     exchange: Exchange, rooms: Rooms, identity: str, password: str, owner: Device | None
 ) -> web.StreamResponse:
     if len(password) < SHORTEST_PASSWORD:
-        raise Refusal(400, f"a password has at least {SHORTEST_PASSWORD} characters")
+        raise HttpError(400, f"a password has at least {SHORTEST_PASSWORD} characters")
     if ":" in identity:
-        raise Refusal(400, "an identity with ':' cannot be sent in Authorization: Basic (RFC 7617)")
+        raise HttpError(400, "an identity with ':' cannot be sent in Authorization: Basic (RFC 7617)")
     settings = exchange.product.settings
     outcome = await rooms.registry.provision_password(
         settings.id, identity, password, register=settings.self_registration, replacing=_held(owner)
@@ -65,9 +65,9 @@ async def _replace_certificate(exchange: Exchange, rooms: Rooms, owner: Device |
         certificate = x509.load_pem_x509_certificate(body)
         names = certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
     except (ValueError, x509.InvalidVersion):
-        raise Refusal(400, "expected a certificate in PEM format") from None
+        raise HttpError(400, "expected a certificate in PEM format") from None
     if [name.value for name in names] != [owner.identity]:
-        raise Refusal(400, "the certificate's CN is not the identity of this device")
+        raise HttpError(400, "the certificate's CN is not the identity of this device")
     der = certificate.public_bytes(Encoding.DER)
     outcome = await rooms.registry.provision_certificate(
         owner.product, owner.identity, der, register=False, replacing=_held(owner)
@@ -78,20 +78,20 @@ async def _replace_certificate(exchange: Exchange, rooms: Rooms, owner: Device |
 
 
 def _identity(exchange: Exchange, fields: dict[str, str], owner: Device | None) -> str:
-    """The identity that the form names, or the one that authenticated. Raises Refusal 400, 403 or 404."""
+    """The identity that the form names, or the one that authenticated. Raises HttpError 400, 403 or 404."""
     product = exchange.product
     for name in ("vendor", "model"):
         if fields.get(name, product.id) != product.id:
-            raise Refusal(404, f"{name} is not this product")
+            raise HttpError(404, f"{name} is not this product")
     identity = fields.get("id") or fields.get("sn") or (owner.identity if owner else "")
     if fields.get("sn", identity) not in ("", identity):
-        raise Refusal(400, "id and sn differ")
+        raise HttpError(400, "id and sn differ")
     if not identity:
-        raise Refusal(400, "expected id=<identity>")
+        raise HttpError(400, "expected id=<identity>")
     if owner is not None and owner.identity != identity:
-        raise Refusal(403, "the credential belongs to another identity")
+        raise HttpError(403, "the credential belongs to another identity")
     if wrong := flaw(product.settings.identity_format, identity):
-        raise Refusal(400, wrong)
+        raise HttpError(400, wrong)
     return identity
 
 
@@ -107,8 +107,8 @@ def _refuse_unless_done(exchange: Exchange, outcome: Outcome, owner: Device | No
     if owner is not None:
         raise unauthorized(exchange, "the credentials were replaced meanwhile")
     if outcome == "unknown":
-        raise Refusal(404, "unknown identity, and devices may not register their own")
-    raise Refusal(409, "this identity is provisioned; present its credentials to replace them")
+        raise HttpError(404, "unknown identity, and devices may not register their own")
+    raise HttpError(409, "this identity is provisioned; present its credentials to replace them")
 
 
 def _emit(exchange: Exchange, rooms: Rooms, identity: str) -> None:

@@ -8,13 +8,13 @@ from decimal import Decimal
 
 from aiohttp import web
 
-from labkit.core.refusal import Refusal
 from labkit.device_api import forms
 from labkit.device_api.authenticate import authenticate
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import FORM, nothing, reply
 from labkit.devices.state import Datapoint
+from labkit.http.error import HttpError
 
 NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,9})?")
 FURTHEST_AHEAD = 60  # seconds
@@ -40,19 +40,19 @@ async def record(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
 
 
 def grouped(pairs: list[tuple[str, str]]) -> dict[str, Group]:
-    """The points of each alias; an alias named twice is one group. Raises Refusal 400."""
+    """The points of each alias; an alias named twice is one group. Raises HttpError 400."""
     if not pairs or pairs[0][0] != "alias":
-        raise Refusal(400, "expected alias=<alias> first")
+        raise HttpError(400, "expected alias=<alias> first")
     groups: dict[str, Group] = {}
     group: Group = []
     for index, (name, value) in enumerate(pairs):
         if name != "alias":
             if not NUMBER.fullmatch(name):
-                raise Refusal(400, "a timestamp is a number of Unix seconds")
+                raise HttpError(400, "a timestamp is a number of Unix seconds")
             group.append((name, Decimal(name), value))
             continue
         if index + 1 == len(pairs) or pairs[index + 1][0] == "alias":
-            raise Refusal(400, "expected <timestamp>=<value> after each alias")
+            raise HttpError(400, "expected <timestamp>=<value> after each alias")
         group = groups.setdefault(value, [])
     return groups
 
@@ -79,17 +79,17 @@ def first_clash(group: Group) -> str | None:
 
 
 def _points(exchange: Exchange, now: float, alias: str, group: Group) -> list[Datapoint]:
-    """The datapoints of a resource; of an alias that is none, nothing. Raises Refusal 400."""
+    """The datapoints of a resource; of an alias that is none, nothing. Raises HttpError 400."""
     points = []
     for _, moment, value in group:
         if moment > now + FURTHEST_AHEAD:
-            raise Refusal(400, f"a timestamp is at most {FURTHEST_AHEAD} seconds ahead of the server")
+            raise HttpError(400, f"a timestamp is at most {FURTHEST_AHEAD} seconds ahead of the server")
         if moment < 0:
-            raise Refusal(400, "a timestamp is not before 1970")
+            raise HttpError(400, "a timestamp is not before 1970")
         points.append(Datapoint(alias, math.floor(moment), value))
     if alias not in exchange.product.settings.resources:
         return []
     for point in points:
         if misfit := exchange.product.misfit(alias, point.value):
-            raise Refusal(400, misfit)
+            raise HttpError(400, misfit)
     return points

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from labkit.core.clock import Clock
-from labkit.core.dates import HttpDate
 from labkit.core.events import Events
 from labkit.device_api import emitted
 from labkit.device_api.exchange import Connection, Exchange
@@ -16,6 +15,7 @@ from labkit.devices.content import Content
 from labkit.devices.polls import Polls
 from labkit.devices.registry import Device, Registry
 from labkit.devices.state import Datapoint, State
+from labkit.http.dates import HttpDate
 
 # (product, identity, event, what makes its payload, sequence of the journal record that caused it). Most
 # payloads are read by nobody, so they are made when somebody does.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-from labkit.edge.connection import Connection
+from labkit.http.connection import Connection
 
 
 @dataclass(frozen=True, slots=True)

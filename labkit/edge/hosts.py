@@ -6,7 +6,7 @@ import re
 
 from aiohttp import hdrs, web
 
-from labkit.edge.connection import Connection
+from labkit.http.connection import Connection
 
 # A final dot only says that the name is complete (RFC 1034 3.1); the port does not tell hosts apart.
 HOST = re.compile(r"([A-Za-z0-9_.-]*[A-Za-z0-9_-])\.?(?::[0-9]*)?")

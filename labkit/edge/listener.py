@@ -14,12 +14,12 @@ from typing import Any
 from aiohttp import web
 
 from labkit.edge.certificates import Authority
-from labkit.edge.connection import Connection
 from labkit.edge.face import Face, GuardTimes
 from labkit.edge.names import NameRefused
 from labkit.edge.server import EdgeServer
 from labkit.edge.tasks import Tasks
 from labkit.edge.tls import EdgeContext
+from labkit.http.connection import Connection
 
 BACKLOG = 1024
 OUT_OF_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)

@@ -17,9 +17,9 @@ from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from aiohttp.web_protocol import _ErrInfo
 
 from labkit.edge import limits
-from labkit.edge.connection import Connection
 from labkit.edge.face import Face
 from labkit.edge.hosts import described
+from labkit.http.connection import Connection
 
 HEAD_END = b"\r\n\r\n"
 NO_HOST = "Missing 'Host' header"  # how aiohttp's parsers begin to say so

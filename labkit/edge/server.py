@@ -13,13 +13,13 @@ from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import StreamReader
 
 from labkit.core.certificates import common_name
-from labkit.edge.connection import Connection
 from labkit.edge.face import Face
 from labkit.edge.hosts import described, host_name, target_host
 from labkit.edge.limits import plain
 from labkit.edge.protocol import BodyLateError, EdgeProtocol
 from labkit.edge.request import EdgeRequest
 from labkit.edge.tasks import Tasks
+from labkit.http.connection import Connection
 
 
 class EdgeServer(web.Server):

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 from multidict import CIMultiDictProxy
 
-from labkit.core.refusal import Refusal
+from labkit.http.error import HttpError
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -40,11 +40,11 @@ class Request:
 
 
 def query(text: str) -> dict[str, Any]:
-    """The parameters of a query. Raises Refusal 400 where they are not percent-encoded UTF-8."""
+    """The parameters of a query. Raises HttpError 400 where they are not percent-encoded UTF-8."""
     try:
         return collected(parse_qsl(text, keep_blank_values=True, errors="strict"))
     except ValueError as error:
-        raise Refusal(400, f"query: {error}") from None
+        raise HttpError(400, f"query: {error}") from None
 
 
 def headers(given: CIMultiDictProxy[str]) -> dict[str, str]:
@@ -66,7 +66,7 @@ def decode(data: bytes, expected: str, declared: str | None) -> Any:
     A JSON route gets what the JSON means; a form route gets a table, with a list for a repeated name; any
     other route gets text. A body of another declared type stays text, except that a JSON route takes a table
     in JSON whatever the declaration (curl's -d says it is a form). No body is an empty table. Text that is
-    not UTF-8 stays bytes. Raises Refusal 400 for a body that is not what it is declared to be.
+    not UTF-8 stays bytes. Raises HttpError 400 for a body that is not what it is declared to be.
     """
     if not data:
         return {}
@@ -77,22 +77,22 @@ def decode(data: bytes, expected: str, declared: str | None) -> Any:
         if data.lstrip()[:1] in (b"{", b"["):
             try:
                 return parse_json(data)
-            except Refusal:
+            except HttpError:
                 return _text(data)
     if expected == sent == FORM:
         try:
             return collected(parse_qsl(data.decode(), keep_blank_values=True, errors="strict"))
         except ValueError as error:
-            raise Refusal(400, f"body: {error}") from None
+            raise HttpError(400, f"body: {error}") from None
     return _text(data)
 
 
 def parse_json(data: bytes) -> Any:
-    """What JSON text means (RFC 8259); null is an empty table. Raises Refusal 400."""
+    """What JSON text means (RFC 8259); null is an empty table. Raises HttpError 400."""
     try:
         value = json.loads(data.decode("utf-8-sig"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise Refusal(400, f"body: not JSON: {error}") from None
+        raise HttpError(400, f"body: not JSON: {error}") from None
     return {} if value is None else value
 
 

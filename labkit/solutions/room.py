@@ -9,12 +9,12 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
-from labkit.core.bodies import read_body
 from labkit.core.clock import Clock
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.identifiers import Identifiers
 from labkit.core.journal import Journal, Record
-from labkit.core.refusal import Refusal
+from labkit.http.bodies import read_body
+from labkit.http.error import HttpError
 from labkit.services.calls import Services
 from labkit.settings import SolutionSettings
 from labkit.solutions import folder as folders
@@ -168,7 +168,7 @@ class Solutions:
         record = self._journal.open("request", solution.id, f"{request.method} {path}")
         try:
             response = await self._answer(solution, connection, request, path, query, record)
-        except Refusal as refused:
+        except HttpError as refused:
             response = failure(refused.status, refused.reason, refused.headers)
             if refused.closes:
                 response.force_close()
@@ -192,7 +192,7 @@ class Solutions:
             path.encode()
             match = solution.routes.match(request.method, path)
         except ValueError:
-            raise Refusal(400, "the path is not percent-encoded UTF-8") from None
+            raise HttpError(400, "the path is not percent-encoded UTF-8") from None
         if match.route is None:
             return await self._without_route(solution, request, path, match)
         route = match.route
@@ -225,19 +225,19 @@ class Solutions:
             try:
                 data = await self._workers.run(asset.read_bytes)
             except OSError as error:
-                raise Refusal(404, f"{path}: {error.strerror}") from None
+                raise HttpError(404, f"{path}: {error.strerror}") from None
             kind = self._types.guess_type(asset.name)[0] or "application/octet-stream"
             return web.Response(
                 body=data, content_type=kind, charset="utf-8" if kind.startswith("text/") else None
             )
         if not match.allowed and not asset:
-            raise Refusal(404, "unknown path")
+            raise HttpError(404, "unknown path")
         if WEBSOCKET in match.allowed and request.method == "GET":
-            raise Refusal(501, "websocket routes are loaded but not served")
+            raise HttpError(501, "websocket routes are loaded but not served")
         allow = {"Allow": ", ".join(sorted(allowed | {"OPTIONS"}))}
         if request.method == "OPTIONS":
             return web.Response(status=204, headers=allow)
-        raise Refusal(405, "wrong method for this path", allow)
+        raise HttpError(405, "wrong method for this path", allow)
 
     def _configure(self, id: str, *layers: Mapping[str, Mapping[str, Any]]) -> None:
         """Set parameters of a solution's services; later layers win. Files name services in lower case."""

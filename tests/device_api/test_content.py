@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from multidict import CIMultiDict
 
-from labkit.core.refusal import Refusal
 from labkit.device_api.content import wanted
 from labkit.devices.content import PIECE
+from labkit.http.error import HttpError
 from labkit.settings import Wire
 from tests.device_api.place import DOWNLOAD, Client, Place
 
@@ -181,7 +181,7 @@ def test_ranges_against_a_model(x: str, y: str, size: int) -> None:
         expected = data[int(x) : int(y) + 1 if y else None] if x else data[-int(y) :] if int(y) else b""
         expected = expected or 416
     if isinstance(expected, int):
-        with pytest.raises(Refusal) as refused:
+        with pytest.raises(HttpError) as refused:
             wanted(exchange, size)
         assert refused.value.status == expected
         assert expected == 400 or refused.value.headers == {"Content-Range": f"bytes */{size}"}

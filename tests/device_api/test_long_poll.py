@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from labkit.core.refusal import Refusal
 from labkit.device_api.long_poll import milliseconds, timestamp
 from labkit.devices.state import Datapoint
+from labkit.http.error import HttpError
 from tests.device_api.place import ALIAS, RECORD, Answer, Client, Place
 from tests.device_api.place import place as lab
 from tests.sizes import size
@@ -31,7 +31,7 @@ def test_times_to_wait_from(text: str) -> None:
     "text", ["", "soon", "-1", "1.5", "2026-01-01", "Sun, 46 Nov 1994 08:49:37 GMT", "9" * 13]
 )
 def test_no_times(text: str) -> None:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(HttpError) as refused:
         timestamp(text)
     assert refused.value.status == 400
 
@@ -43,7 +43,7 @@ def test_milliseconds_to_wait(text: str, expected: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "300001", "-1", "1.5", "1e3", "soon"])
 def test_no_milliseconds(text: str) -> None:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(HttpError) as refused:
         milliseconds(text)
     assert refused.value.status == 400
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.core.refusal import Refusal
 from labkit.device_api.record import absolute, first_clash, grouped
+from labkit.http.error import HttpError
 from tests.device_api.place import ALIAS, RECORD, Place
 
 NOW = 1767225600
@@ -151,7 +151,7 @@ def test_a_body_is_read_as_groups_or_refused(pairs: list[tuple[str, str]]) -> No
     )
     try:
         groups = grouped(pairs)
-    except Refusal as refusal:
+    except HttpError as refusal:
         assert refusal.status == 400  # noqa: PT017 - both ways out are fine
         assert not body.startswith("A") or "?" in body or "A A" in body or body.endswith("A")
         return

@@ -15,9 +15,9 @@ from typing import Any, Self
 from aiohttp import web
 
 from labkit.edge.certificates import Authority
-from labkit.edge.connection import Connection
 from labkit.edge.face import GuardTimes
 from labkit.edge.listener import Edge
+from labkit.http.connection import Connection
 
 HOST = "a.lab.localhost"
 OTHER = "b.lab.localhost"

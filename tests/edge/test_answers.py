@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import web
 
-from labkit.edge.connection import Connection
+from labkit.http.connection import Connection
 from tests.edge.stage import HOST, PATIENCE, InMemory, Stage, get
 
 

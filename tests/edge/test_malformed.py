@@ -9,7 +9,7 @@ from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.edge.connection import Connection
+from labkit.http.connection import Connection
 from tests.edge.stage import HOST, PATIENCE, SOON, InMemory, Stage, get, tell
 
 FIELDS = [f"X-{number}: y" for number in range(200)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from labkit.edge.connection import Connection
+from labkit.http.connection import Connection
 from tests.edge.stage import HOST, OTHER, PATIENCE, SOON, Stage, get
 from tests.sizes import size
 

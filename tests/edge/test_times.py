@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from aiohttp import web
 
-from labkit.edge.connection import Connection
+from labkit.http.connection import Connection
 from tests.edge.stage import HOST, PATIENCE, SOON, Stage, get
 
 HALVES = ["G", "GET / HTTP/1.1\r\n", f"GET / HTTP/1.1\r\nHost: {HOST}\r\nX: y", get()[:-2], get()[:-1]]

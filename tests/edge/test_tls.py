@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from labkit.core.certificates import authority, client_certificate
 from labkit.edge.certificates import Authority
-from labkit.edge.connection import Connection
+from labkit.http.connection import Connection
 from tests.edge.stage import HOST, OTHER, PATIENCE, SOON, Stage, get
 
 VERSIONS = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from labkit.core.refusal import Refusal
+from labkit.http.error import HttpError
 from labkit.solutions.request import Request, decode, headers, query
 
 JSON, FORM, TEXT = "application/json", "application/x-www-form-urlencoded", "text/plain"
@@ -30,7 +30,7 @@ def test_query(text: str, expected: dict[str, Any]) -> None:
 
 
 def test_a_query_that_is_not_utf8_is_refused() -> None:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(HttpError) as refused:
         query("a=%FF")
     assert refused.value.status == 400
 
@@ -103,7 +103,7 @@ def test_bodies(data: bytes, expected: str, declared: str | None, body: Any) -> 
 def test_a_body_that_is_not_what_it_is_declared_to_be(
     data: bytes, expected: str, declared: str | None
 ) -> None:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(HttpError) as refused:
         decode(data, expected, declared)
     assert refused.value.status == 400
 
@@ -130,7 +130,7 @@ def test_the_table_for_scripts_has_every_field() -> None:
     declared=st.sampled_from([None, JSON, FORM, TEXT, "", ";", "a/b+json"]),
 )
 def test_any_body_is_decoded_or_refused(data: bytes, expected: str, declared: str | None) -> None:
-    with contextlib.suppress(Refusal):
+    with contextlib.suppress(HttpError):
         assert decode(data, expected, declared) is not None
 
 
@@ -138,5 +138,5 @@ def test_any_body_is_decoded_or_refused(data: bytes, expected: str, declared: st
     st.text(alphabet=st.characters(codec="utf-8"), max_size=60) | st.text(alphabet="a&=%+;ZF0", max_size=60)
 )
 def test_any_query_is_decoded_or_refused(text: str) -> None:
-    with contextlib.suppress(Refusal):
+    with contextlib.suppress(HttpError):
         assert isinstance(query(text), dict)

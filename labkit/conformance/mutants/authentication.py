@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from labkit.conformance.mutant import mutant
-from labkit.core.refusal import Refusal
 from labkit.device_api.authenticate import Credential
 from labkit.device_api.exchange import Exchange
 from labkit.devices.registry import Device, Registry
+from labkit.http.error import HttpError
 
 PRESENTED = "labkit.device_api.authenticate:presented"
 AUTHENTICATE = "labkit.device_api.authenticate:authenticate"
@@ -36,7 +36,7 @@ def not_for_records(original: Any) -> Any:
 
     async def broken(exchange: Exchange, registry: Registry) -> Device:
         if exchange.path.endswith("/record"):
-            raise Refusal(401, "credentials are not valid")
+            raise HttpError(401, "credentials are not valid")
         device: Device = await original(exchange, registry)
         return device
 
@@ -70,7 +70,7 @@ def anybody(original: Any) -> Any:
     async def broken(exchange: Exchange, registry: Registry) -> Device:
         try:
             device: Device = await original(exchange, registry)
-        except Refusal:
+        except HttpError:
             return Device(exchange.product.id, "nobody", False, False, None, None, None)
         return device
 
@@ -94,9 +94,9 @@ def content_for_all(original: Any) -> Any:
 def forbidden(original: Any) -> Any:
     """403 where it should be 401"""
 
-    def broken(exchange: Exchange, reason: str) -> Refusal:
-        refusal: Refusal = original(exchange, reason)
-        return Refusal(403, reason, refusal.headers)
+    def broken(exchange: Exchange, reason: str) -> HttpError:
+        refusal: HttpError = original(exchange, reason)
+        return HttpError(403, reason, refusal.headers)
 
     return broken
 
@@ -120,7 +120,7 @@ def unreadable_is_400(original: Any) -> Any:
     def broken(exchange: Exchange, header: str) -> Credential:
         found: Credential = original(exchange, header)
         if found.value is None:
-            raise Refusal(400, "Authorization cannot be read")
+            raise HttpError(400, "Authorization cannot be read")
         return found
 
     return broken
@@ -147,7 +147,7 @@ def other_type_is_400(original: Any) -> Any:
 
     async def broken(exchange: Exchange, registry: Registry, credential: Credential) -> Device:
         if credential.type != exchange.product.settings.auth:
-            raise Refusal(400, "wrong type of credential")
+            raise HttpError(400, "wrong type of credential")
         device: Device = await original(exchange, registry, credential)
         return device
 
@@ -178,7 +178,7 @@ def first_one_counts(original: Any) -> Any:
     def broken(exchange: Exchange) -> Credential | None:
         try:
             found: Credential | None = original(exchange)
-        except Refusal:
+        except HttpError:
             value = exchange.request.headers.get(exchange.wire.token_headers[0], "")
             return Credential("token", value)
         return found
@@ -193,8 +193,8 @@ def two_are_401(original: Any) -> Any:
     def broken(exchange: Exchange) -> Credential | None:
         try:
             found: Credential | None = original(exchange)
-        except Refusal as refusal:
-            raise Refusal(401, refusal.reason) from None
+        except HttpError as refusal:
+            raise HttpError(401, refusal.reason) from None
         return found
 
     return broken
@@ -207,7 +207,7 @@ def every_certificate_counts(original: Any) -> Any:
     def broken(exchange: Exchange) -> Credential | None:
         found: Credential | None = original(exchange)
         if found is not None and found.type != "certificate" and exchange.connection.certificate is not None:
-            raise Refusal(400, "expected exactly one credential")
+            raise HttpError(400, "expected exactly one credential")
         return found
 
     return broken
@@ -216,7 +216,7 @@ def every_certificate_counts(original: Any) -> Any:
 @mutant("DEV-AUTH-10", "labkit.device_api.authenticate:unauthorized")
 def no_challenge(original: Any) -> Any:
     """a 401 has no WWW-Authenticate"""
-    return lambda exchange, reason: Refusal(401, reason)
+    return lambda exchange, reason: HttpError(401, reason)
 
 
 @mutant("DEV-AUTH-11", "labkit.device_api.authenticate:_authorization")

@@ -9,9 +9,9 @@ from aiohttp import web
 from cryptography import x509
 
 from labkit.conformance.mutant import mutant
-from labkit.core.refusal import Refusal
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.rooms import Rooms
+from labkit.http.error import HttpError
 
 CONNECTED = "labkit.device_api.api:DeviceApi.connected"
 ENDPOINT = "labkit.device_api.api:DeviceApi._endpoint"
@@ -38,7 +38,7 @@ def first_request_lost(original: Any) -> Any:
         connection = exchange.connection
         if connection.certificate is not None and connection.id not in seen:
             seen.add(connection.id)
-            raise Refusal(401, "provisioned; ask again")
+            raise HttpError(401, "provisioned; ask again")
         response: web.StreamResponse = await original(api, exchange)
         return response
 
@@ -52,7 +52,7 @@ def undone(original: Any) -> Any:
     async def broken(api: Any, exchange: Exchange) -> web.StreamResponse:
         try:
             response: web.StreamResponse = await original(api, exchange)
-        except Refusal as refusal:
+        except HttpError as refusal:
             product, name = exchange.product, exchange.connection.common_name
             if product.settings.auth == "certificate" and name and refusal.status != 401:
                 await api._rooms.registry.remove(product.id, name)

@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import Connection
 
 from labkit.conformance.mutant import mutant
-from labkit.core.refusal import Refusal
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import CSV, TEXT, Download
 from labkit.devices.content import Content, ContentInfo
+from labkit.http.error import HttpError
 from labkit.settings import LabSettings, Wire
 
 DOWNLOAD = "labkit.device_api.wire:Download.__init__"
@@ -232,7 +232,7 @@ def unsatisfiable_at_once(original: Any) -> Any:
 
     def broken(exchange: Exchange, size: int) -> Part:
         if exchange.request.headers.get("Range") == "bytes=-":
-            raise Refusal(416, "Range: nothing")
+            raise HttpError(416, "Range: nothing")
         part: Part = original(exchange, size)
         return part
 
@@ -245,7 +245,7 @@ def malformed_refused(original: Any) -> Any:
 
     def refuse(asked: str, part: Part, size: int) -> Part:
         if asked and part is None:
-            raise Refusal(416, "Range: cannot be read")
+            raise HttpError(416, "Range: cannot be read")
         return part
 
     return _wanted(original, refuse)
@@ -258,7 +258,7 @@ def never_clamped(original: Any) -> Any:
     def refuse(asked: str, part: Part, size: int) -> Part:
         last = asked.rpartition("-")[2]
         if part and last.isdecimal() and int(last) > size - 1 + asked.startswith("bytes=-"):
-            raise Refusal(416, "Range: beyond the end")
+            raise HttpError(416, "Range: beyond the end")
         return part
 
     return _wanted(original, refuse)
@@ -271,7 +271,7 @@ def beyond_is_ignored(original: Any) -> Any:
     def broken(exchange: Exchange, size: int) -> Part:
         try:
             part: Part = original(exchange, size)
-        except Refusal as refusal:
+        except HttpError as refusal:
             if refusal.status != 416:
                 raise
             return None

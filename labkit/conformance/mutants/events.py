@@ -9,13 +9,13 @@ from aiohttp import web
 
 from labkit.conformance.mutant import mutant
 from labkit.core.events import Events
-from labkit.core.refusal import Refusal
 from labkit.device_api.api import DeviceApi
 from labkit.device_api.authenticate import authenticate
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.rooms import Rooms
 from labkit.devices.registry import Device
 from labkit.devices.state import Datapoint
+from labkit.http.error import HttpError
 from labkit.platform import Platform
 from labkit.solutions.room import Solutions
 from labkit.solutions.solution import Outcome, Solution
@@ -174,7 +174,7 @@ def told_of_refusals(original: Any) -> Any:
     async def broken(self: DeviceApi, exchange: Exchange) -> web.StreamResponse:
         try:
             response: web.StreamResponse = await original(self, exchange)
-        except Refusal as refusal:
+        except HttpError as refusal:
             if refusal.status == 400 and exchange.request.method == "POST":
                 await tell(self, exchange)
             raise
@@ -245,7 +245,7 @@ def unheard_refused(original: Any) -> Any:
 
     def broken(self: Platform, product: str, identity: str, event: str, payload: Any, cause: int) -> None:
         if not self.solutions.linked(product) and event == "data_in":
-            raise Refusal(404, "nobody handles this")
+            raise HttpError(404, "nobody handles this")
         original(self, product, identity, event, payload, cause)
 
     return broken

@@ -8,14 +8,14 @@ from urllib.parse import unquote_plus
 from aiohttp import web
 
 from labkit.conformance.mutant import mutant
-from labkit.core.refusal import Refusal
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import nothing
+from labkit.http.error import HttpError
 
 ENDPOINT = "labkit.device_api.api:DeviceApi._endpoint"
 EXPECT_TYPE = "labkit.device_api.exchange:Exchange.expect_type"
 DECODE = "labkit.device_api.forms:decode"
-REFUSAL = "labkit.device_api.exchange:Refusal.__init__"
+REFUSAL = "labkit.device_api.exchange:HttpError.__init__"
 
 
 @mutant("DEV-HTTP-1", EXPECT_TYPE)
@@ -24,7 +24,7 @@ def no_charset(original: Any) -> Any:
 
     def broken(exchange: Exchange, expected: str) -> None:
         if "charset" in exchange.request.headers.get("Content-Type", ""):
-            raise Refusal(415, "Content-Type with a charset")
+            raise HttpError(415, "Content-Type with a charset")
         original(exchange, expected)
 
     return broken
@@ -42,7 +42,7 @@ def charset_wanted(original: Any) -> Any:
 
     def broken(exchange: Exchange, expected: str) -> None:
         if "charset" not in exchange.request.headers.get("Content-Type", ""):
-            raise Refusal(415, "Content-Type without a charset")
+            raise HttpError(415, "Content-Type without a charset")
         original(exchange, expected)
 
     return broken
@@ -70,7 +70,7 @@ def replaced(original: Any) -> Any:
 def server_error(original: Any) -> Any:
     """a request without a value that it needs is answered 500"""
 
-    def broken(refusal: Refusal, status: int, *args: Any) -> None:
+    def broken(refusal: HttpError, status: int, *args: Any) -> None:
         original(refusal, 500 if status == 400 else status, *args)
 
     return broken
@@ -80,7 +80,7 @@ def server_error(original: Any) -> Any:
 def success(original: Any) -> Any:
     """what is not found is answered 200"""
 
-    def broken(refusal: Refusal, status: int, *args: Any) -> None:
+    def broken(refusal: HttpError, status: int, *args: Any) -> None:
         original(refusal, 200 if status == 404 else status, *args)
 
     return broken
@@ -90,7 +90,7 @@ def success(original: Any) -> Any:
 def traceback(original: Any) -> Any:
     """the reason of a refusal is a traceback"""
 
-    def broken(refusal: Refusal, status: int, reason: str, *args: Any) -> None:
+    def broken(refusal: HttpError, status: int, reason: str, *args: Any) -> None:
         original(refusal, status, f'Traceback: File "{__file__}": {reason}', *args)
 
     return broken
@@ -100,7 +100,7 @@ def traceback(original: Any) -> Any:
 def no_reason(original: Any) -> Any:
     """a refusal has no reason"""
 
-    def broken(refusal: Refusal, status: int, reason: str, *args: Any) -> None:
+    def broken(refusal: HttpError, status: int, reason: str, *args: Any) -> None:
         original(refusal, status, "", *args)
 
     return broken
@@ -121,20 +121,20 @@ def any_version(original: Any) -> Any:
 @mutant("DEV-HTTP-8", ENDPOINT)
 def not_found(original: Any) -> Any:
     """a wrong method is answered 404"""
-    return _instead_of_405(original, lambda refusal: Refusal(404, "not found"))
+    return _instead_of_405(original, lambda refusal: HttpError(404, "not found"))
 
 
 @mutant("DEV-HTTP-8", ENDPOINT)
 def no_allow(original: Any) -> Any:
     """a 405 has no Allow"""
-    return _instead_of_405(original, lambda refusal: Refusal(405, refusal.reason))
+    return _instead_of_405(original, lambda refusal: HttpError(405, refusal.reason))
 
 
 def _instead_of_405(original: Any, refuse: Any) -> Any:
     async def broken(api: Any, exchange: Exchange) -> web.StreamResponse:
         try:
             response: web.StreamResponse = await original(api, exchange)
-        except Refusal as refusal:
+        except HttpError as refusal:
             raise (refuse(refusal) if refusal.status == 405 else refusal) from None
         return response
 
@@ -168,7 +168,7 @@ def no_options(original: Any) -> Any:
 def _without_method(original: Any, method: str) -> Any:
     async def broken(api: Any, exchange: Exchange) -> web.StreamResponse:
         if exchange.request.method == method:
-            raise Refusal(405, "wrong method for this path", {"Allow": "GET, POST"})
+            raise HttpError(405, "wrong method for this path", {"Allow": "GET, POST"})
         response: web.StreamResponse = await original(api, exchange)
         return response
 
@@ -194,7 +194,7 @@ def not_acceptable(original: Any) -> Any:
 
     async def broken(api: Any, exchange: Exchange) -> web.StreamResponse:
         if exchange.request.headers.get("Accept") == "application/json":
-            raise Refusal(406, "not acceptable")
+            raise HttpError(406, "not acceptable")
         response: web.StreamResponse = await original(api, exchange)
         return response
 

@@ -8,9 +8,9 @@ from typing import Any
 from aiohttp import web
 
 from labkit.conformance.mutant import mutant
-from labkit.core.refusal import Refusal
 from labkit.device_api.exchange import Exchange
 from labkit.edge import limits
+from labkit.http.error import HttpError
 
 BODY = "labkit.device_api.exchange:Exchange.body"
 
@@ -22,7 +22,7 @@ def one_byte_less(original: Any) -> Any:
     async def broken(exchange: Exchange) -> bytes:
         body: bytes = await original(exchange)
         if len(body) >= 65536:
-            raise Refusal(413, "the body is too large")
+            raise HttpError(413, "the body is too large")
         return body
 
     return broken
@@ -65,7 +65,7 @@ def hundred_requests(original: Any) -> Any:
     async def broken(api: Any, exchange: Exchange) -> web.StreamResponse:
         served[exchange.connection.id] += 1
         if served[exchange.connection.id] > 100:
-            raise Refusal(429, "too many requests")
+            raise HttpError(429, "too many requests")
         response: web.StreamResponse = await original(api, exchange)
         return response
 

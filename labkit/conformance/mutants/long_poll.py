@@ -9,13 +9,13 @@ from aiohttp import web
 
 from labkit.conformance.mutant import mutant
 from labkit.core.activity import Activity
-from labkit.core.refusal import Refusal
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import nothing
 from labkit.devices.polls import Key, Poll, Polls
 from labkit.devices.registry import Device
 from labkit.devices.state import Datapoint, State
+from labkit.http.error import HttpError
 from labkit.settings import LabSettings, Wire
 
 ANSWER = "labkit.device_api.long_poll:_answer"
@@ -175,7 +175,7 @@ def two_unprocessable(original: Any) -> Any:
         exchange: Exchange, rooms: Rooms, device: Device, aliases: list[str]
     ) -> web.StreamResponse:
         if len(aliases) > 1:
-            raise Refusal(422, "one alias only")
+            raise HttpError(422, "one alias only")
         response: web.StreamResponse = await original(exchange, rooms, device, aliases)
         return response
 
@@ -201,7 +201,7 @@ def any_timeout(original: Any) -> Any:
     def broken(text: str) -> int:
         try:
             return int(original(text))
-        except Refusal:
+        except HttpError:
             return 300_000
 
     return broken
@@ -214,7 +214,7 @@ def two_minutes_at_most(original: Any) -> Any:
     def broken(text: str) -> int:
         asked = int(original(text))
         if asked > 120_000:
-            raise Refusal(400, "Request-Timeout: at most two minutes")
+            raise HttpError(400, "Request-Timeout: at most two minutes")
         return asked
 
     return broken
@@ -232,7 +232,7 @@ def no_dates(original: Any) -> Any:
 
     def broken(text: str) -> int:
         if " " in text:
-            raise Refusal(400, "If-Modified-Since: expected Unix seconds")
+            raise HttpError(400, "If-Modified-Since: expected Unix seconds")
         return int(original(text))
 
     return broken
@@ -245,7 +245,7 @@ def anything_is_a_date(original: Any) -> Any:
     def broken(text: str) -> int:
         try:
             return int(original(text))
-        except Refusal:
+        except HttpError:
             return 0
 
     return broken
@@ -273,7 +273,7 @@ def unknown_refused(original: Any) -> Any:
         exchange: Exchange, rooms: Rooms, device: Device, aliases: list[str]
     ) -> web.StreamResponse:
         if aliases[0] not in exchange.product.settings.resources:
-            raise Refusal(404, "unknown alias")
+            raise HttpError(404, "unknown alias")
         response: web.StreamResponse = await original(exchange, rooms, device, aliases)
         return response
 

@@ -9,12 +9,12 @@ from typing import Any
 from aiohttp import web
 
 from labkit.conformance.mutant import mutant
-from labkit.core.refusal import Refusal
 from labkit.device_api.authenticate import Credential
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import reply
 from labkit.devices.registry import Device, Registry
+from labkit.http.error import HttpError
 from labkit.settings import IdentityFormat
 
 ACTIVATE = "labkit.device_api.provision:activate"
@@ -132,7 +132,7 @@ def twenty_one(original: Any) -> Any:
 
     async def broken(exchange: Any, rooms: Any, identity: str, password: str, owner: Any) -> Any:
         if len(password) < 21:
-            raise Refusal(400, "too short")
+            raise HttpError(400, "too short")
         return await original(exchange, rooms, identity, password, owner)
 
     return broken
@@ -241,7 +241,7 @@ def vendor_wanted(original: Any) -> Any:
 
     def broken(exchange: Exchange, fields: dict[str, str], owner: Device | None) -> Any:
         if "sn" in fields and "vendor" not in fields:
-            raise Refusal(400, "vendor is missing")
+            raise HttpError(400, "vendor is missing")
         return original(exchange, fields, owner)
 
     return broken
@@ -253,7 +253,7 @@ def identity_wanted(original: Any) -> Any:
 
     def broken(exchange: Exchange, fields: dict[str, str], owner: Device | None) -> Any:
         if not fields.get("id") and not fields.get("sn"):
-            raise Refusal(400, "id is missing")
+            raise HttpError(400, "id is missing")
         return original(exchange, fields, owner)
 
     return broken
@@ -314,8 +314,8 @@ def whitelist_is_403(original: Any) -> Any:
     async def broken(exchange: Exchange, registry: Registry, credential: Credential) -> Device:
         try:
             device: Device = await original(exchange, registry, credential)
-        except Refusal as refusal:
-            raise (Refusal(403, refusal.reason) if "whitelisted" in refusal.reason else refusal) from None
+        except HttpError as refusal:
+            raise (HttpError(403, refusal.reason) if "whitelisted" in refusal.reason else refusal) from None
         return device
 
     return broken
@@ -357,7 +357,7 @@ def wrong_as_none(original: Any) -> Any:
     async def broken(exchange: Exchange, registry: Registry, credential: Credential) -> Device | None:
         try:
             device: Device = await original(exchange, registry, credential)
-        except Refusal:
+        except HttpError:
             if exchange.path == "/provision/activate":
                 return None
             raise
@@ -393,8 +393,8 @@ def _refusing_with(original: Any, status: int, other: int) -> Any:
     def broken(*args: Any) -> None:
         try:
             original(*args)
-        except Refusal as refusal:
-            raise Refusal(other if refusal.status == status else refusal.status, refusal.reason) from None
+        except HttpError as refusal:
+            raise HttpError(other if refusal.status == status else refusal.status, refusal.reason) from None
 
     return broken
 

@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import Connection
 
 from labkit.conformance.mutant import mutant
-from labkit.core.refusal import Refusal
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import FORM, TEXT
 from labkit.devices.state import datapoint_table
+from labkit.http.error import HttpError
 
 ENCODE = "labkit.device_api.forms:encode"
 KNOWN = "labkit.device_api.alias:known"
@@ -58,7 +58,7 @@ def unknown_refused(original: Any) -> Any:
     def broken(exchange: Exchange, aliases: list[str]) -> list[str]:
         known: list[str] = original(exchange, aliases)
         if len(known) < len(aliases):
-            raise Refusal(404, "unknown alias")
+            raise HttpError(404, "unknown alias")
         return known
 
     return broken

@@ -10,11 +10,11 @@ from typing import Any
 from sqlalchemy import Connection
 
 from labkit.conformance.mutant import mutant
-from labkit.core.refusal import Refusal
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.record import Group
 from labkit.device_api.wire import TEXT
 from labkit.devices.state import Datapoint
+from labkit.http.error import HttpError
 
 CLASH = "labkit.device_api.record:first_clash"
 GROUPED = "labkit.device_api.record:grouped"
@@ -31,7 +31,7 @@ def one_point_only(original: Any) -> Any:
 
     def broken(exchange: Exchange, now: float, alias: str, group: Group) -> list[Datapoint]:
         if len(group) > 1:
-            raise Refusal(400, "one point at a time")
+            raise HttpError(400, "one point at a time")
         points: list[Datapoint] = original(exchange, now, alias, group)
         return points
 
@@ -149,7 +149,7 @@ def faulty_left_out(original: Any) -> Any:
     def broken(exchange: Exchange, now: float, alias: str, group: Group) -> list[Datapoint]:
         try:
             points: list[Datapoint] = original(exchange, now, alias, group)
-        except Refusal:
+        except HttpError:
             return []
         return points
 
@@ -198,7 +198,7 @@ def unknown_refused(original: Any) -> Any:
 
     def broken(exchange: Exchange, now: float, alias: str, group: Group) -> list[Datapoint]:
         if alias not in exchange.product.settings.resources:
-            raise Refusal(404, "unknown alias")
+            raise HttpError(404, "unknown alias")
         points: list[Datapoint] = original(exchange, now, alias, group)
         return points
 
@@ -212,7 +212,7 @@ def nothing_is_fine(original: Any) -> Any:
     def broken(pairs: Pairs) -> Groups:
         try:
             groups: Groups = original(pairs)
-        except Refusal:
+        except HttpError:
             return {}
         return groups
 
@@ -247,7 +247,7 @@ def _conflict(original: Any, change: Any) -> Any:
 def _checked(original: Any, fits: Any) -> Any:
     def broken(pairs: Pairs) -> Groups:
         if not all(fits(name) for name, _ in pairs):
-            raise Refusal(400, "a timestamp that is not taken")
+            raise HttpError(400, "a timestamp that is not taken")
         groups: Groups = original(pairs)
         return groups
 

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from labkit.conformance.mutant import mutant
-from labkit.core.refusal import Refusal
+from labkit.http.error import HttpError
 from labkit.solutions.request import Request, query
 
 TABLE = "labkit.solutions.request:Request.table"
@@ -85,7 +85,7 @@ def no_json_is_nothing(original: Any) -> Any:
     def broken(data: bytes) -> Any:
         try:
             return original(data)
-        except Refusal:
+        except HttpError:
             return {}
 
     return broken

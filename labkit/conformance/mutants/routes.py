@@ -10,7 +10,7 @@ from urllib.parse import quote
 from aiohttp import web
 
 from labkit.conformance.mutant import mutant
-from labkit.core.refusal import Refusal
+from labkit.http.error import HttpError
 from labkit.solutions.request import Request
 from labkit.solutions.response import Response, reply
 from labkit.solutions.room import Solutions
@@ -98,7 +98,7 @@ def wrong_method_unknown(original: Any) -> Any:
     """a wrong method is answered 404"""
 
     async def broken(*arguments: Any) -> Any:
-        raise Refusal(404, "unknown path")
+        raise HttpError(404, "unknown path")
 
     return broken
 
@@ -110,8 +110,8 @@ def no_allow(original: Any) -> Any:
     async def broken(*arguments: Any) -> Any:
         try:
             return await original(*arguments)
-        except Refusal as refused:
-            raise Refusal(refused.status, refused.reason) from None
+        except HttpError as refused:
+            raise HttpError(refused.status, refused.reason) from None
 
     return broken
 

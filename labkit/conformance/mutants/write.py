@@ -7,10 +7,10 @@ from typing import Any
 from sqlalchemy import Connection
 
 from labkit.conformance.mutant import mutant
-from labkit.core.refusal import Refusal
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import reply
 from labkit.devices.state import Datapoint
+from labkit.http.error import HttpError
 from labkit.settings import LabSettings, NumberRange, Wire
 
 FORM = "labkit.device_api.exchange:Exchange.form"
@@ -66,7 +66,7 @@ def unknown_refused(original: Any) -> Any:
     async def broken(self: Exchange) -> Form:
         pairs: Form = await original(self)
         if self.path.endswith("/alias") and not self.product.settings.resources.keys() >= dict(pairs).keys():
-            raise Refusal(404, "unknown alias")
+            raise HttpError(404, "unknown alias")
         return pairs
 
     return broken

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from http.cookies import SimpleCookie
 
-from labkit.core.refusal import Refusal
+from labkit.http.error import HttpError
 from labkit.providers.social.parts import Asked, Call
 
 LIFETIME = 600  # seconds of lab time that a person may think
@@ -48,12 +48,12 @@ class Forms:
         return form
 
     def sent(self, value: str, call: Call) -> Asked:
-        """What the form asked for; it is used up. Raises Refusal where it is not this browser's to send."""
+        """What the form asked for; it is used up. Raises HttpError where it is not this browser's to send."""
         form, browser = self._waiting.get(value), _browser(call)
         if form is None or self._seconds() >= form.expires:
-            raise Refusal(400, "this form was sent already, or is too old: begin the login anew")
+            raise HttpError(400, "this form was sent already, or is too old: begin the login anew")
         if browser is None or not hmac.compare_digest(browser, form.browser):
-            raise Refusal(403, "this form was made for another browser")
+            raise HttpError(403, "this form was made for another browser")
         del self._waiting[value]
         return form.asked
 

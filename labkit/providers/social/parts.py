@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from labkit.core.refusal import Refusal
+from labkit.http.error import HttpError
 from labkit.settings import Person
 
 JSON = "application/json"
@@ -99,7 +99,7 @@ class Asked:
     scopes: tuple[str, ...] = ()
 
 
-class Unasked(Refusal):
+class Unasked(HttpError):
     """An authorize request that cannot be shown to a person, nor be sent back: nobody knows whose it is."""
 
 

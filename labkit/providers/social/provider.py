@@ -11,12 +11,12 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from aiohttp import web
 from oauthlib.oauth1.rfc5849.utils import parse_authorization_header
 
-from labkit.core.bodies import read_body
 from labkit.core.clock import Clock
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.identifiers import Identifiers
 from labkit.core.journal import Journal, Record
-from labkit.core.refusal import Refusal
+from labkit.http.bodies import read_body
+from labkit.http.error import HttpError
 from labkit.providers.social.faults import Faults, Step
 from labkit.providers.social.forms import Forms
 from labkit.providers.social.inbox import Arrival, Inbox, shown, shown_url
@@ -196,7 +196,7 @@ class Provider:
         arrival = self.inbox.receive(Arrival(self._around.clock.now(), request.method, path, {}))
         try:
             answer = await self._answer(request, arrival)
-        except Refusal as refused:
+        except HttpError as refused:
             answer = self._around.pages.page(
                 "refused.html",
                 refused.status,
@@ -238,18 +238,20 @@ class Provider:
         body = data.decode("utf-8", "replace") if request.content_type == FORM else ""
         target = request.rel_url.raw_path_qs
         if not target.isascii():
-            raise Refusal(400, "the path is not percent-encoded")
+            raise HttpError(400, "the path is not percent-encoded")
         headers = {name.lower(): value for name, value in request.headers.items()}
         call = Call(request.method, self.url(target), headers, body)
         arrival.parameters = self._parameters(call)
         step = self._steps.get(arrival.path)
         if not request.secure:
-            raise Refusal(403, "this provider speaks HTTPS only")
+            raise HttpError(403, "this provider speaks HTTPS only")
         if step is None:
-            raise Refusal(404, f"{self.title} has no such path; its endpoints are: {', '.join(self._steps)}")
+            raise HttpError(
+                404, f"{self.title} has no such path; its endpoints are: {', '.join(self._steps)}"
+            )
         if request.method not in METHODS[step]:
             allow = ", ".join(METHODS[step])
-            raise Refusal(405, f"wrong method for this path, expected one of: {allow}", {"Allow": allow})
+            raise HttpError(405, f"wrong method for this path, expected one of: {allow}", {"Allow": allow})
         arrival.fault = self.faults.take(step) or ""
         match arrival.fault:
             case "slow":
@@ -336,7 +338,7 @@ class Provider:
         if given.get("decision") == "deny" or arrival.fault == "deny":
             return self._back(self._protocol.deny(asked), arrival)
         if given.get("decision") != "approve":
-            raise Refusal(400, "expected a decision: approve or deny")
+            raise HttpError(400, "expected a decision: approve or deny")
         try:
             person = self._chosen(given)
         except LabError as error:

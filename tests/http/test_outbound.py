@@ -1,4 +1,4 @@
-"""The way out: whatever a server does, the platform gets an answer or an OSError."""
+"""The outbound client: whatever a server does, the platform gets an answer or an OSError."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 
 from labkit.core.certificates import authority
-from labkit.providers.way_out import LARGEST, WayOut
+from labkit.http.outbound import LARGEST, OutboundClient
 
 Writer = asyncio.StreamWriter
 Serve = Callable[[Callable[[Writer], Awaitable[None]]], Awaitable[str]]
@@ -18,11 +18,11 @@ OK = b"HTTP/1.1 200 OK\r\n"
 
 
 @pytest.fixture
-async def way() -> AsyncIterator[WayOut]:
+async def client() -> AsyncIterator[OutboundClient]:
     pem = authority("lab").certificate_pem.decode()
-    way = WayOut("lab.localhost", "127.0.0.1", lambda: pem, 5.0)
-    yield way
-    await way.close()
+    client = OutboundClient("lab.localhost", "127.0.0.1", lambda: pem, 5.0)
+    yield client
+    await client.close()
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def text(data: bytes) -> Callable[[Writer], Awaitable[None]]:
     return answer
 
 
-async def test_an_answer_in_pieces_comes_whole(way: WayOut, serve: Serve) -> None:
+async def test_an_answer_in_pieces_comes_whole(client: OutboundClient, serve: Serve) -> None:
     async def pieces(writer: Writer) -> None:
         writer.write(OK + b"Content-Length: 6\r\n\r\n")
         for letter in b"{a: 1}":
@@ -67,31 +67,35 @@ async def test_an_answer_in_pieces_comes_whole(way: WayOut, serve: Serve) -> Non
             await writer.drain()
             await asyncio.sleep(0.002)
 
-    assert await way.request("GET", await serve(pieces), {}) == (200, "{a: 1}")
+    assert await client.request("GET", await serve(pieces), {}) == (200, "{a: 1}")
 
 
-async def test_no_more_is_read_than_its_limit(way: WayOut, serve: Serve) -> None:
+async def test_no_more_is_read_than_its_limit(client: OutboundClient, serve: Serve) -> None:
     answer = OK + f"Content-Length: {2 * LARGEST}\r\n\r\n".encode() + b"a" * LARGEST + b"b" * LARGEST
-    assert await way.request("GET", await serve(text(answer)), {}) == (200, "a" * LARGEST)
+    assert await client.request("GET", await serve(text(answer)), {}) == (200, "a" * LARGEST)
 
 
-async def test_redirects_are_not_followed(way: WayOut, serve: Serve) -> None:
+async def test_redirects_are_not_followed(client: OutboundClient, serve: Serve) -> None:
     answer = b"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"
-    assert await way.request("GET", await serve(text(answer)), {}) == (302, "")
+    assert await client.request("GET", await serve(text(answer)), {}) == (302, "")
 
 
 @pytest.mark.parametrize("charset", ["utf-8", "no-such-thing"])
-async def test_the_text_is_read_whatever_the_charset(way: WayOut, serve: Serve, charset: str) -> None:
+async def test_the_text_is_read_whatever_the_charset(
+    client: OutboundClient, serve: Serve, charset: str
+) -> None:
     head = f"Content-Type: text/plain; charset={charset}\r\nContent-Length: 3\r\n\r\n"
-    assert await way.request("GET", await serve(text(OK + head.encode() + "é\xff".encode()[:3])), {}) == (
+    assert await client.request("GET", await serve(text(OK + head.encode() + "é\xff".encode()[:3])), {}) == (
         200,
         "é�",
     )
 
 
-async def test_the_text_is_one_that_can_be_encoded_whatever_the_charset(way: WayOut, serve: Serve) -> None:
+async def test_the_text_is_one_that_can_be_encoded_whatever_the_charset(
+    client: OutboundClient, serve: Serve
+) -> None:
     head = "Content-Type: text/plain; charset=unicode_escape\r\nContent-Length: 7\r\n\r\n"
-    assert await way.request("GET", await serve(text(OK + head.encode() + rb"\ud800!")), {}) == (200, "?!")
+    assert await client.request("GET", await serve(text(OK + head.encode() + rb"\ud800!")), {}) == (200, "?!")
 
 
 @pytest.mark.parametrize(
@@ -99,21 +103,21 @@ async def test_the_text_is_one_that_can_be_encoded_whatever_the_charset(way: Way
     [b"", b"nonsense\r\n\r\n", OK, OK + b"Content-Length: 9\r\n\r\n{", OK + b"A: \0\r\n\r\n"],
     ids=["nothing", "no HTTP", "half a header", "half a body", "a bad header"],
 )
-async def test_what_is_no_answer_is_an_os_error(way: WayOut, serve: Serve, answer: bytes) -> None:
+async def test_what_is_no_answer_is_an_os_error(client: OutboundClient, serve: Serve, answer: bytes) -> None:
     with pytest.raises(OSError, match="cannot be reached"):
-        await way.request("GET", await serve(text(answer)), {})
+        await client.request("GET", await serve(text(answer)), {})
 
 
 @pytest.mark.parametrize("url", ["http://lab.localhost:1/?secret=1", "ftp://lab.localhost/", "nonsense"])
-async def test_nobody_there_is_an_os_error(way: WayOut, url: str) -> None:
+async def test_nobody_there_is_an_os_error(client: OutboundClient, url: str) -> None:
     with pytest.raises(OSError, match="cannot be reached") as caught:
-        await way.request("GET", url, {})
+        await client.request("GET", url, {})
     assert "secret" not in str(caught.value)
 
 
 async def test_a_server_that_takes_too_long_is_an_os_error(serve: Serve) -> None:
     pem = authority("lab").certificate_pem.decode()
-    way = WayOut("lab.localhost", "127.0.0.1", lambda: pem, 0.05)
+    client = OutboundClient("lab.localhost", "127.0.0.1", lambda: pem, 0.05)
     gone = asyncio.Event()
 
     async def never(writer: Writer) -> None:
@@ -121,12 +125,14 @@ async def test_a_server_that_takes_too_long_is_an_os_error(serve: Serve) -> None
 
     url = await serve(never)
     with pytest.raises(OSError):  # noqa: PT011 - a TimeoutError, which says all
-        await way.request("GET", url, {})
+        await client.request("GET", url, {})
     gone.set()
-    await way.close()
+    await client.close()
 
 
-async def asked(way: WayOut, url: str, answer: bytes = OK + b"Content-Length: 0\r\n\r\n") -> list[bytes]:
+async def asked(
+    client: OutboundClient, url: str, answer: bytes = OK + b"Content-Length: 0\r\n\r\n"
+) -> list[bytes]:
     """The heads of two requests for a URL, as a server at its port gets them; one for each connection."""
     heads: list[bytes] = []
 
@@ -141,28 +147,28 @@ async def asked(way: WayOut, url: str, answer: bytes = OK + b"Content-Length: 0\
     server = await asyncio.start_server(handle, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     for _ in range(2):
-        assert await way.request("GET", url.replace(":0", f":{port}"), {}) == (200, "")
+        assert await client.request("GET", url.replace(":0", f":{port}"), {}) == (200, "")
     server.close()
     await server.wait_closed()
     return heads
 
 
-async def test_cookies_are_not_kept(way: WayOut) -> None:
+async def test_cookies_are_not_kept(client: OutboundClient) -> None:
     answer = OK + b"Set-Cookie: sid=1; Path=/\r\nContent-Length: 0\r\n\r\n"
-    heads = await asked(way, "http://any.lab.localhost:0/", answer)
+    heads = await asked(client, "http://any.lab.localhost:0/", answer)
     assert not any(b"cookie" in head.lower() for head in heads)
 
 
-async def test_a_url_is_sent_as_it_was_signed(way: WayOut) -> None:
-    heads = await asked(way, "http://any.lab.localhost:0/me?fields=id%2Cname&a=%7e'b,c")
+async def test_a_url_is_sent_as_it_was_signed(client: OutboundClient) -> None:
+    heads = await asked(client, "http://any.lab.localhost:0/me?fields=id%2Cname&a=%7e'b,c")
     assert all(head.startswith(b"GET /me?fields=id%2Cname&a=%7e'b,c HTTP/1.1\r\n") for head in heads)
 
 
-async def test_each_request_has_a_connection_of_its_own(way: WayOut) -> None:
-    assert len(await asked(way, "http://any.lab.localhost:0/")) == 2
+async def test_each_request_has_a_connection_of_its_own(client: OutboundClient) -> None:
+    assert len(await asked(client, "http://any.lab.localhost:0/")) == 2
 
 
-async def test_nothing_is_asked_again_unasked(way: WayOut) -> None:
+async def test_nothing_is_asked_again_unasked(client: OutboundClient) -> None:
     heads: list[bytes] = []
 
     async def handle(reader: asyncio.StreamReader, writer: Writer) -> None:
@@ -173,7 +179,7 @@ async def test_nothing_is_asked_again_unasked(way: WayOut) -> None:
     server = await asyncio.start_server(handle, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     with pytest.raises(OSError, match="cannot be reached"):
-        await way.request("GET", f"http://any.lab.localhost:{port}/", {})
+        await client.request("GET", f"http://any.lab.localhost:{port}/", {})
     assert len(heads) == 1
     server.close()
     await server.wait_closed()

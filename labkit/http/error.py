@@ -1,11 +1,11 @@
-"""A request that is refused, whoever it was sent to."""
+"""A request that is answered with an error status, whichever host it was sent to."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 
-class Refusal(Exception):
+class HttpError(Exception):
     """The request is refused with a status and a short reason; `Connection: close` among the headers ends the
     connection after the answer.
     """

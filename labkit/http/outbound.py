@@ -14,7 +14,7 @@ from yarl import URL
 LARGEST = 1024 * 1024  # bytes of an answer that are read
 
 
-class WayOut:
+class OutboundClient:
     """An HTTPS client that follows no redirects, keeps no cookies, and trusts the lab's CA besides the system's.
 
     domain: names below it are the lab's own, at `host`; ca_pem: the certificate of the lab's CA, once there is

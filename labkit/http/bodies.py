@@ -7,7 +7,7 @@ import asyncio
 from aiohttp import web
 from aiohttp.http_exceptions import BadHttpMessage
 
-from labkit.core.refusal import Refusal
+from labkit.http.error import HttpError
 
 CLOSE = {"Connection": "close"}  # what is left of the body is not read
 
@@ -15,10 +15,10 @@ CLOSE = {"Connection": "close"}  # what is left of the body is not read
 async def read_body(request: web.BaseRequest, limit: int, guard: float) -> bytes:
     """The whole body. limit: bytes; guard: seconds that it may take to arrive.
 
-    Raises Refusal: 413 beyond the limit, 408 when it does not arrive in time, 400 when it breaks off.
+    Raises HttpError: 413 beyond the limit, 408 when it does not arrive in time, 400 when it breaks off.
     """
     if (request.content_length or 0) > limit:
-        raise Refusal(413, f"the body is larger than {limit} bytes", CLOSE)
+        raise HttpError(413, f"the body is larger than {limit} bytes", CLOSE)
     if not request.can_read_body:
         return b""
     pieces: list[bytes] = []
@@ -28,11 +28,11 @@ async def read_body(request: web.BaseRequest, limit: int, guard: float) -> bytes
             while piece := await request.content.readany():
                 size += len(piece)
                 if size > limit:
-                    raise Refusal(413, f"the body is larger than {limit} bytes", CLOSE)
+                    raise HttpError(413, f"the body is larger than {limit} bytes", CLOSE)
                 pieces.append(piece)
     except TimeoutError:
-        raise Refusal(408, "the body did not arrive in time", CLOSE) from None
+        raise HttpError(408, "the body did not arrive in time", CLOSE) from None
     except (web.RequestPayloadError, BadHttpMessage, ValueError):
         # aiohttp's parser in Python raises the second where the one in C raises the first.
-        raise Refusal(400, "the body is malformed", CLOSE) from None
+        raise HttpError(400, "the body is malformed", CLOSE) from None
     return b"".join(pieces)

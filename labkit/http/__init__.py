@@ -1,0 +1,1 @@
+"""What every host of a lab shares: connections, bodies, errors, dates, the outbound client, sites by name."""
