@@ -89,7 +89,7 @@ def test_a_whole_file(folder: Path) -> None:
     assert product.resources["temperature"].format == "number"
     assert product.resources["message"].format == "string"
     assert product.content[0].file == folder / "fw-1.2.bin"
-    assert solution.path == folder / "metrics"
+    assert solution.path == (folder / "metrics",)
     assert solution.services == {"Notify": {"AccountSid": "AC1", "AuthToken": "abc"}}
     assert (settings.guard.header, settings.guard.body, settings.guard.keep_alive) == (10, 5, 75)
 
@@ -208,6 +208,11 @@ WRONG = [
         "products[0].content[0].file: no such file or folder: none.bin (line 4)",
     ),
     ("solutions:\n  - id: s\n    path: none", "solutions[0].path: no such file or folder: none (line 3)"),
+    (
+        "solutions:\n  - id: s\n    path:\n    - metrics\n    - none",
+        "solutions[0].path[1]: no such file or folder: none (line 5)",
+    ),
+    ("solutions:\n  - id: s\n    path: 5", "solutions[0].path: expected"),
     ("solutions:\n  - id: s\n    services: {A: 1}", "solutions[0].services.A: expected a mapping (line 3)"),
     (
         "solutions:\n  - id: s\n    environment: {A: 1}",

@@ -24,6 +24,8 @@ def read_yaml(file: Path) -> tuple[Any, dict[str, int]]:
         mark = getattr(error, "problem_mark", None)
         where = f" (line {mark.line + 1})" if mark else ""
         raise SettingsError(f"{file}: is not YAML: {getattr(error, 'problem', error)}{where}") from None
+    except (ValueError, RecursionError) as error:  # a date that is none; brackets without end
+        raise SettingsError(f"{file}: cannot be read: {error}") from None
     return ({} if values is None else values), lines
 
 

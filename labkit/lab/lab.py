@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -104,10 +104,10 @@ class Lab:
         id: str,
         *,
         products: Iterable[Product | str] = (),
-        path: str | Path | None = None,
+        path: str | Path | Sequence[str | Path] | None = None,
         **settings: Any,
     ) -> Solution:
-        """Add a solution, from a folder or empty; without settings, the handle of one that is there already."""
+        """Add a solution, from folders or empty; without settings, the handle of one that is there already."""
         named = tuple(each if isinstance(each, str) else each.id for each in products)
         if not (named or path or settings) and id in self._platform.solutions:
             if id not in self._solutions:

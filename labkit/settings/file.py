@@ -40,9 +40,14 @@ def _anchored(settings: LabSettings, folder: Path, lines: dict[str, int]) -> Lab
         for n, product in enumerate(settings.products)
     )
     solutions = tuple(
-        solution.model_copy(update={"path": anchor(solution.path, f"solutions[{n}].path")})
-        if solution.path is not None
-        else solution
+        solution.model_copy(
+            update={
+                "path": tuple(
+                    anchor(each, f"solutions[{n}].path" + (f"[{m}]" if len(solution.path) > 1 else ""))
+                    for m, each in enumerate(solution.path)
+                )
+            }
+        )
         for n, solution in enumerate(settings.solutions)
     )
     data = settings.data

@@ -7,7 +7,7 @@ may choose other places (project.py). Ignored: endpoints/schema.yml, roles.yaml,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,24 +25,57 @@ from labkit.solutions.scripts import EndpointScript, EventScript, Script
 class SolutionFolder:
     """What a solution is made of. File names in scripts are relative to the folder.
 
-    configuration: service (as the file names it) → parameters; assets: URL path → file; hook: the path of a
-    GET route to run once at the end of set-up, from older project files.
+    configuration: service (as the file names it) → parameters; assets: URL path → file; hooks: the paths of
+    GET routes to run once at the end of set-up, from older project files.
     """
 
     endpoints: list[EndpointScript] = field(default_factory=list)
     events: list[EventScript] = field(default_factory=list)
     modules: dict[str, Script] = field(default_factory=dict)
     configuration: dict[str, dict[str, Any]] = field(default_factory=dict)
-    assets: Mapping[str, Path] = field(default_factory=dict)
+    assets: dict[str, Path] = field(default_factory=dict)
     cors: Cors = field(default_factory=Cors)
-    init_script: Script | None = None
-    hook: str | None = None
+    init_scripts: list[Script] = field(default_factory=list)
+    hooks: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
 
-def read(path: str | Path) -> SolutionFolder:
-    """Read a solution folder. Raises SettingsError naming folder, file and line."""
-    root = Path(path)
+def read(*paths: str | Path) -> SolutionFolder:
+    """Read the folders of a solution, of which later ones add to earlier ones.
+
+    Scripts, modules and assets of one name stand in one of the folders only; of a service's parameters, and
+    of cors, the last folder that gives them wins. Raises SettingsError naming folder, file and line.
+    """
+    whole = SolutionFolder()
+    for path in paths:
+        found = _read(Path(path))
+        try:
+            _add(whole, found)
+        except SettingsError as error:
+            raise SettingsError(f"{path}: {error}") from None
+    return whole
+
+
+def _add(whole: SolutionFolder, found: SolutionFolder) -> None:
+    whole.endpoints += found.endpoints
+    whole.events += found.events
+    _unique(whole.events)
+    for name, script in found.modules.items():
+        _add_module(whole.modules, name, script)
+    for service, parameters in found.configuration.items():
+        whole.configuration.setdefault(service, {}).update(parameters)
+    for url, file in found.assets.items():
+        if url in whole.assets:
+            raise SettingsError(f"{file}: {url} is {whole.assets[url]} already")
+        whole.assets[url] = file
+    if found.cors != Cors():
+        whole.cors = found.cors
+    whole.init_scripts += found.init_scripts
+    whole.hooks += found.hooks
+    whole.warnings += found.warnings
+
+
+def _read(root: Path) -> SolutionFolder:
     if not root.is_dir():
         raise SettingsError(f"{root}: no such folder")
     found = SolutionFolder()
@@ -79,7 +112,7 @@ def _read_sections(root: Path, project: Project, found: SolutionFolder) -> None:
         base = root / project.assets.location
         found.assets = _assets(base, _select(root, project.assets), project.assets.default_page)
     if project.init_script:
-        found.init_script = _script(root, root / project.init_script)
+        found.init_scripts.append(_script(root, root / project.init_script))
 
 
 def _read_files(root: Path, project: Solutionfile, found: SolutionFolder) -> None:
@@ -96,7 +129,8 @@ def _read_files(root: Path, project: Solutionfile, found: SolutionFolder) -> Non
         files = sorted(file for file in base.rglob("*") if file.is_file() and not file.name.startswith("."))
         found.assets = _assets(base, files, project.default_page)
     found.cors = project.cors
-    found.hook = "/" + project.hook.lstrip("/") if project.hook else None
+    if project.hook:
+        found.hooks.append("/" + project.hook.lstrip("/"))
 
 
 def _select(root: Path, section: Section) -> list[Path]:
@@ -104,15 +138,17 @@ def _select(root: Path, section: Section) -> list[Path]:
     if base.is_file():
         return [base]
     try:
-        chosen = {file for pattern in section.include for file in base.glob(pattern) if file.is_file()}
-        dropped = {
-            file
-            for pattern in section.exclude
-            for file in base.glob(pattern if "/" in pattern else f"**/{pattern}")
-        }
+        chosen = {file for file in _matching(base, section.include) if file.is_file()}
+        dropped = set(_matching(base, section.exclude))
     except (ValueError, NotImplementedError) as error:
         raise SettingsError(f"{section.location}: include, exclude: {error}") from None
     return sorted(file for file in chosen if dropped.isdisjoint((file, *file.parents)))
+
+
+def _matching(base: Path, patterns: Iterable[str]) -> Iterator[Path]:
+    """The files and folders below `base` that match a pattern; one without a slash counts at any depth."""
+    for pattern in patterns:
+        yield from base.glob(pattern if "/" in pattern else f"**/{pattern}")
 
 
 def _service_and_event(file: Path) -> tuple[str, str | None] | None:

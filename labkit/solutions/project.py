@@ -7,6 +7,7 @@ older `Solutionfile.json` 0.2 and 0.3. Without a project file the default folder
 from __future__ import annotations
 
 import json
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -19,12 +20,13 @@ from labkit.solutions.cors import Cors, Names
 
 DEFAULT = "solution.yaml"
 OLDER = "Solutionfile.json"
+SECTIONS = ("assets", "endpoints", "modules", "services")
 
 
 class Section(Model):
     """Files of one purpose: those below `location` that match a pattern of `include` and none of `exclude`.
 
-    An exclude pattern without a slash counts at any depth.
+    A pattern without a slash counts at any depth.
     """
 
     location: str
@@ -109,7 +111,7 @@ class Solutionfile(BaseModel):
 
 def find(folder: Path, warnings: list[str]) -> Project | Solutionfile:
     """The project of a folder. Raises SettingsError naming file, key and line; adds to `warnings`."""
-    named = [folder / DEFAULT] if (folder / DEFAULT).is_file() else _yaml_projects(folder)
+    named = [folder / DEFAULT] if (folder / DEFAULT).is_file() else _yaml_projects(folder, warnings)
     if named:
         warnings += [f"{other.name}: ignored, {named[0].name} comes first" for other in named[1:]]
         return _read(named[0], warnings)
@@ -133,10 +135,16 @@ def cors(folder: Path, given: Cors | str) -> Cors:
     return build(Cors, values, given, {f"{given}.{key}": line for key, line in lines.items()})
 
 
-def _yaml_projects(folder: Path) -> list[Path]:
+def _yaml_projects(folder: Path, warnings: list[str]) -> list[Path]:
+    """The files that are project files. Of one that cannot be read (another program's, perhaps), a warning."""
     found = []
     for file in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]):
-        values, _ = read_yaml(file)
+        try:
+            values, _ = read_yaml(file)
+        except SettingsError as error:
+            reason = str(error).removeprefix(f"{file}: ")
+            warnings.append(f"{file.name}: {reason}; ignored")
+            continue
         if isinstance(values, dict) and {"formatversion", "info"} <= values.keys():
             found.append(file)
     return found
@@ -150,8 +158,10 @@ def _read(file: Path, warnings: list[str]) -> Project:
         project = build(Project, values, "", lines)
     except SettingsError as error:
         raise SettingsError(f"{file.name}: {error}") from None
-    warnings += [f"{file.name}: {key}: unknown key, ignored" for key in project.model_extra or ()]
-    for name in ("assets", "endpoints", "modules", "services"):
+    warnings += [
+        f"{file.name}: {key}: unknown key, ignored{_meant(key)}" for key in project.model_extra or ()
+    ]
+    for name in SECTIONS:
         section: Section | None = getattr(project, name)
         if (
             section
@@ -161,6 +171,12 @@ def _read(file: Path, warnings: list[str]) -> Project:
             line = lines.get(f"{name}.location", lines.get("routes.location"))
             raise SettingsError(f"{file.name}: {name}.location: no {section.location!r} (line {line})")
     return project
+
+
+def _meant(key: str) -> str:
+    """The section that a misspelt key may have meant; then its files are ignored, which is seldom wanted."""
+    near = get_close_matches(key, (*SECTIONS, "routes", "init_script"), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _read_older(file: Path) -> Solutionfile:

@@ -23,7 +23,7 @@ from labkit.solutions.cors import preflight
 from labkit.solutions.handlers import explain, status_of
 from labkit.solutions.request import Request
 from labkit.solutions.response import failure
-from labkit.solutions.routes import Match
+from labkit.solutions.routes import Match, single_slashes
 from labkit.solutions.scripts import WEBSOCKET
 from labkit.solutions.solution import Outcome, Solution, Surroundings
 from labkit.solutions.workers import Workers
@@ -90,7 +90,7 @@ class Solutions:
             raise SettingsError(f"solution {settings.id!r}: is there already")
         if host in self._hosts:
             raise SettingsError(f"solution {settings.id!r}: domain {host} is taken")
-        folder = folders.SolutionFolder() if settings.path is None else folders.read(settings.path)
+        folder = folders.read(*settings.path)
         try:
             solution = Solution(
                 settings.id,
@@ -101,14 +101,14 @@ class Solutions:
                 folder=folder,
             )
         except SettingsError as error:
-            raise SettingsError(f"{settings.path}: {error}") from None
+            raise SettingsError(f"{', '.join(map(str, settings.path))}: {error}") from None
         self._configure(settings.id, folder.configuration, settings.services)
         self._solutions[settings.id] = self._hosts[host] = solution
         for warning in folder.warnings:
-            self._journal.record("warning", settings.id, warning)
-        await solution.initialise(folder.init_script)
-        if folder.hook is not None:
-            await self._run_hook(solution, folder.hook)
+            solution.warn(warning)
+        await solution.initialise(folder.init_scripts)
+        for hook in folder.hooks:
+            await self._run_hook(solution, hook)
         return solution
 
     def get(self, id: str) -> Solution:
@@ -219,7 +219,7 @@ class Solutions:
         self, solution: Solution, request: web.BaseRequest, path: str, match: Match
     ) -> web.Response:
         """An asset, the answer to OPTIONS, or a refusal."""
-        asset = solution.assets.get(unquote(path))
+        asset = solution.assets.get(unquote(single_slashes(path)))
         allowed = set(match.allowed) - {WEBSOCKET} | ({"GET", "HEAD"} if asset else set())
         if asset and request.method in ("GET", "HEAD"):
             try:
@@ -256,4 +256,4 @@ class Solutions:
         try:
             await solution.answer(route, request, None)
         except Exception as error:  # noqa: BLE001  whatever a handler raises is its outcome
-            self._journal.record("warning", solution.id, f"GET {path} at set-up: {explain(error)}")
+            solution.warn(f"GET {path} at set-up: {explain(error)}")

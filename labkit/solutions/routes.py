@@ -14,6 +14,7 @@ from labkit.solutions.scripts import JSON, METHODS, Tags
 Values = tuple[str, ...]
 
 PLACEHOLDER = re.compile(r"\{([^{}/]+)\}")
+SLASHES = re.compile("/{2,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class Routes:
     """The routes of a solution.
 
     A placeholder stands for one non-empty segment, url-decoded; exact segments go before placeholders; a
-    slash at the end does not count; HEAD falls back to GET.
+    slash at the end does not count, and doubled slashes count as one; HEAD falls back to GET.
     """
 
     def __init__(self) -> None:
@@ -125,6 +126,11 @@ class Routes:
             waiting += [*node.exact.values(), *([node.any] if node.any else [])]
 
 
+def single_slashes(path: str) -> str:
+    """A raw path with each run of slashes made one."""
+    return SLASHES.sub("/", path) if "//" in path else path
+
+
 def _segments(path: str) -> list[str]:
-    path = path.removeprefix("/").rstrip("/")
+    path = single_slashes(path).strip("/")
     return path.split("/") if path else []

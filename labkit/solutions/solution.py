@@ -78,6 +78,7 @@ class Solution:
         self.routes = Routes()
         self.cors = folder.cors
         self.assets: Mapping[str, Path] = folder.assets
+        self.warnings: list[str] = []  # of its folder, and of what ran at the end of set-up
         self._around = surroundings
         self._handlers: dict[events.Key, Handler] = {}
         seeded = surroundings.identifiers.seed is not None
@@ -173,18 +174,27 @@ class Solution:
 
     # ---- running
 
-    async def initialise(self, init_script: Script | None) -> None:
-        """Run the modules, then the script, if there are any. The journal tells how it went.
+    async def initialise(self, init_scripts: Iterable[Script]) -> None:
+        """Run the modules, then the scripts; of one that fails there is a warning.
 
         Raises SettingsError if they do not compile.
         """
-        context = self.context("solution", "init")
         if (modules := self._scripts.modules()) is not None:
-            await self._guarded("modules", modules, {}, context, None)
-        if init_script is not None:
-            handler = self._scripts.plain(init_script)
-            await self._guarded(init_script.file, handler, {}, context, None)
+            await self._initialise("modules", modules)
+        for script in init_scripts:
+            handler = self._scripts.plain(script)
+            await self._initialise(script.file, handler)
             handler.close()
+
+    async def _initialise(self, what: str, handler: Handler) -> None:
+        outcome = await self._guarded(what, handler, {}, self.context("solution", "init"), None)
+        if outcome.error is not None:
+            self.warn(f"{what} failed at set-up: {outcome.error}")
+
+    def warn(self, text: str) -> None:
+        """Keep what its author ought to know, here and in the journal."""
+        self.warnings.append(text)
+        self._around.journal.record("warning", self.id, text)
 
     def close(self) -> None:
         """Free the Lua of it."""

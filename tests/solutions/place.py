@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,8 +74,9 @@ class Place:
     configuration: dict[str, dict[str, dict[str, Any]]]
     client: TestClient[web.BaseRequest, None] = field(init=False)
 
-    async def add(self, id: str = "acme", path: Path | None = None, **settings: Any) -> Solution:
-        return await self.solutions.add(SolutionSettings(id=id, path=path, **settings))
+    async def add(self, id: str = "acme", path: Path | Sequence[Path] = (), **settings: Any) -> Solution:
+        folders = (path,) if isinstance(path, Path) else tuple(path)
+        return await self.solutions.add(SolutionSettings(id=id, path=folders, **settings))
 
     async def request(self, method: str, path: str, id: str = "acme", **options: Any) -> ClientResponse:
         options.setdefault("allow_redirects", False)

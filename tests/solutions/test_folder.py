@@ -144,7 +144,9 @@ def test_a_section_that_is_absent_means_that_its_files_are_ignored(tmp_path: Pat
     ("section", "chosen"),
     [
         ("{}", ["a", "a_test", "sub/b", "sub/b_spec", ".hidden/c"]),
-        ("{include: '*.lua'}", ["a", "a_test"]),
+        ("{include: '*.lua'}", ["a", "a_test", "sub/b", "sub/b_spec", ".hidden/c"]),
+        ("{include: b.lua}", ["sub/b"]),
+        ("{include: ./*.lua}", ["a", "a_test"]),
         ("{include: [sub/*.lua, a.lua]}", ["a", "sub/b", "sub/b_spec"]),
         ("{exclude: ['*_test.lua', '*_spec.lua', '.*']}", ["a", "sub/b"]),
         ("{exclude: sub/**}", ["a", "a_test", ".hidden/c"]),
@@ -173,8 +175,7 @@ def test_a_project_file_may_choose_places(tmp_path: Path) -> None:
     found = folder(tmp_path, files)
     assert routes(found) == [("GET", "/a", "application/json")]
     assert found.cors.origin == ("https://x.example",)
-    assert found.init_script is not None
-    assert found.init_script.file == "first.lua"
+    assert [script.file for script in found.init_scripts] == ["first.lua"]
     assert sorted(found.assets) == ["/", "/css/a.css", "/home.html"]
 
 
@@ -183,6 +184,82 @@ def test_of_several_project_files_the_first_wins_with_a_warning(tmp_path: Path) 
         tmp_path, {"b.yaml": PROJECT + "endpoints:", "a.yaml": PROJECT + "odd: 1", "c.yaml": "x: 1"}
     )
     assert found.warnings == ["b.yaml: ignored, a.yaml comes first", "a.yaml: odd: unknown key, ignored"]
+
+
+def test_a_misspelt_section_is_told_with_what_was_meant(tmp_path: Path) -> None:
+    found = folder(tmp_path, {"solution.yaml": PROJECT + "endpoint: {location: web}\nservices: {}\nzzz: 1"})
+    assert found.warnings == [
+        "solution.yaml: endpoint: unknown key, ignored; did you mean endpoints?",
+        "solution.yaml: zzz: unknown key, ignored",
+    ]
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        "a: [1",  # broken
+        "Resources: !Ref Bucket",  # another program's tags
+        "a: 1\n---\nb: 2",  # several documents
+        "a: 1\na: 2",
+        "when: 2021-99-99",
+        "a: \xff\x00",
+        "{" * 5000,
+    ],
+)
+def test_a_yaml_file_that_cannot_be_read_is_no_project_file(tmp_path: Path, foreign: str) -> None:
+    (tmp_path / "compose.yaml").write_bytes(foreign.encode("latin-1"))
+    found = folder(tmp_path, {"endpoints/a.lua": "--#ENDPOINT GET /a"})
+    assert routes(found) == [("GET", "/a", "application/json")]
+    assert len(found.warnings) == 1
+    assert found.warnings[0].startswith("compose.yaml: ")
+    assert found.warnings[0].endswith("; ignored")
+
+
+def test_later_folders_add_to_earlier_ones(tmp_path: Path) -> None:
+    first = {
+        "endpoints/a.lua": "--#ENDPOINT GET /a",
+        "modules/m.lua": "1",
+        "services/user_account.lua": "",
+        "services/notify.yaml": "{a: 1, b: 1}",
+        "assets/index.html": "",
+        "cors.yaml": "origin: true",
+    }
+    second = {
+        "solution.yaml": PROJECT + "endpoints:\nmodules:\nservices:\nassets:\ninit_script: i.lua\nodd: 1",
+        "i.lua": "x()",
+        "endpoints/a.lua": "--#ENDPOINT POST /a",
+        "modules/n.lua": "2",
+        "services/device_datapoint.lua": "",
+        "services/notify.yaml": "{b: 2}",
+        "assets/more.css": "",
+    }
+    folder(tmp_path / "1", first)
+    folder(tmp_path / "2", second)
+    found = read(tmp_path / "1", tmp_path / "2")
+    assert [(method, path) for method, path, _ in routes(found)] == [("GET", "/a"), ("POST", "/a")]
+    assert handlers(found) == [("user", "account"), ("device", "datapoint")]
+    assert sorted(found.modules) == ["m", "n"]
+    assert found.configuration == {"notify": {"a": 1, "b": 2}}
+    assert sorted(found.assets) == ["/", "/index.html", "/more.css"]
+    assert found.cors.origin is True
+    assert [script.file for script in found.init_scripts] == ["i.lua"]
+    assert found.warnings == ["solution.yaml: odd: unknown key, ignored"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("modules/m.lua", "module 'm' is in"),
+        ("services/user_account.lua", "user account is handled in"),
+        ("assets/a.css", "/a.css is "),
+    ],
+)
+def test_what_stands_in_two_folders_is_an_error(tmp_path: Path, name: str, words: str) -> None:
+    for each in "12":
+        folder(tmp_path / each, {name: ""})
+    with pytest.raises(SettingsError, match=words) as error:
+        read(tmp_path / "1", tmp_path / "2")
+    assert str(error.value).startswith(f"{tmp_path / '2'}: ")
 
 
 @pytest.mark.parametrize(
@@ -222,7 +299,7 @@ def test_older_project_files(tmp_path: Path, older: dict[str, object]) -> None:
     assert routes(found) == [("GET", "/_init", "application/json")]
     assert handlers(found) == [("device", "datapoint")]
     assert found.modules["util"].file == "lib/u.lua"
-    assert found.hook == "/_init"
+    assert found.hooks == ["/_init"]
     assert found.assets["/"].name == "index.html"
     assert found.cors.origin is True
 

@@ -135,6 +135,40 @@ async def test_a_folder(tmp_path: Path) -> None:
         assert (status, body["error"][:25]) == (500, "endpoints/first.lua:9: at")
 
 
+async def test_what_fails_at_set_up_is_a_warning(tmp_path: Path) -> None:
+    files = {
+        "init.lua": "\nlocal x = nil\nx.y = 1\n",
+        "solution.yaml": "formatversion: 1.0.0\ninfo: {name: x}\nendpoint:\ninit_script: init.lua\n",
+    }
+    async with place() as lab:
+        solution = await lab.add(path=folder(tmp_path, files))
+        unknown, script = solution.warnings
+        assert unknown == "solution.yaml: endpoint: unknown key, ignored; did you mean endpoints?"
+        assert script.startswith("init.lua failed at set-up: init.lua:3: attempt to index")
+        assert [each.summary for each in lab.records("warning")] == solution.warnings
+        other = await lab.add("other", folder(tmp_path / "2", {"modules/bad.lua": "error('no table')\n"}))
+        [module] = other.warnings
+        assert module.startswith("modules failed at set-up: modules/bad.lua:1: no table")
+        assert {each.actor for each in lab.records("warning")} == {"acme", "other"}
+
+
+async def test_a_later_folder_adds_to_an_earlier_one_and_uses_its_modules(tmp_path: Path) -> None:
+    more = {"endpoints/more.lua": "--#ENDPOINT GET /more\nreturn require('lib.tool').greet('more')\n"}
+    async with place() as lab:
+        await lab.add(path=[folder(tmp_path / "1", FOLDER), folder(tmp_path / "2", more)])
+        assert await answer(lab, "/a") == (200, "hello a")
+        assert await answer(lab, "/more") == (200, "hello more")
+
+
+async def test_doubled_slashes_find_routes_and_assets(tmp_path: Path) -> None:
+    files = {"endpoints/a.lua": "--#ENDPOINT GET /a/{b}\nreturn request.parameters.b", "assets/c/d.txt": "d"}
+    async with place() as lab:
+        await lab.add(path=folder(tmp_path, files))
+        assert await answer(lab, "/a///x//") == (200, "x")
+        response = await lab.get("/c//d.txt")
+        assert (response.status, await response.text()) == (200, "d")
+
+
 @pytest.mark.parametrize(
     ("service", "event", "argument", "result"),
     [
