@@ -1,12 +1,15 @@
 """Conformance: what the documents ask for, and the proof that a platform does it.
 
-statements/     what the documents say, a file for each
-requirements/   what labkit makes of it and tests, a file for an area
-catalogue       reads both; `listing` prints them, `coverage` tells what proves what
-
-checks/         play one situation each and compare; declared by `check`, run by `runner`, told of by `verdict`
-target          what they run against: a lab of lab.yaml in this process, or a platform elsewhere
-solutions/      the solutions of lab.yaml: the probe, and copies of those that notebooks show
+device/ keystore/ solutions/ user/
+                an area each, with the statements of a document, and side by side for each of its parts:
+                requirements.toml   what labkit makes of the statements and tests
+                checks.py           play one situation each and compare
+                mutants.py          break the platform, so that checks fail
+areas           finds all of these
+catalogue       reads statements and requirements; `listing` prints them, `coverage` tells what proves what
+check           declares a check; `runner` runs it, `verdict` tells of it
+target          what checks run against: a lab of lab.yaml in this process, or a platform elsewhere
+fixtures/       what lab.yaml names: content, and solutions (the probe, and copies of those that notebooks show)
 expect          compares answers
 play, calls, raw            speak to the device API
 probe, people, access       speak to services by way of the probe: any, User, roles and permissions
@@ -14,6 +17,6 @@ oauth, oauth_requests, jwts the OAuth provider's client, what it asks, and token
 guide                       the solution of the guides
 attacks/        attacks on the OAuth provider as data, for checks, tests and notebooks
 
-mutants/        break the platform, so that checks fail; declared by `mutant`, played by `rehearsal` (and `preload`)
-faults          faults that many of them share
+mutant          declares a mutant; `rehearsal` plays it (and `preload`)
+faults          faults that many mutants share
 """

@@ -1,9 +1,9 @@
 """The catalogue: every statement of the documents, and the requirements that labkit makes of them.
 
-`statements/*.toml` (one file a document) index what the documents say; `requirements/*.toml` (one file an
-area, or several parts of one) say what is tested. Between them nothing is lost: each statement has a
-requirement or a reason for none. Files come in the order of the statements that their first requirements are
-made of.
+An area's `statements.toml` (one file a document) indexes what the document says; a part's `requirements.toml`
+says what is tested (`areas` finds both). Between them nothing is lost: each statement has a requirement or a
+reason for none. The files of an area, and the areas, come in the order of the statements that their first
+requirements are made of.
 
 LabkitError
 ├── CatalogueError               the files are wrong: names the file and the entry
@@ -20,15 +20,15 @@ LabkitError
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Container, Iterator, Mapping, Set
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
-from importlib import resources
 from importlib.resources.abc import Traversable
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from labkit.conformance import areas
 from labkit.core.errors import LabkitError
 
 Level = Literal["must", "choice"]
@@ -180,6 +180,7 @@ class _Document(_Model):
     document: int
     title: Sentence
     section: list[dict[str, Any]]
+    nothing_to_test: list[dict[str, Any]] = []
 
 
 class _Section(_Model):
@@ -188,11 +189,10 @@ class _Section(_Model):
     items: dict[Item, Sentence]
 
 
-class _Area(_Model):
+class _Part(_Model):
     retired: list[Id]
     parts: dict[str, Sentence] = {}
     requirement: list[dict[str, Any]]
-    nothing_to_test: list[dict[str, Any]] = []
 
 
 class _Requirement(_Model):
@@ -216,19 +216,16 @@ def load(root: Traversable | None = None) -> Catalogue:
 
     Raises CatalogueError for the first thing that is wrong.
     """
-    folder = resources.files("labkit.conformance") if root is None else root
-    statements, places = _statements(folder / "statements")
-    areas = {file.name: _parse(_Area, _toml(file), file.name) for file in _files(folder / "requirements")}
-    retired = frozenset(each for area in areas.values() for each in area.retired)
-    found = {name: _requirements(name, area, statements) for name, area in areas.items()}
-    place = {reference: number for number, reference in enumerate(statements)}
-    in_order = sorted(
-        (name for name in found if found[name]), key=lambda name: place[found[name][0].sources[0]]
-    )
+    documents = _read(_Document, areas.statement_files(root))
+    statements, places = _statements(documents)
+    files = _read(_Part, areas.requirement_files(root))
+    retired = frozenset(each for file in files.values() for each in file.retired)
+    found = {name: _requirements(name, file, statements) for name, file in files.items()}
+    in_order = _in_order({name: own for name, own in found.items() if own}, statements)
     requirements: dict[str, Requirement] = {}
     for name in in_order:
         own = found[name]
-        _no_gaps(name, {*areas[name].retired, *(each.id for each in own)})
+        _no_gaps(name, {*files[name].retired, *(each.id for each in own)})
         for requirement in own:
             if requirement.id in retired:
                 raise RetiredIdError(name, requirement.id, "is retired and may not be used again")
@@ -236,22 +233,32 @@ def load(root: Traversable | None = None) -> Catalogue:
                 raise DuplicateEntryError(name, requirement.id, "is there already")
             requirements[requirement.id] = requirement
     tested = {source for requirement in requirements.values() for source in requirement.sources}
-    for reference, reason in _reasons(areas, statements, tested).items():
+    for reference, reason in _reasons(documents, statements, tested).items():
         statements[reference] = replace(statements[reference], nothing_to_test=reason)
     for reference, statement in statements.items():
         if reference not in tested and statement.nothing_to_test is None:
             raise UncoveredStatementError(
                 places[reference], reference, "has no requirement, nor a reason under nothing_to_test"
             )
-    parts = {name: about for file in in_order for name, about in areas[file].parts.items()}
+    parts = {name: about for file in in_order for name, about in files[file].parts.items()}
     return Catalogue(
         MappingProxyType(statements), MappingProxyType(requirements), retired, MappingProxyType(parts)
     )
 
 
-def _statements(folder: Traversable) -> tuple[dict[str, Statement], dict[str, str]]:
+def _in_order(found: Mapping[str, list[Requirement]], statements: Iterable[str]) -> list[str]:
+    """The files in the documents' order, those of an area together."""
+    place = {reference: number for number, reference in enumerate(statements)}
+    first = {name: place[own[0].sources[0]] for name, own in found.items()}
+    begins: dict[str, int] = {}
+    for name, number in first.items():
+        area = name.partition("/")[0]
+        begins[area] = min(number, begins.get(area, number))
+    return sorted(found, key=lambda name: (begins[name.partition("/")[0]], first[name], name))
+
+
+def _statements(documents: Mapping[str, _Document]) -> tuple[dict[str, Statement], dict[str, str]]:
     """The statements by reference in the documents' order, and the file that each stands in."""
-    documents = {file.name: _parse(_Document, _toml(file), file.name) for file in _files(folder)}
     statements: dict[str, Statement] = {}
     places: dict[str, str] = {}
     for name, document in sorted(documents.items(), key=lambda each: each[1].document):
@@ -270,9 +277,9 @@ def _statements(folder: Traversable) -> tuple[dict[str, Statement], dict[str, st
     return statements, places
 
 
-def _requirements(name: str, area: _Area, statements: Mapping[str, Statement]) -> list[Requirement]:
+def _requirements(name: str, file: _Part, statements: Mapping[str, Statement]) -> list[Requirement]:
     found: list[Requirement] = []
-    for values in area.requirement:
+    for values in file.requirement:
         entry = _parse(_Requirement, values, name, "id")
         for source in entry.sources:
             if source not in statements:
@@ -291,12 +298,12 @@ def _no_gaps(name: str, ids: Set[str]) -> None:
 
 
 def _reasons(
-    areas: Mapping[str, _Area], statements: Container[str], tested: Container[str]
+    documents: Mapping[str, _Document], statements: Container[str], tested: Container[str]
 ) -> dict[str, str]:
     """Why nothing is tested, by the reference of the statement."""
     reasons: dict[str, str] = {}
-    for name, area in areas.items():
-        for values in area.nothing_to_test:
+    for name, document in documents.items():
+        for values in document.nothing_to_test:
             excuse = _parse(_Excuse, values, name, "statement")
             if excuse.statement not in statements:
                 raise UnknownSourceError(name, excuse.statement, "no such statement")
@@ -308,16 +315,16 @@ def _reasons(
     return reasons
 
 
-def _files(folder: Traversable) -> list[Traversable]:
-    files = (file for file in folder.iterdir() if file.name.endswith(".toml"))
-    return sorted(files, key=lambda file: file.name)
+def _read(model: type[M], files: Iterable[tuple[str, Traversable]]) -> dict[str, M]:
+    """What stands in files, by their names."""
+    return {name: _parse(model, _toml(name, file), name) for name, file in files}
 
 
-def _toml(file: Traversable) -> dict[str, Any]:
+def _toml(name: str, file: Traversable) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise MalformedEntryError(file.name, "the file", f"is not TOML: {error}") from None
+        raise MalformedEntryError(name, "the file", f"is not TOML: {error}") from None
 
 
 def _parse(model: type[M], values: Mapping[str, Any], name: str, key: str | None = None) -> M:

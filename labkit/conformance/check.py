@@ -5,11 +5,11 @@ A check plays one situation against a target over its public face, and compares.
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from labkit.conformance import areas
 
 if TYPE_CHECKING:
     from labkit.conformance.target import Target
@@ -35,8 +35,7 @@ def check(requirements: str, title: str, *, needs: Iterable[str] = ()) -> Callab
     """
 
     def declare(function: Function) -> Check:
-        module = function.__module__.rpartition(".")[2].replace("_", "-")
-        name = f"{module}/{function.__name__.replace('_', '-')}"
+        name = areas.name_of(function)
         return Check(name, tuple(requirements.split()), title, frozenset(needs), function)
 
     return declare
@@ -44,12 +43,9 @@ def check(requirements: str, title: str, *, needs: Iterable[str] = ()) -> Callab
 
 def all_checks() -> list[Check]:
     """Every check, in the order of the files and of the lines in them."""
-    from labkit.conformance import checks
-
     found: list[Check] = []
-    for module in sorted(pkgutil.iter_modules(checks.__path__), key=lambda module: module.name):
-        members = vars(import_module(f"{checks.__name__}.{module.name}"))
-        found += [member for member in members.values() if isinstance(member, Check)]
+    for module in areas.modules("checks"):
+        found += [member for member in vars(module).values() if isinstance(member, Check)]
     return found
 
 

@@ -7,12 +7,11 @@ check, which must pass. The platform has no hook for this.
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
+from labkit.conformance import areas
 from labkit.conformance.verdict import Outcome, Verdict
 
 SMOKE = "timestamp/needs-no-credentials"
@@ -58,26 +57,16 @@ def mutant(
     """
 
     def declare(replace: Callable[[Any], Any]) -> Mutant:
-        module = replace.__module__.rpartition(".")[2].replace("_", "-")
-        return Mutant(
-            f"{module}/{replace.__name__.replace('_', '-')}",
-            tuple(requirements.split()),
-            patches,
-            replace,
-            smoke,
-        )
+        return Mutant(areas.name_of(replace), tuple(requirements.split()), patches, replace, smoke)
 
     return declare
 
 
 def all_mutants() -> list[Mutant]:
     """Every mutant, in the order of the files and of the lines in them."""
-    from labkit.conformance import mutants
-
     found: list[Mutant] = []
-    for module in sorted(pkgutil.iter_modules(mutants.__path__), key=lambda module: module.name):
-        members = vars(import_module(f"{mutants.__name__}.{module.name}"))
-        found += [member for member in members.values() if isinstance(member, Mutant)]
+    for module in areas.modules("mutants"):
+        found += [member for member in vars(module).values() if isinstance(member, Mutant)]
     return found
 
 

@@ -3,13 +3,14 @@
 import dataclasses
 import pickle
 import tomllib
-from importlib import resources
+from collections import defaultdict
 from itertools import groupby
 from pathlib import Path
 
 import pytest
 
 from labkit.conformance import catalogue
+from labkit.conformance.areas import requirement_files
 from labkit.conformance.catalogue import Catalogue, CatalogueError, UnknownRequirementError
 from labkit.core.errors import LabkitError
 
@@ -114,12 +115,17 @@ class TestTheCatalogue:
         for requirement in whole:
             assert len(set(requirement.sources)) == len(requirement.sources), requirement.id
 
-    def test_a_file_holds_one_area_whose_parts_stay_together(self, whole: Catalogue) -> None:
-        for file in resources.files("labkit.conformance").joinpath("requirements").iterdir():
+    def test_a_part_of_the_ids_stays_together_and_so_does_an_area(self, whole: Catalogue) -> None:
+        for of in (lambda each: each.part, lambda each: each.area):
+            names = [name for name, _ in groupby(whole, of)]
+            assert len(set(names)) == len(names)
+
+    def test_a_folder_holds_one_area(self) -> None:
+        areas: dict[str, set[str]] = defaultdict(set)
+        for name, file in requirement_files():
             ids = [each["id"] for each in tomllib.loads(file.read_text(encoding="utf-8"))["requirement"]]
-            assert len({whole[each].area for each in ids}) == 1, file.name
-            parts = [part for part, _ in groupby(ids, lambda each: whole[each].part)]
-            assert len(set(parts)) == len(parts), file.name
+            areas[name.partition("/")[0]] |= {each.partition("-")[0] for each in ids}
+        assert areas == {"device": {"DEV"}, "keystore": {"KEY"}, "solutions": {"SOL"}, "user": {"USR"}}
 
     def test_numbers_rise_within_a_part(self, whole: Catalogue) -> None:
         for part, group in groupby(whole, lambda each: each.part):
@@ -186,6 +192,12 @@ row-1 = "Lids are round"
 rule-1 = "Colours are not shown"
 """
 
+EXCUSE = """
+[[nothing_to_test]]
+statement = "1/pots/rule-1"
+reason = "taste"
+"""
+
 POT = """
 retired = ["POT-LID-2"]
 
@@ -207,10 +219,6 @@ level = "choice"
 sources = ["1/pots/row-1"]
 text = "A lid has a knob."
 not_mutable = "it is a word"
-
-[[nothing_to_test]]
-statement = "1/pots/rule-1"
-reason = "taste"
 """
 
 CUP = """
@@ -223,15 +231,16 @@ sources = ["1/pots/1"]
 text = "A cup takes what a pot holds."
 """
 
+TEA, POT_FILE, CUP_FILE = "pot/statements.toml", "pot/lid/requirements.toml", "cup/tea/requirements.toml"
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A small catalogue without fault."""
-    for name, text in {"statements/tea.toml": STATEMENTS, "requirements/pot.toml": POT}.items():
+    """A small catalogue without fault: two areas, in one of which there is a document."""
+    for name, text in {TEA: STATEMENTS + EXCUSE, POT_FILE: POT, CUP_FILE: CUP}.items():
         file = tmp_path / name
-        file.parent.mkdir()
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    (tmp_path / "requirements/cup.toml").write_text(CUP, encoding="utf-8")
     return tmp_path
 
 
@@ -247,14 +256,14 @@ def test_the_small_catalogue_loads(folder: Path) -> None:
 
 def test_documents_come_in_their_own_order_whatever_their_files_are_called(folder: Path) -> None:
     second = STATEMENTS.replace("document = 1", "document = 2").replace("1/pots", "2/cups")
-    (folder / "statements/a.toml").write_text(second, encoding="utf-8")
+    (folder / "cup/statements.toml").write_text(second, encoding="utf-8")
     more = CUP.replace('"1/pots/1"', '"2/cups/1", "2/cups/row-1", "2/cups/rule-1"')
-    (folder / "requirements/cup.toml").write_text(more, encoding="utf-8")
+    (folder / CUP_FILE).write_text(more, encoding="utf-8")
     assert [each[0] for each in catalogue.load(folder).statements] == list("111222")
 
 
 def test_files_come_in_the_order_of_what_they_are_made_of(folder: Path) -> None:
-    (folder / "requirements/cup.toml").write_text(CUP.replace("1/pots/1", "1/pots/row-1"), encoding="utf-8")
+    (folder / CUP_FILE).write_text(CUP.replace("1/pots/1", "1/pots/row-1"), encoding="utf-8")
     small = catalogue.load(folder)
     assert [each.id for each in small] == ["POT-TEA-1", "POT-LID-1", "POT-LID-3", "CUP-TEA-1"]
 
@@ -262,72 +271,72 @@ def test_files_come_in_the_order_of_what_they_are_made_of(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "error", "entry"),
     [
-        ("pot", '["1/pots/1"]', '["1/pots/9"]', "UnknownSourceError", "POT-TEA-1"),
-        ("pot", '"1/pots/rule-1"', '"1/pots/rule-9"', "UnknownSourceError", "1/pots/rule-9"),
-        ("pot", "POT-LID-1", "POT-TEA-1", "MissingIdError", "POT-LID-1"),
-        ("pot", "POT-LID-3", "POT-LID-1", "DuplicateEntryError", "POT-LID-1"),
-        ("pot", "POT-TEA-1", "CUP-TEA-1", "DuplicateEntryError", "CUP-TEA-1"),
-        ("pot", '"POT-LID-3"', '"POT-LID-2"', "RetiredIdError", "POT-LID-2"),
-        ("pot", '["POT-LID-2"]', "[]", "MissingIdError", "POT-LID-2"),
-        ("tea", "rule-1", 'rule-2 = "More"\nrule-1', "UncoveredStatementError", "1/pots/rule-2"),
-        ("pot", '"1/pots/rule-1"', '"1/pots/1"', "NeedlessReasonError", "1/pots/1"),
-        ("pot", '"must"\nsources = ["1/pots/1"]', '"should"\nsources = ["1/pots/1"]',
+        (POT_FILE, '["1/pots/1"]', '["1/pots/9"]', "UnknownSourceError", "POT-TEA-1"),
+        (TEA, '"1/pots/rule-1"', '"1/pots/rule-9"', "UnknownSourceError", "1/pots/rule-9"),
+        (POT_FILE, "POT-LID-1", "POT-TEA-1", "MissingIdError", "POT-LID-1"),
+        (POT_FILE, "POT-LID-3", "POT-LID-1", "DuplicateEntryError", "POT-LID-1"),
+        (POT_FILE, "POT-TEA-1", "CUP-TEA-1", "DuplicateEntryError", "CUP-TEA-1"),
+        (POT_FILE, '"POT-LID-3"', '"POT-LID-2"', "RetiredIdError", "POT-LID-2"),
+        (POT_FILE, '["POT-LID-2"]', "[]", "MissingIdError", "POT-LID-2"),
+        (TEA, "rule-1", 'rule-2 = "More"\nrule-1', "UncoveredStatementError", "1/pots/rule-2"),
+        (TEA, '"1/pots/rule-1"', '"1/pots/1"', "NeedlessReasonError", "1/pots/1"),
+        (POT_FILE, '"must"\nsources = ["1/pots/1"]', '"should"\nsources = ["1/pots/1"]',
          "MalformedEntryError", "POT-TEA-1"),
-        ("pot", '["1/pots/1"]', "[]", "MalformedEntryError", "POT-TEA-1"),
-        ("pot", "not_mutable", "unmutable", "MalformedEntryError", "POT-LID-3"),
-        ("pot", "A pot holds tea.", " ", "MalformedEntryError", "POT-TEA-1"),
-        ("pot", "POT-TEA-1", "POT-TEA-01", "MalformedEntryError", "POT-TEA-01"),
-        ("pot", 'id = "POT-TEA-1"\n', "", "MalformedEntryError", "an entry without id"),
-        ("pot", 'reason = "taste"', "", "MalformedEntryError", "1/pots/rule-1"),
-        ("pot", 'retired = ["POT-LID-2"]', "", "MalformedEntryError", "top level"),
-        ("pot", "[[requirement]]", "[[requirement]", "MalformedEntryError", "the file"),
-        ("tea", "row-1", "line-1", "MalformedEntryError", "1/pots"),
-        ("tea", "document = 1", "document = 2", "MalformedEntryError", "1/pots"),
-        ("tea", "document = 1", 'document = "1"', "MalformedEntryError", "top level"),
-        ("tea", "row-1", "1", "MalformedEntryError", "the file"),
+        (POT_FILE, '["1/pots/1"]', "[]", "MalformedEntryError", "POT-TEA-1"),
+        (POT_FILE, "not_mutable", "unmutable", "MalformedEntryError", "POT-LID-3"),
+        (POT_FILE, "A pot holds tea.", " ", "MalformedEntryError", "POT-TEA-1"),
+        (POT_FILE, "POT-TEA-1", "POT-TEA-01", "MalformedEntryError", "POT-TEA-01"),
+        (POT_FILE, 'id = "POT-TEA-1"\n', "", "MalformedEntryError", "an entry without id"),
+        (TEA, 'reason = "taste"', "", "MalformedEntryError", "1/pots/rule-1"),
+        (POT_FILE, 'retired = ["POT-LID-2"]', "", "MalformedEntryError", "top level"),
+        (POT_FILE, "[[requirement]]", "[[requirement]", "MalformedEntryError", "the file"),
+        (TEA, "row-1", "line-1", "MalformedEntryError", "1/pots"),
+        (TEA, "document = 1", "document = 2", "MalformedEntryError", "1/pots"),
+        (TEA, "document = 1", 'document = "1"', "MalformedEntryError", "top level"),
+        (TEA, "row-1", "1", "MalformedEntryError", "the file"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_refused_by_file_and_entry(
     folder: Path, file: str, old: str, new: str, error: str, entry: str
 ) -> None:
-    [path] = folder.rglob(f"{file}.toml")
+    path = folder / file
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(CatalogueError) as caught:
         catalogue.load(folder)
     assert type(caught.value).__name__ == error
-    assert (caught.value.file, caught.value.entry) == (path.name, entry)
-    assert str(caught.value).startswith(f"{path.name}: {entry}: ")
+    assert (caught.value.file, caught.value.entry) == (file, entry)
+    assert str(caught.value).startswith(f"{file}: {entry}: ")
     # mutants run in processes of their own, and have to tell
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
 def test_a_section_that_is_there_twice_is_refused(folder: Path) -> None:
-    file = folder / "statements/tea.toml"
-    file.write_text(STATEMENTS + STATEMENTS[STATEMENTS.index("[[section]]") :], encoding="utf-8")
-    with pytest.raises(catalogue.DuplicateEntryError, match=r"tea.toml: 1/pots/1: "):
+    file = folder / TEA
+    file.write_text(STATEMENTS + STATEMENTS[STATEMENTS.index("[[section]]") :] + EXCUSE, encoding="utf-8")
+    with pytest.raises(catalogue.DuplicateEntryError, match=r"pot/statements.toml: 1/pots/1: "):
         catalogue.load(folder)
 
 
 def test_a_statement_with_two_reasons_is_refused(folder: Path) -> None:
-    file = folder / "requirements/cup.toml"
-    file.write_text(CUP + POT[POT.index("[[nothing_to_test]]") :], encoding="utf-8")
-    with pytest.raises(catalogue.DuplicateEntryError, match=r"pot.toml: 1/pots/rule-1: "):
+    file = folder / TEA
+    file.write_text(STATEMENTS + EXCUSE + EXCUSE, encoding="utf-8")
+    with pytest.raises(catalogue.DuplicateEntryError, match=r"pot/statements.toml: 1/pots/rule-1: "):
         catalogue.load(folder)
 
 
 def test_an_id_that_another_file_retired_is_refused(folder: Path) -> None:
-    file = folder / "requirements/cup.toml"
+    file = folder / CUP_FILE
     file.write_text(CUP.replace("[]", '["POT-TEA-1"]'), encoding="utf-8")
-    with pytest.raises(catalogue.RetiredIdError, match=r"pot.toml: POT-TEA-1: "):
+    with pytest.raises(catalogue.RetiredIdError, match=r"pot/lid/requirements.toml: POT-TEA-1: "):
         catalogue.load(folder)
 
 
 def test_a_statement_whose_last_requirement_went_is_uncovered(folder: Path) -> None:
-    file = folder / "requirements/pot.toml"
+    file = folder / POT_FILE
     file.write_text(POT.replace('"1/pots/row-1"', '"1/pots/1"'), encoding="utf-8")
-    with pytest.raises(catalogue.UncoveredStatementError, match=r"tea.toml: 1/pots/row-1: "):
+    with pytest.raises(catalogue.UncoveredStatementError, match=r"pot/statements.toml: 1/pots/row-1: "):
         catalogue.load(folder)
 
 

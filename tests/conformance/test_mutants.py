@@ -111,7 +111,7 @@ def plain() -> str:
 @pytest.fixture
 def modules() -> Iterator[tuple[ModuleType, ModuleType, ModuleType]]:
     """One that defines a function and a class, one that imported the function, one of a mutant."""
-    names = ("labkit_broken", "labkit_user", "labkit.conformance.mutants.labkit_mutant")
+    names = ("labkit_broken", "labkit_user", "labkit.conformance.labkit_mutant")
     made = [ModuleType(name) for name in names]
     original = FunctionType(plain.__code__, plain.__globals__)
     for module in made:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from labkit.conformance.checks import keystore_commands
+from labkit.conformance.keystore.operations import checks_commands
 from labkit.conformance.target import LAB_YAML
 from labkit.services.keystore.commands import COMMANDS
 
-OURS = Path(LAB_YAML).parent / "solutions"
+OURS = Path(LAB_YAML).parent / "fixtures" / "solutions"
 SHOWN = Path(__file__).parents[2] / "notebooks" / "solutions"
 
 
@@ -44,7 +44,7 @@ def test_its_python_twin_is_the_one_that_notebooks_show() -> None:
 
 
 def test_every_command_of_the_keystore_is_played() -> None:
-    rows = [each for each in vars(keystore_commands).values() if isinstance(each, list)]
+    rows = [each for each in vars(checks_commands).values() if isinstance(each, list)]
     played = {command for row in rows for command, _, _ in row}
     with_times = {"expireat", "pexpireat"}  # which the check of expiry makes up from the target's clock
     assert played | with_times == set(COMMANDS)

@@ -1,1 +1,0 @@
-"""The checks, a file for each part of a document, in the documents' order."""

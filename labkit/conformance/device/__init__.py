@@ -1,0 +1,1 @@
+"""What a device meets over HTTPS (document 1)."""

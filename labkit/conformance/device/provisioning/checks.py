@@ -1,0 +1,330 @@
+"""Giving credentials to devices: POST /provision/activate."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from labkit.conformance import calls, expect, play
+from labkit.conformance.calls import PRODUCTS, activate
+from labkit.conformance.check import check
+from labkit.conformance.device.authentication.checks import TOKEN, basic
+from labkit.conformance.target import Target
+from labkit.fleet.device import VirtualDevice
+
+FORTY = re.compile(r"[!-~]{40}")
+PASSWORD = "correct horse battery staple"
+OTHER_PASSWORD = "another horse in the stable"
+
+
+@check("DEV-PROV-1", "id is answered 200 with the token alone, as text/plain")
+async def token_by_id(target: Target) -> None:
+    response = expect.status(await activate(target.client("token-open"), {"id": target.identity()}), 200)
+    expect.header(response, "Content-Type", "text/plain; charset=utf-8")
+    expect.body(response, FORTY)
+
+
+@check("DEV-PROV-2", "each token has 40 characters, and none is given twice")
+async def tokens_differ(target: Target) -> None:
+    tokens = []
+    for _ in range(4):
+        device = await target.activated("token-open")
+        tokens.append(device.token)
+        await device.activate()
+        tokens.append(device.token)
+    expect.equal("lengths", {len(token or "") for token in tokens}, {40})
+    expect.equal("different ones of 8 tokens", len(set(tokens)), 8)
+
+
+@check("DEV-PROV-3", "a token is made of lower-case hexadecimal digits")
+async def token_is_hexadecimal(target: Target) -> None:
+    response = expect.status(await activate(target.client("token-open"), {"id": target.identity()}), 200)
+    expect.body(response, re.compile(r"[0-9a-f]*"))
+
+
+@check("DEV-PROV-4", "vendor, model and sn are answered 200 with a token")
+async def token_by_serial_number(target: Target) -> None:
+    fields = {"vendor": "token-open", "model": "token-open", "sn": target.identity()}
+    expect.body(expect.status(await activate(target.client("token-open"), fields), 200), FORTY)
+
+
+@check("DEV-PROV-5", "the token that came back authenticates later requests")
+async def token_is_good(target: Target) -> None:
+    client = target.client(PRODUCTS["token"])
+    response = expect.status(await activate(client, {"id": target.identity()}), 200)
+    await calls.served(client, [(TOKEN, response.text)])
+
+
+@check("DEV-PROV-5", "the password that was set authenticates later requests")
+async def password_is_good(target: Target) -> None:
+    client, identity = target.client(PRODUCTS["password"]), target.identity()
+    expect.status(await activate(client, {"id": identity, "password": PASSWORD}), 204)
+    await calls.served(client, [basic(identity, PASSWORD)])
+
+
+@check("DEV-PROV-6", "id and password are answered 204 without body")
+async def password_by_id(target: Target) -> None:
+    fields = {"id": target.identity(), "password": PASSWORD}
+    response = expect.status(await activate(target.client("password-open"), fields), 204)
+    expect.body(response, b"")
+
+
+@check("DEV-PROV-7", "19 characters are refused and provision nothing, 20 are taken")
+async def shortest_password(target: Target) -> None:
+    client, identity = target.client("password-open"), target.identity()
+    calls.client_error(await activate(client, {"id": identity, "password": PASSWORD[:19]}))
+    await calls.refused(client, 401, headers=[basic(identity, PASSWORD[:19])])
+    expect.status(await activate(client, {"id": identity, "password": PASSWORD[:20]}), 204)
+
+
+@check("DEV-PROV-8", "an identity that does not fit the format is refused and gets no credentials")
+async def unfit_identity(target: Target) -> None:
+    client = target.client("format-base10")
+    for identity in ("12345a", "abcdef", "1234567"):
+        calls.client_error(await activate(client, {"id": identity, "password": PASSWORD}))
+        expect.status(await client.request("GET", f"{calls.ALIAS}?text", auth=(identity, PASSWORD)), 401)
+    fields = {"id": digits(target, 6), "password": PASSWORD}
+    expect.status(await activate(client, fields), 204)
+
+
+@check("DEV-PROV-9", "each identity format takes what it should and nothing else")
+async def formats(target: Target) -> None:
+    number, hexadecimal = digits(target, 6), digits(target, 31) + "a"
+    upper = hexadecimal.upper()
+    uuid = "-".join(hexadecimal[start:end] for start, end in pairwise((0, 8, 12, 16, 20, 32)))
+    pairs = [hexadecimal[start : start + 2] for start in range(20, 32, 2)]
+    long = target.identity().ljust(256, "x")
+    mine = target.identity()
+    fits = {
+        "token-open": [f"{mine} ,;.:/%ü", long],
+        "format-base10": [number],
+        "format-base16": [f"id:{upper}", f"id:{upper[:9]}"],
+        "format-uuid": [uuid],
+        "format-mac": [":".join(pairs), "-".join(pairs[::-1]), "".join(pairs[::2] * 2).upper()],
+    }
+    unfit = {
+        "token-open": [f"{long}x", f"{mine}\n", f"{mine}\0", f"\t{mine}"],
+        "format-base10": [number[:5], f"{number}1", f"{number[:5]}a", f"-{number[:5]}", "١٢٣٤٥٦"],
+        "format-base16": [upper, f"id:{upper.lower()}", f"id:{upper}G", "id:", f"ID:{upper}"],
+        "format-uuid": [uuid.upper(), uuid.replace("-", ""), uuid[:-1], f"{uuid}0", f"g{uuid[1:]}"],
+        "format-mac": [":".join(pairs[:5]), ":".join([*pairs, "00"]), "g".join(pairs), ":".join(pairs)[:-1]],
+    }
+    for product, identities in fits.items():
+        for identity in identities:
+            response = await activate(target.client(product), {"id": identity, "password": PASSWORD})
+            expect.status(response, 204 if target.product(product).settings.auth == "password" else 200)
+    for product, identities in unfit.items():
+        for identity in identities:
+            response = await activate(target.client(product), {"id": identity, "password": PASSWORD})
+            expect.status(response, 400)
+
+
+@check("DEV-PROV-10", "an identity never seen before activates itself, by default and where that is set")
+async def self_registration(target: Target) -> None:
+    await target.activated("token-open")
+    await target.activated("password-open")
+
+
+@check("DEV-PROV-11", "with self-registration off, only whitelisted identities get credentials")
+async def whitelist(target: Target) -> None:
+    for product, status in (("token-closed", 200), ("password-closed", 204)):
+        client, stranger, listed = target.client(product), target.identity(), target.whitelisted(product)
+        response = await activate(client, {"id": stranger, "password": PASSWORD})
+        calls.client_error(response)
+        expect.true("there is no token", not FORTY.fullmatch(response.text), response.text, response)
+        headers = [basic(stranger, PASSWORD)] if status == 204 else [(TOKEN, "0" * 40)]
+        await calls.refused(client, 401, headers=headers)
+        expect.status(await activate(client, {"id": listed, "password": PASSWORD}), status)
+
+
+@check(
+    "DEV-PROV-12",
+    "once it is off, a device is refused until it is whitelisted",
+    needs={"settings"},
+)
+async def switched_off(target: Target) -> None:
+    for product in PRODUCTS.values():
+        device = await target.activated(product)
+        await calls.served(device)
+        handle = target.lab.product(product)
+        await target.in_lab(handle.settings.change, self_registration=False)
+        try:
+            await calls.refused(device)
+            await target.in_lab(handle.allow, device.identity)
+            await calls.served(device)
+        finally:
+            await target.in_lab(handle.settings.change, self_registration=True)
+
+
+@check("DEV-PROV-13", "that refusal is 401", needs={"settings"})
+async def switched_off_is_401(target: Target) -> None:
+    for product in PRODUCTS.values():
+        device = await target.activated(product)
+        settings = target.lab.product(product).settings
+        await target.in_lab(settings.change, self_registration=False)
+        try:
+            await calls.refused(device, 401)
+        finally:
+            await target.in_lab(settings.change, self_registration=True)
+
+
+@check("DEV-PROV-14", "a device created in advance activates by vendor, model and sn, and then writes")
+async def created_in_advance(target: Target) -> None:
+    client = target.client("token-closed")
+    fields = {"vendor": "token-closed", "model": "token-closed", "sn": target.whitelisted("token-closed")}
+    token = expect.status(await activate(client, fields), 200).text
+    expect.status(await calls.WRITE.by(client, [(TOKEN, token)]), 204)
+    expect.body(expect.status(await calls.READ.by(client, [(TOKEN, token)]), 200), "text=written")
+
+
+@check("DEV-PROV-15", "activating again with the token gives another, and the old one is answered 401")
+async def token_again(target: Target) -> None:
+    device = await target.activated(PRODUCTS["token"])
+    await calls.served(device)
+    old = device.token or ""
+    response = expect.status(await activate(device, {"id": device.identity}), 200)
+    expect.body(response, FORTY)
+    expect.true("the token is another one", response.text != old, "the same")
+    client = target.client(PRODUCTS["token"])
+    await calls.served(client, [(TOKEN, response.text)])
+    await calls.refused(client, 401, headers=[(TOKEN, old)])
+
+
+@check("DEV-PROV-16", "activating again with Basic sets the new password, and the old one is answered 401")
+async def password_again(target: Target) -> None:
+    device = await target.activated(PRODUCTS["password"])
+    await calls.served(device)
+    old = device.password or ""
+    expect.status(await activate(device, {"id": device.identity, "password": PASSWORD}), 204)
+    client = target.client(PRODUCTS["password"])
+    await calls.served(client, [basic(device.identity, PASSWORD)])
+    await calls.refused(client, 401, headers=[basic(device.identity, old)])
+
+
+@check("DEV-PROV-17", "activating again with wrong credentials is answered 401 and changes nothing")
+async def wrong_credentials(target: Target) -> None:
+    wrong = {"token": (TOKEN, "0" * 40), "password": ("Authorization", "Basic !")}
+    for auth in ("token", "password"):
+        device = await target.activated(PRODUCTS[auth])
+        client = target.client(PRODUCTS[auth])
+        fields = {"id": device.identity, "password": PASSWORD}
+        for headers in ([wrong[auth]], [basic(device.identity, OTHER_PASSWORD)]):
+            expect.status(await activate(client, fields, headers), 401)
+        await calls.served(device)
+    other = await target.activated("token-other")
+    device = await target.activated("token-open")
+    headers = [(TOKEN, other.token or "")]
+    expect.status(await activate(target.client("token-open"), {"id": device.identity}, headers), 401)
+    expect.status(await play.write(device, {"text": "hello"}), 204)
+
+
+@check("DEV-PROV-18", "a provisioned identity is not activated without credentials, and keeps those it has")
+async def no_credentials(target: Target) -> None:
+    for device in await _token_and_password(target):
+        for fields in _forms(device):
+            response = await activate(target.client(PRODUCTS[device.auth]), fields)
+            calls.client_error(response)
+            expect.true("there is no token", not FORTY.fullmatch(response.text), response.text, response)
+        await calls.served(device)
+        client = target.client(PRODUCTS["password"])
+        await calls.refused(client, 401, headers=[basic(device.identity, PASSWORD)])
+
+
+@check("DEV-PROV-19", "that refusal is 409")
+async def no_credentials_is_409(target: Target) -> None:
+    for device in await _token_and_password(target):
+        for fields in _forms(device):
+            expect.refusal(await activate(target.client(PRODUCTS[device.auth]), fields), 409)
+
+
+@check("DEV-PROV-20", "404 for an unknown identity where self-registration is off")
+async def unknown_identity(target: Target) -> None:
+    for product in ("token-closed", "password-closed"):
+        fields = {"id": target.identity(), "password": PASSWORD}
+        expect.refusal(await activate(target.client(product), fields), 404)
+
+
+@check("DEV-PROV-20", "404 for a vendor or a model that is not the product, and nothing is created")
+async def other_vendor(target: Target) -> None:
+    client, identity = target.client("token-open"), target.identity()
+    for vendor, model in (("token-other", "token-open"), ("token-open", "token-other"), ("x", "x"), ("", "")):
+        fields = {"vendor": vendor, "model": model, "sn": identity}
+        expect.refusal(await activate(client, fields), 404)
+    expect.status(await activate(client, {"id": identity}), 200)  # 409 if it had been created
+
+
+@check("DEV-PROV-21", "403 for the identity of another device, and neither device changes")
+async def identity_of_another(target: Target) -> None:
+    for auth in ("token", "password"):
+        one, other = await target.activated(PRODUCTS[auth]), await target.activated(PRODUCTS[auth])
+        stranger = target.identity()
+        for identity in (other.identity, stranger):
+            expect.refusal(await activate(one, {"id": identity, "password": PASSWORD}), 403)
+        await calls.served(one)
+        await calls.served(other)
+        await target.device(PRODUCTS[auth], stranger).activate()
+
+
+@check("DEV-PROV-21", "403 where provisioning is switched off for the product")
+async def provisioning_off(target: Target) -> None:
+    client = target.client("token-off")
+    for identity in (target.identity(), "allowed-000"):
+        expect.refusal(await activate(client, {"id": identity}), 403)
+
+
+@check("DEV-PROV-22", "400 for an identity that is missing, empty or unfit, or an id and sn that differ")
+async def no_identity(target: Target) -> None:
+    client, identity = target.client("token-open"), target.identity()
+    differing = {"id": identity, "sn": f"{identity}x"}
+    for fields in ({}, {"id": ""}, {"sn": ""}, differing, {"id": f"{identity}\n"}):
+        expect.refusal(await activate(client, fields), 400)
+    vendor = {"vendor": "token-open", "model": "token-open"}
+    expect.refusal(await activate(client, vendor), 400)
+    for each in (identity, f"{identity}x"):
+        await target.device("token-open", each).activate()
+
+
+@check("DEV-PROV-22", "400 for a password that is missing or short, and for an identity with a colon")
+async def no_password(target: Target) -> None:
+    client, identity = target.client("password-open"), target.identity()
+    for password in ({}, {"password": ""}, {"password": "ü" * 19}):
+        expect.refusal(await activate(client, {"id": identity, **password}), 400)
+    expect.refusal(await activate(client, {"id": f"{identity}:x", "password": PASSWORD}), 400)
+    await target.device("password-open", identity).activate()
+
+
+@check("DEV-PROV-23", "sn alone, id with an equal sn, and a needless password are all good")
+async def other_forms(target: Target) -> None:
+    client = target.client("token-open")
+    first, second, third = target.identity(), target.identity(), target.identity()
+    for fields in ({"sn": first}, {"id": second, "sn": second}, {"id": third, "password": "x"}):
+        expect.body(expect.status(await activate(client, fields), 200), FORTY)
+
+
+@check("DEV-PROV-24", "valid credentials without an identity are for the device that they belong to")
+async def identity_by_credentials(target: Target) -> None:
+    holder = await target.activated("token-open")
+    expect.status(await play.write(holder, {"text": "mine"}), 204)
+    holder.token = expect.status(await activate(holder, {}), 200).text
+    expect.equal("what the device reads with the new token", await play.value(holder, "text"), "mine")
+    keeper = await target.activated("password-open")
+    expect.status(await activate(keeper, {"password": PASSWORD}), 204)
+    keeper.password = PASSWORD
+    expect.status(await play.write(keeper, {"text": "mine"}), 204)
+
+
+def digits(target: Target, count: int) -> str:
+    """Digits that nobody used before, or next to never."""
+    number = int.from_bytes(target.identity().encode()) * 2654435761  # spreads what differs at the end
+    return f"{number % 10**count:0{count}}"
+
+
+async def _token_and_password(target: Target) -> list[VirtualDevice]:
+    return [await target.activated(PRODUCTS[auth]) for auth in ("token", "password")]
+
+
+def _forms(device: VirtualDevice) -> list[dict[str, str]]:
+    """What a device, or who pretends to be it, may post to activate."""
+    product = PRODUCTS[device.auth]
+    serial = {"vendor": product, "model": product, "sn": device.identity}
+    return [{"id": device.identity, "password": PASSWORD}, {**serial, "password": PASSWORD}]

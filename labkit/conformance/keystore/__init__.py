@@ -1,0 +1,1 @@
+"""What a script meets when it calls Keystore (document 1)."""

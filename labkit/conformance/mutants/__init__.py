@@ -1,1 +1,0 @@
-"""The mutants: named faults, a file for each part, that the checks must notice."""

@@ -1,0 +1,1 @@
+"""The User service, and the solution of the guides (document 2)."""
