@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape, unescape
 
 URL = re.compile(r"https?://[^\s<>\"'`\\^{|}]+")
-HREF = re.compile(r"""<a\s[^>]*?href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
+HREF = re.compile(r"""<a\s[^<>]*?href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
 CAPACITY = 10_000  # mails kept; the oldest goes first
 
 
@@ -119,6 +119,8 @@ def _address(recipient: str) -> str:
 
 def _trimmed(url: str) -> str:
     """`url` without the punctuation of the sentence that it stands in."""
-    while url[-1] in ".,;:!?" or (url[-1] == ")" and url.count("(") < url.count(")")):
-        url = url[:-1]
-    return url
+    end, unmatched = len(url), url.count(")") - url.count("(")
+    while url[end - 1] in ".,;:!?" or (url[end - 1] == ")" and unmatched > 0):
+        end -= 1
+        unmatched -= url[end] == ")"
+    return url[:end]

@@ -8,6 +8,8 @@ from typing import Annotated
 from email_validator import EmailNotValidError, validate_email
 from pydantic import BeforeValidator
 
+LONGEST_ADDRESS = 320  # characters: 64 before the @ and 255 after it (RFC 5321, section 4.5.3.1)
+MOST_ADDRESSES = 100  # in one argument
 LOCALHOST = re.compile(r"(?<=[@.])localhost(?=>?$)", re.IGNORECASE)
 
 
@@ -15,9 +17,13 @@ def address(text: object) -> str:
     """A mail address in its normal form; `Ann <ann@example.com>` keeps its name.
 
     Domains below `localhost` and `test` are fine. Raises ValueError, with the reason, for anything else.
+    One of more than LONGEST_ADDRESS characters is refused unread: normalising takes time that grows with the
+    square of its length (Unicode's canonical ordering of combining marks).
     """
     if not isinstance(text, str):
         raise ValueError("expected a mail address")
+    if len(text) > LONGEST_ADDRESS:
+        raise ValueError(f"expected a mail address of at most {LONGEST_ADDRESS} characters, not {len(text)}")
     # The library has a way to allow `test`, and none to allow `localhost`: one stands in for the other.
     known, swapped = LOCALHOST.subn("test", text)
     try:
@@ -29,13 +35,16 @@ def address(text: object) -> str:
             allow_display_name=True,
         )
     except EmailNotValidError as error:
-        raise ValueError(f"{text[:320]!r} is not a mail address: {error}") from None
+        raise ValueError(f"{text!r} is not a mail address: {error}") from None
     plain = valid.normalized.removesuffix("test") + "localhost" if swapped else valid.normalized
     return f"{valid.display_name} <{plain}>" if valid.display_name else plain
 
 
 def _addresses(value: object) -> tuple[str, ...]:
-    return tuple(address(each) for each in (value if isinstance(value, list | tuple) else [value]))
+    given = value if isinstance(value, list | tuple) else [value]
+    if len(given) > MOST_ADDRESSES:
+        raise ValueError(f"expected at most {MOST_ADDRESSES} mail addresses, not {len(given)}")
+    return tuple(address(each) for each in given)
 
 
 Address = Annotated[str, BeforeValidator(address)]

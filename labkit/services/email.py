@@ -8,11 +8,13 @@ from typing import Annotated, ClassVar, Protocol
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
-from labkit.services.addresses import Address, Addresses
+from labkit.services.addresses import LONGEST_ADDRESS, Address, Addresses
 from labkit.services.operation import Caller, Service, operation
 
 LONGEST_SUBJECT = 998  # characters: the longest line of RFC 5322, section 2.1.1
+LONGEST_BODY = 2**20  # characters
 PORT = re.compile(r":[0-9]{1,5}(?=>?$)")
+LONGEST_PORT = len(":65535")
 
 
 class Postbox(Protocol):
@@ -40,10 +42,12 @@ def _one_line(text: str) -> str:
 
 def _portless(sender: object) -> object:
     """Scripts send from an address at Config.solution().domain, which has a port in a lab on another than 443."""
-    return PORT.sub("", sender) if isinstance(sender, str) else sender
+    short = isinstance(sender, str) and len(sender) <= LONGEST_ADDRESS + LONGEST_PORT
+    return PORT.sub("", sender) if isinstance(sender, str) and short else sender
 
 
 Sender = Annotated[Address, BeforeValidator(_portless)]
+Body = Annotated[SecretStr, Field(max_length=LONGEST_BODY)]
 Subject = Annotated[str, Field(max_length=LONGEST_SUBJECT), AfterValidator(_one_line)]
 
 
@@ -66,8 +70,8 @@ class Email(Service):
         caller: Caller,
         to: Annotated[Addresses, Field(min_length=1)],
         subject: Subject,
-        text: SecretStr | None = None,
-        html: SecretStr | None = None,
+        text: Body | None = None,
+        html: Body | None = None,
         cc: Addresses = (),
         bcc: Addresses = (),
         from_: Sender | None = None,

@@ -1,5 +1,7 @@
 """The mailbox: what arrived, found by address, and the links in it."""
 
+import time
+
 import pytest
 
 from labkit.providers.mail import Mail, Mailbox
@@ -72,6 +74,15 @@ def test_links_in_html_are_unescaped_and_only_to_the_web() -> None:
     html = """<A class=x HREF="https://x.localhost/?a=1&amp;b=2">go</a> <a href='mailto:a@b.c'>m</a>
     <a href=https://x.localhost/3>3</a>"""
     assert receive(mailbox(), html=html).links == ["https://x.localhost/?a=1&b=2", "https://x.localhost/3"]
+
+
+@pytest.mark.parametrize(
+    "hostile", ["<a " * 100_000, "<a href" * 50_000, "<a " + "href " * 60_000, "http://x" + ".)" * 200_000]
+)
+def test_no_text_makes_the_search_for_links_slow(hostile: str) -> None:
+    began = time.process_time()
+    assert len(receive(mailbox(), text=hostile, html=hostile).links) <= 1
+    assert time.process_time() - began < 1
 
 
 def test_it_shows_itself_without_trusting_what_it_shows() -> None:

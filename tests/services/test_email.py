@@ -1,5 +1,6 @@
 """Email.send: what reaches the mailbox, and what is refused."""
 
+import time
 from typing import Any
 
 import pytest
@@ -87,6 +88,42 @@ async def test_a_bad_address_is_refused_and_named(field: str, address: object) -
     assert (error["status"], error["type"]) == (400, "QueryError")
     assert error["error"].startswith(f"Parameter {field} validation failed")
     assert len(post.box) == 0
+
+
+LONG = "a" * 64 + "@" + ".".join(["b" * 60] * 4) + ".example.com"  # as long as an address can be
+MARKS = "a" + "\u0301\u0316" * 60_000  # which take 20 s and more to normalise
+
+
+@pytest.mark.parametrize(
+    "hostile", [MARKS, f"{MARKS}@example.com", f"Ann{MARKS} <ann@example.com>", "a" * 10**7]
+)
+@pytest.mark.parametrize("field", ["to", "cc", "bcc", "from"])
+async def test_a_long_address_is_refused_before_anything_reads_it(field: str, hostile: str) -> None:
+    post = Post()
+    began = time.process_time()
+    error = await post.send(**{**GOOD, field: hostile})
+    assert time.process_time() - began < 0.5
+    assert error["status"] == 400
+    assert f"expected a mail address of at most 320 characters, not {len(hostile)}" in error["error"]
+    assert "aaaa" not in error["error"]
+
+
+async def test_as_many_characters_as_an_address_may_have_take_no_time() -> None:
+    post = Post()
+    longest = [f"{MARKS[:150]}@example.com", f"{MARKS[:300]} <ann@example.com>"[:320], "\u0301" * 320, LONG]
+    began = time.process_time()
+    for each in longest:
+        await post.send(**{**GOOD, "to": [each] * 100})
+    assert time.process_time() - began < 2
+    assert "expected at most 100 mail addresses" in (await post.send(**{**GOOD, "to": [LONG] * 101}))["error"]
+
+
+@pytest.mark.parametrize("field", ["text", "html"])
+async def test_a_body_has_a_bound(field: str) -> None:
+    post = Post()
+    assert await post.send(**{**GOOD, field: "x" * 2**20}) == {}
+    error = await post.send(**{**GOOD, field: "x" * (2**20 + 1)})
+    assert error["error"].startswith(f"Parameter {field} validation failed: ")
 
 
 @pytest.mark.parametrize(
