@@ -1,9 +1,14 @@
-"""What a request's head may measure, and how a malformed request is answered."""
+"""What a request's head may measure and hold, and how one that cannot be read is answered."""
 
 from __future__ import annotations
 
-from aiohttp import web
+from collections.abc import Sequence
+
+from aiohttp import hdrs, web
 from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
+from multidict import CIMultiDictProxy
+
+from labkit.edge.heads import fields
 
 LINE = 8190  # bytes of the request line, and of a header field
 FIELDS = 128
@@ -14,22 +19,59 @@ REASON = 120  # characters of a reason that leave
 def plain(status: int, reason: str) -> web.Response:
     """A short reason in plain text; the connection ends after it."""
     response = web.Response(status=status, text=reason)
+    if status == 415:
+        response.headers[hdrs.ACCEPT_ENCODING] = "identity"  # RFC 9110 15.5.16
     response.force_close()
     return response
 
 
-def explain(error: BaseException | None, *, in_first_line: bool) -> tuple[int, str]:
-    """Status and reason for what the parser could not read.
-
-    in_first_line: the head broke off before the end of its first line.
-    """
+def explain(error: BaseException | None, head: bytes) -> tuple[int, str]:
+    """Status and reason for what the parser could not read. head: what it was fed, if it was a head."""
     if isinstance(error, LineTooLong):
-        if in_first_line:
-            return 414, f"the request line is longer than {LINE} bytes"
-        return 431, f"a header field is longer than {LINE} bytes"
+        return line_too_long(head)
     if not isinstance(error, HttpProcessingError):
         return 400, "malformed request"
+    if not fields(head, "content-length") and (refusal := unknown_coding(fields(head, "transfer-encoding"))):
+        return refusal
     text = error.message.partition("\n")[0].strip().rstrip(":")
     if text.startswith("Too many headers"):
         return 431, f"more than {FIELDS} header fields"
     return 400, f"malformed request: {text}"[:REASON]
+
+
+def too_large(head: bytes) -> tuple[int, str]:
+    """Status and reason for a head beyond the limit."""
+    status, reason = line_too_long(head)
+    return (
+        (status, reason) if status == 414 else (431, f"the head of the request is larger than {HEAD} bytes")
+    )
+
+
+def line_too_long(head: bytes) -> tuple[int, str]:
+    """Status and reason for a head that has a line beyond the limit."""
+    if head and b"\n" not in head[: LINE + 1]:
+        return 414, f"the request line is longer than {LINE} bytes"
+    return 431, f"a header field is longer than {LINE} bytes"
+
+
+def refusal(headers: CIMultiDictProxy[str]) -> tuple[int, str] | None:
+    """Status and reason where a body is coded in a way that nobody here understands."""
+    if hdrs.TRANSFER_ENCODING in headers and (
+        refusal := unknown_coding(headers.getall(hdrs.TRANSFER_ENCODING))
+    ):
+        return refusal
+    if hdrs.CONTENT_ENCODING in headers and any(
+        coding.strip().lower() not in ("", "identity")
+        for value in headers.getall(hdrs.CONTENT_ENCODING)
+        for coding in value.split(",")
+    ):
+        return 415, "Content-Encoding: only identity is understood"
+    return None
+
+
+def unknown_coding(values: Sequence[str]) -> tuple[int, str] | None:
+    """Status and reason where a transfer coding is not chunked (RFC 9112 6.1)."""
+    codings = [coding.strip().lower() for value in values for coding in value.split(",")]
+    if all(coding in ("", "chunked") for coding in codings):
+        return None
+    return 501, "Transfer-Encoding: only chunked is understood"

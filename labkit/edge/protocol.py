@@ -11,22 +11,27 @@ import sys
 from collections.abc import Callable
 from typing import Any, cast
 
-from aiohttp import web
+from aiohttp import hdrs, web
 from aiohttp.http_exceptions import BadHttpMessage
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from aiohttp.web_protocol import _ErrInfo
 
 from labkit.edge import limits
 from labkit.edge.face import Face
-from labkit.edge.hosts import described
+from labkit.edge.framing import Chunked, Framing, Length
+from labkit.edge.hosts import wrong_host_in
 from labkit.http.connection import Connection
 
 HEAD_END = b"\r\n\r\n"
-NO_HOST = "Missing 'Host' header"  # how aiohttp's parsers begin to say so
+BARE_END = b"\n\n"  # of a head whose line ends are wrong: no need to wait for more of it
 
 
 class BodyLateError(TimeoutError):
     """The body of a request was not there in time. Raised in whoever reads it."""
+
+
+class WrongHostError(BadHttpMessage):
+    """What cannot be read is not meant for this connection's host either, as far as one can tell."""
 
 
 class EdgeProtocol(web.RequestHandler):
@@ -37,11 +42,11 @@ class EdgeProtocol(web.RequestHandler):
         "_body_timer",
         "_face",
         "_fault_seen",
-        "_head_end",
-        "_head_size",
+        "_framing",
+        "_head",
         "_head_timer",
+        "_held",
         "_keep",
-        "_line_seen",
         "connection",
         "host_header",
     )
@@ -70,11 +75,11 @@ class EdgeProtocol(web.RequestHandler):
         self._face = face
         self._keep = keep  # sees to it that a task ends with the edge
         self.host_header: str | None = None  # the last one that was found right
-        self._head_size = 0  # bytes of a head that is not whole yet
-        self._head_end = b""  # its last three bytes: the end of the head may be cut in two
-        self._line_seen = False  # its first line is whole
+        self._head = bytearray()  # one that is not whole yet
+        self._held = b""  # what cannot be fed to the parser yet
         self._head_timer: asyncio.TimerHandle | None = None
         self._body: StreamReader | None = None  # of a request whose body is not whole yet
+        self._framing: Framing  # of that body
         self._body_timer: asyncio.TimerHandle | None = None
         self._fault_seen = False  # something could not be read: nothing after it means anything
 
@@ -109,53 +114,96 @@ class EdgeProtocol(web.RequestHandler):
     # --- what comes in
 
     def data_received(self, data: bytes) -> None:
-        if self._fault_seen:
-            return
-        if self._body is None and self._head_size + len(data) > limits.HEAD and self._head_overflows(data):
-            self._fault(431, f"the head of the request is larger than {limits.HEAD} bytes")
-            return
-        count = self._request_count
-        super().data_received(data)
-        if self._request_count != count:
-            self._request_came(data)
-        elif self._body is not None:
-            if self._body.is_eof():
+        """Feed the parser: a whole head, then what came of its body, and so on.
+
+        So a head that cannot be read is known from its beginning to its end, and costs no request before it.
+        Without data, aiohttp asks to go on with what was held back.
+        """
+        if not data and not self._fault_seen:
+            super().data_received(data)
+            if self._body is not None and self._body.is_eof():
                 self._forget_body()
-        else:
-            self._head_goes_on(data)
+        data, self._held = self._held + data, b""
+        while data and not (self._fault_seen or self._close or self._force_close):
+            if self._body is not None and not self._framing.done:
+                data = self._feed_body(data)
+            elif self._body is not None or len(self._messages) >= self._max_msg_queue_size:
+                self._held = data  # until the parser has gone on with the body, or requests have been handled
+                return
+            else:
+                data = self._feed_head(data)
 
-    def _head_goes_on(self, data: bytes) -> None:
-        if not data or data.isspace():
-            return  # an empty line between requests is no head (RFC 9112 2.2)
-        self._head_size += len(data)
-        self._head_end = (self._head_end + data)[-3:]
-        self._line_seen = self._line_seen or b"\n" in data
-        self._await_head()
+    def _feed_head(self, data: bytes) -> bytes:
+        """Gives what is left of `data`."""
+        if not self._head:
+            data = data.lstrip(b"\r\n")  # empty lines between requests are no head (RFC 9112 2.2)
+            if data.endswith(HEAD_END) and data.find(HEAD_END) == len(data) - len(HEAD_END) < limits.HEAD:
+                self._head_came(data)  # as nearly always
+                return b""
+        start = max(0, len(self._head) - len(HEAD_END) + 1)
+        self._head += data
+        end = self._head.find(HEAD_END, start)
+        end = end + len(HEAD_END) if end >= 0 else self._head.find(BARE_END, start) + len(BARE_END)
+        if end < len(BARE_END) and len(self._head) <= limits.HEAD:
+            if self._head:
+                self._await_head()
+            return b""
+        head = bytes(self._head)
+        if not len(BARE_END) <= end <= limits.HEAD:
+            self._refuse(head[: limits.HEAD], *limits.too_large(head))
+            return b""
+        self._head.clear()
+        self._head_came(head[:end])
+        return head[end:]
 
-    def _head_overflows(self, data: bytes) -> bool:
-        end = (self._head_end + data).find(HEAD_END)
-        return end < 0 or self._head_size + end > limits.HEAD
-
-    def _request_came(self, data: bytes) -> None:
-        """One request or more have been queued; the last may be one that could not be read."""
+    def _head_came(self, head: bytes) -> None:
+        """Feed the parser a whole head, or what a client left at."""
+        count = self._request_count
+        super().data_received(head)
+        if self._upgraded:  # nobody here takes one up, and the parser need not wait for that
+            assert self._parser is not None
+            self._parser.set_upgraded(False)
+            self._upgraded = False
+        if self._request_count == count:
+            self._refuse(head, 400, "malformed request")
+            return
         message, payload = self._messages[-1]
         if isinstance(message, _ErrInfo):
-            first_line = not self._line_seen and b"\n" not in data[: limits.LINE]
-            status, reason = limits.explain(message.exc, in_first_line=first_line)
-            self._messages[-1] = (_ErrInfo(status, message.exc, reason), self._break_off(reason))
+            self._messages.pop()
+            self._refuse(head, *limits.explain(message.exc, head))
             return
         self._forget_head()
-        self._forget_body()
-        if not payload.is_eof():
-            self._body = payload
-            self._await_body()
-        elif payload is EMPTY_PAYLOAD and not data.endswith(HEAD_END):
-            # What begins behind a body in the same piece goes unseen; the keep-alive time ends that one.
-            self._head_goes_on(data[data.rfind(HEAD_END) + len(HEAD_END) :])
+        if payload.is_eof():
+            return
+        if message.method == hdrs.METH_CONNECT:
+            payload.feed_eof()  # no tunnel will be dug
+            return
+        self._body = payload
+        self._framing = Chunked() if message.chunked else Length(int(message.headers[hdrs.CONTENT_LENGTH]))
+        self._await_body()
 
-    def _fault(self, status: int, reason: str) -> None:
+    def _feed_body(self, data: bytes) -> bytes:
+        """Gives what is left of `data`."""
+        count = self._request_count
+        size = self._framing.take(data)
+        super().data_received(data if size == len(data) else data[:size])
+        if self._request_count != count:
+            message, _ = self._messages.pop()
+            assert isinstance(message, _ErrInfo)
+            self._fault(*limits.explain(message.exc, b""))
+        elif self._body is not None and self._body.is_eof():
+            self._forget_body()
+        return data[size:]
+
+    def _refuse(self, head: bytes, status: int, reason: str) -> None:
+        """Answer a head that cannot be read, if it is meant for this connection's host."""
+        wrong = wrong_host_in(self.connection, self._face.knows, head)
+        self._fault(status, reason, WrongHostError(wrong) if wrong else BadHttpMessage(reason))
+
+    def _fault(self, status: int, reason: str, error: BadHttpMessage | None = None) -> None:
         """Queue an answer to what cannot be read; `handle_error` gives it in its turn."""
-        self._messages.append((_ErrInfo(status, BadHttpMessage(reason), reason), self._break_off(reason)))
+        rest = self._break_off(reason)
+        self._messages.append((_ErrInfo(status, error or BadHttpMessage(reason), reason), rest))
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
@@ -180,7 +228,7 @@ class EdgeProtocol(web.RequestHandler):
             self._head_timer = self._loop.call_later(self._face.guard.header, self._head_is_late)
 
     def _forget_head(self) -> None:
-        self._head_size, self._head_end, self._line_seen = 0, b"", False
+        self._head.clear()
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
@@ -190,8 +238,24 @@ class EdgeProtocol(web.RequestHandler):
         if self._messages or self._waiter is None:
             self._await_head()  # a request before it is still being handled
             return
-        what = "the head of a request was not whole" if self._head_size else "no request came"
+        if self._refused_early():
+            return
+        what = "the head of a request was not whole" if self._head else "no request came"
         self.end("request head too late", f"{what} within {self._face.guard.header:g} s")
+
+    def _refused_early(self) -> bool:
+        """Answer what there is of a head if it is for this host, and cannot become one that can be read."""
+        head = bytes(self._head)
+        if wrong_host_in(self.connection, self._face.knows, head):
+            return False
+        count = self._request_count
+        super().data_received(head)
+        if self._request_count == count:
+            return False
+        message, _ = self._messages.pop()
+        assert isinstance(message, _ErrInfo)
+        self._fault(*limits.explain(message.exc, head))
+        return True
 
     def _await_body(self) -> None:
         self._body_timer = self._loop.call_later(self._face.guard.body, self._body_is_late)
@@ -230,14 +294,13 @@ class EdgeProtocol(web.RequestHandler):
         message: str | None = None,
     ) -> web.StreamResponse:
         """The answer to what could not be read; nothing is logged."""
-        if isinstance(exc, BadHttpMessage) and exc.message.startswith(NO_HOST):
-            self.end("wrong host", described(self.connection, None))
+        if isinstance(exc, WrongHostError):
+            self.end("wrong host", exc.message)
             return web.Response()
-        if status >= 500 and exc is not None:
+        if status >= 500 and exc is not None and not isinstance(exc, BadHttpMessage):
             self._face.on_error(exc)
             return limits.plain(500, "internal error")
-        # Behind an upgrade that was declined it is aiohttp's own words, which quote what came over several lines.
-        return self.unreadable(status, (message or "malformed request").partition("\n")[0].rstrip(":"))
+        return self.unreadable(status, message or "malformed request")
 
     def unreadable(self, status: int, reason: str) -> web.Response:
         """The answer to a request that no handler gets to see."""

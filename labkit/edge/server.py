@@ -13,8 +13,9 @@ from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import StreamReader
 
 from labkit.core.certificates import common_name
+from labkit.edge import limits
 from labkit.edge.face import Face
-from labkit.edge.hosts import described, host_name, target_host
+from labkit.edge.hosts import described, host_name, wrong_host
 from labkit.edge.limits import plain
 from labkit.edge.protocol import BodyLateError, EdgeProtocol
 from labkit.edge.request import EdgeRequest
@@ -107,11 +108,13 @@ class EdgeServer(web.Server):
         assert isinstance(request, EdgeRequest)
         protocol = cast(EdgeProtocol, request.protocol)
         connection = protocol.connection
-        if request.is_foreign():
-            return protocol.unreadable(400, "only HTTP/1.0 and HTTP/1.1 are spoken here")
-        if wrong := self._wrong_host(protocol, request):
+        if wrong := self._wrong_host(protocol, request):  # before all else, so that a stranger learns nothing
             protocol.end("wrong host", wrong)
             return web.Response()  # has nowhere to go
+        if request.is_foreign():
+            return protocol.unreadable(400, "only HTTP/1.0 and HTTP/1.1 are spoken here")
+        if refusal := limits.refusal(request.headers):
+            return protocol.unreadable(*refusal)
         if (ready := connection.ready) is not None:
             if not ready.done():
                 await asyncio.wait([ready])  # not cancelled with the request
@@ -152,14 +155,11 @@ class EdgeServer(web.Server):
         """Why the request is not for this connection's host; None if it is (document 1, TLS rule)."""
         connection = protocol.connection
         named = request.headers.get(hdrs.HOST)
-        if named is None or named != protocol.host_header:
-            host = host_name(named or "")
-            if host is None or (connection.tls and host != connection.host):
-                return described(connection, named)
-            connection.host, protocol.host_header = host, named
-        if not self._face.knows(connection.host):
-            return described(connection, named)
-        target = target_host(request)
-        if target is not None and host_name(target) != connection.host:
-            return f"request target for {target!r}, {described(connection, named)}"
-        return None
+        if named is not None and named == protocol.host_header and request.raw_path.startswith("/"):
+            known = self._face.knows(connection.host)  # as most often: it was judged before
+            return None if known else described(connection, named)
+        wrong = wrong_host(connection, self._face.knows, named, request.method, request.raw_path)
+        if wrong is None:
+            assert named is not None
+            connection.host, protocol.host_header = host_name(named) or "", named
+        return wrong

@@ -1,7 +1,6 @@
 """How requests are handled and answered: one after the other, whole, and never with a traceback."""
 
 import asyncio
-import gzip
 import ssl
 from collections.abc import AsyncIterator
 
@@ -86,17 +85,29 @@ async def test_a_body_is_read_however_it_is_framed(stage: Stage, framing: str, p
         assert (await client.answer(get("/", HOST, framing, method="POST") + body))[2].endswith(b" a=1")
 
 
-async def test_a_compressed_body_is_left_as_it_is(stage: Stage, parser: str) -> None:
-    """A small one could grow without end; whoever wants it may unpack it."""
-    packed = gzip.compress(b"x" * 1000)
-
-    async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
-        return web.Response(body=await request.read())
-
-    stage.handler = handler
-    client = await stage.connect()
-    head = get("/", HOST, "Content-Encoding: gzip", f"Content-Length: {len(packed)}", method="POST")
-    assert (await client.answer(head.encode() + packed))[2] == packed
+@pytest.mark.parametrize(
+    ("field", "status"),
+    [
+        ("Content-Encoding: gzip", 415),
+        ("Content-Encoding: identity, GZIP", 415),
+        ("Content-Encoding: identity", 200),
+        ("Content-Encoding:", 200),
+        ("Transfer-Encoding: gzip, chunked", 501),
+        ("Transfer-Encoding: gzip", 501),
+        ("Transfer-Encoding: Chunked", 200),
+    ],
+)
+async def test_a_body_is_taken_as_it_is_or_not_at_all(
+    stage: Stage, field: str, status: int, parser: str
+) -> None:
+    chunked = field.startswith("Transfer")
+    head = get(
+        "/", HOST, "Connection: close", *([] if chunked else ["Content-Length: 1"]), field, method="POST"
+    )
+    answer = await stage.ask(head + ("1\r\nx\r\n0\r\n\r\n" if chunked else "x"))
+    assert answer.split()[1] == str(status).encode()
+    assert (b"\r\nAccept-Encoding: identity\r\n" in answer) == (status == 415)
+    assert len(stage.connections) == (status == 200)
 
 
 async def test_large_bodies_and_answers_are_whole(stage: Stage, engine: str) -> None:
@@ -124,7 +135,7 @@ async def test_the_date_is_the_one_that_was_handed_in(stage: Stage) -> None:
     stage.date = lambda: "Thu, 01 Jan 1970 00:00:00 GMT"
     client = await stage.connect()
     assert (await client.answer(get()))[1]["date"] == "Thu, 01 Jan 1970 00:00:00 GMT"
-    assert b"\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n" in await client.ask("nonsense\r\n\r\n")
+    assert b"\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n" in await client.ask(get("/", HOST, "nonsense"))
 
 
 # --- Expect: 100-continue

@@ -82,6 +82,17 @@ async def test_half_a_head_waits_for_the_request_before_it(stage: Stage) -> None
     assert (await stage.refusal())[0] == "request head too late"
 
 
+@pytest.mark.parametrize("body", [*HALF_BODIES[:1], HALF_BODIES[2]])
+async def test_half_a_head_behind_a_body_ends_the_connection(stage: Stage, body: str, parser: str) -> None:
+    """Also when both came in one piece: the time for heads ends it, not the one for idle connections."""
+    await stage.start(header=SOON)
+    client = await stage.connect()
+    rest = "xxxxxx" if "Length" in body else "0\r\n\r\n"
+    assert (await client.answer(body + rest + "GET / HT"))[0] == 200
+    assert await client.rest() == b""
+    assert (await stage.refusal())[0] == "request head too late"
+
+
 async def test_an_empty_line_after_a_request_starts_no_head(stage: Stage, parser: str) -> None:
     await stage.start(header=SOON)
     client = await stage.connect()

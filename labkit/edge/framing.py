@@ -1,0 +1,79 @@
+"""Where the body of a request ends, so that what follows it can be told from it (RFC 9112 6 and 7).
+
+What is wrong in a body is found by aiohttp's parser, which is fed the same bytes: here it only has no end.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+SIZE_DIGITS = 32  # of a chunk's size: more than any parser takes
+
+
+class Framing(Protocol):
+    """Counts the bytes of one body."""
+
+    done: bool
+
+    def take(self, data: bytes) -> int:
+        """How many bytes at the beginning of `data` belong to the body."""
+
+
+class Length:
+    """A body with a Content-Length."""
+
+    __slots__ = ("_left", "done")
+
+    def __init__(self, length: int) -> None:
+        self._left = length
+        self.done = length == 0
+
+    def take(self, data: bytes) -> int:
+        taken = min(len(data), self._left)
+        self._left -= taken
+        self.done = self._left == 0
+        return taken
+
+
+class Chunked:
+    """A body in chunks."""
+
+    __slots__ = ("_line", "_skip", "_trailers", "done")
+
+    def __init__(self) -> None:
+        self.done = False
+        self._skip = 0  # bytes until the next line: a chunk, and the line end behind it
+        self._line = b""  # the beginning of a line that is not whole yet
+        self._trailers = False  # the last chunk has been seen
+
+    def take(self, data: bytes) -> int:
+        at = 0
+        while at < len(data) and not self.done:
+            if self._skip:
+                step = min(self._skip, len(data) - at)
+                self._skip -= step
+                at += step
+                continue
+            end = data.find(b"\n", at)
+            self._line = (self._line + data[at : end if end >= 0 else len(data)][:SIZE_DIGITS])[:SIZE_DIGITS]
+            if end < 0:
+                return len(data)
+            at = end + 1
+            self._line_came(self._line.strip())
+            self._line = b""
+        return at
+
+    def _line_came(self, line: bytes) -> None:
+        if self._trailers:
+            self.done = not line
+            return
+        try:
+            size = int(line.partition(b";")[0], 16)
+        except ValueError:
+            size = -1
+        if size < 0:
+            self._skip = 1 << 62  # the parser refuses it
+        elif size == 0:
+            self._trailers = True
+        else:
+            self._skip = size + 2

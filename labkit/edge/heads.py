@@ -1,0 +1,15 @@
+"""The head of a request as bytes, where no parser could read it."""
+
+from __future__ import annotations
+
+
+def request_target(head: bytes) -> str:
+    """What stands between the method and the version."""
+    return head.partition(b"\n")[0].decode("latin-1").partition(" ")[2].rpartition(" ")[0]
+
+
+def fields(head: bytes, name: str) -> list[str]:
+    """The values of the fields of a name (lower case). Only whole lines count: the head may be cut anywhere."""
+    lines = head.decode("latin-1").split("\n")[1:-1]
+    parts = [line.partition(":") for line in lines]
+    return [value.strip(" \t\r") for each, colon, value in parts if colon and each.lower() == name]

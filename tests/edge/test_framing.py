@@ -1,0 +1,55 @@
+"""Where a body ends, however it is cut."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labkit.edge.framing import Chunked, Framing, Length
+
+NEXT = b"GET / HTTP/1.1\r\n\r\n"
+
+
+def taken(framing: Framing, pieces: list[bytes]) -> bytes:
+    """What belongs to the body, of pieces that go on beyond it."""
+    body = b""
+    for piece in pieces:
+        if not framing.done:
+            body += piece[: framing.take(piece)]
+    return body
+
+
+def cut(data: bytes, cuts: list[int]) -> list[bytes]:
+    ends = sorted(min(each, len(data)) for each in cuts)
+    return [data[start:end] for start, end in zip([0, *ends], [*ends, len(data)], strict=True)]
+
+
+CUTS = st.lists(st.integers(0, 200), max_size=6)
+
+
+@given(
+    chunks=st.lists(st.binary(min_size=1, max_size=40), max_size=4),
+    extension=st.sampled_from([b"", b";a=b", b' ; a="' + b"x" * 50 + b'"']),
+    trailers=st.sampled_from([b"", b"T: t\r\n", b"T: t\r\nU: 0\r\n"]),
+    cuts=CUTS,
+)
+def test_a_chunked_body_ends_behind_its_trailers(
+    chunks: list[bytes], extension: bytes, trailers: bytes, cuts: list[int]
+) -> None:
+    body = b"".join(b"%X%s\r\n%s\r\n" % (len(chunk), extension, chunk) for chunk in chunks)
+    body += b"00" + extension + b"\r\n" + trailers + b"\r\n"
+    framing = Chunked()
+    assert taken(framing, cut(body + NEXT, cuts)) == body
+    assert framing.done
+
+
+@given(body=st.binary(max_size=100), cuts=CUTS)
+def test_a_body_with_a_length_ends_there(body: bytes, cuts: list[int]) -> None:
+    framing = Length(len(body))
+    assert taken(framing, cut(body + NEXT, cuts)) == body
+    assert framing.done
+
+
+@given(st.sampled_from([b"xyz\r\n", b"-1\r\n", b"\r\n", b"1_0\r\n" * 2]), CUTS)
+def test_a_broken_one_has_no_end(body: bytes, cuts: list[int]) -> None:
+    framing = Chunked()
+    assert taken(framing, cut(body + NEXT * 20, cuts)) == body + NEXT * 20
+    assert not framing.done
