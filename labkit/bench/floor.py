@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from sqlalchemy import Connection
 
 from labkit.bench.control import BenchError
-from labkit.core.database import Database, driver
+from labkit.core.database import Database, execute
 
 Claims = Mapping[str, Any]
 
@@ -70,16 +70,16 @@ async def write(database: Database, client: int, user: int, jti: str, refresh: s
 
 async def prepare(database: Database) -> None:
     """Make the table that `write` writes to."""
-    await database.run(lambda connection: driver(connection).execute(TABLE))
+    await database.run(lambda connection: execute(connection, TABLE))
 
 
 def _read(connection: Connection, solution: str, user: int) -> tuple[object, ...] | None:
-    row: tuple[object, ...] | None = driver(connection).execute(READ, (solution, user)).fetchone()
+    row: tuple[object, ...] | None = execute(connection, READ, (solution, user)).fetchone()
     return row
 
 
 def _write(connection: Connection, row: tuple[object, ...]) -> None:
-    driver(connection).execute(WRITE, row)
+    execute(connection, WRITE, row)
 
 
 def _to_sign(algorithm: str, claims: Claims) -> bytes:

@@ -2,13 +2,19 @@
 
 One connection, owned by the loop. All calls of one turn of the loop share one transaction (group commit), and
 each returns only after the commit, so that whoever was answered can rely on what was stored.
+
+A function that spends something (a code, a token, a nonce) says so in its statement (`… AND NOT spent`) and counts
+rows, so that it would stay right with several writers.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -24,11 +30,23 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+class Committed(Exception):
+    """Raised in a function of `Database.run` that refuses, and keeps what it wrote all the same.
+
+    error: what the caller gets, once that is committed.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(f"committed, then: {error}")
+        self.error = error
+
+
 class Database:
     """State of a lab.
 
     url: None for memory; a file name or `sqlite:///…` for state that survives a restart. With a file, what
-    `run` returned survives the process being killed and the machine losing power (WAL, synchronous=FULL).
+    `run` returned survives the process being killed and the machine losing power (WAL, synchronous=FULL);
+    the file is its owner's alone to read, since it holds keys and secrets.
     starts: how often this state was started on, with this time.
     """
 
@@ -39,6 +57,7 @@ class Database:
         self._raw: sqlite3.Connection
         self._turn: _Turn | None = None
         self._changes = 0
+        self._hidden: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def durable(self) -> bool:
@@ -51,6 +70,8 @@ class Database:
         Raises SettingsError where the file cannot be opened, is not a database, or is another lab's, which
         keeps parts of it in memory.
         """
+        if self.path is not None:
+            _keep_private(self.path)
         engine = sqlalchemy.create_engine(
             "sqlite://" if self.path is None else f"sqlite:///{self.path}",
             poolclass=sqlalchemy.StaticPool,
@@ -74,6 +95,12 @@ class Database:
             raise SettingsError(f"data: cannot use {self.path}: {reason}") from error
         self._connection = connection
         self._raw = driver(connection)
+        self._hidden = frozenset(
+            (table.name, column.name)
+            for table in tables.tables.values()
+            for column in table.columns
+            if column.info.get("secret")
+        )
         self._changes = self._raw.total_changes
 
     async def run(
@@ -85,7 +112,8 @@ class Database:
     ) -> T:
         """Call `function(connection, …)` and return its result once it is committed.
 
-        The function is synchronous, returns plain data, and raises to undo all that it did. A caller that is
+        The function is synchronous, returns plain data, and raises to undo all that it did; where it raises
+        `Committed(error)`, what it did is kept, and `error` is raised here after the commit. A caller that is
         cancelled while the commit is pending still gets the result, so that what follows from stored data
         is not lost with the client; it is cancelled where it awaits next.
         """
@@ -98,8 +126,11 @@ class Database:
         if self._turn is None:
             self._turn = _Turn()
             asyncio.get_running_loop().call_soon(self._end_of_turn)
+        outcome: T | Committed
         try:
-            result = function(self._connection, *args, **kwargs)
+            outcome = function(self._connection, *args, **kwargs)
+        except Committed as refusal:
+            outcome = refusal
         except BaseException as error:
             if raw.in_transaction:
                 raw.execute("ROLLBACK TO call")
@@ -110,7 +141,9 @@ class Database:
         raw.execute("RELEASE call")
         if raw.total_changes != self._changes:
             await self._committed(self._turn)
-        return result
+        if isinstance(outcome, Committed):
+            raise outcome.error
+        return outcome
 
     async def read(
         self,
@@ -140,14 +173,31 @@ class Database:
         self._connection = None
 
     async def frame(self, query: str) -> pandas.DataFrame:
-        """The rows of a SELECT as a DataFrame. Anything that would change the data is refused."""
+        """The rows of a SELECT as a DataFrame. Raises LabError for what would change the data.
+
+        Keys and secrets (columns with `info={"secret": True}`) count as NULL wherever the query uses them; those
+        that it does use stand in the frame's `attrs["hidden"]`, as `table.column`.
+        """
         import pandas
+
+        if _FULL.search(query) and _BY_NAME.search(query):
+            raise LabError("sql: a FULL JOIN needs ON here, not USING or NATURAL")
+        hidden: set[str] = set()
+
+        def permit(action: int, table: str | None, column: str | None, *_: str | None) -> int:
+            if action not in _READING:
+                return sqlite3.SQLITE_DENY
+            if action == sqlite3.SQLITE_READ and (table, column) in self._hidden:
+                hidden.add(f"{table}.{column}")
+                return sqlite3.SQLITE_IGNORE
+            return sqlite3.SQLITE_OK
 
         def select(connection: Connection) -> tuple[list[str], list[tuple[Any, ...]]]:
             raw = driver(connection)
-            raw.set_authorizer(_only_reading)
+            raw.set_authorizer(permit)
             try:
-                cursor = connection.exec_driver_sql(query)
+                # The driver keeps compiled statements by their text: the lab's own must not get one of these.
+                cursor = connection.exec_driver_sql(f"/* frame */ {query}")
                 return list(cursor.keys()), [tuple(row) for row in cursor]
             finally:
                 raw.set_authorizer(None)
@@ -156,10 +206,12 @@ class Database:
             columns, rows = await self.read(select)
         except sqlalchemy.exc.SQLAlchemyError as error:
             reason = str(getattr(error, "orig", None) or error)
-            if "authorized" in reason:  # SQLite's words for what `_only_reading` denies
+            if "authorized" in reason:  # SQLite's words for what `permit` denies
                 reason = "the data is read-only here, expected a SELECT"
             raise LabError(f"sql: {reason}") from error
-        return pandas.DataFrame(rows, columns=columns)
+        frame = pandas.DataFrame(rows, columns=columns)
+        frame.attrs["hidden"] = sorted(hidden)
+        return frame
 
     async def _committed(self, turn: _Turn) -> None:
         # A future of the caller's own: a task that is cancelled cancels what it waits for.
@@ -206,20 +258,41 @@ class _Turn:
         self.waiting: list[asyncio.Future[None]] = []
 
 
+# SQLite does not ask the authorizer for the columns that such a join has from both of its tables.
+_FULL = re.compile(r"\bfull\b", re.IGNORECASE)
+_BY_NAME = re.compile(r"\b(using|natural)\b", re.IGNORECASE)
 _READING = frozenset(
     {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 )
 
 
-def _only_reading(action: int, *_: str | None) -> int:
-    return sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
+def execute(connection: Connection, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
+    """Run a statement written by hand, below SQLAlchemy: for those that run with every request.
+
+    Around one of them SQLAlchemy's own objects cost several times what SQLite does. values: for its `?`, in order.
+    """
+    return driver(connection).execute(statement, values)
+
+
+def execute_many(connection: Connection, statement: str, rows: Iterable[Sequence[object]]) -> None:
+    """Run a statement written by hand once for each row."""
+    driver(connection).executemany(statement, rows)
 
 
 def driver(connection: Connection) -> sqlite3.Connection:
-    """The driver's own connection below `connection`, for statements that run with every request."""
+    """The driver's own connection below `connection`."""
     raw = connection.connection.driver_connection
     assert isinstance(raw, sqlite3.Connection)
     return raw
+
+
+def _keep_private(path: Path) -> None:
+    """Make the file and those that SQLite puts beside it their owner's alone; it gives new ones the file's mode."""
+    with suppress(OSError):  # SQLite tells better what is wrong with a file that cannot be made
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    for each in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+        with suppress(OSError):  # it is not there, or another user's
+            each.chmod(0o600)
 
 
 def _path(url: str | Path | None) -> Path | None:

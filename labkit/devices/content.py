@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 
 from labkit.core.clock import Clock
-from labkit.core.database import Database
+from labkit.core.database import Database, execute
 from labkit.core.errors import LabError
 from labkit.core.tables import metadata
 
@@ -118,7 +118,8 @@ def _put(connection: Connection, product: str, info: ContentInfo, data: bytes) -
     _remove(connection, product, info.id)
     connection.execute(content_table.insert().values((product, *astuple(info))))
     for number, start in enumerate(range(0, len(data), PIECE)):
-        connection.exec_driver_sql(
+        execute(
+            connection,
             "INSERT INTO content_piece (product, id, number, data) VALUES (?, ?, ?, ?)",
             (product, info.id, number, data[start : start + PIECE]),
         )
@@ -139,7 +140,8 @@ def _info(connection: Connection, product: str, id: str) -> ContentInfo | None:
 
 
 def _read(connection: Connection, product: str, id: str, first: int, last: int) -> bytes:
-    rows = connection.exec_driver_sql(
+    rows = execute(
+        connection,
         "SELECT data FROM content_piece WHERE product = ? AND id = ? AND number BETWEEN ? AND ? "
         "ORDER BY number",
         (product, id, first // PIECE, last // PIECE),

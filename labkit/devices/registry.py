@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -177,8 +177,9 @@ class Registry:
                 return "taken"
             elif device.locked:
                 return "locked"
-            _put(connection, product, identity, digest=digest, salt=salt, provisioned=now)
-            return "provisioned"
+            values = {"digest": digest, "salt": salt, "provisioned": now}
+            before = None if device is None else device.digest
+            return "provisioned" if _replace(connection, product, identity, before, values) else "taken"
 
         outcome = await self._database.run(provision)
         if outcome == "provisioned":
@@ -274,3 +275,18 @@ def _put(connection: Connection, product: str, *identities: str, **values: objec
     put = insert(device_table).on_conflict_do_update(index_elements=["product", "identity"], set_=values)
     if identities:  # all in one go
         connection.execute(put, [{**new, "identity": identity} for identity in identities])
+
+
+def _replace(
+    connection: Connection, product: str, identity: str, before: bytes | None, values: Mapping[str, object]
+) -> bool:
+    """Give a device a credential, unless its digest is another than `before` by now."""
+    new = {"product": product, "identity": identity, "whitelisted": False, "locked": False, **values}
+    put = (
+        insert(device_table)
+        .values(new)
+        .on_conflict_do_update(
+            index_elements=["product", "identity"], set_=values, where=device_table.c.digest.is_(before)
+        )
+    )
+    return connection.execute(put).rowcount > 0

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Column, Connection, Integer, String, Table
 
-from labkit.core.database import Database, driver
+from labkit.core.database import Database, execute
 from labkit.core.tables import metadata
 
 datapoint_table = Table(
@@ -82,19 +82,17 @@ class State:
 def _store(
     connection: Connection, product: str, identity: str, points: Sequence[Datapoint], read: Iterable[str]
 ) -> list[tuple[str, str]]:
-    execute = driver(connection).execute
     for point in points:
-        execute(STORE, (product, identity, point.alias, point.timestamp, point.value))
+        execute(connection, STORE, (product, identity, point.alias, point.timestamp, point.value))
     return _latest(connection, product, identity, read)
 
 
 def _latest(
     connection: Connection, product: str, identity: str, aliases: Iterable[str]
 ) -> list[tuple[str, str]]:
-    execute = driver(connection).execute
     found = []
     for alias in aliases:
-        row = execute(LATEST, (product, identity, alias)).fetchone()
+        row = execute(connection, LATEST, (product, identity, alias)).fetchone()
         if row is not None:
             found.append((alias, row[0]))
     return found
@@ -103,5 +101,5 @@ def _latest(
 def _first_after(
     connection: Connection, product: str, identity: str, alias: str, since: int
 ) -> Datapoint | None:
-    row = driver(connection).execute(AFTER, (product, identity, alias, since)).fetchone()
+    row = execute(connection, AFTER, (product, identity, alias, since)).fetchone()
     return None if row is None else Datapoint(alias, row[0], row[1])

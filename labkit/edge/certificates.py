@@ -44,7 +44,7 @@ class Authority:
         else:
             return cls(pair)
         made = cls.create()
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _write_private(folder / KEY, made.pair.key_pem)
         made.write_ca(folder / CERTIFICATE)
         return made

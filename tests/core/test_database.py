@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
+import stat
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Column, Connection, ForeignKey, Integer, MetaData, String, Table
 
-from labkit.core.database import Database, driver
+from labkit.core.database import Committed, Database, driver, execute, execute_many
 from labkit.core.errors import LabError, SettingsError
 
 tables = MetaData()
+Table("key", tables, Column("owner", String), Column("secret", String, info={"secret": True}))
 thing = Table("thing", tables, Column("name", String, primary_key=True), Column("size", Integer))
 Table(
     "part",
@@ -105,6 +108,43 @@ async def test_what_raises_undoes_itself_alone(database: Database) -> None:
     assert (before, after) == ("before", "after")
     assert isinstance(spoilt, KeyError)
     assert await database.read(names) == ["after", "before"]
+
+
+async def test_what_raises_committed_keeps_what_it_wrote(database: Database, commits: list[str]) -> None:
+    error = KeyError("mine")
+
+    def refuse(connection: Connection) -> str:
+        put(connection, "kept")
+        raise Committed(error)
+
+    refused = asyncio.ensure_future(database.run(refuse))
+    refused.add_done_callback(lambda _: commits.append("raised"))
+    with pytest.raises(KeyError) as raised:
+        await refused
+    assert raised.value is error
+    assert commits == ["COMMIT", "raised"]
+    assert await database.read(names) == ["kept"]
+
+
+async def test_what_raises_committed_is_told_when_the_commit_fails(database: Database) -> None:
+    def refuse(connection: Connection) -> None:
+        orphan(connection)
+        raise Committed(KeyError("mine"))
+
+    with pytest.raises(sqlite3.IntegrityError):
+        await database.run(refuse)
+
+
+async def test_statements_written_by_hand_are_part_of_the_transaction(database: Database) -> None:
+    def spoil(connection: Connection) -> None:
+        execute(connection, "INSERT INTO thing VALUES (?, ?)", ("a", 1))
+        execute_many(connection, "INSERT INTO thing VALUES (?, ?)", [("b", 2), ("c", 3)])
+        assert names(connection) == ["a", "b", "c"]
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError):
+        await database.run(spoil)
+    assert await database.read(names) == []
 
 
 # --- failures -----------------------------------------------------------------------------------------------
@@ -219,6 +259,27 @@ async def test_a_file_belongs_to_one_lab_at_a_time(tmp_path: Path) -> None:
     second.close()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no modes")
+async def test_a_file_is_its_owners_alone(tmp_path: Path) -> None:
+    def modes() -> dict[str, int]:
+        return {each.name: stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()}
+
+    file, before = tmp_path / "lab.db", os.umask(0)
+    try:
+        database = Database(file)
+        database.start(tables)
+        await database.run(put, "a")
+        assert modes() == {"lab.db": 0o600, "lab.db-wal": 0o600}
+        database.close()
+        file.chmod(0o644)  # as earlier versions made it
+        database.start(tables)
+        assert modes()["lab.db"] == 0o600
+        assert await database.read(names) == ["a"]
+        database.close()
+    finally:
+        os.umask(before)
+
+
 @pytest.mark.parametrize(
     ("name", "reason"), [("no.db", "file is not a database"), ("no/lab.db", "unable to open database file")]
 )
@@ -290,3 +351,58 @@ async def test_a_frame_changes_nothing(database: Database, query: str, tmp_path:
 async def test_a_frame_says_what_is_wrong_with_a_query(database: Database, query: str, reason: str) -> None:
     with pytest.raises(LabError, match=f"sql: .*{reason}"):
         await database.frame(query)
+
+
+async def test_a_frame_shows_no_secret(database: Database) -> None:
+    def keep(connection: Connection) -> None:
+        execute(connection, "INSERT INTO key VALUES ('acme', 's3cret')")
+
+    await database.run(keep)
+    frame = await database.frame("select * from key")
+    assert frame.to_dict("records") == [{"owner": "acme", "secret": None}]
+    assert frame.attrs["hidden"] == ["key.secret"]
+    for query in (
+        "select secret || '' s from key",
+        "select hex(secret) s from key as k",
+        "select s from (select owner, secret as s from key)",
+        "with k(s) as (select secret from key) select s from k",
+        "select group_concat(secret) s from key",
+        "select (select max(secret) from key) s",
+        "select owner s from key where secret like 's%'",
+        "select owner s from key where length(secret) = 6",
+        "select owner s from key where rowid in (select rowid from key where secret >= 'a')",
+    ):
+        frame = await database.frame(query)
+        assert frame["s"].dropna().isin([""]).all(), query
+        assert frame.attrs["hidden"] == ["key.secret"]
+    assert (await database.frame("select owner from key")).attrs["hidden"] == []
+
+
+@pytest.mark.parametrize(
+    "join",
+    [
+        "key FULL JOIN other USING (secret)",
+        "other natural full join key",
+        "key natural full outer join other",
+    ],
+)
+async def test_a_frame_joins_fully_by_on_alone(database: Database, join: str) -> None:
+    with pytest.raises(LabError, match="sql: a FULL JOIN needs ON here"):
+        await database.frame(f"with other as (select 'x' secret) select * from {join}")
+    frame = await database.frame("select * from key full join thing on owner = name")
+    assert list(frame.columns) == ["owner", "secret", "name", "size"]
+
+
+async def test_what_a_frame_hides_the_lab_still_reads(database: Database) -> None:
+    query = "SELECT secret FROM key"
+
+    def keep(connection: Connection) -> None:
+        execute(connection, "INSERT INTO key VALUES ('acme', 's3cret')")
+
+    def look(connection: Connection) -> object:
+        return execute(connection, query).fetchone()
+
+    await database.run(keep)
+    for _ in range(2):  # before and after the lab has compiled the same statement
+        assert (await database.frame(query))["secret"].tolist() == [None]
+        assert await database.read(look) == ("s3cret",)

@@ -1,3 +1,4 @@
+import os
 import ssl
 import stat
 from pathlib import Path
@@ -80,3 +81,10 @@ def test_write_ca_leaves_a_file_to_trust(tmp_path: Path) -> None:
     authority = Authority.create()
     authority.write_ca(tmp_path / "trust.pem")
     assert (tmp_path / "trust.pem").read_bytes() == authority.ca_pem
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no modes")
+def test_the_folder_of_an_authority_is_its_owners_alone(tmp_path: Path) -> None:
+    Authority.load(tmp_path / "tls")
+    assert stat.S_IMODE((tmp_path / "tls").stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "tls" / "ca.key").stat().st_mode) == 0o600

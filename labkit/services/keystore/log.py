@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from sqlalchemy import BigInteger, Column, Connection, Integer, Table, Text, delete, select
 
-from labkit.core.database import Database
+from labkit.core.database import Database, execute_many
 from labkit.core.tables import metadata
 from labkit.services.keystore.commands import Command
 
@@ -19,7 +19,9 @@ keystore_log = Table(
     metadata,
     Column("sequence", Integer, primary_key=True),
     Column("time", BigInteger, nullable=False),  # lab time in milliseconds
-    Column("command", Text, nullable=False),  # JSON list; bytes that are not UTF-8 as lone surrogates
+    Column(
+        "command", Text, nullable=False, info={"secret": True}
+    ),  # JSON list; bytes that are not UTF-8 as lone surrogates
     info={"reset": False},  # the Keystore empties itself, and keeps count of these rows
 )
 _INSERT = "INSERT INTO keystore_log (time, command) VALUES (?, ?)"  # a third of the time of a Core insert
@@ -83,7 +85,7 @@ def _read(connection: Connection) -> Rows:
 
 
 def _add(connection: Connection, rows: Rows) -> None:
-    connection.exec_driver_sql(_INSERT, rows)
+    execute_many(connection, _INSERT, rows)
 
 
 def _replace(connection: Connection, rows: Rows) -> None:

@@ -11,7 +11,8 @@ import asyncio
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.types import Options
-from sqlalchemy import Column, Connection, LargeBinary, String, Table, insert, select
+from sqlalchemy import Column, Connection, LargeBinary, String, Table, select
+from sqlalchemy.dialects.sqlite import insert
 
 from labkit.core.database import Database
 from labkit.core.identifiers import Identifiers
@@ -31,7 +32,7 @@ key_table = Table(
     "signing_key",
     metadata,
     Column("owner", String, primary_key=True),  # a solution's id, or LAB
-    Column("key", LargeBinary, nullable=False),
+    Column("key", LargeBinary, nullable=False, info={"secret": True}),
 )
 
 
@@ -81,7 +82,5 @@ def _found(connection: Connection, owner: str) -> bytes | None:
 
 
 def _kept(connection: Connection, owner: str, made: bytes) -> bytes:
-    found = _found(connection, owner)
-    if found is None:
-        connection.execute(insert(key_table).values(owner=owner, key=made))
-    return found or made
+    kept = insert(key_table).values(owner=owner, key=made).on_conflict_do_nothing()
+    return made if connection.execute(kept).rowcount else _found(connection, owner) or made

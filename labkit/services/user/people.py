@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import insert
 
-from labkit.core.database import driver
+from labkit.core.database import execute
 from labkit.core.errors import ServiceError
 from labkit.core.tables import metadata
 from labkit.services.user.arguments import Whole, is_unicode
@@ -43,9 +43,11 @@ user_table = Table(
     Column("folded_name", String, nullable=False),  # the name in the form that it is searched in
     Column("status", Integer, nullable=False),
     Column("creation_date", Integer, nullable=False),  # Unix seconds
-    Column("password", String, nullable=False),  # Argon2id
+    Column("password", String, nullable=False, info={"secret": True}),  # Argon2id
     Column("generation", Integer, nullable=False),  # counts password changes: tokens of earlier ones are dead
-    Column("activation", String),  # hash of the activation code, until the user is active
+    Column(
+        "activation", String, info={"secret": True}
+    ),  # hash of the activation code, until the user is active
     UniqueConstraint("solution", "folded"),
     UniqueConstraint("solution", "activation"),
 )
@@ -107,13 +109,13 @@ NEXT = (
 
 def get(connection: Connection, solution: str, id: int) -> User | None:
     """The user with an id, active or not."""
-    row = driver(connection).execute(GET, (solution, id)).fetchone()
+    row = execute(connection, GET, (solution, id)).fetchone()
     return None if row is None else User(*row)
 
 
 def at_address(connection: Connection, solution: str, folded: str) -> tuple[User, str] | None:
     """The user with an address, which is given in the form that it is compared in, and the password's hash."""
-    row = driver(connection).execute(AT_ADDRESS, (solution, folded)).fetchone()
+    row = execute(connection, AT_ADDRESS, (solution, folded)).fetchone()
     return None if row is None else (User(*row[:-1]), row[-1])
 
 
@@ -141,33 +143,31 @@ def add(
     Raises ServiceError 400 where the address is taken.
     """
     folded = email.casefold()
-    columns = user_table.c
-    if connection.execute(
-        select(columns.id).where(columns.solution == solution, columns.folded == folded)
-    ).first():
-        raise ServiceError(400, f"Email {email} is already taken.")
     status = ACTIVE if activation is None else INACTIVE
     user = User(next_id(connection, solution, "user"), email, name, status, created, 0)
-    connection.execute(
-        insert(user_table).values(
-            solution=solution,
-            folded=folded,
-            folded_name=name.casefold(),
-            password=password,
-            activation=activation,
-            **user._asdict(),
-        )
+    added = insert(user_table).values(
+        solution=solution,
+        folded=folded,
+        folded_name=name.casefold(),
+        password=password,
+        activation=activation,
+        **user._asdict(),
     )
+    if not connection.execute(added.on_conflict_do_nothing(index_elements=["solution", "folded"])).rowcount:
+        raise ServiceError(400, f"Email {email} is already taken.")
     return user
 
 
 def activate(connection: Connection, solution: str, activation: str) -> User | None:
     """Make the user active that waits for the code with this hash; it is used up. None where nobody waits for it."""
     columns = user_table.c
-    waiting = connection.execute(
-        select(columns.id).where(columns.solution == solution, columns.activation == activation)
-    ).scalar()
-    return None if waiting is None else change(connection, solution, waiting, status=ACTIVE)
+    activated = connection.execute(
+        update(user_table)
+        .where(columns.solution == solution, columns.activation == activation)
+        .values(status=ACTIVE, activation=None)
+        .returning(*(columns[name] for name in User._fields))
+    ).first()
+    return None if activated is None else User(*activated)
 
 
 def password_of(connection: Connection, solution: str, id: int) -> tuple[User, str]:
@@ -192,9 +192,8 @@ def change(
     password: the hash of a new one, which ends the tokens of the old one; generation: which password its owner
     was seen to know. Raises ServiceError 400 where that is no longer the password.
     """
-    user = known(connection, solution, id)
-    if generation not in (None, user.generation):
-        raise ServiceError(400, "Parameter original_password is no longer the password: it was just changed.")
+    known(connection, solution, id)
+    columns = user_table.c
     values: dict[str, object] = {}
     if name is not None:
         values.update(name=name, folded_name=name.casefold())
@@ -203,9 +202,14 @@ def change(
     if status == ACTIVE:  # whoever made the user active: the code is not to do so later, after a deactivation
         values.update(activation=None)
     if password is not None:
-        values.update(password=password, generation=user.generation + 1)
+        values.update(password=password, generation=columns.generation + 1)
     if values:
-        connection.execute(update(user_table).where(*_row(solution, id)).values(values))
+        proved = [] if generation is None else [columns.generation == generation]
+        changed = update(user_table).where(*_row(solution, id), *proved).values(values)
+        if not connection.execute(changed).rowcount:
+            raise ServiceError(
+                400, "Parameter original_password is no longer the password: it was just changed."
+            )
     return known(connection, solution, id)
 
 
@@ -222,5 +226,5 @@ def _row(solution: str, id: int) -> tuple[ColumnElement[bool], ColumnElement[boo
 
 def next_id(connection: Connection, solution: str, kind: str) -> int:
     """The next id of a kind (`user`, `client`) in a solution, from 1; never one that was given before."""
-    ((last,),) = driver(connection).execute(NEXT, (solution, kind)).fetchall()
+    ((last,),) = execute(connection, NEXT, (solution, kind)).fetchall()
     return int(last)

@@ -17,7 +17,7 @@ What stands around the service:
 
 Calls are made by the solution `acme` unless another is named: `place.call(…, solution="other")`. A person made
 without a password costs no hashing, and can not log in with one. `Place(data=tmp_path / "lab.db")` is durable:
-close it and make another on the same file to restart.
+close it and make another on the same file to restart. `await place.kept("user")` is what a table holds.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import Connection
+
 from labkit.core.clock import Clock
-from labkit.core.database import Database
+from labkit.core.database import Database, execute
 from labkit.core.identifiers import Identifiers
 from labkit.core.journal import Journal
 from labkit.core.tables import metadata
@@ -120,6 +122,14 @@ class Place:
             created=self.clock.seconds(),
             password=kept,
         )
+
+    async def kept(self, *tables: str) -> str:
+        """All that tables hold, secrets too, as text."""
+
+        def read(connection: Connection) -> str:
+            return "".join(repr(execute(connection, f"SELECT * FROM {table}").fetchall()) for table in tables)
+
+        return await self.database.read(read)
 
     async def token(self, user: people.User, time_to_live: int = 7200, solution: str = SOLUTION) -> str:
         """A user token, as getUserToken issues it."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from labkit.conformance.faults import CALL, given, with_parameters
 from labkit.conformance.mutant import mutant
-from labkit.core.database import driver
+from labkit.core.database import execute
 from labkit.services.user.roles import assignments
 from labkit.services.user.roles.arguments import fold
 from labkit.services.user.roles.tables import names
@@ -57,7 +57,7 @@ def replaced(original: Any) -> Any:
 
     def broken(connection: Any, solution: str, id: int, roles: Any) -> Any:
         statement = "DELETE FROM assignment WHERE solution = ? AND user_id = ?"
-        driver(connection).execute(statement, (solution, id))
+        execute(connection, statement, (solution, id))
         return original(connection, solution, id, roles)
 
     return broken
@@ -69,7 +69,7 @@ def in_all_roles(original: Any) -> Any:
 
     def broken(connection: Any, solution: str, role_id: str, name: str, value: str) -> None:
         statement = "DELETE FROM assigned_value WHERE solution = ? AND parameter = ? AND value = ?"
-        driver(connection).execute(statement, (solution, name, value))
+        execute(connection, statement, (solution, name, value))
 
     return broken
 
@@ -156,7 +156,7 @@ def without_wildcards(original: Any) -> Any:
 
     def broken(connection: Any, solution: str, role_id: str, name: str, value: str) -> Any:
         query = "SELECT user_id FROM assigned_value WHERE role = ? AND parameter = ? AND value = ? ORDER BY user_id"
-        return [id for (id,) in driver(connection).execute(query, (role_id, name, value))]
+        return [id for (id,) in execute(connection, query, (role_id, name, value))]
 
     return broken
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from labkit.conformance.mutant import mutant
+from labkit.core.database import execute
 from labkit.services.user.people import ACTIVE
 
 PEOPLE = "labkit.services.user.people"
@@ -35,10 +36,8 @@ def ids_again(original: Any) -> Any:
     def broken(connection: Any, solution: str, kind: str) -> int:
         if kind != "user":
             return int(original(connection, solution, kind))
-        found = connection.exec_driver_sql(
-            "SELECT max(id) FROM user WHERE solution = ?", (solution,)
-        ).scalar()
-        return (found or 0) + 1
+        found = execute(connection, "SELECT max(id) FROM user WHERE solution = ?", (solution,)).fetchone()
+        return (found[0] or 0) + 1
 
     return broken
 
@@ -49,7 +48,8 @@ def create_replaces(original: Any) -> Any:
 
     def broken(connection: Any, solution: str, id: int, values: dict[str, str]) -> None:
         for key, value in values.items():
-            connection.exec_driver_sql(
+            execute(
+                connection,
                 "INSERT OR REPLACE INTO user_data (solution, user_id, key, value) VALUES (?, ?, ?, ?)",
                 (solution, id, key, value),
             )
@@ -57,7 +57,12 @@ def create_replaces(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-DATA-9 USR-DATA-7", f"{DATA}:_require")
+@mutant("USR-DATA-9 USR-DATA-7", f"{DATA}:_meet")
 def missing_ignored(original: Any) -> Any:
     """keys that are missing are ignored"""
-    return lambda *args: None
+
+    def broken(connection: Any, id: int, statements: Any, status: int) -> None:
+        for each in statements.values():
+            connection.execute(each)
+
+    return broken

@@ -7,7 +7,7 @@ from typing import Any
 
 from labkit.conformance.faults import CALL, with_parameters, with_result
 from labkit.conformance.mutant import mutant
-from labkit.core.database import driver
+from labkit.core.database import execute
 from labkit.services.user import people
 from labkit.services.user.errors import UserError
 from labkit.services.user.oauth import tokens as oauth_tokens
@@ -63,9 +63,12 @@ def access_outlives(original: Any) -> Any:
 def used_again(original: Any) -> Any:
     """codes and refresh tokens count more than once"""
 
-    def broken(*args: Any) -> Any:
-        found = original(*args)
-        return found and found._replace(spent=0)
+    def broken(connection: Any, *args: Any) -> Any:
+        found = original(connection, *args)
+        if found is None:
+            return None
+        execute(connection, "UPDATE oauth_credential SET spent = 0 WHERE digest = ?", (found.digest,))
+        return found._replace(spent=0)
 
     return broken
 
@@ -82,7 +85,8 @@ def one_for_all(original: Any) -> Any:
 
     def broken(connection: Any, solution: str, asked: Any, made: Any, now: int) -> Any:
         granted = original(connection, solution, asked, made, now)
-        driver(connection).execute(
+        execute(
+            connection,
             "DELETE FROM oauth_approval WHERE solution = ? AND client_id = ? AND jti IS NOT NULL AND jti != ?",
             (solution, asked.client_id, made.jti),
         )
@@ -121,15 +125,12 @@ def any_client(original: Any) -> Any:
     """a code or refresh token counts for every client"""
 
     def broken(connection: Any, solution: str, client_id: int, kind: str, credential: str) -> Any:
-        row = (
-            driver(connection)
-            .execute(
-                "SELECT client_id FROM oauth_approval WHERE solution = ? AND id = "
-                "(SELECT approval FROM oauth_credential WHERE solution = ? AND digest = ?)",
-                (solution, solution, digest(credential)),
-            )
-            .fetchone()
-        )
+        row = execute(
+            connection,
+            "SELECT client_id FROM oauth_approval WHERE solution = ? AND id = "
+            "(SELECT approval FROM oauth_credential WHERE solution = ? AND digest = ?)",
+            (solution, solution, digest(credential)),
+        ).fetchone()
         return original(connection, solution, row[0] if row else client_id, kind, credential)
 
     return broken
@@ -247,16 +248,13 @@ def _newest(original: Any, of: str) -> Any:
         if found is not None or kind != of:
             return found
         columns = "approval.id, user_id, redirect_uri, scope, expires, spent, 1"
-        row = (
-            driver(connection)
-            .execute(
-                f"SELECT digest, {columns} FROM oauth_credential JOIN oauth_approval AS approval "
-                "ON approval.id = approval AND approval.solution = oauth_credential.solution "
-                "WHERE approval.solution = ? AND client_id = ? AND kind = ? ORDER BY approval.id DESC",
-                (solution, client_id, kind),
-            )
-            .fetchone()
-        )
+        row = execute(
+            connection,
+            f"SELECT digest, {columns} FROM oauth_credential JOIN oauth_approval AS approval "
+            "ON approval.id = approval AND approval.solution = oauth_credential.solution "
+            "WHERE approval.solution = ? AND client_id = ? AND kind = ? ORDER BY approval.id DESC",
+            (solution, client_id, kind),
+        ).fetchone()
         return None if row is None else oauth_tokens._Found(*row)
 
     return broken
@@ -267,15 +265,12 @@ def _redirect(original: Any, where: Callable[[Any], bool]) -> Any:
 
     def broken(connection: Any, solution: str, asked: Any, made: Any, now: int) -> Any:
         if asked.code is not None and where(asked):
-            row = (
-                driver(connection)
-                .execute(
-                    "SELECT redirect_uri FROM oauth_approval WHERE solution = ? AND id = "
-                    "(SELECT approval FROM oauth_credential WHERE solution = ? AND digest = ?)",
-                    (solution, solution, digest(asked.code)),
-                )
-                .fetchone()
-            )
+            row = execute(
+                connection,
+                "SELECT redirect_uri FROM oauth_approval WHERE solution = ? AND id = "
+                "(SELECT approval FROM oauth_credential WHERE solution = ? AND digest = ?)",
+                (solution, solution, digest(asked.code)),
+            ).fetchone()
             asked = asked._replace(redirect_uri=row[0] if row else asked.redirect_uri)
         return original(connection, solution, asked, made, now)
 

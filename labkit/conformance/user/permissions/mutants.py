@@ -6,7 +6,7 @@ from typing import Any
 
 from labkit.conformance.faults import CALL, failed, gives
 from labkit.conformance.mutant import mutant
-from labkit.core.database import driver
+from labkit.core.database import execute
 from labkit.core.errors import ServiceError
 from labkit.services.user.roles import permissions
 from labkit.services.user.roles.arguments import WILDCARD, Permission
@@ -80,7 +80,7 @@ def no_wildcard(original: Any) -> Any:
     """hasUserPerm does not know the wildcard"""
 
     def broken(connection: Any, solution: str, id: int, permission: Permission, given: Any) -> bool:
-        held = driver(connection).execute("SELECT value FROM assigned_value WHERE user_id = ?", (id,))
+        held = execute(connection, "SELECT value FROM assigned_value WHERE user_id = ?", (id,))
         values = {value for (value,) in held.fetchall()}
         return original(connection, solution, id, permission, given) and values.issuperset(given.values())
 
@@ -92,7 +92,7 @@ def any_value(original: Any) -> Any:
     """hasUserPerm takes any value that the user holds"""
 
     def broken(connection: Any, solution: str, id: int, permission: Permission, given: Any) -> bool:
-        held = driver(connection).execute("SELECT value FROM assigned_value WHERE user_id = ?", (id,))
+        held = execute(connection, "SELECT value FROM assigned_value WHERE user_id = ?", (id,))
         return any(
             original(connection, solution, id, permission, dict.fromkeys(permission.placeholders, value))
             for (value,) in held.fetchall()
@@ -131,9 +131,11 @@ def over_roles(original: Any) -> Any:
     def broken(connection: Any, solution: str, id: int, permission: Permission, given: Any) -> bool:
         wanted = [solution, permission.method, permission.end_point, id]
         return all(
-            driver(connection)
-            .execute(f"{ROLE_THAT_HAS}{AND_HELD}{AS_VALUE})", [*wanted, name, given.get(name), WILDCARD])
-            .fetchone()
+            execute(
+                connection,
+                f"{ROLE_THAT_HAS}{AND_HELD}{AS_VALUE})",
+                [*wanted, name, given.get(name), WILDCARD],
+            ).fetchone()
             for name in permission.placeholders
         )
 
@@ -150,7 +152,7 @@ def not_given(original: Any) -> Any:
         for name in given.keys() & set(permission.placeholders):
             query += f"{AND_HELD}{AS_VALUE})"
             asked += [id, name, given[name], WILDCARD]
-        return driver(connection).execute(query, asked).fetchone() is not None
+        return execute(connection, query, asked).fetchone() is not None
 
     return broken
 
@@ -164,6 +166,6 @@ def role_is_enough(original: Any) -> Any:
             return bool(original(connection, solution, id, permission, given))
         holds = f"{AND_HELD})".replace("assigned_value", "assignment")
         asked = [solution, permission.method, permission.end_point, id]
-        return driver(connection).execute(ROLE_THAT_HAS + holds, asked).fetchone() is not None
+        return execute(connection, ROLE_THAT_HAS + holds, asked).fetchone() is not None
 
     return broken

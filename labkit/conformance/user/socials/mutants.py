@@ -20,7 +20,6 @@ OAUTH1 = "labkit.services.user.socials.oauth1"
 OAUTH2 = "labkit.services.user.socials.oauth2"
 SHOWN = f"{RECORDS}:Social.shown"
 CHANGE = f"{RECORDS}:change"
-FIND = f"{RECORDS}:find"
 TAKE = f"{RECORDS}:take"
 ASK = f"{WEB}:Provider.ask_for_token"
 
@@ -229,10 +228,10 @@ def counts_again(original: Any) -> Any:
     return social_records.find
 
 
-@mutant("USR-SOC-17 USR-SOC-19", FIND)
+@mutant("USR-SOC-17 USR-SOC-19", f"{RECORDS}:_living")
 def alive_at_the_last_second(original: Any) -> Any:
     """a state and a request token are alive in their last second"""
-    return lambda connection, login, now: original(connection, login, now - 1)
+    return lambda login, now: original(login, now - 1)
 
 
 @mutant("USR-SOC-18", CALL)

@@ -6,6 +6,7 @@ from typing import Any
 
 from labkit.conformance.faults import CALL, failed, gives
 from labkit.conformance.mutant import mutant
+from labkit.core.database import execute
 from labkit.core.errors import ServiceError
 from labkit.services.user.people import ACTIVE
 
@@ -117,7 +118,7 @@ def tokens_outlive_passwords(original: Any) -> Any:
 
     def broken(connection: Any, solution: str, id: int, **changes: Any) -> Any:
         user = original(connection, solution, id, **changes)
-        connection.exec_driver_sql("UPDATE user SET generation = 0 WHERE id = ?", (id,))
+        execute(connection, "UPDATE user SET generation = 0 WHERE id = ?", (id,))
         return user
 
     return broken

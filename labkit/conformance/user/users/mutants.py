@@ -6,6 +6,7 @@ from typing import Any
 
 from labkit.conformance.faults import CALL, failed, gives, with_parameters, with_result
 from labkit.conformance.mutant import mutant
+from labkit.core.database import execute
 from labkit.core.errors import ServiceError
 from labkit.services.user.people import ACTIVE
 
@@ -50,7 +51,7 @@ def all_active(original: Any) -> Any:
     def broken(connection: Any, solution: str, activation: str) -> Any:
         user = original(connection, solution, activation)
         if user is not None:
-            connection.exec_driver_sql("UPDATE user SET status = 1")
+            execute(connection, "UPDATE user SET status = 1")
         return user
 
     return broken
@@ -105,14 +106,15 @@ def no_message(original: Any) -> Any:
     return lambda error: {name: value for name, value in original(error).items() if name != "message"}
 
 
-@mutant("USR-USER-11", f"{PEOPLE}:change")
+@mutant("USR-USER-11", f"{PEOPLE}:activate")
 def codes_stay(original: Any) -> Any:
     """a code can be used again"""
 
-    def broken(connection: Any, solution: str, id: int, **changes: Any) -> Any:
-        kept = connection.exec_driver_sql("SELECT activation FROM user WHERE id = ?", (id,)).scalar()
-        user = original(connection, solution, id, **changes)
-        connection.exec_driver_sql("UPDATE user SET activation = ? WHERE id = ?", (kept, id))
+    def broken(connection: Any, solution: str, activation: str) -> Any:
+        user = original(connection, solution, activation)
+        if user is not None:
+            again = "UPDATE user SET activation = ? WHERE solution = ? AND id = ?"
+            execute(connection, again, (activation, solution, user.id))
         return user
 
     return broken

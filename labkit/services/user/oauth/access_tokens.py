@@ -12,7 +12,7 @@ from typing import Any
 import jwt
 from sqlalchemy import Connection
 
-from labkit.core.database import driver
+from labkit.core.database import execute
 from labkit.services.user.keys import SIGNATURE_ALONE
 from labkit.services.user.parts import Parts
 from labkit.services.user.people import ACTIVE, User
@@ -57,6 +57,6 @@ async def user_of(parts: Parts, solution: str, token: str) -> User | None:
 
 def _holder(connection: Connection, solution: str, claims: Mapping[str, Any]) -> User | None:
     named = (solution, claims["jti"], int(claims["sub"]), int(claims["aud"]))
-    row = driver(connection).execute(HOLDER, named).fetchone()
+    row = execute(connection, HOLDER, named).fetchone()
     user = None if row is None else User(*row)
     return user if user is not None and user.status == ACTIVE else None

@@ -24,7 +24,7 @@ from sqlalchemy import (
     text,
 )
 
-from labkit.core.database import driver
+from labkit.core.database import execute
 from labkit.core.tables import metadata
 from labkit.services.user.people import belongs_to_user
 
@@ -88,7 +88,7 @@ def digest(secret: str) -> bytes:
 
 def keep(connection: Connection, solution: str, approval: int, kind: str, secret: str, expires: int) -> None:
     """Keep a credential of an approval, alive until `expires` (Unix seconds)."""
-    driver(connection).execute(KEEP, (solution, digest(secret), kind, approval, expires))
+    execute(connection, KEEP, (solution, digest(secret), kind, approval, expires))
 
 
 def revoke(connection: Connection, solution: str, approval: int) -> None:

@@ -24,7 +24,7 @@ from sqlalchemy import (
     update,
 )
 
-from labkit.core.database import driver
+from labkit.core.database import execute
 from labkit.core.tables import metadata
 from labkit.services.user.errors import unknown
 from labkit.services.user.oauth.approvals import revoke_client
@@ -36,7 +36,9 @@ client_table = Table(
     Column("solution", String, primary_key=True),
     Column("id", Integer, primary_key=True),
     Column("name", String, nullable=False),
-    Column("secret", String, nullable=False),  # readable, since operations return it
+    Column(
+        "secret", String, nullable=False, info={"secret": True}
+    ),  # readable, since operations return it; blank once revoked
     Column("revoked", Boolean, nullable=False),
     Column("user_id", Integer, nullable=False),
     Column("redirect", String, nullable=False),  # one URI, or several with commas between them
@@ -150,7 +152,7 @@ def change(
 
 def revoke(connection: Connection, solution: str, user_id: int, id: int, now: int) -> None:
     """Delete a user's client: with it go its codes and tokens. Raises as `change`."""
-    _update(connection, solution, user_id, id, now, revoked=True)
+    _update(connection, solution, user_id, id, now, revoked=True, secret="")
     revoke_client(connection, solution, id)
 
 
@@ -180,7 +182,7 @@ def _update(connection: Connection, solution: str, user_id: int, id: int, now: i
 
 
 def _living(connection: Connection, query: str, solution: str, named: int) -> list[Client]:
-    rows = driver(connection).execute(query, (solution, named))
+    rows = execute(connection, query, (solution, named))
     return [Client(*row)._replace(revoked=False) for row in rows]  # the driver knows no booleans
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from labkit.core.database import driver
+from labkit.core.database import execute
 from labkit.services.user.errors import UserError
 from labkit.services.user.oauth import clients
 from labkit.services.user.oauth.approvals import CODE, keep
@@ -47,10 +47,10 @@ def issue(connection: Connection, solution: str, user: User, given: Approval, co
     held = get(connection, solution, user.id)
     if held is None or (held.status, held.generation) != (ACTIVE, user.generation):
         raise invalid_token()  # the user went, or changed, since the bearer token was read
-    execute = driver(connection).execute
-    execute(FORGET_UNUSED, (solution, solution, now))
+    execute(connection, FORGET_UNUSED, (solution, solution, now))
     approval = next_id(connection, solution, "approval")
     execute(
+        connection,
         APPROVE,
         (solution, approval, given.client_id, user.id, user.generation, given.redirect_uri, given.scope),
     )

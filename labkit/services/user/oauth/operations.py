@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, SecretStr
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
 from labkit.services.user.arguments import Whole
-from labkit.services.user.errors import UserError, unknown
+from labkit.services.user.errors import unknown
 from labkit.services.user.oauth import access_tokens, clients, codes, tokens
 from labkit.services.user.oauth.clients import Redirects
 from labkit.services.user.parts import Group
@@ -147,8 +147,6 @@ class Oauth(Group):
             grant_type, client_id, _plain(client_secret), _plain(code), redirect_uri, _plain(refresh_token)
         )
         granted = await self._parts.database.run(tokens.exchange, caller.solution, asked, made, now)
-        if isinstance(granted, UserError):
-            raise granted
         access_token = await access_tokens.sign(
             self._parts, client_id, granted.user_id, made.jti, granted.scope.split(), now, access_token_ttl
         )

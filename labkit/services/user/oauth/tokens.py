@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from labkit.core.database import driver
+from labkit.core.database import Committed, execute
 from labkit.services.user.errors import UserError
 from labkit.services.user.oauth.approvals import CODE, REFRESH, digest, keep, revoke
 from labkit.services.user.people import ACTIVE
@@ -21,7 +21,7 @@ FIND = (
     "JOIN user ON user.solution = approval.solution AND user.id = approval.user_id "
     "WHERE credential.solution = ? AND credential.digest = ? AND credential.kind = ? AND approval.client_id = ?"
 )
-SPEND = "UPDATE oauth_credential SET spent = 1 WHERE solution = ? AND digest = ?"
+SPEND = "UPDATE oauth_credential SET spent = 1 WHERE solution = ? AND digest = ? AND NOT spent"
 END_OTHERS = (
     "DELETE FROM oauth_approval "
     "WHERE solution = ? AND client_id = ? AND user_id = ? AND jti IS NOT NULL AND id != ?"
@@ -71,39 +71,34 @@ class _Found(NamedTuple):
     living: int
 
 
-def exchange(
-    connection: Connection, solution: str, asked: Exchange, made: NewSet, now: int
-) -> Granted | UserError:
+def exchange(connection: Connection, solution: str, asked: Exchange, made: NewSet, now: int) -> Granted:
     """Spend a code or refresh token for a new set, which ends the former one of this client and user.
 
-    A second use revokes all that the first one gave (RFC 6749, 4.1.2 and RFC 9700, 4.14.2) and returns its error:
-    raised here, it would undo that. Raises UserError: invalid_client 401; unsupported_grant_type,
-    invalid_request, invalid_grant 400.
+    Raises UserError: invalid_client 401; unsupported_grant_type, invalid_request, invalid_grant 400. A second use
+    revokes all that the first one gave (RFC 6749, 4.1.2 and RFC 9700, 4.14.2), so its error comes as Committed.
     """
     _authenticate(connection, solution, asked)
     kind, credential = _credential(asked)
     found = _find(connection, solution, asked.client_id, kind, credential)
     if found is None:
         raise _invalid_grant(asked)
-    if found.spent:
-        revoke(connection, solution, found.approval)
-        return _invalid_grant(asked)
-    if (
+    if not found.spent and (
         now >= found.expires
         or not found.living
         or (kind == CODE and asked.redirect_uri != found.redirect_uri)
     ):
         raise _invalid_grant(asked)
-    execute = driver(connection).execute
-    execute(SPEND, (solution, found.digest))
-    execute(END_OTHERS, (solution, asked.client_id, found.user_id, found.approval))
-    execute(NEW_SET, (made.jti, solution, found.approval))
+    if found.spent or not execute(connection, SPEND, (solution, found.digest)).rowcount:
+        revoke(connection, solution, found.approval)
+        raise Committed(_invalid_grant(asked))
+    execute(connection, END_OTHERS, (solution, asked.client_id, found.user_id, found.approval))
+    execute(connection, NEW_SET, (made.jti, solution, found.approval))
     keep(connection, solution, found.approval, REFRESH, made.refresh_token, made.refresh_expires)
     return Granted(found.user_id, found.scope)
 
 
 def _authenticate(connection: Connection, solution: str, asked: Exchange) -> None:
-    row = driver(connection).execute(SECRET, (solution, asked.client_id)).fetchone()
+    row = execute(connection, SECRET, (solution, asked.client_id)).fetchone()
     if row is None or (
         asked.client_secret is not None
         and not hmac.compare_digest(digest(row[0]), digest(asked.client_secret))
@@ -133,7 +128,7 @@ def _required(name: str, value: str | None) -> str:
 
 def _find(connection: Connection, solution: str, client_id: int, kind: str, credential: str) -> _Found | None:
     kept = digest(credential)
-    row = driver(connection).execute(FIND, (ACTIVE, solution, kept, kind, client_id)).fetchone()
+    row = execute(connection, FIND, (ACTIVE, solution, kept, kind, client_id)).fetchone()
     return None if row is None else _Found(kept, *row)
 
 

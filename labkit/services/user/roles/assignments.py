@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.dialects.sqlite import insert
 
-from labkit.core.database import driver
+from labkit.core.database import execute
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
 from labkit.services.user.parts import Group
@@ -192,7 +192,7 @@ def _assign(
 
 def _assignments(connection: Connection, solution: str, id: int) -> list[dict[str, object]]:
     known(connection, solution, id)
-    rows = driver(connection).execute(HELD, (solution, id))
+    rows = execute(connection, HELD, (solution, id))
     found: dict[str, list[dict[str, object]]] = {}
     for role_id, name, value in rows:
         found.setdefault(role_id, []).extend([] if name is None else [{"name": name, "value": _shown(value)}])
@@ -228,7 +228,7 @@ def _has(connection: Connection, solution: str, id: int, role_id: str, name: str
     known(connection, solution, id)
     role, parameter = known_parameter(connection, solution, role_id, name)
     row = (solution, id, role, parameter, value, WILDCARD)
-    return driver(connection).execute(HAS, row).fetchone() is not None
+    return execute(connection, HAS, row).fetchone() is not None
 
 
 def _page(

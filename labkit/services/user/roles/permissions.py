@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from sqlalchemy import Connection, Table, delete, select
 from sqlalchemy.dialects.sqlite import insert
 
-from labkit.core.database import driver
+from labkit.core.database import execute
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
 from labkit.services.user.errors import unknown
@@ -110,7 +110,7 @@ def _may(
     if not permission.placeholders:
         query += f"{AND_HELD})"
         asked += [id]
-    return driver(connection).execute(query, asked).fetchone() is not None
+    return execute(connection, query, asked).fetchone() is not None
 
 
 def _register(connection: Connection, solution: str, permissions: Iterable[Permission]) -> None:

@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 from sqlalchemy import UniqueConstraint as Unique
 
-from labkit.core.database import driver
+from labkit.core.database import execute
 from labkit.core.errors import ServiceError
 from labkit.core.tables import metadata
 from labkit.services.user.errors import unknown
@@ -131,14 +131,14 @@ def where(table: Table, **row: object) -> list[ColumnElement[bool]]:
 def known_role(connection: Connection, solution: str, role_id: str) -> str:
     """The role as tables name it. Raises ServiceError 404."""
     role = fold(role_id)
-    if driver(connection).execute(ROLE, (solution, role)).fetchone() is None:
+    if execute(connection, ROLE, (solution, role)).fetchone() is None:
         raise unknown("Role", role_id)
     return role
 
 
 def names(connection: Connection, solution: str, role: str) -> dict[str, str]:
     """The parameters of a role in the order of their definition: as tables name them → as first spelled."""
-    return dict(driver(connection).execute(PARAMETERS, (solution, role)))
+    return dict(execute(connection, PARAMETERS, (solution, role)))
 
 
 def known_parameter(connection: Connection, solution: str, role_id: str, name: str) -> tuple[str, str]:

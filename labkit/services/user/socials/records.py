@@ -44,7 +44,7 @@ social_table = Table(
     Column("scope", JSON, nullable=False),
     Column("redirect", String, nullable=False),
     Column("client_id", String, nullable=False),
-    Column("client_secret", String, nullable=False),
+    Column("client_secret", String, nullable=False, info={"secret": True}),
 )
 
 login_table = Table(
@@ -53,9 +53,9 @@ login_table = Table(
     Column("solution", String, primary_key=True),
     Column("folded", String, primary_key=True),
     Column("kind", String, primary_key=True),
-    Column("value", String, primary_key=True),  # what scripts and callbacks hand in
-    Column("token", String, nullable=False),  # OAuth 1: the provider's own token
-    Column("secret", String, nullable=False),  # OAuth 1: the secret of the token
+    Column("value", String, primary_key=True, info={"secret": True}),  # what scripts and callbacks hand in
+    Column("token", String, nullable=False, info={"secret": True}),  # OAuth 1: the provider's own token
+    Column("secret", String, nullable=False, info={"secret": True}),  # OAuth 1: the secret of the token
     Column("dead_at", Float),  # lab time; None: never
     ForeignKeyConstraint(["solution", "folded"], ["social.solution", "social.folded"], ondelete="CASCADE"),
 )
@@ -168,24 +168,25 @@ def keep(connection: Connection, login: Login, token: Token, now: float) -> None
 def find(connection: Connection, login: Login, now: float) -> Token | None:
     """What `keep` kept; None where there is no such, or it is dead."""
     columns = login_table.c
-    row = connection.execute(
-        select(columns.token, columns.secret).where(
-            *(columns[name] == value for name, value in _key(login).items()),
-            or_(columns.dead_at.is_(None), columns.dead_at > now),
-        )
-    ).first()
+    row = connection.execute(select(columns.token, columns.secret).where(*_living(login, now))).first()
     return None if row is None else Token(*row)
 
 
 def take(connection: Connection, login: Login, now: float) -> Token | None:
     """As `find`, and nobody finds it again."""
-    found = find(connection, login, now)
-    if found is not None:
-        columns = login_table.c
-        connection.execute(
-            delete(login_table).where(*(columns[name] == value for name, value in _key(login).items()))
-        )
-    return found
+    columns = login_table.c
+    row = connection.execute(
+        delete(login_table).where(*_living(login, now)).returning(columns.token, columns.secret)
+    ).first()
+    return None if row is None else Token(*row)
+
+
+def _living(login: Login, now: float) -> list[ColumnElement[bool]]:
+    columns = login_table.c
+    return [
+        *(columns[name] == value for name, value in _key(login).items()),
+        or_(columns.dead_at.is_(None), columns.dead_at > now),
+    ]
 
 
 def _key(login: Login) -> dict[str, str]:

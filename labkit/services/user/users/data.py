@@ -11,14 +11,17 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
+    Delete,
     Integer,
     String,
     Table,
+    Update,
     delete,
-    insert,
+    func,
     select,
     update,
 )
+from sqlalchemy.dialects.sqlite import insert
 
 from labkit.core.errors import ServiceError
 from labkit.core.tables import metadata
@@ -29,6 +32,7 @@ from labkit.services.user.people import Id, Text, belongs_to_user, known
 
 LONGEST_KEY = 200  # characters
 LARGEST_VALUE = 256 * 1024  # characters of JSON
+LARGEST_NUMBER = 1000  # values of a user
 OLDER = "key values"  # the argument of the operations' older names, an object
 
 data_table = Table(
@@ -52,7 +56,8 @@ class UserData(Group):
     async def createUserData(self, caller: Caller, /, id: Id, **values: object) -> None:
         """Keep values with a user, under the names of all other arguments. Gives nil.
 
-        400 where one of the keys exists: then nothing is kept. 404 where there is no such user.
+        400 where one of the keys exists, or there would be more than 1000: then nothing is kept. 404 where there
+        is no such user.
         """
         await self._parts.database.run(_create, caller.solution, id, _encoded(values))
 
@@ -130,28 +135,44 @@ def _json(key: str, value: object) -> str:
 
 
 def _create(connection: Connection, solution: str, id: int, values: Mapping[str, str]) -> None:
-    if present := values.keys() & _found(connection, solution, id).keys():
+    known(connection, solution, id)
+    added = {
+        key: insert(data_table).values(solution=solution, user_id=id, key=key, value=value)
+        for key, value in values.items()
+    }
+    present = {
+        key for key, each in added.items() if not connection.execute(each.on_conflict_do_nothing()).rowcount
+    }
+    if present:
         raise ServiceError(400, f"User {id} has data with the key {_names(present)} already.")
-    for key, value in values.items():
-        connection.execute(insert(data_table).values(solution=solution, user_id=id, key=key, value=value))
+    kept = connection.execute(select(func.count()).where(*_of(solution, id))).scalar_one()
+    if kept > LARGEST_NUMBER:
+        raise ServiceError(400, f"User {id} would have {kept} data keys, expected at most {LARGEST_NUMBER}.")
 
 
 def _update(connection: Connection, solution: str, id: int, values: Mapping[str, str]) -> None:
-    _require(connection, solution, id, set(values), 400)
-    for key, value in values.items():
-        connection.execute(
-            update(data_table).where(*_of(solution, id), data_table.c.key == key).values(value=value)
-        )
+    known(connection, solution, id)
+    changed = {
+        key: update(data_table).where(*_of(solution, id), data_table.c.key == key).values(value=value)
+        for key, value in values.items()
+    }
+    _meet(connection, id, changed, 400)
 
 
 def _delete(connection: Connection, solution: str, id: int, keys: set[str]) -> None:
-    _require(connection, solution, id, keys, 404)
-    for key in keys:
-        connection.execute(delete(data_table).where(*_of(solution, id), data_table.c.key == key))
+    known(connection, solution, id)
+    _meet(
+        connection,
+        id,
+        {key: delete(data_table).where(*_of(solution, id), data_table.c.key == key) for key in keys},
+        404,
+    )
 
 
-def _require(connection: Connection, solution: str, id: int, keys: set[str], status: int) -> None:
-    if missing := keys - _found(connection, solution, id).keys():
+def _meet(connection: Connection, id: int, statements: Mapping[str, Update | Delete], status: int) -> None:
+    """Run a statement for each key. Raises ServiceError with `status` where one meets no row."""
+    missing = {key for key, each in statements.items() if not connection.execute(each).rowcount}
+    if missing:
         raise ServiceError(status, f"User {id} has no data with the key {_names(missing)}.")
 
 

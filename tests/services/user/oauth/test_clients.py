@@ -156,12 +156,16 @@ class TestChange:
             error = await place.refused(operation, id=ann, client_id=1, name="Shop", redirect=CALLBACK)
             assert error["status"] == 404
 
-    async def test_a_deleted_client_stays_as_a_revoked_row(self, place: Place, ann: int) -> None:
-        await made(place)
+    async def test_a_deleted_client_stays_as_a_revoked_row_without_its_secret(
+        self, place: Place, ann: int
+    ) -> None:
+        secret = (await made(place))["secret"]
+        assert secret in await place.kept("oauth_client")
         await place.clock.advance(5)
         await place.call("deleteOauthClient", id=ann, client_id=1)
         frame = await place.database.frame("select id, revoked, updated_at from oauth_client")
         assert frame.values.tolist() == [[1, 1, "2026-01-01 00:00:05"]]
+        assert secret not in await place.kept("oauth_client")
 
     async def test_with_a_client_go_its_codes_and_tokens(self, place: Place) -> None:
         party = await Party.at(place)

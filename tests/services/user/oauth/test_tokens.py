@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from labkit.conformance.oauth_requests import CALLBACK
+from labkit.services.user.oauth import tokens as oauth_tokens
 from labkit.services.user.oauth.operations import ACCESS_LIFETIME, REFRESH_LIFETIME
 from tests.services.user.oauth.party import Party, name_of
 from tests.services.user.place import Place
@@ -198,6 +200,22 @@ class TestReuse:
         assert not await party.alive(tokens)
         assert name_of(await party.refresh(tokens["refresh_token"])) == "invalid_grant"
         assert await party.alive(await party.tokens())  # a new approval helps
+
+    async def test_a_code_that_another_writer_was_quicker_to_spend_is_used_twice(
+        self, party: Party, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        code = await party.approve()
+        first = await party.redeem(code)
+        find = oauth_tokens._find
+
+        def stale(*args: Any) -> Any:  # what this writer read before the other one wrote
+            found = find(*args)
+            assert found is not None
+            return found._replace(spent=0)
+
+        monkeypatch.setattr(oauth_tokens, "_find", stale)
+        assert name_of(await party.redeem(code)) == "invalid_grant"
+        assert not await party.alive(first)
 
     async def test_reuse_leaves_other_users_alone(self, place: Place, party: Party) -> None:
         bob = await place.person("bob")

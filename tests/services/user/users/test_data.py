@@ -130,6 +130,19 @@ async def test_a_value_may_have_262144_characters_of_json(place: Place, ann: int
     assert await place.call("getUserData", id=ann, key="largest") == largest
 
 
+async def test_a_user_has_at_most_1000_values(place: Place, ann: int) -> None:
+    await place.call("createUserData", {"id": ann, **{f"k{number}": number for number in range(999)}})
+    error = await place.refused("createUserData", id=ann, a=1, b=2)
+    assert (error["status"], error["message"]) == (
+        400,
+        f"User {ann} would have 1001 data keys, expected at most 1000.",
+    )
+    assert await place.call("createUserData", id=ann, a=1) is None
+    assert await place.call("updateUserData", id=ann, a=2) is None
+    bob = (await place.person("bob")).id
+    assert await place.call("createUserData", id=bob, a=1) is None
+
+
 async def test_older_names_take_the_values_in_one_object_too(place: Place, ann: int) -> None:
     await place.call("createUserStorage", {"id": ann, "key values": {"color": "red", "size": 1}})
     await place.call("updateUserStorage", {"id": ann, "key values": {"color": "blue"}})

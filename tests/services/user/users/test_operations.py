@@ -303,7 +303,7 @@ async def test_no_secret_reaches_the_journal(place: Place) -> None:
 
 async def test_no_secret_is_kept_readable(place: Place) -> None:
     code = await place.call("createUser", ANN)
-    rows = (await place.database.frame("select * from user")).to_csv()
+    rows = await place.kept("user")
     assert "ann@example.com" in rows
     assert code not in rows
     assert ANN["password"] not in rows
