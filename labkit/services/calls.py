@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from labkit.core.errors import ServiceError
 from labkit.core.journal import Journal
 from labkit.services.operation import Caller, Operation, Service
+from labkit.services.redaction import redacted
 
 Configuration = Mapping[str, Mapping[str, object]]
 
@@ -16,14 +17,21 @@ class Services:
 
     configuration: for each solution id, the configured parameters of its services; they are the defaults of
     same-named operation parameters.
+    values: does the journal show what is kept, and not its lengths alone?
     """
 
     def __init__(
-        self, services: Iterable[Service], journal: Journal, configuration: Mapping[str, Configuration]
+        self,
+        services: Iterable[Service],
+        journal: Journal,
+        configuration: Mapping[str, Configuration],
+        *,
+        values: bool = False,
     ) -> None:
         self._services = {service.name: service for service in services}
         self._journal = journal
         self._configuration = configuration
+        self._values = values
 
     def __iter__(self) -> Iterator[Service]:
         return iter(self._services.values())
@@ -37,28 +45,36 @@ class Services:
 
         Returns the result, or the error object `{type, error, status}`; never raises for a platform error.
         """
-        shown: object = None
-        room = self._services.get(service)
+        found = self._services.get(service)
+        detail: dict[str, object] = {}
         try:
-            declared = _find(room, caller, service, operation)
-            given = self._with_defaults(caller, declared, parameters)
-            shown = declared.shown(given)
-            result = await declared.function(room, caller, **declared.arguments(given))
+            try:
+                declared = find_operation(found, caller, service, operation)
+            except ServiceError:
+                detail["parameters"] = redacted(parameters)  # they tell what to build
+                raise
+            given = self.with_defaults(caller, declared, parameters)
+            detail["parameters"] = declared.shown(given, values=self._values)
+            if not given.keys() <= declared.attributes.keys() and (unknown := declared.unknown(given)):
+                detail["unknown"] = unknown
+            result = await declared.function(found, caller, **declared.arguments(given))
             status = 200
         except ServiceError as error:
-            result = error.as_object() if room is None else room.error_object(error)
+            result = error.as_object() if found is None else found.error_object(error)
             status = error.status
+            detail["error"] = result
         self._journal.record(
             "call",
             caller.solution,
             f"{service}.{operation}",
             cause=caller.cause,
             status=status,
-            detail={"parameters": shown} if status == 200 else {"parameters": shown, "error": result},
+            detail=detail,
         )
         return result
 
-    def _with_defaults(self, caller: Caller, declared: Operation, parameters: object) -> dict[str, object]:
+    def with_defaults(self, caller: Caller, declared: Operation, parameters: object) -> dict[str, object]:
+        """The parameters of a call, and what is configured for those that it leaves out. Raises ServiceError 400."""
         if parameters is None or parameters == []:  # an empty table of a script may look like a list
             parameters = {}
         if not isinstance(parameters, Mapping):
@@ -68,10 +84,11 @@ class Services:
         return {**defaults, **parameters}
 
 
-def _find(room: Service | None, caller: Caller, service: str, operation: str) -> Operation:
-    if room is None:
+def find_operation(found: Service | None, caller: Caller, service: str, operation: str) -> Operation:
+    """The operation that a caller means. Raises ServiceError 404 where it is offered none of that name."""
+    if found is None:
         raise ServiceError(404, f"Service {service} Not Found")
-    declared = room.offered(caller).get(operation)
+    declared = found.offered(caller).get(operation)
     if declared is None:
         raise ServiceError(404, f"Operation {operation} of service {service} Not Found")
     return declared

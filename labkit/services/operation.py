@@ -2,25 +2,32 @@
 
 An operation is a method with the operation's own name (a trailing underscore is stripped: `from_`), typed
 arguments and a docstring, marked with `@operation`. Its first argument is the `Caller`. It returns plain data
-or raises ServiceError. Arguments whose type is pydantic's SecretStr never reach the journal.
+or raises ServiceError. Arguments whose type is or holds one of pydantic's secrets (SecretStr) never reach the
+journal; those annotated with `InJournal` reach it in the form that this gives them.
 
-Arguments that it does not declare are ignored, unless it ends in `**others`: then it gets them there, under
-whatever names, as the caller gave them. Its first two parameters are positional only then (`self, caller, /`), so
-that these names are free too.
+Arguments that it does not declare are ignored, and the journal names them, unless it ends in `**others`: then it
+gets them there, under whatever names, as the caller gave them. Its first two parameters are positional only then
+(`self, caller, /`), so that these names are free too.
 """
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import keyword
 import typing
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
 import pydantic
 
 from labkit.core.errors import ServiceError
+from labkit.services.redaction import HIDDEN, holds_secret, journaling
+
+MOST_UNKNOWN = 20  # names of arguments
+LONGEST_NAME = 64  # characters of a name that is compared with others
 
 F = TypeVar("F", bound=Callable[..., Awaitable[object]])
 
@@ -75,11 +82,10 @@ class Operation:
             __config__=pydantic.ConfigDict(extra="allow" if self.collects else "ignore"),
             **fields,
         )
-        self.secrets = frozenset(
-            name
-            for name, field in self.model.model_fields.items()
-            if "Secret" in str(field.annotation)  # SecretStr, alone or within an Optional
-        )
+        types = {name: hints[attribute] for name, attribute in self.attributes.items()}
+        self.secrets = frozenset(name for name, annotation in types.items() if holds_secret(annotation))
+        shows = ((name, journaling(annotation)) for name, annotation in types.items())
+        self._shows = {name: show for name, show in shows if show is not None}
 
     def arguments(self, parameters: Mapping[str, object]) -> dict[str, Any]:
         """The arguments to call the method with. Raises ServiceError 400 naming the first wrong parameter."""
@@ -90,14 +96,43 @@ class Operation:
         declared = {attribute: getattr(valid, name) for name, attribute in self.attributes.items()}
         return {**(valid.model_extra or {}), **declared}
 
-    def shown(self, parameters: Mapping[str, object]) -> dict[str, object]:
-        """`parameters` for the journal: known names only, secrets hidden, and with them what is collected."""
+    def unknown(self, names: Iterable[object]) -> dict[str, str | None]:
+        """Those of `names` that are no parameter of this operation, each with the one that was probably meant.
+
+        None for one that is like no parameter; none at all where the operation collects what it does not declare.
+        """
+        if self.collects:
+            return {}
+        strange = (str(name) for name in names if name not in self.attributes)
+        return {name[:LONGEST_NAME]: self._nearest(name) for name in islice(strange, MOST_UNKNOWN)}
+
+    def warnings(self, names: Iterable[object]) -> list[str]:
+        """What `unknown` finds in sentences: "filtr is not a parameter of listUsers; did you mean filter?"."""
+        return [
+            f"{name} is not a parameter of {self.name}" + (f"; did you mean {meant}?" if meant else "")
+            for name, meant in self.unknown(names).items()
+        ]
+
+    def _nearest(self, name: str) -> str | None:
+        if len(name) > LONGEST_NAME:
+            return None
+        known = {each.lower(): each for each in self.attributes}
+        found = difflib.get_close_matches(name.lower(), known, n=1)
+        return known[found[0]] if found else None
+
+    def shown(self, parameters: Mapping[str, object], *, values: bool = False) -> dict[str, object]:
+        """`parameters` for the journal: known names only, secrets hidden, and with them what is collected.
+
+        values: show also what `InJournal` keeps out.
+        """
         names = {**self.attributes, **parameters} if self.collects else self.attributes
-        return {
-            name: parameters[name] if name in self.attributes and name not in self.secrets else "***"
-            for name in names
-            if name in parameters
-        }
+        return {name: self._shown(name, parameters[name], values) for name in names if name in parameters}
+
+    def _shown(self, name: str, value: object, values: bool) -> object:
+        if name not in self.attributes or name in self.secrets:
+            return HIDDEN
+        show = None if values else self._shows.get(name)
+        return value if show is None else show(value)
 
 
 class Service:

@@ -69,7 +69,7 @@ async def test_a_result_and_its_record(place: Place) -> None:
         "Shop.sell",
         41,
         200,
-        {"parameters": {"item": "x", "price": 3}},
+        {"parameters": {"item": "x", "price": 3}, "unknown": {"nonsense": None}},
     )
 
 
@@ -130,3 +130,51 @@ async def test_configured_parameters_are_the_defaults_of_their_solution(place: P
     assert (await place.call("Shop", "sell", {"item": "x"}))["price"] == 1
     place.configuration["other"] = {"Shop": {"price": 9}}  # as a running lab is configured
     assert (await place.call("Shop", "sell", {"item": "x"}))["price"] == 9
+
+
+async def test_the_journal_names_unknown_arguments_and_what_was_meant(place: Place) -> None:
+    await place.call("Shop", "sell", {"itm": "x", "Price": 3, 7: "seven"})
+    detail: Any = place.entry.detail
+    assert detail["unknown"] == {"itm": "item", "Price": "price", "7": None}
+    assert detail["error"]["error"] == "Parameter item is required."
+
+
+@pytest.mark.parametrize("asked", [("Twilio", "postMessage"), ("Shop", "ship"), ("Shop", "steal")])
+async def test_a_call_to_what_is_not_there_keeps_its_arguments(place: Place, asked: tuple[str, str]) -> None:
+    given = {
+        "From": "+15005550006",
+        "AuthToken": "s3cret",
+        "apiKey": "s3cret",
+        "password": "s3cret",
+        "options": {"api_key": ["s3cret"], "retries": 2, "tags": ["a", {"accesstoken": "s3cret"}]},
+    }
+    result = await place.call(*asked, given)
+    assert result["status"] == 404
+    detail: Any = place.entry.detail
+    assert detail["parameters"] == {
+        "From": "+15005550006",
+        "AuthToken": "***",
+        "apiKey": "***",
+        "password": "***",
+        "options": {"api_key": "***", "retries": 2, "tags": ["a", {"accesstoken": "***"}]},
+    }
+
+
+@pytest.mark.parametrize("odd", [None, [], [1, 2], "text", {1: 2}, {"\udc80": "x"}])
+async def test_arguments_of_any_form_are_kept(place: Place, odd: Any) -> None:
+    assert (await place.call("Twilio", "postMessage", odd))["status"] == 404
+    detail: Any = place.entry.detail
+    assert detail["parameters"] == ({"1": 2} if odd == {1: 2} else odd)
+    place.journal.canonical().encode("utf-8", "surrogatepass")
+
+
+async def test_endless_arguments_to_what_is_not_there_are_cut(place: Place) -> None:
+    deep: list[Any] = []
+    for _ in range(5000):
+        deep = [deep]
+    await place.call(
+        "Twilio", "post", {"deep": deep, "many": [1] * 10**6, **{f"n{n}": n for n in range(10**5)}}
+    )
+    detail: Any = place.entry.detail
+    assert len(str(detail)) < 5000
+    assert detail["parameters"]["…"] == 10**5 + 2 - 100

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import time
 from typing import Annotated, Any, ClassVar
 
 import pytest
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, Secret, SecretStr
 
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, Operation, Service, operation
+from labkit.services.redaction import InJournal, lengths
 
 
 def _short(text: str) -> str:
@@ -155,3 +157,73 @@ def test_the_journal_sees_known_parameters_without_secrets() -> None:
     given = {"item": "x", "pin": "s3cret", "unknown": "u", "from": "here"}
     assert SELL.shown(given) == {"item": "x", "from": "here", "pin": "***"}
     assert SELL.secrets == {"pin"}
+
+
+class Card(BaseModel):
+    number: str
+    code: SecretStr
+    others: list[Card] = []
+
+
+class Safe(Service):
+    """A service that keeps things, and secrets of every type."""
+
+    name: ClassVar[str] = "Safe"
+
+    @operation
+    async def keep(
+        self,
+        caller: Caller,
+        box: str,
+        content: Annotated[object, InJournal(lengths)],
+        pins: list[SecretStr] | None = None,
+        table: Secret[dict[str, Any]] | None = None,
+        card: Card | None = None,
+    ) -> None:
+        """Keep something."""
+
+
+KEEP = Safe.operations["keep"]
+
+
+def test_secrets_are_found_wherever_a_type_holds_them() -> None:
+    assert KEEP.secrets == {"pins", "table", "card"}
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        ("s3cret", "<6 characters>"),
+        ("x", "<1 character>"),
+        (12.5, "<4 characters>"),
+        (True, "<bool>"),
+        (None, "<NoneType>"),
+        (["s3cret", {"a": "s3cret"}], ["<6 characters>", {"a": "<6 characters>"}]),
+        (["x"] * 1000, ["<1 character>"] * 100),
+    ],
+)
+def test_the_journal_sees_lengths_of_what_is_kept(content: object, shown: object) -> None:
+    assert KEEP.shown({"box": "b", "content": content}) == {"box": "b", "content": shown}
+    assert KEEP.shown({"content": content, "pins": ["1"]}, values=True) == {"content": content, "pins": "***"}
+
+
+def test_unknown_arguments_are_named_with_what_was_meant() -> None:
+    given = {"item": 1, "form": 1, "Count": 2, "zzz": 3, 7: 4}
+    assert SELL.unknown(given) == {"form": "from", "Count": "count", "zzz": None, "7": None}
+    assert SELL.warnings(given) == [
+        "form is not a parameter of sell; did you mean from?",
+        "Count is not a parameter of sell; did you mean count?",
+        "zzz is not a parameter of sell",
+        "7 is not a parameter of sell",
+    ]
+    assert SELL.unknown({"item": 1, "from": 2}) == {}
+    assert SELL.unknown(["from_"]) == {"from_": "from"}
+    assert Shop.operations["label"].unknown(given) == {}  # it takes them all
+
+
+def test_endless_unknown_names_take_no_time() -> None:
+    began = time.process_time()
+    found = SELL.unknown({"item" * 10**5: 1, **{f"item{n}": n for n in range(10**5)}})
+    assert time.process_time() - began < 0.5
+    assert len(found) == 20
+    assert found["item" * 16] is None

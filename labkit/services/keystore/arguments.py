@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Annotated, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, Field, PlainValidator
 
 from labkit.core.errors import ServiceError
 from labkit.services.keystore.commands import COMMANDS
+from labkit.services.redaction import MOST_ITEMS, InJournal, lengths
 
 LONGEST_KEY = 200
 LONGEST_LIST = 1000
@@ -64,11 +66,11 @@ def _listed(value: object) -> object:
 
 Scalar: TypeAlias = str | int | float | bool
 Key = Annotated[str, PlainValidator(_key)]
-Value = Annotated[Scalar | None, PlainValidator(_value)]
+Value = Annotated[Scalar | None, PlainValidator(_value), InJournal(lengths)]
 Argument = Annotated[Scalar, PlainValidator(_argument)]
 CommandName = Annotated[str, PlainValidator(_command)]
 Keys = Annotated[Sequence[Key], BeforeValidator(_listed)]
-Arguments = Annotated[Sequence[Argument], BeforeValidator(_listed)]
+Arguments = Annotated[Sequence[Argument], BeforeValidator(_listed), InJournal(lengths)]
 Count = Annotated[int, Field(ge=1, le=LONGEST_LIST)]
 Cursor = Annotated[int, Field(ge=0, lt=2**64)]
 
@@ -86,7 +88,19 @@ def _pairs(value: object) -> object:
     return value
 
 
-Pairs = Annotated[list[Pair], BeforeValidator(_pairs)]
+def _pair_lengths(value: object) -> object:
+    """The keys of mset as they are, and the lengths of their values."""
+    if not isinstance(value, list | tuple):
+        return lengths(value)
+    return [
+        {name: each if name == "key" else lengths(each) for name, each in islice(pair.items(), MOST_ITEMS)}
+        if isinstance(pair, Mapping)
+        else lengths(pair)
+        for pair in islice(value, MOST_ITEMS)
+    ]
+
+
+Pairs = Annotated[list[Pair], BeforeValidator(_pairs), InJournal(_pair_lengths)]
 
 
 def number(value: int | float) -> str:

@@ -18,7 +18,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import HMACAlgorithm, RSAAlgorithm
-from pydantic import BeforeValidator, Field, SecretStr
+from pydantic import BeforeValidator, Field, Secret, SecretStr
 
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
@@ -42,7 +42,7 @@ def _object(value: object) -> object:
 
 Algorithm = Literal["HS256", "HS384", "HS512", "RS256"]
 Algorithms = Annotated[list[Algorithm], BeforeValidator(listed), Field(min_length=1)]
-Payload = Annotated[dict[str, Any], BeforeValidator(_object)]
+Payload = Annotated[Secret[dict[str, Any]], BeforeValidator(_object)]
 KeyText = Annotated[SecretStr, Field(min_length=1, max_length=LONGEST_KEY)]
 Token = Annotated[SecretStr, Field(max_length=LONGEST_TOKEN)]
 
@@ -63,7 +63,7 @@ class Jwt(Group):
         key: the shared secret, or for RS256 a private key in PEM (PKCS#1 or PKCS#8, not encrypted).
         400 for a key that does not fit the algorithm, and for what JSON cannot hold.
         """
-        data = _written(payload)
+        data = _written(payload.get_secret_value())
         # A private key is checked when read, which takes long enough to do it off the loop.
         private = await asyncio.to_thread(_private, key) if algorithm == "RS256" else _shared(key)
         token = self._jws.encode(data, private, algorithm)

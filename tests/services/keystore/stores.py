@@ -26,7 +26,8 @@ class Lab:
         self.clock = clock
         self.database = database
         self.keystore = keystore
-        self._services = Services([keystore], Journal(clock.micros), {})
+        self.journal = Journal(clock.micros)
+        self._services = Services([keystore], self.journal, {})
 
     async def call(self, operation: str, caller: Caller = ACME, /, **parameters: Any) -> Any:
         """The result of an operation or its error object, as scripts get it."""

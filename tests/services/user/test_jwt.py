@@ -369,13 +369,22 @@ async def test_other_claims_are_the_callers_to_judge(place: Place, payload: dict
 # ---- secrecy
 
 
-async def test_keys_and_tokens_never_reach_the_journal(place: Place) -> None:
-    token = await sign(place, {"sub": "ann"}, keys.private(), "RS256")
+async def test_keys_payloads_and_tokens_never_reach_the_journal(place: Place) -> None:
+    token = await sign(place, {"sub": "ann of the hill"}, keys.private(), "RS256")
     await place.call("jwtVerify", key=keys.public(), token=token, algorithms=["RS256"])
     await place.refused("jwtVerify", key=keys.SECRET, token=token, algorithms=["HS256"])
     await place.refused("jwtVerify", key=keys.SECRET, token=f"{token}x", algorithms=["RS256"])
     await place.refused("jwtSign", key=keys.SECRET, payload={}, algorithm="RS256")
+    await place.refused(
+        "jwtSign", key=keys.SECRET, payload={"sub": "ann of the hill", "x": b""}, algorithm="HS256"
+    )
     written = place.journal.canonical()
     assert "User.jwtVerify" in written
-    for secret in (token, token.split(".")[2], keys.SECRET, keys.private().splitlines()[3]):
+    for secret in (
+        "ann of the hill",
+        token,
+        token.split(".")[2],
+        keys.SECRET,
+        keys.private().splitlines()[3],
+    ):
         assert secret not in written

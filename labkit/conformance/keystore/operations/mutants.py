@@ -62,7 +62,7 @@ def unknown_refused(original: Any) -> Any:
     return broken
 
 
-@mutant("KEY-CALL-3", "labkit.services.calls:Services._with_defaults")
+@mutant("KEY-CALL-3", "labkit.services.calls:Services.with_defaults")
 def list_is_key(original: Any) -> Any:
     """the first item of a list counts as the key"""
 

@@ -54,7 +54,7 @@ def stopped_silently(original: Any) -> Any:
     return lambda error: 200 if isinstance(error, LuaLimitError) else original(error)
 
 
-@mutant("SOL-ERR-4", "labkit.services.calls:_find")
+@mutant("SOL-ERR-4", "labkit.services.calls:find_operation")
 def raises(original: Any) -> Any:
     """an unknown service or operation raises in the script"""
 

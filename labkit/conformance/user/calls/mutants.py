@@ -14,7 +14,7 @@ from labkit.services.operation import Caller, Operation
 
 ARGUMENTS = "labkit.services.operation:Operation.arguments"
 ERROR = "labkit.services.user.errors:error_object"
-FIND = "labkit.services.calls:_find"
+FIND = "labkit.services.calls:find_operation"
 
 
 @mutant("USR-CALL-1", CALL)

@@ -1,0 +1,94 @@
+"""What the journal may show of the arguments of a call."""
+
+from __future__ import annotations
+
+import re
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from pydantic import Secret, SecretBytes, SecretStr
+
+HIDDEN = "***"
+CUT = "…"
+DEEPEST = 8  # tables within tables
+MOST_ITEMS = 100  # of one table
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+# Words in the name of an argument that nobody declared which tell that it is not for others' eyes,
+_SECRET_WORDS = frozenset(
+    "auth authorization bearer code cookie credential credentials cvv jwt keys otp pass passcode passphrase passwd "
+    "passwords pin pwd secrets session signature tokens".split()
+)
+_SECRET_ENDS = ("key", "password", "secret", "token")  # and what such a word ends with: `accesstoken`
+_LONGEST_NAME = 100
+
+
+@dataclass(frozen=True, slots=True)
+class InJournal:
+    """Annotates an argument with what the journal shows in its place.
+
+    Unlike a secret (pydantic's SecretStr), it is shown as it is where `journal.values` is set.
+    """
+
+    show: Callable[[object], object]
+
+
+def lengths(value: object) -> object:
+    """What is kept, by its lengths: text as its number of characters, a list item by item, a table by its names."""
+    if isinstance(value, Mapping):
+        return {name: lengths(each) for name, each in islice(value.items(), MOST_ITEMS)}
+    if isinstance(value, list | tuple):
+        return [lengths(each) for each in islice(value, MOST_ITEMS)]
+    if value is None or isinstance(value, bool):
+        return f"<{type(value).__name__}>"
+    count = len(value if isinstance(value, str | bytes) else str(value))
+    return f"<{count} character{'' if count == 1 else 's'}>"
+
+
+def redacted(value: object, depth: int = DEEPEST) -> object:
+    """Arguments that nobody declared: all names, and the values whose names do not sound like a secret's."""
+    if isinstance(value, Mapping):
+        if not depth:
+            return {CUT: len(value)}
+        shown = {
+            str(name): HIDDEN if sounds_secret(str(name)) else redacted(each, depth - 1)
+            for name, each in islice(value.items(), MOST_ITEMS)
+        }
+        return shown if len(value) <= MOST_ITEMS else {**shown, CUT: len(value) - MOST_ITEMS}
+    if isinstance(value, list | tuple):
+        if not depth:
+            return [CUT]
+        items = [redacted(each, depth - 1) for each in islice(value, MOST_ITEMS)]
+        return items if len(value) <= MOST_ITEMS else [*items, CUT]
+    return value
+
+
+def sounds_secret(name: str) -> bool:
+    """Does a name have a word for what should not be shown, such as `apiKey`, `AUTH_TOKEN`, `password2`?"""
+    if len(name) > _LONGEST_NAME:
+        return True
+    words = [word.lower() for word in _WORD.findall(name)]
+    return any(word in _SECRET_WORDS or word.endswith(_SECRET_ENDS) for word in words)
+
+
+def holds_secret(annotation: Any) -> bool:
+    """Is a type one of pydantic's secrets, or does it hold one: in a union, a list, a record?"""
+    left, seen = [annotation], []
+    while left:
+        each = left.pop()
+        if typing.get_origin(each) is Secret or each in (Secret, SecretStr, SecretBytes):
+            return True
+        if each not in seen:  # a record may hold its own kind
+            seen.append(each)
+            left += typing.get_args(each)
+            left += [field.annotation for field in getattr(each, "model_fields", {}).values()]
+    return False
+
+
+def journaling(annotation: Any) -> Callable[[object], object] | None:
+    """How an `Annotated` type has itself shown, or None."""
+    marks = [each for each in typing.get_args(annotation)[1:] if isinstance(each, InJournal)]
+    return marks[-1].show if marks else None
