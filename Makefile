@@ -56,5 +56,5 @@ $(STAMP): pyproject.toml constraints.txt
 	@python="$$(sh .ci/find-python $(PYTHON))" && \
 	echo "labkit: setting up .venv with $$python (once; one to three minutes, mostly download)" && \
 	"$$python" -m venv .venv && \
-	$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[test,lint]' && \
+	$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[lab,test,lint]' && \
 	touch $@

@@ -7,15 +7,18 @@ import json
 import signal
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from labkit.core.errors import LabkitError
+from labkit.core.errors import LabError, LabkitError
 
 if TYPE_CHECKING:
     from labkit.platform import Platform
+
+JUPYTER = ("ipykernel", "matplotlib", "nbconvert", "nbformat", "papermill")  # what comes with labkit[lab]
 
 
 class Verbs(click.Group):
@@ -161,15 +164,20 @@ def bench(names: tuple[str, ...], rounds: int, seconds: float, polls: int, as_js
 @click.option(
     "--notebooks",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Their folder; default: notebooks.",
+    help="Their folder; default: those that labkit brings.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as one line of JSON.")
 def report(output: Path | None, notebooks: Path | None, as_json: bool, **options: Any) -> None:
     """Run the notebooks as a conformance report; exit status 0 if nothing failed, broke or raised."""
-    from labkit.reporting.notebooks import default_folder
+    lacking = [name for name in JUPYTER if find_spec(name) is None]
+    if lacking:
+        raise LabError(
+            f"a report runs notebooks, and {', '.join(lacking)} is missing: pip install 'labkit[lab]'"
+        )
     from labkit.reporting.report import make
+    from labkit.settings.notebooks import notebooks_folder
 
-    made, folder = make(notebooks or default_folder(), output, **options)
+    made, folder = make(notebooks or notebooks_folder(), output, **options)
     for line in made.problems():
         click.echo(line, err=True)
     click.echo(json.dumps(made.summary()) if as_json else made.line(folder))

@@ -48,7 +48,7 @@ def test_every_curl_line_does_what_it_shows(tmp_path: Path) -> None:
     config.write_text(config.read_text().replace("8443", port))
     (serve, _), *calls = steps()
     server = subprocess.Popen(
-        [sys.executable, "-m", "labkit.cli", *serve.removesuffix("&").split()[1:]],
+        [sys.executable, "-m", "labkit", *serve.removesuffix("&").split()[1:]],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         text=True,

@@ -56,7 +56,7 @@ def folder(path: Path, port: int = 0) -> Path:
 @contextmanager
 def serving(config: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, object]]]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "labkit.cli", "serve", "--config", str(config), "--json"],
+        [sys.executable, "-m", "labkit", "serve", "--config", str(config), "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -97,7 +97,7 @@ def test_a_wrong_file_is_one_line_and_no_traceback(tmp_path: Path) -> None:
     config = folder(tmp_path)
     config.write_text(config.read_text().replace("resources", "resorces"))
     ended = subprocess.run(
-        [sys.executable, "-m", "labkit.cli", "serve", "--config", str(config)],
+        [sys.executable, "-m", "labkit", "serve", "--config", str(config)],
         capture_output=True,
         text=True,
         timeout=60,
@@ -111,7 +111,7 @@ def test_a_taken_port_is_one_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         config = folder(tmp_path, taken.getsockname()[1])
         ended = subprocess.run(
-            [sys.executable, "-m", "labkit.cli", "serve", "--config", str(config)],
+            [sys.executable, "-m", "labkit", "serve", "--config", str(config)],
             capture_output=True,
             text=True,
             timeout=60,

@@ -9,7 +9,7 @@ areas           finds all of these
 catalogue       reads statements and requirements; `listing` prints them, `coverage` tells what proves what
 check           declares a check; `runner` runs it, `verdict` tells of it
 target          what checks run against: a lab of lab.yaml in this process, or a platform elsewhere
-fixtures/       what lab.yaml names: content, and solutions (the probe, and copies of those that notebooks show)
+fixtures/       what lab.yaml names beside the examples of the notebooks: content, the probe, a route to call operations
 expect          compares answers
 play, calls, raw            speak to the device API
 probe, people, access       speak to services by way of the probe: any, User, roles and permissions

@@ -17,18 +17,11 @@ from nbformat import NotebookNode
 
 from labkit.core.errors import LabkitError
 from labkit.reporting.run_notebook import NotebookError, run_notebook
+from labkit.settings.notebooks import PACKAGE, notebooks_folder
 
 IGNORED = "nbval-ignore-output"  # the tag of a cell whose output differs from run to run
 KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}
 WORKERS = 2
-
-
-def default_folder() -> Path:
-    """`notebooks` here, or in the checkout that this package is in. Raises NotebookError without one."""
-    for parent in (Path.cwd(), Path(__file__).parents[2]):
-        if (parent / "notebooks").is_dir():
-            return parent / "notebooks"
-    raise NotebookError("there are no notebooks here: run this in a checkout of labkit, or name their folder")
 
 
 def find(folder: Path) -> list[Path]:
@@ -37,6 +30,12 @@ def find(folder: Path) -> list[Path]:
     if not found:
         raise NotebookError(f"{folder}: holds no notebooks")
     return found
+
+
+def reports_folder(notebooks: Path) -> Path:
+    """Where reports of notebooks go: beside them, but never into an installed labkit: then into `reports` here."""
+    beside = notebooks.resolve().parent
+    return (Path.cwd() if beside == PACKAGE else beside) / "reports"
 
 
 def refresh(path: Path) -> None:
@@ -67,7 +66,7 @@ def main(arguments: Sequence[str]) -> int:
     """Refresh the notebooks that are named, or all; the exit status is 0 if every cell of all of them ran."""
     from tqdm import tqdm
 
-    paths = [Path(each) for each in arguments] or find(default_folder())
+    paths = [Path(each) for each in arguments] or find(notebooks_folder())
     failed = 0
     with (
         tqdm(total=len(paths), unit="notebook", desc="notebooks") as bar,

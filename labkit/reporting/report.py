@@ -19,7 +19,7 @@ from labkit.reporting import html, matrix
 from labkit.reporting.junit import junit
 from labkit.reporting.matrix import Row
 from labkit.reporting.notebook import LOCAL
-from labkit.reporting.notebooks import find
+from labkit.reporting.notebooks import find, reports_folder
 from labkit.reporting.parameters import ParameterError, checked, converted, declared
 from labkit.reporting.run_notebook import NotebookRun, code_cells, read, run_notebook
 from labkit.reporting.verdicts import BAD, collected
@@ -204,7 +204,7 @@ def make(
         given["target"] = target if target.lstrip().startswith("{") else str(Path(target).resolve())
     if seed is not None:
         given["seed"] = seed
-    reports = folder.resolve().parent / "reports"
+    reports = reports_folder(folder)
     where = output if output is not None else reports / LATEST
     planned = plan(folder, given, dict(map(_pair, parameters)))
     where.mkdir(parents=True, exist_ok=True)

@@ -7,11 +7,12 @@ from pathlib import Path
 from labkit.core.errors import SettingsError
 from labkit.core.lined_yaml import read_yaml
 from labkit.settings.lab import LabSettings, unique, wire_of
+from labkit.settings.notebooks import find
 from labkit.settings.validation import build, line_of
 
 
 def load(path: str | Path) -> LabSettings:
-    """Read a lab.yaml. File names in it are relative to it. Raises SettingsError."""
+    """Read a lab.yaml. File names in it are relative to it, or to labkit's own `notebooks/`. Raises SettingsError."""
     file = Path(path)
     values, lines = read_yaml(file)
     settings = build(LabSettings, values, "", lines)
@@ -23,7 +24,7 @@ def _anchored(settings: LabSettings, folder: Path, lines: dict[str, int]) -> Lab
     """`settings` with file names made relative to the settings file, and seen to be there."""
 
     def anchor(name: Path, key: str) -> Path:
-        path = folder / name
+        path = find(name, folder)
         if not path.exists():
             raise SettingsError(f"{key}: no such file or folder: {name}{line_of(lines, key)}")
         return path

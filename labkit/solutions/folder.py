@@ -14,6 +14,7 @@ from typing import Any
 
 from labkit.core.errors import SettingsError
 from labkit.core.lined_yaml import read_yaml
+from labkit.settings.notebooks import find
 from labkit.solutions import project as projects
 from labkit.solutions import scripts
 from labkit.solutions.cors import Cors
@@ -44,11 +45,12 @@ def read(*paths: str | Path) -> SolutionFolder:
     """Read the folders of a solution, of which later ones add to earlier ones.
 
     Scripts, modules and assets of one name stand in one of the folders only; of a service's parameters, and
-    of cors, the last folder that gives them wins. Raises SettingsError naming folder, file and line.
+    of cors, the last folder that gives them wins.
+    `notebooks/…` is found from anywhere. Raises SettingsError naming folder, file and line.
     """
     whole = SolutionFolder()
     for path in paths:
-        found = _read(Path(path))
+        found = _read(find(Path(path), Path()))
         try:
             _add(whole, found)
         except SettingsError as error:

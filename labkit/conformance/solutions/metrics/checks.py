@@ -6,16 +6,17 @@ All devices of the product count together. So each check looks at what its own m
 from __future__ import annotations
 
 import asyncio
+import runpy
 import time
 from typing import TYPE_CHECKING, Any
 
 from labkit.conformance import expect, play
 from labkit.conformance.check import check
-from labkit.conformance.fixtures.solutions import metrics_python
 from labkit.conformance.probe import Probe, Table, decoded
-from labkit.conformance.target import LAB_YAML, Target
+from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch, Unavailable
 from labkit.fleet.device import VirtualDevice
+from labkit.settings.notebooks import notebooks_folder
 
 if TYPE_CHECKING:
     import httpx
@@ -173,8 +174,10 @@ async def _own(target: Target, language: str) -> tuple[Product, Solution]:
     name = target.identity()
     resources = {"text": "string", "number": "number"}
     product = await target.in_lab(target.lab.product, name, resources=resources)
-    folder = LAB_YAML.parent / "solutions" / "metrics" if language == "lua" else None
+    examples = notebooks_folder() / "solutions"
+    folder = examples / "metrics" if language == "lua" else None
     solution = await target.in_lab(target.lab.solution, name, products=[product], path=folder)
     if language == "python":
-        await target.in_lab(metrics_python.register, solution)
+        twin = runpy.run_path(str(examples / "metrics_python.py"))
+        await target.in_lab(twin["register"], solution)
     return product, solution
