@@ -1,0 +1,25 @@
+"""The verbs, where Jupyter is not installed and by way of `python -m labkit`."""
+
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from labkit import cli
+
+
+def test_python_m_labkit_is_labkit() -> None:
+    done = subprocess.run([sys.executable, "-m", "labkit", "list", "--help"], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stdout.startswith("Usage: labkit list ")
+
+
+def test_a_report_without_jupyter_says_in_one_line_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = cli.find_spec
+    monkeypatch.setattr(cli, "find_spec", lambda name: None if name == "papermill" else found(name))
+    result = CliRunner().invoke(cli.main, ["report"])
+    assert result.exit_code == 1
+    assert (
+        result.output == "labkit: report runs notebooks, which takes papermill: pip install 'labkit[lab]'\n"
+    )
