@@ -171,9 +171,7 @@ def report(output: Path | None, notebooks: Path | None, as_json: bool, **options
     """Run the notebooks as a conformance report; exit status 0 if nothing failed, broke or raised."""
     lacking = [name for name in JUPYTER if find_spec(name) is None]
     if lacking:
-        raise LabError(
-            f"a report runs notebooks, and {', '.join(lacking)} is missing: pip install 'labkit[lab]'"
-        )
+        raise LabError(f"report runs notebooks, which takes {', '.join(lacking)}: pip install 'labkit[lab]'")
     from labkit.reporting.report import make
     from labkit.settings.notebooks import notebooks_folder
 
