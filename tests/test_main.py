@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 from click.testing import CliRunner
@@ -15,8 +16,7 @@ def test_python_m_labkit_is_labkit() -> None:
 
 
 def test_a_report_without_jupyter_says_in_one_line_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = cli.find_spec
-    monkeypatch.setattr(cli, "find_spec", lambda name: None if name == "papermill" else found(name))
+    monkeypatch.setattr(cli, "find_spec", lambda name: None if name == "papermill" else find_spec(name))
     result = CliRunner().invoke(cli.main, ["report"])
     assert result.exit_code == 1
     assert (
