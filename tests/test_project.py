@@ -21,7 +21,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parent.parent
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
-INSTALL = ["-c constraints.txt", "-e .[test,lint]"]
+INSTALL = ["-c constraints.txt", "-e .[lab,test,lint]"]
 
 HEAVY = {
     *("pandas", "numpy", "matplotlib", "httpx", "OpenSSL", "IPython", "ipywidgets"),
@@ -73,17 +73,20 @@ def test_environment_yml_installs_what_the_makefile_installs() -> None:
     assert {"pip", "make"} <= {part for part in parts if isinstance(part, str)}
     assert pip == INSTALL
     assert " ".join(INSTALL) in (ROOT / "Makefile").read_text().replace("'", "")
-    assert set(EXTRAS) == {"test", "lint"}
+    assert set(EXTRAS) == {"lab", "test", "lint"}
 
 
 def test_each_library_that_labkit_imports_is_declared() -> None:
-    declared = {canonicalize_name(Requirement(text).name) for text in PROJECT["dependencies"]}
+    """Reporting may use what comes with labkit[lab]; all else has to do with labkit alone."""
+    alone = {canonicalize_name(Requirement(text).name) for text in PROJECT["dependencies"]}
+    with_jupyter = alone | {canonicalize_name(Requirement(text).name) for text in EXTRAS["lab"]}
     distributions = packages_distributions()
     undeclared = {
         f"{path.relative_to(ROOT)} imports {module}"
         for path in python_files("labkit")
         for module in imported_modules(path) - sys.stdlib_module_names - {"labkit"}
-        if not declared & {canonicalize_name(owner) for owner in distributions.get(module, [])}
+        if not (with_jupyter if path.is_relative_to(ROOT / "labkit" / "reporting") else alone)
+        & {canonicalize_name(owner) for owner in distributions.get(module, [])}
     }
     assert not undeclared
 
