@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePath
 
 from labkit.core.errors import ServiceError
 from labkit.core.journal import Journal
 from labkit.services.operation import Caller, Operation, Service
 from labkit.services.redaction import redacted
+
+DEEPEST_TRACE = 20  # frames
 
 Configuration = Mapping[str, Mapping[str, object]]
 
@@ -63,6 +67,8 @@ class Services:
             result = error.as_object() if found is None else found.error_object(error)
             status = error.status
             detail["error"] = result
+            if error.__cause__ is not None:
+                detail["trace"] = _trace(error.__cause__)
         self._journal.record(
             "call",
             caller.solution,
@@ -92,3 +98,9 @@ def find_operation(found: Service | None, caller: Caller, service: str, operatio
     if declared is None:
         raise ServiceError(404, f"Operation {operation} of service {service} Not Found")
     return declared
+
+
+def _trace(error: BaseException) -> list[str]:
+    """Where an error comes from, without the folders of this machine; the innermost place last."""
+    frames = traceback.extract_tb(error.__traceback__)[-DEEPEST_TRACE:]
+    return [f"{PurePath(frame.filename).name}:{frame.lineno} in {frame.name}" for frame in frames]

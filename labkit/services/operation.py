@@ -23,7 +23,7 @@ from typing import Any, ClassVar, TypeVar
 
 import pydantic
 
-from labkit.core.errors import ServiceError
+from labkit.core.errors import LabError, ServiceError
 from labkit.services.redaction import HIDDEN, holds_secret, journaling
 
 MOST_UNKNOWN = 20  # names of arguments
@@ -79,7 +79,9 @@ class Operation:
         }
         self.model = pydantic.create_model(
             f"{service}.{self.name}",
-            __config__=pydantic.ConfigDict(extra="allow" if self.collects else "ignore"),
+            __config__=pydantic.ConfigDict(
+                extra="allow" if self.collects else "ignore", protected_namespaces=()
+            ),
             **fields,
         )
         types = {name: hints[attribute] for name, attribute in self.attributes.items()}
@@ -143,6 +145,9 @@ class Service:
 
     def __init_subclass__(cls) -> None:
         marked = [value for value in vars(cls).values() if hasattr(value, "__labkit_operation__")]
+        for each in marked:
+            if not inspect.iscoroutinefunction(each):
+                raise LabError(f"{cls.__name__}.{each.__name__}: expected an async method for an operation")
         operations: dict[str, Operation] = {}
         for base in reversed(cls.__bases__):  # a service may be put together of groups of operations
             operations.update(base.operations if issubclass(base, Service) else {})

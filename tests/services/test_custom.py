@@ -1,0 +1,242 @@
+"""Services made of a user's functions: what they are handed, what comes of what they give and raise."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any
+from unittest.mock import AsyncMock, Mock
+
+import pytest
+from pydantic import BaseModel, Field, SecretStr
+
+from labkit.core.clock import Clock
+from labkit.core.errors import LabError, ServiceError
+from labkit.core.journal import Journal
+from labkit.services.calls import Services
+from labkit.services.custom import CustomService
+from labkit.services.operation import Caller, Service, operation
+
+
+class Place:
+    """A service Twilio of some functions, called as scripts do."""
+
+    def __init__(self, **functions: Any) -> None:
+        self.journal = Journal(Clock(0).micros)
+        self.service = CustomService("Twilio", functions)
+        self.services = Services([self.service], self.journal, {"acme": {"Twilio": {"sender": "+1500"}}})
+
+    async def call(self, name: str, /, solution: str = "acme", **parameters: Any) -> Any:
+        return await self.services.call(Caller(solution), "Twilio", name, parameters)
+
+    @property
+    def detail(self) -> Any:
+        return list(self.journal)[-1].detail
+
+
+async def test_a_function_gets_the_arguments_of_the_call_by_name() -> None:
+    def post(To: str, Body: str, sender: str = "") -> dict[str, object]:
+        """Send an SMS."""
+        return {"sid": "SM1", "to": To, "body": Body, "from": sender}
+
+    place = Place(postMessage=post)
+    assert await place.call("postMessage", To="+1", Body="hi") == {
+        "sid": "SM1",
+        "to": "+1",
+        "body": "hi",
+        "from": "+1500",  # as the solution's configuration has it
+    }
+    entry = list(place.journal)[-1]
+    assert (entry.kind, entry.summary, entry.actor, entry.status) == (
+        "call",
+        "Twilio.postMessage",
+        "acme",
+        200,
+    )
+    assert place.detail == {"parameters": {"To": "+1", "Body": "hi", "sender": "+1500"}}
+    assert place.service.operations["postMessage"].doc == "Send an SMS."
+    assert (await place.call("postMessage", To="+1"))["error"] == "Parameter Body is required."
+    await place.call("postMessage", To="+1", Body="hi", body="ho")
+    assert place.detail["unknown"] == {"body": "Body"}
+
+
+async def test_annotated_arguments_are_validated_and_secrets_stay_out_of_the_journal() -> None:
+    def post(count: Annotated[int, Field(le=3)], token: SecretStr, anything=None):  # type: ignore[no-untyped-def]
+        return [count, token.get_secret_value(), anything]
+
+    place = Place(post=post)
+    assert await place.call("post", count="2", token="t0ken", anything={"a": [1]}) == [2, "t0ken", {"a": [1]}]
+    assert place.detail["parameters"] == {"count": "2", "token": "***", "anything": {"a": [1]}}
+    refused = await place.call("post", count=4, token="t0ken")
+    assert (refused["status"], refused["error"]) == (
+        400,
+        "Parameter count validation failed: Input should be less than or equal to 3.",
+    )
+    assert "t0ken" not in place.journal.canonical()
+
+
+async def test_a_function_may_take_whatever_it_is_given_and_its_caller() -> None:
+    def post(by: Caller, **others: object) -> object:
+        return [by.solution, others]
+
+    place = Place(post=post)
+    words = {"self": 1, "caller": 2, "_caller": 3, "two words": [4], "by": 5}
+    given = await place.services.call(Caller("acme"), "Twilio", "post", words)
+    assert place.detail["parameters"] == dict.fromkeys(words, "***")
+    del words["by"]  # which is for the platform to say
+    assert given == ["acme", words]
+
+
+async def test_sync_functions_run_beside_the_loop_and_async_ones_on_it() -> None:
+    loop_thread = threading.get_ident()
+    both_there = threading.Barrier(2, timeout=20)
+
+    def sync() -> bool:
+        both_there.wait()  # so it takes two calls at once, and a loop that goes on
+        return threading.get_ident() == loop_thread
+
+    async def on_loop() -> bool:
+        await asyncio.sleep(0)
+        return threading.get_ident() == loop_thread
+
+    place = Place(sync=sync, on_loop=on_loop)
+    for _ in range(2):  # started anew the second time
+        assert [*await asyncio.gather(place.call("sync"), place.call("sync"))] == [False, False]
+        assert await place.call("on_loop") is True
+        await place.service.stop()
+    assert not [
+        each for each in threading.enumerate() if each.name.startswith("labkit-Twilio") and not _ends(each)
+    ]
+
+
+def _ends(thread: threading.Thread) -> bool:
+    thread.join(20)
+    return not thread.is_alive()
+
+
+async def test_a_refusal_is_an_error_object_and_any_other_error_a_500_with_its_place() -> None:
+    def refuse(status: int) -> None:
+        raise ServiceError(status, "no such number")
+
+    def broken() -> None:
+        dict[str, int]()["s3cret"]
+
+    async def broken_too() -> None:
+        await asyncio.sleep(0)
+        raise ValueError("odd")
+
+    place = Place(refuse=refuse, broken=broken, broken_too=broken_too)
+    assert await place.call("refuse", status=404) == {
+        "type": "QueryError",
+        "error": "no such number",
+        "status": 404,
+    }
+    assert "trace" not in place.detail
+    assert await place.call("broken") == {
+        "type": "ServerError",
+        "error": "Twilio.broken: KeyError: 's3cret'",
+        "status": 500,
+    }
+    assert place.detail["trace"][-1].startswith("test_custom.py:")
+    assert place.detail["trace"][-1].endswith(" in broken")
+    assert (await place.call("broken_too"))["error"] == "Twilio.broken_too: ValueError: odd"
+    assert (await place.call("missing"))["status"] == 404
+
+
+class Sms(BaseModel):
+    sid: str
+    sent: datetime
+
+
+@dataclass
+class Point:
+    x: float
+
+
+async def test_results_reach_scripts_as_plain_data() -> None:
+    results: list[Any] = [
+        Sms(sid="SM1", sent=datetime(2026, 1, 1, tzinfo=UTC)),
+        {1: (Point(2.5), {"a", "b"} & {"a"})},
+        b"\xff\x00",
+        "\udcff",
+        float("inf"),
+        None,
+    ]
+    plain = [{"sid": "SM1", "sent": "2026-01-01T00:00:00Z"}, {"1": [{"x": 2.5}, ["a"]]}, *results[2:]]
+    place = Place(next=Mock(side_effect=results))
+    assert [await place.call("next") for _ in results] == plain
+    loop: list[Any] = []
+    loop.append(loop)
+    place = Place(endless=lambda: loop, thing=object)
+    assert "nested deeper than 100" in (await place.call("endless"))["error"]
+    assert (await place.call("thing"))["status"] == 500
+
+
+async def test_mocks_and_callable_objects_serve_too() -> None:
+    class Answering:
+        async def __call__(self, to: int) -> object:
+            return {"to": to}
+
+    sync, later = Mock(return_value={"sid": 1}), AsyncMock(return_value={"sid": 2})
+    place = Place(sync=sync, later=later, answering=Answering(), chained=lambda: later(a=1))
+    assert await place.call("sync", to="+1", json={}) == {"sid": 1}
+    sync.assert_called_once_with(to="+1", json={})
+    assert await place.call("later", to="+1") == {"sid": 2}
+    assert await place.call("answering", to="5") == {"to": 5}
+    assert await place.call("chained") == {"sid": 2}
+
+
+@pytest.mark.filterwarnings("error")
+async def test_arguments_may_have_any_name() -> None:
+    def post(json: str, copy: int, from_: str, model_fields: int = 1, schema: object = None) -> object:
+        return [json, copy, from_, model_fields, schema]
+
+    place = Place(start=post, stop=post, name=post, operations=post, from_=post)
+    for name in ("start", "stop", "name", "operations", "from"):
+        assert await place.call(name, json="j", copy=2, **{"from": "f"}) == ["j", 2, "f", 1, None]
+
+
+@pytest.mark.parametrize("name", ["", "1a", "a b", "Twilio-2", "é", "x" * 65, "a\n"])
+def test_a_name_must_be_one_that_scripts_can_write(name: str) -> None:
+    with pytest.raises(LabError, match="cannot name a service"):
+        CustomService(name, {"f": print})
+
+
+def test_what_cannot_be_an_operation_is_named() -> None:
+    def positional(a: int, /) -> None: ...
+    def strange(a: Nowhere) -> None: ...  # type: ignore[name-defined]  # noqa: F821
+    def hidden(_a: int) -> None: ...
+    def typed(a: threading.Lock) -> None: ...
+
+    for function in (positional, strange, hidden, typed, 7, int):
+        with pytest.raises(LabError, match=r"^Twilio\.post: "):
+            CustomService("Twilio", {"post": function})  # type: ignore[dict-item]
+    with pytest.raises(LabError, match="expected a function for each operation"):
+        CustomService("Twilio", {})
+
+
+def test_the_operation_of_a_class_is_an_async_method() -> None:
+    with pytest.raises(LabError, match=r"Old\.post: expected an async method"):
+
+        class Old(Service):
+            name = "Old"
+
+            @operation  # type: ignore[type-var]
+            def post(self, caller: Caller) -> None: ...
+
+
+async def test_a_slow_function_keeps_nobody_waiting() -> None:
+    release = threading.Event()
+    place = Place(slow=lambda: release.wait(20), quick=AsyncMock(return_value=1))
+    slow = [asyncio.create_task(place.call("slow")) for _ in range(20)]
+    await asyncio.sleep(0.05)
+    began = time.perf_counter()
+    assert await place.call("quick") == 1
+    assert await asyncio.to_thread(lambda: 2) == 2  # the threads that hash passwords are others
+    assert time.perf_counter() - began < 5
+    release.set()
+    assert set(await asyncio.gather(*slow)) == {True}
+    await place.service.stop()
