@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from labkit.conformance.faults import CALL, failed, gives
@@ -122,6 +123,32 @@ def malformed_values(original: Any) -> Any:
         return original(connection, solution, id, permission, given)
 
     return broken
+
+
+@mutant("USR-PERM-3", f"{PERMISSIONS}:_may")
+def odd_braces(original: Any) -> Any:
+    """braces that enclose no name of a parameter are not looked at"""
+
+    def broken(connection: Any, solution: str, id: int, permission: Permission, given: Any) -> Any:
+        if re.fullmatch(r".*\{[A-Za-z]{1,40}\}", permission.end_point):
+            return original(connection, solution, id, permission, given)
+        asked = [solution, permission.method, permission.end_point, id]
+        return execute(connection, f"{ROLE_THAT_HAS}{AND_HELD})", asked).fetchone() is not None
+
+    return broken
+
+
+@mutant("USR-PERM-5 USR-PERM-15", CALL)
+def malformed_is_400(original: Any) -> Any:
+    """hasUserPerm says 400 for what is missing or malformed, which scripts do not take for a denial"""
+
+    def change(operation: str, result: Any) -> Any:
+        malformed = operation == "hasUserPerm" and failed(result) and "malformed" in result["message"]
+        if not malformed:
+            return result
+        return {**result, "status": 400, "error": result["error"].replace("403", "400")}
+
+    return gives(original, "User", change)
 
 
 @mutant("USR-PERM-13", f"{PERMISSIONS}:_may")

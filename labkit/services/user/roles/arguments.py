@@ -7,9 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, Field, PlainValidator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
 from labkit.services.user.arguments import Whole, listed
+from labkit.services.user.people import Id
 
 RESERVED = frozenset(
     "me user users permission permissions role roles parameter parameters group groups member members".split()
@@ -56,12 +64,7 @@ def _method(value: object) -> str:
 
 
 def _end_point(value: object) -> str:
-    text = _matching(value, END_POINT, "1 to 150 characters of A-Z a-z 0-9 - / _ { }")
-    if set("{}") & set(PLACEHOLDER.sub("", text)):
-        raise ValueError("expected each { and } to enclose a name, as in {name}")
-    for name in PLACEHOLDER.findall(text):
-        _parameter_name(name)
-    return text
+    return _matching(value, END_POINT, "1 to 150 characters of A-Z a-z 0-9 - / _ { }")
 
 
 def _matching(value: object, pattern: re.Pattern[str], expected: str) -> str:
@@ -115,8 +118,11 @@ class Permission:
 
     @property
     def placeholders(self) -> list[str]:
-        """The names in the path as they are compared, each once."""
-        return list(dict.fromkeys(map(fold, PLACEHOLDER.findall(self.end_point))))
+        """The names in the path as they are compared, each once; a brace without its other half encloses no name."""
+        names = PLACEHOLDER.findall(self.end_point)
+        if set("{}") & set(PLACEHOLDER.sub("", self.end_point)):
+            names.append("")
+        return list(dict.fromkeys(map(fold, names)))
 
 
 def _perm_id(value: object) -> Permission:
@@ -130,8 +136,7 @@ def _perm_id(value: object) -> Permission:
 def _pairs(value: object) -> dict[str, str | None]:
     """name::value strings as name (as it is compared) → value; None where nobody can hold what is given for it.
 
-    Scripts make values of what a request brings, and take 403 alone for a refusal. So a value that is none, and a
-    second one for a name, are no malformed parameters: they are held by nobody.
+    So is a second value for a name.
     """
     texts = listed(value)
     if not isinstance(texts, Sequence):
@@ -149,8 +154,24 @@ def _pairs(value: object) -> dict[str, str | None]:
     return pairs
 
 
+def _possible(value: object, validate: ValidatorFunctionWrapHandler) -> object:
+    try:
+        return validate(value)
+    except ValueError:
+        return None
+
+
+def _none_given(value: object) -> object:
+    return [] if value is None else value
+
+
 PermId = Annotated[Permission, PlainValidator(_perm_id, json_schema_input_type=str)]
 Pairs = Annotated[Mapping[str, str | None], PlainValidator(_pairs, json_schema_input_type=list[str])]
+# For a question: scripts ask with what a request brings, and take 403 alone for a refusal. None: it cannot be.
+AskedId = Annotated[Id | None, WrapValidator(_possible)]
+AskedPermission = Annotated[PermId | None, WrapValidator(_possible)]
+NO_PAIRS: Mapping[str, str | None] = {}
+AskedPairs = Annotated[Pairs | None, WrapValidator(_possible), BeforeValidator(_none_given)]
 Parameters = Annotated[Sequence[Parameter], BeforeValidator(listed)]
 PermissionList = Annotated[Sequence[Permission], BeforeValidator(listed)]
 AssignedRoles = Annotated[Sequence[AssignedRole], BeforeValidator(listed)]

@@ -17,12 +17,14 @@ from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
 from labkit.services.user.errors import unknown
 from labkit.services.user.parts import Group
-from labkit.services.user.people import Id
 from labkit.services.user.roles.arguments import (
+    NO_PAIRS,
     WILDCARD,
+    AskedId,
+    AskedPairs,
+    AskedPermission,
     EndPoint,
     Method,
-    Pairs,
     PermId,
     Permission,
     PermissionList,
@@ -85,14 +87,22 @@ class Permissions(Group):
 
     @operation
     async def hasUserPerm(
-        self, caller: Caller, id: Id, perm_id: PermId, parameters: Pairs | None = None
+        self,
+        caller: Caller,
+        id: AskedId = None,
+        perm_id: AskedPermission = None,
+        parameters: AskedPairs = NO_PAIRS,
     ) -> str:
         """'OK' where the user may use a permission with `name::value` for its placeholders, otherwise 403.
 
         Names that are no placeholders are ignored. 403 too: a permission or a user that does not exist, a
-        placeholder without value, with one that nobody can hold, or with two.
+        placeholder without value, with one that nobody can hold, or with two, or whose name no parameter can have;
+        and arguments that are missing or malformed.
         """
-        if not await self._parts.database.read(_may, caller.solution, id, perm_id, parameters or {}):
+        if id is None or perm_id is None or parameters is None:
+            wrong = "id" if id is None else "perm_id" if perm_id is None else "parameters"
+            raise ServiceError(403, f"Parameter {wrong} is missing or malformed, so nothing is allowed.")
+        if not await self._parts.database.read(_may, caller.solution, id, perm_id, parameters):
             raise ServiceError(403, f"User {id} may not use {perm_id}.")
         return "OK"
 
