@@ -52,8 +52,9 @@ def main() -> None:
 def serve(config: Path | None, as_json: bool, speed: float, ca_file: Path | None) -> None:
     """Run a standing platform for real devices and other languages, until SIGTERM or Ctrl-C."""
     from labkit.core.clock import Clock
+    from labkit.core.loops import run_with_uvloop
     from labkit.core.memory import serve_for_long
-    from labkit.platform import Platform, run_with_uvloop
+    from labkit.platform import Platform
     from labkit.settings import LabSettings, load
 
     settings = load(config) if config is not None else LabSettings()

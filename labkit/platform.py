@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
@@ -240,7 +239,7 @@ class Platform:
         self.social.clear()
         self.journal.clear()
         for product in self.products:
-            await self._fill(product.settings)
+            await self.fill(product.settings)
 
     # ---- products and solutions
 
@@ -249,10 +248,11 @@ class Platform:
         if any(room.at(settings.domain or "") is not None for room in (self.solutions, self.social)):
             raise SettingsError(f"product {settings.id!r}: domain {settings.domain} is taken")
         product = self.products.add(settings)
-        await self._fill(settings)
+        await self.fill(settings)
         return product
 
-    async def _fill(self, settings: ProductSettings) -> None:
+    async def fill(self, settings: ProductSettings) -> None:
+        """Whitelist the identities and add the content that settings name. Raises SettingsError for a file."""
         if settings.identities:
             await self.registry.allow(settings.id, settings.identities)
         for item in settings.content:
@@ -395,14 +395,3 @@ def _empty(connection: DatabaseConnection) -> None:
     for table in reversed(metadata.sorted_tables):
         if table.info.get("reset", True):
             connection.execute(table.delete())
-
-
-def run_with_uvloop() -> bool:
-    """Is uvloop there? It serves faster and needs less memory for each TLS connection."""
-    if sys.platform == "win32":
-        return False
-    try:
-        import uvloop  # noqa: F401
-    except ImportError:
-        return False
-    return True

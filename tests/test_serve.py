@@ -75,8 +75,12 @@ def address(ready: dict[str, object]) -> Address:
     return Address("127.0.0.1", int(str(ready["https_port"])), Path(str(ready["ca_file"])).read_text())
 
 
+async def password(length: int) -> str:
+    return "p" * length
+
+
 def virtual(ready: dict[str, object], identity: str) -> VirtualDevice:
-    return VirtualDevice(address(ready), "thermostat.m2.lab.localhost", "token", identity, "p".ljust)
+    return VirtualDevice(address(ready), "thermostat.m2.lab.localhost", "token", identity, password)
 
 
 @pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGINT])

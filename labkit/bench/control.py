@@ -93,7 +93,7 @@ def _say(answer: Answer) -> None:
 
 def run(main: Awaitable[None]) -> None:
     """Run a child's main function on the loop that the lab uses."""
-    from labkit.platform import run_with_uvloop
+    from labkit.core.loops import run_with_uvloop
 
     factory = None
     if run_with_uvloop():

@@ -131,10 +131,13 @@ class Target:
             described.domain,
             described.settings.auth,
             identity or self.identity(),
-            lambda length: self._identifiers.alphanumeric("password", length),
+            self._password,
         )
         self._clients.append(device)
         return device
+
+    async def _password(self, length: int) -> str:
+        return self._identifiers.alphanumeric("password", length)
 
     async def activated(self, product: str) -> VirtualDevice:
         """A fresh device of a product, provisioned."""
@@ -203,7 +206,8 @@ class Target:
     async def held(self, device: VirtualDevice, alias: str) -> None:
         """Wait until the lab holds a poll of this device and alias (a lab in this process only)."""
         product = next(name for name, domain in self._domains.items() if domain == device.domain)
-        await asyncio.wrap_future(self.lab.product(product).device(device.identity).held(alias).future)
+        handle = await self.in_lab(self.lab.product, product)
+        await self.in_lab(handle.device(device.identity).held(alias, within=60.0).result)
 
     async def settle(self) -> None:
         """Wait until every event is handled (a lab in this process only)."""

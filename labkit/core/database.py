@@ -16,7 +16,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy
 from sqlalchemy import Connection, MetaData
@@ -39,6 +39,14 @@ class Committed(Exception):
     def __init__(self, error: Exception) -> None:
         super().__init__(f"committed, then: {error}")
         self.error = error
+
+
+class Selected(NamedTuple):
+    """The columns and rows of a SELECT; hidden: the columns, as `table.column`, that count as NULL in it."""
+
+    columns: list[str]
+    rows: list[tuple[Any, ...]]
+    hidden: list[str]
 
 
 class Database:
@@ -172,13 +180,12 @@ class Database:
         self._connection.engine.dispose()
         self._connection = None
 
-    async def frame(self, query: str) -> pandas.DataFrame:
-        """The rows of a SELECT as a DataFrame. Raises LabError for what would change the data.
+    async def select(self, query: str) -> Selected:
+        """What a SELECT gives. Raises LabError for what would change the data, or is no SQL.
 
         Keys and secrets (columns with `info={"secret": True}`) count as NULL wherever the query uses them; those
-        that it does use stand in the frame's `attrs["hidden"]`, as `table.column`.
+        that it does use are named in `hidden`.
         """
-        import pandas
 
         if _FULL.search(query) and _BY_NAME.search(query):
             raise LabError("sql: a FULL JOIN needs ON here, not USING or NATURAL")
@@ -209,8 +216,15 @@ class Database:
             if "authorized" in reason:  # SQLite's words for what `permit` denies
                 reason = "the data is read-only here, expected a SELECT"
             raise LabError(f"sql: {reason}") from error
-        frame = pandas.DataFrame(rows, columns=columns)
-        frame.attrs["hidden"] = sorted(hidden)
+        return Selected(columns, rows, sorted(hidden))
+
+    async def frame(self, query: str) -> pandas.DataFrame:
+        """As `select`, as a DataFrame; what is hidden stands in its `attrs["hidden"]`."""
+        import pandas
+
+        selected = await self.select(query)
+        frame = pandas.DataFrame(selected.rows, columns=selected.columns)
+        frame.attrs["hidden"] = selected.hidden
         return frame
 
     async def _committed(self, turn: _Turn) -> None:

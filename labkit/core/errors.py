@@ -1,5 +1,6 @@
 """Every error that labkit raises on purpose.
 
+LabWarning           what was asked works, but was perhaps not meant
 LabkitError
 ├── SettingsError    lab.yaml or an argument is wrong: names the key and what was expected
 ├── LabError         a handle was used in a way that cannot work: names what to do instead
@@ -9,6 +10,10 @@ Errors of one room alone (Lua, conformance) live in that room and derive from La
 """
 
 from __future__ import annotations
+
+
+class LabWarning(UserWarning):
+    """What was asked works, but was perhaps not meant."""
 
 
 class LabkitError(Exception):

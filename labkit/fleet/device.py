@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, urlencode
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 FORM = "application/x-www-form-urlencoded; charset=utf-8"
 PEM = "application/x-pem-file; charset=utf-8"
 Values = Mapping[str, object]
+Secret = Callable[[int], Awaitable[str]]
 
 
 class DeviceError(LabkitError):
@@ -61,9 +62,7 @@ class VirtualDevice:
     auth: token, password or certificate; secret: makes a new password of the length it is given.
     """
 
-    def __init__(
-        self, address: Address, domain: str, auth: str, identity: str, secret: Callable[[int], str]
-    ) -> None:
+    def __init__(self, address: Address, domain: str, auth: str, identity: str, secret: Secret) -> None:
         self.identity = identity
         self.auth = auth
         self.token: str | None = None
@@ -110,7 +109,7 @@ class VirtualDevice:
         if self.auth == "certificate":
             await self._activate_certificate()
         elif self.auth == "password":
-            password = self._secret(24)
+            password = await self._secret(24)
             fields = {"id": self.identity, "password": password}
             await self._expect("activate", 204, "POST", "/provision/activate", form=fields)
             self.password = password

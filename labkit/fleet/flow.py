@@ -9,6 +9,7 @@ from __future__ import annotations
 import ssl
 import tempfile
 from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,12 +47,15 @@ class Address:
 
 
 class FlowClient:
-    """An HTTPS client of one host of a lab."""
+    """An HTTPS client of one host of a lab. cookies: are those that come kept for the next requests?"""
 
-    def __init__(self, address: Address, name: str, certificate: KeyPair | None = None) -> None:
+    def __init__(
+        self, address: Address, name: str, certificate: KeyPair | None = None, *, cookies: bool = True
+    ) -> None:
         self.address = address
         self.name = name
         self.certificate = certificate
+        self._cookies = cookies
         self._client: httpx.AsyncClient | None = None
 
     async def request(
@@ -69,6 +73,7 @@ class FlowClient:
                 limits=httpx.Limits(max_connections=None, keepalive_expiry=30),
                 trust_env=False,
                 headers={"User-Agent": "labkit"},
+                cookies=CookieJar(None if self._cookies else DefaultCookiePolicy(allowed_domains=[])),
             )
         url = httpx.URL(f"https://{self.address.host}:{self.address.https_port}{path}")
         headers = httpx.Headers(options.pop("headers", None))

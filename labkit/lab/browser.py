@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from labkit.core.errors import LabError
-from labkit.lab.portal import Portal
+from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
 
 if TYPE_CHECKING:
@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 class Browser:
     """A person's browser without a screen: follows redirects across the lab's hosts, keeps cookies, fills in forms."""
 
-    def __init__(self, portal: Portal, browser: fleet.Browser) -> None:
-        self._portal = portal
-        self._browser = browser
+    def __init__(self, runtime: Runtime, connections: fleet.Connections) -> None:
+        from labkit.fleet import browser as fleet
+
+        self._runtime = runtime
+        self._hosts: frozenset[str] = frozenset()
+        self._browser = fleet.Browser(connections, lambda host: host in self._hosts)
 
     @property
     def page(self) -> httpx.Response:
@@ -41,7 +44,8 @@ class Browser:
 
         follow: go where redirects lead, as long as they stay in the lab.
         """
-        return self._portal.run(self._browser.request, method, url, follow=follow, **options)
+        self._look_around()
+        return self._runtime.run(self._browser.request, method, url, follow=follow, **options)
 
     def get(self, url: str, **options: Any) -> httpx.Response:
         """GET a URL."""
@@ -53,7 +57,12 @@ class Browser:
 
     def submit(self, form: str | None = None, /, **values: object) -> httpx.Response:
         """Send a form of the page that is shown, with these values in it; by name where there are several."""
-        return self._portal.run(self._browser.submit, form, **values)
+        self._look_around()
+        return self._runtime.run(self._browser.submit, form, **values)
+
+    def _look_around(self) -> None:
+        """Learn which hosts the lab serves now."""
+        self._hosts = frozenset(self._runtime.run(self._runtime.control.addresses.hosts))
 
     def __repr__(self) -> str:
         return f"<browser at {self._where()}>"

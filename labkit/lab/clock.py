@@ -4,58 +4,59 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from labkit.core import clock as core
-from labkit.lab.portal import Portal
+from labkit.control.clock import ClockState, Moment
+from labkit.lab.runtime import Runtime
 
 
 class LabClock:
     """Lab time; on a virtual clock it moves only when told."""
 
-    def __init__(self, portal: Portal, clock: core.Clock) -> None:
-        self._portal = portal
-        self._clock = clock
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._control = runtime.control.clock
 
     @property
     def time(self) -> float:
         """Lab time in seconds since 1970."""
-        return self._portal.call(self._clock.now)
+        return self._state().time
 
     @property
     def now(self) -> datetime:
         """Lab time as a datetime in UTC."""
-        return datetime.fromtimestamp(self.time, UTC)
+        return _datetime(self._state())
 
     @property
     def rate(self) -> float:
         """Seconds of lab time for each real second; 0 on a virtual clock."""
-        return self._clock.rate
+        return self._state().rate
 
     def advance(
         self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0
     ) -> datetime:
         """Move a virtual clock on; all that is due on the way happens at its own time."""
-        self._portal.run(self._clock.advance, seconds, minutes=minutes, hours=hours, days=days)
-        return self.now
+        return _datetime(self._runtime.run(self._control.advance, seconds, minutes, hours, days))
 
-    def advance_to(self, when: datetime | float | str) -> datetime:
+    def advance_to(self, when: Moment) -> datetime:
         """Move a virtual clock on to a datetime, Unix seconds, or an ISO 8601 text (UTC unless it says else)."""
-        if isinstance(when, str):
-            when = datetime.fromisoformat(when)
-        if isinstance(when, datetime):
-            when = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
-        self._portal.run(self._clock.advance_to, when)
-        return self.now
+        return _datetime(self._runtime.run(self._control.advance_to, when))
 
     def freeze(self) -> datetime:
         """Stop a running clock where it is; from now on it is virtual."""
-        self._portal.call(self._clock.freeze)
-        return self.now
+        return _datetime(self._runtime.run(self._control.freeze))
 
     def run(self, rate: float = 1.0) -> None:
         """Let a stopped clock run on from where it is."""
-        self._portal.call(self._clock.run, rate)
+        self._runtime.run(self._control.run, rate)
+
+    def _state(self) -> ClockState:
+        return self._runtime.run(self._control.state)
 
     def __repr__(self) -> str:
-        rate = self.rate
+        state = self._state()
+        rate = state.rate
         pace = "virtual" if not rate else "wall clock" if rate == 1 else f"{rate:g} times as fast"
-        return f"<clock {self.now:%Y-%m-%d %H:%M:%S} UTC, {pace}>"
+        return f"<clock {_datetime(state):%Y-%m-%d %H:%M:%S} UTC, {pace}>"
+
+
+def _datetime(state: ClockState) -> datetime:
+    return datetime.fromtimestamp(state.time, UTC)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from labkit.core import journal as core
-from labkit.lab.portal import Portal
+from labkit.control.journal import Entry
+from labkit.lab.runtime import Runtime
+from labkit.lab.show import of_entries
 
 if TYPE_CHECKING:
     import pandas
@@ -15,41 +16,47 @@ if TYPE_CHECKING:
 class LabJournal:
     """All that happened in a lab."""
 
-    def __init__(self, portal: Portal, journal: core.Journal) -> None:
-        self._portal = portal
-        self._journal = journal
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._control = runtime.control.journal
 
     def frame(self, kind: str | None = None, actor: str | None = None) -> pandas.DataFrame:
         """The records as a DataFrame, a row each; of one kind or one actor if asked."""
-        return self._portal.call(self._journal.frame, kind, actor)
+        return of_entries(self.select(kind, actor))
 
     def canonical(self) -> str:
         """The records as text that two runs of one seeded story share byte for byte."""
-        return self._portal.call(self._journal.canonical)
+        return self._runtime.run(self._control.canonical)
 
-    def select(self, kind: str | None = None, actor: str | None = None) -> list[core.Record]:
+    def select(self, kind: str | None = None, actor: str | None = None) -> list[Entry]:
         """The records of one kind, of one actor, or of both."""
-        return self._portal.call(self._journal.select, kind, actor)
+        return self._runtime.run(self._control.select, kind, actor)
+
+    def trace(self, record: Entry | int) -> pandas.DataFrame:
+        """What led to a record (or its sequence number) and what followed from it, a row each."""
+        sequence = record if isinstance(record, int) else record.sequence
+        return of_entries(self._runtime.run(self._control.trace, sequence))
 
     def clear(self) -> None:
         """Forget what happened so far."""
-        self._portal.call(self._journal.clear)
+        self._runtime.run(self._control.clear)
 
     @property
     def dropped(self) -> int:
         """How many records are gone because the journal was full."""
-        return self._journal.dropped
+        return self._runtime.run(self._control.state).dropped
 
     def __len__(self) -> int:
-        return len(self._journal)
+        return self._runtime.run(self._control.state).records
 
-    def __iter__(self) -> Iterator[core.Record]:
+    def __iter__(self) -> Iterator[Entry]:
         return iter(self.select())
 
     def __repr__(self) -> str:
-        return f"<journal: {len(self)} records, {self.dropped} dropped>"
+        state = self._runtime.run(self._control.state)
+        return f"<journal: {state.records} records, {state.dropped} dropped>"
 
     def _repr_html_(self) -> str:
-        frame = self.frame().tail(20)
+        frame = of_entries(self._runtime.run(self._control.last, 20))
         html: str = frame.to_html(max_cols=8)
         return f"<b>{len(self)} records</b>, the last {len(frame)}:{html}"

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from labkit.core.clock import Clock
+from labkit.control.clock import Moment
 from labkit.core.errors import LabError
 from labkit.fleet.flow import Address
+from labkit.lab.arguments import given
 from labkit.lab.browser import Browser
 from labkit.lab.clock import LabClock
 from labkit.lab.journal import LabJournal
-from labkit.lab.portal import Portal
+from labkit.lab.mailbox import LabMailbox
 from labkit.lab.product import Product
 from labkit.lab.provider import Provider
+from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
 from labkit.lab.solution import Solution
-from labkit.platform import Platform
 from labkit.settings import LabSettings, ProductSettings, SocialSettings, SolutionSettings, build, load
 
 if TYPE_CHECKING:
@@ -28,11 +27,7 @@ if TYPE_CHECKING:
 
     from labkit.fleet.browser import Connections
 
-
-class Client(Protocol):
-    """Something of a lab's that holds connections."""
-
-    async def close(self) -> None: ...
+Options = Mapping[str, Any]
 
 
 class Lab:
@@ -40,7 +35,7 @@ class Lab:
 
     seed: identifiers and the journal repeat exactly, and the clock is virtual unless `speed` says otherwise.
     config: a lab.yaml to load. speed: seconds of lab time for each real second, 0 for the virtual clock.
-    start: lab time to begin at (datetime, or Unix seconds). Further settings are those of lab.yaml:
+    start: lab time to begin at (datetime, Unix seconds or `2026-03-01`). The others are the settings of lab.yaml:
     `Lab(profile="field", data="lab.db")`. Raises SettingsError for a wrong one.
     """
 
@@ -50,117 +45,199 @@ class Lab:
         *,
         config: str | Path | None = None,
         speed: float | None = None,
-        start: datetime | float | None = None,
-        **settings: Any,
+        start: Moment | None = None,
+        domain: str | None = None,
+        host: str | None = None,
+        https_port: int | None = None,
+        http_port: int | None = None,
+        data: str | Path | None = None,
+        keystore: str | None = None,
+        profile: Literal["spec", "field"] | None = None,
+        wire: Options | None = None,
+        guard: Options | None = None,
+        products: Iterable[Options] | None = None,
+        solutions: Iterable[Options] | None = None,
+        providers: Options | None = None,
+        **others: Any,
     ) -> None:
-        self._settings = _settings(config, settings)
-        rate = speed if speed is not None else (1.0 if seed is None else 0.0)
-        if isinstance(start, datetime):
-            start = (start if start.tzinfo else start.replace(tzinfo=UTC)).timestamp()
-        platform = Platform(self._settings, seed=seed, clock=Clock(rate, start))
-        portal = Portal()
-        try:
-            portal.run(platform.start)
-        except BaseException:
-            portal.close()
-            raise
-        self._portal, self._platform = portal, platform
+        _check(seed, speed)
+        settings = given(
+            LabSettings,
+            "Lab",
+            domain=domain,
+            host=host,
+            https_port=https_port,
+            http_port=http_port,
+            data=data,
+            keystore=keystore,
+            profile=profile,
+            wire=wire,
+            guard=guard,
+            products=_several(products),
+            solutions=_several(solutions),
+            providers=providers,
+            **others,
+        )
+        self._runtime = Runtime(_settings(config, settings), seed, speed, start)
         self._products: dict[str, Product] = {}
         self._solutions: dict[str, Solution] = {}
-        self.clock = LabClock(portal, platform.clock)
-        self.journal = LabJournal(portal, platform.journal)
-        self.mailbox = platform.mailbox
-        self._clients: list[Client] = []
         self._connections: Connections | None = None  # of all browsers
-        # Runs at close(), when the lab is garbage, or when the kernel ends; it must not hold the lab itself.
-        self._finish = weakref.finalize(self, _finish, portal, platform, self._clients)
+        self.clock = LabClock(self._runtime)
+        self.journal = LabJournal(self._runtime)
+        self.mailbox = LabMailbox(self._runtime)
 
     @property
     def address(self) -> Address:
         """Where the lab listens, and the certificate of its CA."""
-        return Address(self._settings.host, self._platform.edge.https_port, self._platform.ca_pem)
+        return self._runtime.address
 
     @property
     def http_port(self) -> int | None:
         """The port of the plain-HTTP listener, if there is one."""
-        return self._platform.edge.http_port
+        return self._runtime.http_port
 
-    def product(self, id: str, **settings: Any) -> Product:
+    def product(
+        self,
+        id: str,
+        *,
+        auth: Literal["token", "password", "certificate"] | None = None,
+        resources: Mapping[str, str | Options] | None = None,
+        self_registration: bool | None = None,
+        provisioning: bool | None = None,
+        identity_format: Options | None = None,
+        identities: Iterable[str] | None = None,
+        content: Iterable[Options] | None = None,
+        domain: str | None = None,
+        replace: bool = False,
+        **others: Any,
+    ) -> Product:
         """Add a product; without settings, the handle of one that is there already.
 
         `lab.product("thermostat", auth="token", resources={"temperature": "number"})`
         """
-        if not settings and id in self._platform.products:
-            if id not in self._products:
-                self._products[id] = Product(self._portal, self._platform, id, self.address)
-                self._clients.append(self._products[id])
-            return self._products[id]
-        built = build(ProductSettings, {"id": id, **settings}, "")
-        self._portal.run(self._platform.add_product, built)
-        return self.product(id)
+        named = given(
+            ProductSettings,
+            f"product {id!r}",
+            auth=auth,
+            resources=resources,
+            self_registration=self_registration,
+            provisioning=provisioning,
+            identity_format=identity_format,
+            identities=_several(identities),
+            content=_several(content),
+            domain=domain,
+            **others,
+        )
+        products = self._runtime.control.products
+        info = None if named or replace else self._runtime.run(products.find, id)
+        if info is None:
+            built = build(ProductSettings, {"id": id, **named}, "")
+            info = self._runtime.run(products.ensure, built, replace)
+        if id not in self._products:
+            self._products[id] = Product(self._runtime, info)
+        return self._products[id]
 
     def solution(
         self,
         id: str,
         *,
-        products: Iterable[Product | str] = (),
+        products: Iterable[Product | str] | Product | str | None = None,
         path: str | Path | Sequence[str | Path] | None = None,
-        **settings: Any,
+        services: Mapping[str, Options] | None = None,
+        environment: Mapping[str, str] | None = None,
+        domain: str | None = None,
+        replace: bool = False,
+        **others: Any,
     ) -> Solution:
         """Add a solution, from folders or empty; without settings, the handle of one that is there already."""
-        named = tuple(each if isinstance(each, str) else each.id for each in products)
-        if not (named or path or settings) and id in self._platform.solutions:
-            if id not in self._solutions:
-                self._solutions[id] = Solution(self._portal, self._platform, id, self.address)
-                self._clients.append(self._solutions[id])
-            return self._solutions[id]
-        built = build(SolutionSettings, {"id": id, "products": named, "path": path, **settings}, "")
-        self._portal.run(self._platform.add_solution, built)
-        return self.solution(id)
+        named = given(
+            SolutionSettings,
+            f"solution {id!r}",
+            products=None if products is None else [_product_id(each) for each in _several(products) or ()],
+            path=path,
+            services=services,
+            environment=environment,
+            domain=domain,
+            **others,
+        )
+        solutions = self._runtime.control.solutions
+        info = None if named or replace else self._runtime.run(solutions.find, id)
+        if info is None:
+            built = build(SolutionSettings, {"id": id, **named}, "")
+            info = self._runtime.run(solutions.ensure, built, replace)
+        if id not in self._solutions:
+            self._solutions[id] = Solution(self._runtime, info)
+        return self._solutions[id]
 
-    def provider(self, name: str, **settings: Any) -> Provider:
+    def provider(
+        self,
+        name: str,
+        *,
+        protocol: Literal["oauth1", "oauth2"] | None = None,
+        people: Iterable[Options] | None = None,
+        applications: Iterable[Options] | None = None,
+        consent: Literal["form", "automatic"] | None = None,
+        outside: Mapping[str, str] | None = None,
+        **others: Any,
+    ) -> Provider:
         """An identity provider. google, facebook, amazon, github and twitter are there; others are added so:
 
         `lab.provider("acme", protocol="oauth2", people=[{"id": "ann", "name": "Ann"}])`. Settings for one that is
         there add to it.
         """
-        if settings:
-            built = build(SocialSettings, {"name": name, **settings}, "")
-            self._portal.call(self._platform.add_provider, built)
-        return Provider(self._portal, self._platform.social.get(name), self.browser)
+        named = given(
+            SocialSettings,
+            f"provider {name!r}",
+            protocol=protocol,
+            people=_several(people),
+            applications=_several(applications),
+            consent=consent,
+            outside=outside,
+            **others,
+        )
+        providers = self._runtime.control.providers
+        if named:
+            info = self._runtime.run(providers.add, build(SocialSettings, {"name": name, **named}, ""))
+        else:
+            info = self._runtime.run(providers.get, name)
+        return Provider(self._runtime, info, self.browser)
 
     def browser(self) -> Browser:
         """A new person's browser, with no cookies yet: it visits the lab's hosts by their URLs."""
-        from labkit.fleet.browser import Browser as Visitor
         from labkit.fleet.browser import Connections
 
         if self._connections is None:
             self._connections = Connections(self.address)
-            self._clients.append(self._connections)
-        return Browser(self._portal, Visitor(self._connections, self._platform.serves))
+            self._runtime.keep(self._connections)
+        return Browser(self._runtime, self._connections)
 
     def settle(self) -> None:
         """Wait until every request is answered or held as a poll, and every event is handled."""
-        self._portal.run(self._platform.settle)
+        self._runtime.run(self._runtime.control.settle)
 
     def reset(self) -> None:
         """Forget devices, datapoints, content, Keystore, users, mails and journal; products and solutions stay.
 
         Providers stay with the people and applications of their settings.
         """
-        self._portal.run(self._platform.reset)
+        self._runtime.run(self._runtime.control.reset)
 
     def sql(self, query: str) -> pandas.DataFrame:
         """The rows of a SELECT on the lab's database: `lab.sql("select * from datapoint")`."""
-        return self._portal.run(self._platform.database.frame, query)
+        import pandas
+
+        table = self._runtime.run(self._runtime.control.database.sql, query)
+        frame = pandas.DataFrame(table.rows, columns=list(table.columns))
+        frame.attrs["hidden"] = list(table.hidden)
+        return frame
 
     def close(self) -> None:
         """End the lab: connections, thread, everything. A second call does nothing."""
-        self._finish()
+        self._runtime.close()
 
     @property
     def closed(self) -> bool:
-        return not self._finish.alive
+        return self._runtime.closed
 
     def __enter__(self) -> Self:
         return self
@@ -178,36 +255,52 @@ class Lab:
     def _repr_html_(self) -> str:
         if self.closed:
             return "<b>lab</b>, closed"
+        run, control = self._runtime.run, self._runtime.control
         return card(
             "lab",
             {
                 "clock": repr(self.clock)[1:-1],
-                "products": ", ".join(each.id for each in self._platform.products) or "none yet",
-                "solutions": ", ".join(each.id for each in self._platform.solutions) or "none yet",
-                "providers": ", ".join(each.name for each in self._platform.social),
+                "products": ", ".join(each.id for each in run(control.products.all)) or "none yet",
+                "solutions": ", ".join(each.id for each in run(control.solutions.all)) or "none yet",
+                "providers": ", ".join(each.name for each in run(control.providers.all)),
                 "journal": f"{len(self.journal)} records",
             },
         )
 
 
-def _settings(config: str | Path | None, settings: Mapping[str, Any]) -> LabSettings:
-    if config is None:
-        return build(LabSettings, {"https_port": 0, **settings}, "")
-    loaded = load(config)
+def _several(value: object) -> list[Any] | None:
+    """A list of what was given, one thing or several."""
+    if value is None:
+        return None
+    if isinstance(value, str | Mapping | Product) or not isinstance(value, Iterable):
+        return [value]
+    return list(value)
+
+
+def _product_id(product: object) -> str:
+    if isinstance(product, Product):
+        return product.id
+    if isinstance(product, str):
+        return product
+    raise LabError(f"products: expected products or their ids, not {product!r}")
+
+
+def _check(seed: object, speed: object) -> None:
+    if isinstance(seed, str | Path):
+        raise LabError(
+            f"seed: expected a whole number; a settings file goes by its name: Lab(config={str(seed)!r})"
+        )
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
+        raise LabError(f"seed: expected a whole number, not {seed!r}")
+    if speed is not None and (isinstance(speed, bool) or not isinstance(speed, int | float)):
+        raise LabError(
+            f"speed: expected lab seconds for each real second, 0 for the virtual clock, not {speed!r}"
+        )
+
+
+def _settings(config: str | Path | None, settings: Options) -> LabSettings:
     overridden = {"https_port": 0, **settings}  # in a notebook many labs may load one file
-    if wrong := overridden.keys() - LabSettings.model_fields.keys():
-        raise LabError(f"unknown setting {sorted(wrong)[0]!r}")
-    given = build(LabSettings, overridden, "")
-    return loaded.model_copy(update={name: getattr(given, name) for name in overridden})
-
-
-def _finish(portal: Portal, platform: Platform, clients: list[Client]) -> None:
-    async def finish() -> None:
-        for client in clients:
-            await client.close()
-        await platform.stop()
-
-    try:
-        portal.run(finish)
-    finally:
-        portal.close()
+    made = build(LabSettings, overridden, "")
+    if config is None:
+        return made
+    return load(config).model_copy(update={name: getattr(made, name) for name in overridden})

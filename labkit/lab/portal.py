@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from typing import Generic, ParamSpec, TypeVar
 
 from labkit.core.errors import LabError
-from labkit.platform import run_with_uvloop
+from labkit.core.loops import run_with_uvloop
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -32,6 +32,10 @@ class Task(Generic[T]):
         except BaseException:
             self.future.cancel()
             raise
+
+    def cancel(self) -> None:
+        """End it. Nothing happens where it is done."""
+        self.future.cancel()
 
 
 class Portal:
@@ -63,7 +67,7 @@ class Portal:
         """Start an async function and return at once."""
         if not self._open:
             raise LabError("this lab is closed")
-        if threading.get_ident() == self._thread:
+        if self.here:
             raise LabError(
                 "a Lab call blocks, so it cannot be made on the lab's own loop; "
                 "use the platform's async operations there (an async handler gets them as `services`)"
@@ -73,6 +77,11 @@ class Portal:
             return await function(*args, **kwargs)
 
         return Task(self._portal.start_task_soon(run))
+
+    @property
+    def here(self) -> bool:
+        """Is this the loop's own thread?"""
+        return threading.get_ident() == self._thread
 
     def close(self) -> None:
         """End the loop and its thread."""

@@ -2,99 +2,97 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from labkit.control.content import ContentInfo
+from labkit.control.products import ProductInfo
 from labkit.core.errors import LabError
-from labkit.devices.content import ContentInfo
 from labkit.fleet.device import VirtualDevice
-from labkit.fleet.flow import Address
+from labkit.lab.arguments import content_bytes
 from labkit.lab.device import Device
-from labkit.lab.portal import Portal
+from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
+from labkit.settings import ProductSettings
 
 if TYPE_CHECKING:
     import pandas
-
-    from labkit.platform import Platform
 
 
 class Product:
     """A product of a lab."""
 
-    def __init__(self, portal: Portal, platform: Platform, id: str, address: Address) -> None:
-        self._portal = portal
-        self._platform = platform
-        self._product = platform.products.get(id)
-        self._address = address
+    settings: LiveSettings
+
+    def __init__(self, runtime: Runtime, info: ProductInfo) -> None:
+        self._runtime = runtime
+        self._control = runtime.control.identities
+        self._fixed = info
         self._devices: dict[str, Device] = {}
-        self._virtual: list[VirtualDevice] = []
-        self.content = ProductContent(portal, platform, id)
-        self.settings = LiveSettings(portal, platform, id)
+        self.content = ProductContent(runtime, info.id)
+        self.settings = LiveSettings(runtime, info.id)
 
     @property
     def id(self) -> str:
-        return self._product.id
+        return self._fixed.id
 
     @property
     def domain(self) -> str:
         """The product's domain, which SNI and Host name."""
-        return self._product.domain
+        return self._fixed.domain
 
     def url(self, path: str = "") -> str:
         """The URL of a path at the product's domain."""
-        return self._address.url(self.domain, path)
+        return f"{self._fixed.url}{path}"
 
     def device(self, identity: str) -> Device:
         """A virtual device of this identity; the same handle each time."""
+        if not isinstance(identity, str):
+            raise LabError(f"identity: expected a text such as 't-001', not {identity!r}")
         if identity not in self._devices:
-            identifiers = self._platform.identifiers
-            actor = f"password/{self.id}/{identity}"
             virtual = VirtualDevice(
-                self._address,
+                self._runtime.address,
                 self.domain,
-                self._product.settings.auth,
+                self.settings.auth,
                 identity,
-                lambda length: identifiers.alphanumeric(actor, length),
+                partial(self._control.password, self.id, identity),
             )
-            self._virtual.append(virtual)
-            self._devices[identity] = Device(self._portal, self._platform, self.id, virtual)
+            self._runtime.keep(virtual)
+            self._devices[identity] = Device(self._runtime, self.id, virtual)
         return self._devices[identity]
 
     def devices(self) -> pandas.DataFrame:
         """What the platform knows of the product's devices, a row each."""
         import pandas
 
-        known = self._portal.run(self._platform.registry.all, self.id)
+        known = self._runtime.run(self._control.all, self.id)
         rows = [[each.identity, each.status, each.whitelisted] for each in known]
         return pandas.DataFrame(rows, columns=["identity", "status", "whitelisted"]).set_index("identity")
 
     def allow(self, *identities: str, token: str | None = None) -> None:
-        """Whitelist identities; with `token` (40 characters) they need not activate."""
-        self._portal.run(self._platform.registry.allow, self.id, identities, token)
+        """Whitelist identities; with `token` (40 characters) the one named need not activate."""
+        self._runtime.run(self._control.allow, self.id, identities, token)
 
     def lock(self, identity: str) -> None:
         """Keep a device out, even with valid credentials."""
-        self._portal.run(self._platform.registry.lock, self.id, identity)
+        self._runtime.run(self._control.lock, self.id, identity)
 
     def unlock(self, identity: str) -> None:
         """Let a locked device in again."""
-        self._portal.run(self._platform.registry.lock, self.id, identity, False)
+        self._runtime.run(self._control.unlock, self.id, identity)
 
     def remove(self, identity: str) -> None:
         """Forget a device, its credentials and its whitelisting."""
-        self._portal.run(self._platform.registry.remove, self.id, identity)
-
-    async def close(self) -> None:
-        """Close the connections of the virtual devices."""
-        for virtual in self._virtual:
-            await virtual.close()
+        self._runtime.run(self._control.remove, self.id, identity)
 
     def __repr__(self) -> str:
         return f"<product {self.id} at {self.domain}>"
 
     def _repr_html_(self) -> str:
-        settings = self._product.settings
+        settings = self.settings
         return card(
             f"product {self.id}",
             {
@@ -107,41 +105,54 @@ class Product:
 
 
 class LiveSettings:
-    """A product's settings: read as attributes, changed with `change(self_registration=False)`."""
+    """A product's settings as they are now: `settings.auth`, `settings.self_registration = False`.
 
-    def __init__(self, portal: Portal, platform: Platform, id: str) -> None:
-        self._portal = portal
-        self._product = platform.products.get(id)
+    Several at once: `change(self_registration=False, identity_format={"type": "mac"})`. Raises SettingsError, and
+    changes nothing, where one is wrong.
+    """
+
+    def __init__(self, runtime: Runtime, product: str) -> None:
+        object.__setattr__(self, "_runtime", runtime)
+        object.__setattr__(self, "_product", product)
 
     def change(self, **values: object) -> LiveSettings:
         """Change settings on the running lab. Raises SettingsError, and changes nothing, if one is wrong."""
-        self._portal.call(self._product.change, **values)
+        runtime: Runtime = self._runtime
+        runtime.run(runtime.control.products.change, self._product, values)
         return self
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            return getattr(self._product.settings, name)
-        except AttributeError:
-            raise AttributeError(f"no setting {name!r}, there are: {', '.join(dir(self))}") from None
+        if name.startswith("_") or name not in ProductSettings.model_fields:
+            raise AttributeError(f"no setting {name!r}, there are: {', '.join(dir(self))}")
+        value = getattr(self._now(), name)
+        return MappingProxyType(value) if isinstance(value, Mapping) else value
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in ProductSettings.model_fields:
+            raise AttributeError(f"no setting {name!r}, there are: {', '.join(dir(self))}")
+        self.change(**{name: value})
 
     def __dir__(self) -> list[str]:
-        return [*type(self._product.settings).model_fields, "change"]
+        return [*ProductSettings.model_fields, "change"]
+
+    def _now(self) -> ProductSettings:
+        runtime: Runtime = self._runtime
+        return runtime.run(runtime.control.products.get, self._product).settings
 
     def __repr__(self) -> str:
-        return repr(self._product.settings)
+        return repr(self._now())
 
     def _repr_html_(self) -> str:
-        settings = self._product.settings
-        return card(f"settings of {self._product.id}", settings.model_dump())
+        return card(f"settings of {self._product}", self._now().model_dump())
 
 
 class ProductContent:
     """What a product offers for download."""
 
-    def __init__(self, portal: Portal, platform: Platform, id: str) -> None:
-        self._portal = portal
-        self._content = platform.content
-        self._product = id
+    def __init__(self, runtime: Runtime, product: str) -> None:
+        self._runtime = runtime
+        self._control = runtime.control.content
+        self._product = product
 
     def add(
         self,
@@ -151,11 +162,11 @@ class ProductContent:
         description: str = "",
     ) -> ContentInfo:
         """Add an item or replace it. `data`: the bytes, a text, or the Path of a file."""
-        return self._portal.run(self._content.add, self._product, id, _bytes(data), type, description)
+        return self._runtime.run(self._control.add, self._product, id, content_bytes(data), type, description)
 
     def remove(self, id: str) -> None:
         """Raises LabError where there is no such item."""
-        self._portal.run(self._content.remove, self._product, id)
+        self._runtime.run(self._control.remove, self._product, id)
 
     def frame(self) -> pandas.DataFrame:
         """The items as a DataFrame: type, size in bytes, updated (UTC), description."""
@@ -163,19 +174,22 @@ class ProductContent:
 
         rows = [
             [
-                item.id,
-                item.type,
-                item.size,
-                pandas.Timestamp(item.updated, unit="s", tz="UTC"),
-                item.description,
+                each.id,
+                each.type,
+                each.size,
+                pandas.Timestamp(each.updated, unit="s", tz="UTC"),
+                each.description,
             ]
-            for item in self._portal.run(self._content.list, self._product)
+            for each in self
         ]
         columns = ["id", "type", "size", "updated", "description"]
         return pandas.DataFrame(rows, columns=columns).set_index("id")
 
-    def __iter__(self) -> Any:
-        return iter(self._portal.run(self._content.list, self._product))
+    def __iter__(self) -> Iterator[ContentInfo]:
+        return iter(self._runtime.run(self._control.all, self._product))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
 
     def __repr__(self) -> str:
         return f"<content of {self._product}: {', '.join(item.id for item in self)}>"
@@ -183,14 +197,3 @@ class ProductContent:
     def _repr_html_(self) -> str:
         html: str = self.frame().to_html()
         return html
-
-
-def _bytes(data: bytes | str | Path) -> bytes:
-    if isinstance(data, bytes):
-        return data
-    if isinstance(data, str):
-        return data.encode()
-    try:
-        return data.read_bytes()
-    except OSError as error:
-        raise LabError(f"content: {data}: {error.strerror}") from error

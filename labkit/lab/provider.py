@@ -2,71 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from labkit.control.providers import Application, Arrived, Person, ProviderInfo
 from labkit.lab.browser import Browser
-from labkit.lab.portal import Portal
-from labkit.lab.show import card
-from labkit.providers.social.inbox import Inbox
-from labkit.providers.social.parts import Application
-from labkit.providers.social.people import People
-from labkit.providers.social.provider import Provider as Served
+from labkit.lab.runtime import Runtime
+from labkit.lab.show import card, of_arrived, table
 
 if TYPE_CHECKING:
     import httpx
+    import pandas
 
 
 class Provider:
     """An identity provider of a lab: a real server that signs people in."""
 
-    def __init__(self, portal: Portal, provider: Served, browser: Callable[[], Browser]) -> None:
-        self._portal = portal
-        self._provider = provider
+    def __init__(self, runtime: Runtime, info: ProviderInfo, browser: Callable[[], Browser]) -> None:
+        self._runtime = runtime
+        self._control = runtime.control.providers
+        self._fixed = info
         self._new_browser = browser
+        self.people = People(runtime, info.name)
+        self.inbox = Inbox(runtime, info.name)
 
     @property
     def name(self) -> str:
-        return self._provider.name
+        return self._fixed.name
 
     @property
     def domain(self) -> str:
         """The provider's own host name."""
-        return self._provider.host
+        return self._fixed.domain
 
     @property
     def protocol(self) -> str:
         """`oauth1` or `oauth2`."""
-        return self._provider.kind.protocol
-
-    @property
-    def people(self) -> People:
-        """Who can sign in: `provider.people.add("ann", name="Ann", email="ann@example.com")`."""
-        return self._provider.people
+        return self._fixed.protocol
 
     @property
     def applications(self) -> list[Application]:
         """The applications that are registered."""
-        return list(self._provider.applications.values())
-
-    @property
-    def inbox(self) -> Inbox:
-        """What arrived, and what was answered."""
-        return self._provider.inbox
+        return self._runtime.run(self._control.applications, self.name)
 
     @property
     def faults(self) -> list[str]:
         """The faults that have not hit yet."""
-        return self._portal.call(lambda: self._provider.faults.waiting)
+        return self._runtime.run(self._control.faults, self.name)
 
     @property
     def endpoints(self) -> dict[str, str]:
         """The URLs that a client needs: authorize, token, userinfo; for OAuth 1 also request_token."""
-        return self._portal.call(self._provider.endpoints)
+        return self._runtime.run(self._control.get, self.name).endpoints
 
     def url(self, path: str = "") -> str:
         """The URL of a path at the provider."""
-        return self._provider.url(path)
+        return f"{self._fixed.url}{path}"
 
     def register(
         self, redirect: str | Iterable[str], *, name: str = "", scopes: Iterable[str] = ()
@@ -76,11 +67,12 @@ class Provider:
         redirect: where it may have people sent back to, one URL or several. scopes: what it may ask for, all if
         none are named. Gives it with its `client_id` and `client_secret`.
         """
-        return self._portal.call(self._provider.register, redirect, name=name, scopes=scopes)
+        redirects = [redirect] if isinstance(redirect, str) else list(redirect)
+        return self._runtime.run(self._control.register, self.name, redirects, name, list(scopes))
 
     def consent(self, person: str) -> None:
         """Let this person (by id) say yes, unasked, to the next application that asks."""
-        self._portal.call(self._provider.consent, person)
+        self._runtime.run(self._control.consent, self.name, person)
 
     def fault(self, name: str, step: str | None = None) -> None:
         """Let a fault hit one request, the next of its step.
@@ -88,7 +80,7 @@ class Provider:
         deny, wrong state, expired code, slow, down, malformed JSON, server error; the last four at the step
         token (unless you say otherwise), userinfo, request_token or authorize.
         """
-        self._portal.call(self._provider.fault, name, step)
+        self._runtime.run(self._control.fault, self.name, name, step)
 
     def login(
         self, url: str, as_: str, *, approve: bool = True, browser: Browser | None = None
@@ -116,9 +108,80 @@ class Provider:
             {
                 "domain": self.domain,
                 "protocol": self.protocol,
-                "consent": self._provider.settings.consent,
+                "consent": self._runtime.run(self._control.get, self.name).consent,
                 "people": ", ".join(person.id for person in self.people) or "none yet",
                 "applications": ", ".join(each.title for each in self.applications) or "none yet",
                 "arrived": f"{len(self.inbox)} requests",
             },
         )
+
+
+class People:
+    """The people whom a provider knows, in the order in which they came."""
+
+    def __init__(self, runtime: Runtime, provider: str) -> None:
+        self._runtime = runtime
+        self._control = runtime.control.providers
+        self._provider = provider
+
+    def add(self, id: str, name: str = "", email: str = "") -> Person:
+        """Add somebody. Raises LabError where the id is taken or is none."""
+        return self._runtime.run(self._control.add_person, self._provider, id, name, email)
+
+    def get(self, id: str) -> Person:
+        """Raises LabError for an unknown id, naming those that are known."""
+        return self._runtime.run(self._control.person, self._provider, id)
+
+    def __contains__(self, id: object) -> bool:
+        return any(each.id == id for each in self)
+
+    def __iter__(self) -> Iterator[Person]:
+        return iter(self._runtime.run(self._control.people, self._provider))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __repr__(self) -> str:
+        return f"<people: {', '.join(each.id for each in self) or 'none'}>"
+
+    def _repr_html_(self) -> str:
+        return table(("id", "name", "email"), [(each.id, each.name, each.email) for each in self])
+
+
+class Inbox:
+    """The requests that arrived at a provider, oldest first."""
+
+    def __init__(self, runtime: Runtime, provider: str) -> None:
+        self._runtime = runtime
+        self._control = runtime.control.providers
+        self._provider = provider
+
+    def frame(self) -> pandas.DataFrame:
+        """The requests as a DataFrame, a row each; `time` is a UTC timestamp."""
+        return of_arrived(self)
+
+    def clear(self) -> None:
+        """Forget them all."""
+        self._runtime.run(self._control.clear_inbox, self._provider)
+
+    def __iter__(self) -> Iterator[Arrived]:
+        return iter(self._runtime.run(self._control.inbox, self._provider))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __getitem__(self, index: int) -> Arrived:
+        return list(self)[index]
+
+    def __repr__(self) -> str:
+        arrived = list(self)
+        lines = [f"{each.method} {each.path} → {each.status or 'nothing'} {each.answer}" for each in arrived]
+        return "\n".join([f"Inbox with {len(arrived)} requests", *lines])
+
+    def _repr_html_(self) -> str:
+        frame = self.frame()
+        frame["parameters"] = [
+            ", ".join(f"{name}={value}" for name, value in each.items()) for each in frame["parameters"]
+        ]
+        html: str = frame.to_html(index=False, na_rep="")
+        return html

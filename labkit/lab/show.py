@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from typing import TYPE_CHECKING
+
+from labkit.control.journal import Entry
+from labkit.control.providers import Arrived
+
+if TYPE_CHECKING:
+    import pandas
+
+ENTRY = ("time", "kind", "actor", "summary", "status", "size", "cause", "detail")
+ARRIVED = ("time", "method", "path", "parameters", "status", "answer", "fault")
 
 
 def card(title: str, facts: Mapping[str, object]) -> str:
@@ -13,3 +23,31 @@ def card(title: str, facts: Mapping[str, object]) -> str:
         for name, value in facts.items()
     )
     return f"<b>{escape(title)}</b><table>{rows}</table>"
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """An HTML table of texts."""
+    heads = "".join(f"<th>{escape(each)}</th>" for each in columns)
+    lines = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def of_entries(entries: Iterable[Entry]) -> pandas.DataFrame:
+    """Records of the journal, a row each, indexed by sequence; `time` is a UTC timestamp."""
+    import pandas
+
+    names = ["sequence", *ENTRY]
+    rows = [[getattr(each, name) for name in names] for each in entries]
+    frame = pandas.DataFrame(rows, columns=names).set_index("sequence")
+    frame["time"] = pandas.to_datetime(frame["time"], unit="us", utc=True)
+    return frame.astype({"status": "Int64", "size": "Int64", "cause": "Int64"})
+
+
+def of_arrived(arrived: Iterable[Arrived]) -> pandas.DataFrame:
+    """Requests that arrived at a provider, a row each; `time` is a UTC timestamp."""
+    import pandas
+
+    rows = [[getattr(each, name) for name in ARRIVED] for each in arrived]
+    frame = pandas.DataFrame(rows, columns=list(ARRIVED))
+    frame["time"] = pandas.to_datetime(frame["time"], unit="s", utc=True)
+    return frame.astype({"status": "Int64"})

@@ -2,65 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from labkit.fleet.flow import Address, FlowClient
-from labkit.lab.portal import Portal
-from labkit.lab.show import card
-from labkit.services.operation import Caller, Operation
-from labkit.solutions.proxy import Service
+from labkit.control.solutions import SolutionInfo
+from labkit.lab.client import Session, SiteClient
+from labkit.lab.runtime import Runtime
+from labkit.lab.services import ServiceHandle, call
+from labkit.lab.show import card, of_entries
 
 if TYPE_CHECKING:
-    import httpx
+    import pandas
 
-    from labkit.platform import Platform
+JSON = "application/json"
 
 
-class Solution:
+class Solution(SiteClient):
     """A solution of a lab: its routes by HTTPS, and every service operation by its own name.
 
     `solution.User.createUser(email=…)` is `solution.call("User", "createUser", {"email": …})`.
     """
 
-    def __init__(self, portal: Portal, platform: Platform, id: str, address: Address) -> None:
-        self._portal = portal
-        self._platform = platform
-        self._solution = platform.solutions.get(id)
-        self._flow = FlowClient(address, self._solution.domain)
+    def __init__(self, runtime: Runtime, info: SolutionInfo) -> None:
+        super().__init__(runtime, info.domain, cookies=False)
+        self._control = runtime.control.solutions
+        self._fixed = info
 
     @property
     def id(self) -> str:
-        return self._solution.id
+        return self._fixed.id
 
-    @property
-    def domain(self) -> str:
-        """The solution's own domain."""
-        return self._solution.domain
-
-    def url(self, path: str = "") -> str:
-        """The URL of a path at the solution's domain."""
-        return self._flow.address.url(self.domain, path)
-
-    def request(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """Send a request to a route of the solution; `options` as httpx takes them."""
-        return self._portal.run(self._flow.request, method, path, **options)
-
-    def get(self, path: str, **options: Any) -> httpx.Response:
-        """GET a route of the solution."""
-        return self.request("GET", path, **options)
-
-    def post(self, path: str, **options: Any) -> httpx.Response:
-        """POST to a route of the solution: `post("/session", json={…})`."""
-        return self.request("POST", path, **options)
-
-    def put(self, path: str, **options: Any) -> httpx.Response:
-        """PUT to a route of the solution."""
-        return self.request("PUT", path, **options)
-
-    def delete(self, path: str, **options: Any) -> httpx.Response:
-        """DELETE at a route of the solution."""
-        return self.request("DELETE", path, **options)
+    def session(self) -> Session:
+        """A client of the solution that keeps cookies; `solution.get()` and the like do not."""
+        return Session(self._runtime, self.domain)
 
     def route(
         self,
@@ -69,13 +43,21 @@ class Solution:
         function: Callable[..., object] | None = None,
         *,
         lua: str | None = None,
-        **options: Any,
+        content_type: str = JSON,
     ) -> Any:
-        """Add a route: a Lua script (`lua="…"`) or a Python function; without either, a decorator."""
-        add: Callable[..., Any] = self._solution.route
-        if function is None and lua is None:
-            return lambda handler: self.route(method, path, handler, **options)
-        return self._portal.call(add, method, path, function, lua=lua, **options)
+        """Add a route: a Lua script (`lua="…"`) or a Python function; without either, a decorator.
+
+        The function, sync or async, gets by name what it asks for of: request, response, services, context, log,
+        now. A route of the same method and path is replaced. content_type: of the bodies it takes.
+        """
+        if lua is not None:
+            self._runtime.run(self._control.route, self.id, method, path, lua, content_type)
+        elif function is None:
+            return lambda handler: self.route(method, path, handler, content_type=content_type)
+        else:
+            functions = self._runtime.control.functions
+            self._runtime.run(functions.route, self.id, method, path, function, content_type)
+        return function
 
     def on(
         self,
@@ -86,29 +68,33 @@ class Solution:
         lua: str | None = None,
     ) -> Any:
         """Handle an event: `on("device", "datapoint", lua="…")`; without a handler, a decorator."""
-        add: Callable[..., Any] = self._solution.on
-        if function is None and lua is None:
+        if lua is not None:
+            self._runtime.run(self._control.on, self.id, service, event, lua)
+        elif function is None:
             return lambda handler: self.on(service, event, handler)
-        return self._portal.call(add, service, event, function, lua=lua)
+        else:
+            self._runtime.run(self._runtime.control.functions.on, self.id, service, event, function)
+        return function
 
     def call(self, service: str, operation: str, parameters: object = None) -> Any:
         """Call a service operation; the result, or the error object {type, error, status}."""
-        return self._portal.run(self._platform.call, self.id, service, operation, parameters)
+        return call(self._runtime, self.id, service, operation, parameters)
 
-    def __getattr__(self, name: str) -> Service:
-        if name.startswith("_") or name not in self._operations():
-            raise AttributeError(f"no service {name!r}, there are: {', '.join(self._operations())}")
-        return Service(name, self._operations, self.call)
+    @property
+    def logs(self) -> pandas.DataFrame:
+        """What its scripts printed (`log`), how each run ended (`script`) and warnings, a row each."""
+        return of_entries(self._runtime.run(self._control.logs, self.id))
+
+    def __getattr__(self, name: str) -> ServiceHandle:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        known = self._runtime.run(self._runtime.control.services.names, self.id)
+        if name not in known:
+            raise AttributeError(f"no service {name!r}, there are: {', '.join(known)}")
+        return ServiceHandle(self._runtime, self.id, name)
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._operations()]
-
-    def _operations(self) -> Mapping[str, Mapping[str, Operation]]:
-        return self._platform.services.operations(Caller(self.id))
-
-    async def close(self) -> None:
-        """Close its connections."""
-        await self._flow.close()
+        return [*super().__dir__(), *self._runtime.run(self._runtime.control.services.names, self.id)]
 
     def __repr__(self) -> str:
         return f"<solution {self.id} at {self.domain}>"
@@ -116,5 +102,5 @@ class Solution:
     def _repr_html_(self) -> str:
         return card(
             f"solution {self.id}",
-            {"domain": self.domain, "products": ", ".join(self._solution.products) or "none"},
+            {"domain": self.domain, "products": ", ".join(self._fixed.products) or "none"},
         )

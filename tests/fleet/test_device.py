@@ -38,6 +38,9 @@ async def make(platform: Platform, address: Address) -> AsyncIterator[Make]:
     """Makes virtual devices and closes them."""
     identifiers = Identifiers(1)
 
+    async def password(length: int) -> str:
+        return identifiers.alphanumeric("password", length)
+
     async with AsyncExitStack() as stack:
 
         def make(auth: str = "token", identity: str = "d") -> VirtualDevice:
@@ -46,7 +49,7 @@ async def make(platform: Platform, address: Address) -> AsyncIterator[Make]:
                 platform.products.get(auth).domain,
                 auth,
                 identity,
-                lambda length: identifiers.alphanumeric("password", length),
+                password,
             )
             stack.push_async_callback(device.close)
             return device

@@ -22,7 +22,7 @@ FILES = Path("/proc/self/fd")
 RESOURCES = {"temperature": "number", "message": "string"}
 
 
-def thermostat(lab: Lab, **settings: object) -> Product:
+def thermostat(lab: Lab, **settings: Any) -> Product:
     return lab.product("thermostat", resources=RESOURCES, **settings)
 
 
@@ -95,7 +95,7 @@ def test_a_closed_lab_says_so_and_closes_only_once() -> None:
 def test_a_wrong_setting_is_named_and_starts_nothing() -> None:
     before = threading.active_count()
     with pytest.raises(SettingsError, match="profile"):
-        Lab(profile="imaginary")
+        Lab(profile="imaginary")  # type: ignore[arg-type]
     assert threading.active_count() == before
 
 

@@ -105,7 +105,6 @@ class TestSettings:
 
     def test_secrets_do_not_show(self, tmp_path: Path) -> None:
         with self.lab(tmp_path, YAML) as lab:
-            assert "s3cret" not in repr(lab._settings)
             assert "s3cret" not in repr(lab.provider("google").applications)
 
 

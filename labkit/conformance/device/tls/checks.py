@@ -8,7 +8,7 @@ from labkit.conformance import calls, expect, play, raw
 from labkit.conformance.calls import ALIAS, CONTENT, DOWNLOAD, TIMESTAMP
 from labkit.conformance.check import check
 from labkit.conformance.target import Target
-from labkit.core.journal import Record
+from labkit.control.journal import Entry
 from labkit.fleet.device import FORM
 
 UNKNOWN = "nowhere.example"
@@ -149,14 +149,14 @@ async def _no_connection(target: Target, name: str | None, host: str) -> None:
         pass
 
 
-async def _refusals(target: Target, since: int = 0) -> list[Record]:
+async def _refusals(target: Target, since: int = 0) -> list[Entry]:
     """The journal's records of refused connections with a sequence number above `since`."""
     await target.settle()
     records = await target.in_lab(target.lab.journal.select, "refused")
     return [each for each in records if each.sequence > since]
 
 
-async def _only_refusal(target: Target, since: list[Record]) -> str:
+async def _only_refusal(target: Target, since: list[Entry]) -> str:
     """The text of the one record that came after these."""
     refusals = await _refusals(target, since[-1].sequence if since else 0)
     expect.equal("records of the refusal", len(refusals), 1)

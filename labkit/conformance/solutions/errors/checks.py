@@ -12,7 +12,7 @@ from labkit.conformance.target import Target
 if TYPE_CHECKING:
     import httpx
 
-    from labkit.core.journal import Record
+    from labkit.control.journal import Entry
 
 FAILING = ("/scripts/raises", "/scripts/throws")
 WILD = ("/scripts/endless", "/scripts/stubborn", "/scripts/hungry")
@@ -38,7 +38,7 @@ async def told(target: Target) -> None:
 @check("SOL-ERR-2", "the details of an error are in the journal", needs={"journal"})
 async def details(target: Target) -> None:
     response = expect.status(await Probe(target).request("GET", "/scripts/raises"), 500)
-    records: list[Record] = await target.in_lab(target.lab.journal.select, "script", PROBE)
+    records: list[Entry] = await target.in_lab(target.lab.journal.select, "script", PROBE)
     record, detail = records[-1], records[-1].detail or {}
     expect.equal(
         "the run's summary and status", (record.summary, record.status), ("GET /scripts/raises", 500)

@@ -14,7 +14,7 @@ from labkit.conformance.target import Target
 from labkit.fleet.device import VirtualDevice
 
 if TYPE_CHECKING:
-    from labkit.core.journal import Record
+    from labkit.control.journal import Entry
 
 TWO_WORDS, BY_WORD, BY_FILE = "token-open", "by-word", "by-file"  # products, after what names the handlers
 CONTEXT = ("solution_id", "service", "event", "script_key", "tracking_id")
@@ -75,7 +75,7 @@ async def without_handler(target: Target) -> None:
     await target.in_lab(solution.on, "device", "datapoint", lua="return data.value[2]")
     await target.in_lab(device.write, text="heard")
     await target.settle()
-    records: list[Record] = await target.in_lab(lambda: [each for each in lab.journal if each.actor == name])
+    records: list[Entry] = await target.in_lab(lambda: [each for each in lab.journal if each.actor == name])
     told = [(each.kind, each.summary, each.status) for each in records]
     expect.equal("what the solution did", told, [("script", "device datapoint", 200)])
     errors = await target.in_lab(lab.journal.select, "error")

@@ -1,0 +1,83 @@
+"""Lab time."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime
+
+from labkit.control.data import Data
+from labkit.core.errors import LabError
+from labkit.platform import Platform
+
+Moment = float | str | datetime
+
+
+class ClockState(Data):
+    """time: lab time in seconds since 1970; rate: seconds of lab time for each real one, 0 on a virtual clock."""
+
+    time: float
+    rate: float
+
+
+class ClockControl:
+    """The clock of a lab."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._clock = platform.clock
+
+    async def state(self) -> ClockState:
+        """The time and the rate."""
+        return ClockState(time=self._clock.now(), rate=self._clock.rate)
+
+    async def advance(
+        self, seconds: float = 0, minutes: float = 0, hours: float = 0, days: float = 0
+    ) -> ClockState:
+        """Move a virtual clock on; all that is due on the way happens at its own time.
+
+        Raises LabError on a running clock, for what is no number, or when asked to go back.
+        """
+        given = {"seconds": seconds, "minutes": minutes, "hours": hours, "days": days}
+        for name, value in given.items():
+            number_of(value, name)
+        await self._clock.advance(**given)
+        return await self.state()
+
+    async def advance_to(self, when: Moment) -> ClockState:
+        """As `advance`, to a moment (`seconds_of`)."""
+        await self._clock.advance_to(seconds_of(when, "when"))
+        return await self.state()
+
+    async def freeze(self) -> ClockState:
+        """Stop a running clock where it is; from now on it is virtual."""
+        self._clock.freeze()
+        return await self.state()
+
+    async def run(self, rate: float = 1.0) -> ClockState:
+        """Let a stopped clock run on from where it is. Raises LabError for a rate that is not above 0."""
+        self._clock.run(rate)
+        return await self.state()
+
+
+def seconds_of(when: object, name: str) -> float:
+    """Seconds since 1970 of a moment: Unix seconds, a datetime, or an ISO 8601 text (both UTC unless they say else).
+
+    Raises LabError naming the argument `name` and what was expected.
+    """
+    expected = "expected Unix seconds, a datetime or an ISO 8601 text such as '2026-03-01T08:00'"
+    if isinstance(when, str):
+        try:
+            when = datetime.fromisoformat(when)
+        except ValueError:
+            raise LabError(f"{name}: {expected}, not {when!r}") from None
+    elif isinstance(when, date) and not isinstance(when, datetime):
+        when = datetime(when.year, when.month, when.day)  # noqa: DTZ001  the zone follows
+    if isinstance(when, datetime):
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    return number_of(when, name, expected)
+
+
+def number_of(value: object, name: str, expected: str = "expected a number") -> float:
+    """A finite number. Raises LabError naming the argument `name` and what was expected."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise LabError(f"{name}: {expected}, not {value!r}")
+    return float(value)

@@ -1,0 +1,35 @@
+"""What a product offers for download."""
+
+from __future__ import annotations
+
+from labkit.devices.content import ContentInfo as ContentInfo
+from labkit.platform import Platform
+
+
+class ContentControl:
+    """The content of products. Each operation raises SettingsError for an unknown product."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+
+    async def all(self, product: str) -> list[ContentInfo]:
+        """The items of a product by id."""
+        return await self._platform.content.list(self._known(product))
+
+    async def add(
+        self,
+        product: str,
+        id: str,
+        data: bytes,
+        type: str = "application/octet-stream",
+        description: str = "",
+    ) -> ContentInfo:
+        """Add an item or replace it. Raises LabError for an id, a type or a size that cannot be."""
+        return await self._platform.content.add(self._known(product), id, data, type, description)
+
+    async def remove(self, product: str, id: str) -> None:
+        """Raises LabError where there is no such item."""
+        await self._platform.content.remove(self._known(product), id)
+
+    def _known(self, product: str) -> str:
+        return self._platform.products.get(product).id

@@ -1,0 +1,75 @@
+"""All that can be done to a lab, by subject."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from labkit.control.addresses import AddressesControl
+from labkit.control.clock import ClockControl, Moment, seconds_of
+from labkit.control.content import ContentControl
+from labkit.control.database import DatabaseControl
+from labkit.control.functions import FunctionsControl
+from labkit.control.identities import IdentitiesControl
+from labkit.control.journal import JournalControl
+from labkit.control.mailbox import MailboxControl
+from labkit.control.polls import PollsControl
+from labkit.control.products import ProductsControl
+from labkit.control.providers import ProvidersControl
+from labkit.control.services import ServicesControl
+from labkit.control.solutions import SolutionsControl
+from labkit.core.clock import Clock
+from labkit.platform import Platform
+from labkit.settings import LabSettings
+
+
+class Control:
+    """The operations on one platform, which it is given started."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self.addresses = AddressesControl(platform)
+        self.clock = ClockControl(platform)
+        self.content = ContentControl(platform)
+        self.database = DatabaseControl(platform)
+        self.functions = FunctionsControl(platform)
+        self.identities = IdentitiesControl(platform)
+        self.journal = JournalControl(platform)
+        self.mailbox = MailboxControl(platform)
+        self.polls = PollsControl(platform)
+        self.products = ProductsControl(platform)
+        self.providers = ProvidersControl(platform)
+        self.services = ServicesControl(platform)
+        self.solutions = SolutionsControl(platform)
+
+    @classmethod
+    async def start(
+        cls,
+        settings: LabSettings,
+        *,
+        seed: int | None = None,
+        speed: float | None = None,
+        start: Moment | None = None,
+    ) -> Self:
+        """Start a platform on the running loop.
+
+        seed: makes identifiers and the journal repeatable; speed: of the clock, without one 0 (virtual) with a seed
+        and 1 without; start: the lab time to begin at. Raises SettingsError or LabError, and leaves nothing behind.
+        """
+        rate = speed if speed is not None else (1.0 if seed is None else 0.0)
+        clock = Clock(rate, None if start is None else seconds_of(start, "start"))
+        return cls(await Platform(settings, seed=seed, clock=clock).start())
+
+    async def stop(self) -> None:
+        """End the platform. What was acknowledged is stored."""
+        await self._platform.stop()
+
+    async def settle(self) -> None:
+        """Return once every request and call is answered or held as a poll, and every event is handled."""
+        await self._platform.settle()
+
+    async def reset(self) -> None:
+        """Forget devices, datapoints, content, Keystore, users, mails, what happened at providers, and journal.
+
+        Products, solutions and providers stay, these with the people and applications of their settings.
+        """
+        await self._platform.reset()

@@ -1,0 +1,43 @@
+"""The form of what goes in and comes out: values that share nothing with the platform."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Data(BaseModel):
+    """Base of all results. Bytes are base64 in JSON."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
+
+
+class Table(Data):
+    """Rows of values below the names of their columns. hidden: columns that were asked for, as `table.column`, and
+    are secret."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    hidden: tuple[str, ...] = ()
+
+
+def copied(value: Any) -> Any:
+    """A copy of lists, tuples and mappings, however deep; other values are as they were."""
+    if isinstance(value, Mapping):
+        return {key: copied(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [copied(each) for each in value]
+    if isinstance(value, tuple):
+        return tuple(copied(each) for each in value)
+    return value
+
+
+def plain(value: Any) -> Any:
+    """As `copied`; what JSON has no form for becomes text, and the keys of mappings do."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return value if value is None or isinstance(value, str | int | float) else str(value)

@@ -1,0 +1,21 @@
+"""The lab's database, to look at."""
+
+from __future__ import annotations
+
+from labkit.control.data import Table
+from labkit.platform import Platform
+
+
+class DatabaseControl:
+    """What the platform keeps."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._database = platform.database
+
+    async def sql(self, query: str) -> Table:
+        """The rows of a SELECT; keys and secrets count as NULL in it.
+
+        Raises LabError for what would change the data, or is no SQL.
+        """
+        columns, rows, hidden = await self._database.select(query)
+        return Table.model_construct(columns=tuple(columns), rows=tuple(rows), hidden=tuple(hidden))

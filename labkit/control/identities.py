@@ -1,0 +1,59 @@
+"""The identities of a product: whitelisted, provisioned, locked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from labkit.control.data import Data
+from labkit.core.errors import LabError
+from labkit.platform import Platform
+
+
+class DeviceInfo(Data):
+    """What the platform knows of a device. status: whitelisted, provisioned or locked."""
+
+    identity: str
+    status: str
+    whitelisted: bool
+
+
+class IdentitiesControl:
+    """Who may speak for a product. Each operation raises SettingsError for an unknown product."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+
+    async def all(self, product: str) -> list[DeviceInfo]:
+        """The devices of a product by identity."""
+        known = await self._platform.registry.all(self._known(product))
+        return [
+            DeviceInfo(identity=each.identity, status=each.status, whitelisted=each.whitelisted)
+            for each in known
+        ]
+
+    async def allow(self, product: str, identities: Sequence[Any], token: str | None = None) -> None:
+        """Whitelist identities; with `token` (40 characters) the one named need not activate."""
+        if wrong := [each for each in identities if not isinstance(each, str) or each == ""]:
+            raise LabError(f"identities: expected texts, not {wrong[0]!r}")
+        await self._platform.registry.allow(self._known(product), identities, token)
+
+    async def lock(self, product: str, identity: str) -> None:
+        """Keep a device out, even with valid credentials. Raises LabError for an unknown one."""
+        await self._platform.registry.lock(self._known(product), identity)
+
+    async def unlock(self, product: str, identity: str) -> None:
+        """Let a locked device in again. Raises LabError for an unknown one."""
+        await self._platform.registry.lock(self._known(product), identity, False)
+
+    async def remove(self, product: str, identity: str) -> None:
+        """Forget a device, its credentials and its whitelisting. Raises LabError for an unknown one."""
+        await self._platform.registry.remove(self._known(product), identity)
+
+    async def password(self, product: str, identity: str, length: int) -> str:
+        """A password for a virtual device to choose; in a seeded lab the same in each run."""
+        actor = f"password/{product}/{identity}"
+        return self._platform.identifiers.alphanumeric(actor, length)
+
+    def _known(self, product: str) -> str:
+        return self._platform.products.get(product).id

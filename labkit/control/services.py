@@ -1,0 +1,111 @@
+"""Service operations: which there are, and calling them for a solution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from labkit.control.data import Data, copied
+from labkit.platform import Platform
+from labkit.services.operation import Caller, Operation
+from labkit.services.type_names import type_name
+
+
+class ParameterInfo(Data):
+    """An argument of an operation. type: in words of whoever calls; default: where it is not required."""
+
+    name: str
+    type: str
+    required: bool
+    default: Any
+    secret: bool
+
+
+class OperationInfo(Data):
+    """An operation of a service. takes_others: arguments of any other name too."""
+
+    service: str
+    name: str
+    parameters: tuple[ParameterInfo, ...]
+    takes_others: bool
+    doc: str
+
+
+class CallResult(Data):
+    """value: the result, or the error object {type, error, status}; notes: what the caller may have meant."""
+
+    value: Any
+    notes: tuple[str, ...] = ()
+
+
+class ServicesControl:
+    """The services of a lab."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._described: dict[Operation, OperationInfo] = {}
+
+    async def names(self, solution: str) -> list[str]:
+        """The services that a solution may call."""
+        return list(self._offered(solution))
+
+    async def operations(self, solution: str, service: str) -> list[OperationInfo]:
+        """The operations of a service that a solution may call; none where there is no such service."""
+        return [self._describe(each) for each in self._offered(solution).get(service, {}).values()]
+
+    async def call(
+        self, solution: str, service: str, operation: str, parameters: Mapping[str, Any] | None = None
+    ) -> CallResult:
+        """Call an operation for a solution, as its scripts do. Never raises for a platform error."""
+        self._platform.solutions.get(solution)
+        declared = self._offered(solution).get(service, {}).get(operation)
+        notes = () if declared is None else unknown(self._describe(declared), parameters or {})
+        value = await self._platform.call(solution, service, operation, copied(parameters))
+        return CallResult.model_construct(value=copied(value), notes=notes)
+
+    def _offered(self, solution: str) -> Mapping[str, Mapping[str, Operation]]:
+        return self._platform.services.operations(Caller(solution))
+
+    def _describe(self, operation: Operation) -> OperationInfo:
+        if operation not in self._described:
+            self._described[operation] = described(operation)
+        return self._described[operation]
+
+
+def described(operation: Operation) -> OperationInfo:
+    """An operation as data."""
+    declared = zip(  # what collects all others comes last, and has no field
+        operation.model.model_fields.items(), operation.signature.parameters.values(), strict=False
+    )
+    return OperationInfo(
+        service=operation.service,
+        name=operation.name,
+        parameters=tuple(
+            ParameterInfo(
+                name=name,
+                type=type_name(parameter.annotation),
+                required=field.is_required(),
+                default=None if field.is_required() else field.default,
+                secret=name in operation.secrets,
+            )
+            for (name, field), parameter in declared
+        ),
+        takes_others=operation.collects,
+        doc=operation.doc,
+    )
+
+
+def unknown(operation: OperationInfo, parameters: object) -> tuple[str, ...]:
+    """A sentence for each argument that an operation ignores, with the one that may have been meant."""
+    if operation.takes_others or not isinstance(parameters, Mapping):
+        return ()
+    names = [each.name for each in operation.parameters]
+    sentences = []
+    for given in parameters:
+        if given in names:
+            continue
+        close = get_close_matches(str(given), names, n=1)
+        meant = f"did you mean {close[0]}?" if close else f"there are: {', '.join(names) or 'none'}"
+        sentences.append(f"{given} is not a parameter of {operation.name}; {meant}")
+    return tuple(sentences)

@@ -1,0 +1,90 @@
+"""Solutions: their routes, event handlers and what their scripts did."""
+
+from __future__ import annotations
+
+from labkit.control.data import Data
+from labkit.control.journal import Entry, entries
+from labkit.platform import Platform
+from labkit.settings import SolutionSettings
+from labkit.solutions.solution import Solution
+
+LOGGED = frozenset({"script", "log", "warning"})
+
+
+class SolutionInfo(Data):
+    """A solution at its domain, linked to products. warnings: what its author ought to know of its folder."""
+
+    id: str
+    domain: str
+    url: str
+    products: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+class RouteInfo(Data):
+    """A route. where: the file and line that say so, or `a cell`."""
+
+    method: str
+    path: str
+    content_type: str
+    where: str
+
+
+class SolutionsControl:
+    """The solutions of a lab. Each operation raises LabError for an unknown one."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+
+    async def all(self) -> list[SolutionInfo]:
+        """All of them."""
+        return [self._info(each) for each in self._platform.solutions]
+
+    async def get(self, id: str) -> SolutionInfo:
+        """The solution of this id."""
+        return self._info(self._platform.solutions.get(id))
+
+    async def find(self, id: str) -> SolutionInfo | None:
+        """As `get`; None where there is none."""
+        return await self.get(id) if id in self._platform.solutions else None
+
+    async def add(self, settings: SolutionSettings) -> SolutionInfo:
+        """Raises SettingsError where the id or domain is taken, a product is unknown or the folder is wrong."""
+        return self._info(await self._platform.add_solution(settings))
+
+    async def ensure(self, settings: SolutionSettings, replace: bool = False) -> SolutionInfo:
+        """As `add`."""
+        return await self.add(settings)
+
+    async def route(self, id: str, method: str, path: str, lua: str, content_type: str) -> None:
+        """Answer `method path` with a Lua script. Raises SettingsError for a wrong method, path or script."""
+        self._platform.solutions.get(id).route(method, path, lua=lua, content_type=content_type)
+
+    async def on(self, id: str, service: str, event: str, lua: str) -> None:
+        """Handle an event with a Lua script. Raises SettingsError for one that does not compile."""
+        self._platform.solutions.get(id).on(service, event, lua=lua)
+
+    async def routes(self, id: str) -> list[RouteInfo]:
+        """Its routes, by path."""
+        return [
+            RouteInfo(method=each.method, path=each.path, content_type=each.content_type, where=each.where)
+            for each in sorted(
+                self._platform.solutions.get(id).routes, key=lambda each: (each.path, each.method)
+            )
+        ]
+
+    async def logs(self, id: str) -> list[Entry]:
+        """What its scripts printed (`log`), how each run ended (`script`), and warnings, oldest first."""
+        known = self._platform.solutions.get(id).id
+        return await entries(
+            each for each in self._platform.journal.select(actor=known) if each.kind in LOGGED
+        )
+
+    def _info(self, solution: Solution) -> SolutionInfo:
+        return SolutionInfo(
+            id=solution.id,
+            domain=solution.domain,
+            url=self._platform.url(solution.domain),
+            products=tuple(solution.products),
+            warnings=tuple(solution.warnings),
+        )

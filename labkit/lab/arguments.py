@@ -1,0 +1,103 @@
+"""What cells hand to handles: looked at before anything is sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from labkit.control.clock import number_of, seconds_of
+from labkit.core.errors import LabError, SettingsError
+
+FILE_NAME = re.compile(r"[\w .~:/\\-]*\.\w{1,8}")  # what a text looks like that names a file
+
+
+def value_texts(values: Mapping[Any, Any] | None, more: Mapping[str, Any], of: str = "") -> dict[Any, Any]:
+    """The values to store, by alias (`of` an alias: by timestamp). Raises LabError for what is no value."""
+    if values is not None and not isinstance(values, Mapping):
+        raise LabError(f"write: expected temperature=21.5 or {{'temperature': 21.5}}, not {values!r}")
+    given = {**(values or {}), **more}
+    return {name: _value(of or str(name), each) for name, each in given.items()}
+
+
+def _value(alias: str, value: Any) -> Any:
+    if value is None:
+        raise LabError(f"{alias}: None is no value; leave it out to store nothing, '' is the empty text")
+    if isinstance(value, bytes | Mapping | list | tuple | set | frozenset):
+        raise LabError(f"{alias}: expected a text, a number or a boolean, not {value!r}")
+    return value.item() if hasattr(value, "item") else value  # of numpy and pandas
+
+
+def timed_values(points: Any) -> dict[str, dict[float, Any]]:
+    """Values by alias and timestamp. Raises LabError for another form, and for what is no value."""
+    if not isinstance(points, Mapping) or not all(isinstance(each, Mapping) for each in points.values()):
+        raise LabError(f"record: expected {{alias: {{Unix seconds: value}}}}, not {points!r}")
+    return {
+        alias: {
+            int(seconds_of(when, alias)) if isinstance(when, datetime) else when: value
+            for when, value in value_texts(values, {}, alias).items()
+        }
+        for alias, values in points.items()
+    }
+
+
+def alias_texts(aliases: Iterable[object]) -> list[str]:
+    """The aliases named, one by one or in lists. Raises LabError where there is none, or one is no text."""
+    named: list[str] = []
+    for each in aliases:
+        if isinstance(each, str):
+            named.append(each)
+        elif isinstance(each, Iterable):
+            named += alias_texts(each)
+        else:
+            raise LabError(f"expected aliases such as 'temperature', not {each!r}")
+    if not named:
+        raise LabError("expected at least one alias: read('temperature')")
+    return named
+
+
+def duration(value: object, name: str) -> float:
+    """Seconds. Raises LabError for what is no number of 0 or more."""
+    expected = "expected a number of seconds"
+    seconds = number_of(value, name, expected)
+    if seconds < 0:
+        raise LabError(f"{name}: {expected}, not {value!r}")
+    return seconds
+
+
+def content_bytes(data: object) -> bytes:
+    """The bytes of content: as they are, of a text, or of the file that a Path names.
+
+    Raises LabError for a file that cannot be read, and for a text that looks like the name of one.
+    """
+    if isinstance(data, str):
+        if FILE_NAME.fullmatch(data) and "\n" not in data:
+            raise LabError(
+                f"data: {data!r} looks like the name of a file; Path({data!r}) means the file, "
+                f"{data!r}.encode() this text"
+            )
+        return data.encode()
+    if isinstance(data, bytes | bytearray | memoryview):
+        return bytes(data)
+    if not isinstance(data, Path):
+        raise LabError(f"data: expected bytes, a text or the Path of a file, not {type(data).__name__}")
+    try:
+        return data.read_bytes()
+    except OSError as error:
+        raise LabError(f"data: {data}: {error.strerror}") from error
+
+
+def given(model: type[BaseModel], what: str, **values: Any) -> dict[str, Any]:
+    """The settings that were named (those that are not None). Raises SettingsError for one that there is not."""
+    named = {name: value for name, value in values.items() if value is not None}
+    for name in named:
+        if name not in model.model_fields:
+            close = get_close_matches(name, model.model_fields, n=1)
+            meant = f"did you mean {close[0]}?" if close else f"there are: {', '.join(model.model_fields)}"
+            raise SettingsError(f"{what}: {name}: no such setting; {meant}")
+    return named

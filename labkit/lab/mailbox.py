@@ -1,0 +1,48 @@
+"""The handle of a lab's mailbox."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from labkit.control.mailbox import Mail
+from labkit.lab.runtime import Runtime
+from labkit.lab.show import table
+
+
+class LabMailbox:
+    """All mail that the lab's solutions sent, oldest first."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._control = runtime.control.mailbox
+
+    def find(
+        self, to: str | None = None, subject: str | None = None, solution: str | None = None
+    ) -> list[Mail]:
+        """The mails to an address (to, cc or bcc; letter case does not count), whose subject holds a text, or
+        of a solution; all that is given must hold."""
+        return self._runtime.run(self._control.find, to, subject, solution)
+
+    def clear(self) -> None:
+        """Throw all mail away."""
+        self._runtime.run(self._control.clear)
+
+    def __len__(self) -> int:
+        return len(self.find())
+
+    def __iter__(self) -> Iterator[Mail]:
+        return iter(self.find())
+
+    def __getitem__(self, index: int) -> Mail:
+        return self.find()[index]
+
+    def __repr__(self) -> str:
+        mails = self.find()
+        lines = [f"{mail.sender} → {', '.join(mail.recipients)}: {mail.subject}" for mail in mails]
+        return "\n".join([f"Mailbox with {len(mails)} mail{'' if len(mails) == 1 else 's'}", *lines])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (each.sender, ", ".join(each.recipients), each.subject, each.text or each.html) for each in self
+        ]
+        return table(("from", "to", "subject", "text"), rows)

@@ -1,0 +1,177 @@
+"""Waits of a device's: long polls, and until the lab holds some."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, ParamSpec, TypeVar
+
+from labkit.core.errors import LabError
+from labkit.fleet.device import Point
+from labkit.lab.portal import Task
+from labkit.lab.runtime import Runtime
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Waiting:
+    """The requests of a device that may be held as polls."""
+
+    def __init__(self, runtime: Runtime, product: str, identity: str) -> None:
+        self.runtime = runtime
+        self.product = product
+        self.identity = identity
+        self._polls: list[tuple[str, Task[Point | None]]] = []
+
+    def stands_still(self) -> bool:
+        """Is the clock virtual?"""
+        return self.runtime.run(self.runtime.control.clock.state).rate == 0
+
+    def begin(
+        self, alias: str, function: Callable[P, Awaitable[Point | None]], *args: P.args, **kwargs: P.kwargs
+    ) -> HeldPoll:
+        """Begin a poll of an alias."""
+        self._polls = [each for each in self._polls if not each[1].done]
+        task = self.runtime.begin(function, *args, **kwargs)
+        self._polls.append((alias, task))
+        return HeldPoll(self, alias, task)
+
+    def begin_held(
+        self, alias: str, function: Callable[P, Awaitable[Point | None]], *args: P.args, **kwargs: P.kwargs
+    ) -> HeldPoll:
+        """As `begin`; returns once the lab holds the poll, or has answered it."""
+        polls = self.runtime.control.polls
+        count = self.runtime.run(polls.count, self.product, self.identity, alias)
+        poll = self.begin(alias, function, *args, **kwargs)
+        self.runtime.run(self._held_or_done, alias, count + 1, poll.task)
+        return poll
+
+    async def held(self, alias: str, count: int) -> None:
+        """Return once the lab holds `count` polls of this alias."""
+        await self.runtime.control.polls.held(self.product, self.identity, alias, count)
+
+    async def count(self, alias: str) -> int:
+        """How many polls of this alias the lab holds."""
+        return await self.runtime.control.polls.count(self.product, self.identity, alias)
+
+    async def _held_or_done(self, alias: str, count: int, task: Task[Point | None]) -> None:
+        held = asyncio.ensure_future(self.held(alias, count))
+        answered = asyncio.ensure_future(asyncio.wait([asyncio.wrap_future(task.future)]))
+        await asyncio.wait({held, answered}, return_when=asyncio.FIRST_COMPLETED)
+        answered.cancel()
+        held.cancel()
+
+    async def answered(self, alias: str, task: Task[Point | None]) -> None:
+        """Return once a poll is answered. Raises LabError where only a clock that stands still could end it."""
+        control = self.runtime.control
+        while task in (under_way := self._under_way(alias)):
+            if (await control.clock.state()).rate == 0:
+                await control.settle()
+                under_way = self._under_way(alias)
+                # Of those that are under way and not held, the answer is on its way.
+                if task in under_way and await self.count(alias) >= len(under_way):
+                    raise LabError(
+                        "the clock stands still, and nothing has answered this poll; use lab.clock.advance() or "
+                        f"write(…) to {alias!r} first, then result()"
+                    )
+            if under_way:
+                futures = [asyncio.wrap_future(each.future) for each in under_way]
+                await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
+
+    def _under_way(self, alias: str) -> list[Task[Point | None]]:
+        return [each for name, each in self._polls if name == alias and not each.done]
+
+    def answer(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of any request. Raises LabError where it becomes a poll that only the clock could end."""
+
+        async def ask() -> T:
+            return await function(*args, **kwargs)
+
+        return self.runtime.run(self._answer, ask)
+
+    async def _answer(self, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        control = self.runtime.control
+        if (await control.clock.state()).rate:
+            return await ask()
+        task = asyncio.ensure_future(ask())
+        before = await control.polls.of_device(self.product, self.identity)
+        held = asyncio.ensure_future(control.polls.more_of_device(self.product, self.identity, before))
+        try:
+            await asyncio.wait({task, held}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                raise LabError(
+                    "the clock stands still, so this long poll would never end; use start_poll(), then "
+                    "lab.clock.advance() or a write, then result()"
+                )
+            return await task
+        finally:
+            held.cancel()
+            task.cancel()
+
+
+class HeldPoll:
+    """A long poll under way."""
+
+    def __init__(self, waiting: Waiting, alias: str, task: Task[Point | None]) -> None:
+        self._waiting = waiting
+        self._alias = alias
+        self.task = task
+
+    @property
+    def done(self) -> bool:
+        """Has the platform answered?"""
+        return self.task.done
+
+    def result(self) -> str | None:
+        """Wait for the answer: the value that came, or None when none came in time (304).
+
+        Raises LabError on a virtual clock where nothing has answered yet, since nothing would end the wait.
+        """
+        point = self.point()
+        return None if point is None else point.value
+
+    def point(self) -> Point | None:
+        """As `result`, with the alias and Last-Modified."""
+        try:
+            self._waiting.runtime.run(self._waiting.answered, self._alias, self.task)
+        except KeyboardInterrupt:
+            self.task.cancel()
+            raise
+        return self.task.result()
+
+    def __repr__(self) -> str:
+        return "<poll: answered>" if self.done else "<poll: waits>"
+
+
+class HoldsPolls:
+    """Waits until the lab holds polls of an alias."""
+
+    def __init__(self, waiting: Waiting, alias: str, count: int, within: float) -> None:
+        self._waiting = waiting
+        self._alias = alias
+        self._count = count
+        self._within = within
+
+    @property
+    def done(self) -> bool:
+        """Does the lab hold them now?"""
+        return self._waiting.runtime.run(self._waiting.count, self._alias) >= self._count
+
+    def result(self) -> None:
+        """Return once the lab holds them. Raises LabError after the seconds of real time that it was given."""
+        self._waiting.runtime.run(self._held)
+
+    async def _held(self) -> None:
+        try:
+            async with asyncio.timeout(self._within):
+                await self._waiting.held(self._alias, self._count)
+        except TimeoutError:
+            count = await self._waiting.count(self._alias)
+            raise LabError(
+                f"the lab holds {count} polls of {self._waiting.identity}/{self._alias}, not {self._count}, after "
+                f"{self._within:g} s; begin one with start_poll(), or give other clients longer: held(…, within=60)"
+            ) from None
+
+    def __repr__(self) -> str:
+        return "<held>" if self.done else "<not held yet>"

@@ -1,0 +1,82 @@
+"""What a lab and its handles share: the thread of the platform, its operations, and the clients that are open."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Awaitable, Callable
+from typing import ParamSpec, Protocol, TypeVar
+
+from labkit.control.clock import Moment
+from labkit.control.control import Control
+from labkit.fleet.flow import Address
+from labkit.lab.portal import Portal, Task
+from labkit.settings import LabSettings
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Client(Protocol):
+    """Something that holds connections."""
+
+    async def close(self) -> None: ...
+
+
+class Runtime:
+    """A platform on a thread of its own, until `close`, until nobody holds a handle, or to the process's end.
+
+    Raises SettingsError or LabError, and leaves nothing behind, where the platform cannot start.
+    """
+
+    def __init__(
+        self, settings: LabSettings, seed: int | None, speed: float | None, start: Moment | None
+    ) -> None:
+        self._portal = Portal()
+        try:
+            self.control = self._portal.run(Control.start, settings, seed=seed, speed=speed, start=start)
+        except BaseException:
+            self._portal.close()
+            raise
+        clients: list[Client] = []
+        self._clients = clients
+        # It must not hold the runtime itself, nor a handle, which would hold that.
+        self._finish = weakref.finalize(self, _finish, self._portal, self.control, clients)
+        listening = self.run(self.control.addresses.listening)
+        self.address = Address(listening.host, listening.https_port, listening.ca_pem)
+        self.http_port = listening.http_port
+
+    def run(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of an async function. Raises LabError on a closed lab or from the loop's own thread."""
+        return self._portal.run(function, *args, **kwargs)
+
+    def begin(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> Task[T]:
+        """Start an async function on the platform's loop and return at once."""
+        return self._portal.begin(function, *args, **kwargs)
+
+    def keep(self, client: Client) -> None:
+        """Close this client with the lab."""
+        self._clients.append(client)
+
+    def close(self) -> None:
+        """End connections, platform and thread. A second call does nothing."""
+        self._finish()
+
+    @property
+    def closed(self) -> bool:
+        return not self._finish.alive
+
+
+def _finish(portal: Portal, control: Control, clients: list[Client]) -> None:
+    async def finish() -> None:
+        for client in clients:
+            await client.close()
+        await control.stop()
+
+    if portal.here:  # the last handle was let go by something on the loop, which cannot wait for its own end
+        threading.Thread(target=_finish, args=(portal, control, clients)).start()
+        return
+    try:
+        portal.run(finish)
+    finally:
+        portal.close()

@@ -1,0 +1,81 @@
+"""Service operations by their own names: `solution.Keystore.get(key="x")`."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from labkit.control.services import OperationInfo
+from labkit.core.errors import LabWarning
+from labkit.lab.runtime import Runtime
+
+KEYWORD = inspect.Parameter.KEYWORD_ONLY
+
+
+class ServiceHandle:
+    """A service: its operations as methods with keyword arguments, or one table of them."""
+
+    def __init__(self, runtime: Runtime, solution: str, name: str) -> None:
+        self._runtime = runtime
+        self._solution = solution
+        self._name = name
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+
+        def operation(parameters: Mapping[str, object] | None = None, /, **named: object) -> Any:
+            # `from_` is how Python writes `from`
+            given = {**(parameters or {}), **{key.rstrip("_"): value for key, value in named.items()}}
+            return call(self._runtime, self._solution, self._name, name, given)
+
+        operation.__name__, operation.__qualname__ = name, f"{self._name}.{name}"
+        declared = self._operations().get(name)
+        if declared is not None:
+            operation.__doc__ = declared.doc
+            operation.__signature__ = signature(declared)  # type: ignore[attr-defined]
+        return operation
+
+    def __dir__(self) -> list[str]:
+        return list(self._operations())
+
+    def _operations(self) -> dict[str, OperationInfo]:
+        operations = self._runtime.control.services.operations
+        return {each.name: each for each in self._runtime.run(operations, self._solution, self._name)}
+
+    def __repr__(self) -> str:
+        return f"<service {self._name}: {', '.join(dir(self))}>"
+
+
+def call(runtime: Runtime, solution: str, service: str, operation: str, parameters: Any) -> Any:
+    """The result of a service operation, or the error object; warns of arguments that it ignores."""
+    result = runtime.run(runtime.control.services.call, solution, service, operation, parameters)
+    for note in result.notes:
+        warnings.warn(note, LabWarning, stacklevel=3)
+    return result.value
+
+
+def signature(operation: OperationInfo) -> inspect.Signature:
+    """What Python shows of an operation: types by their names, and a keyword (`from_`) with an underscore."""
+    parameters = [
+        inspect.Parameter(
+            f"{each.name}_" if keyword.iskeyword(each.name) else each.name,
+            KEYWORD,
+            default=inspect.Parameter.empty if each.required else each.default,
+            annotation=_Name(each.type),
+        )
+        for each in operation.parameters
+    ]
+    if operation.takes_others:
+        parameters.append(inspect.Parameter("others", inspect.Parameter.VAR_KEYWORD))
+    return inspect.Signature(parameters)
+
+
+class _Name(str):
+    """A name of a type, which signatures show without quotes."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
