@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from labkit.core.clock import Clock
-    from labkit.core.errors import LabError, LabkitError, ServiceError, SettingsError
+    from labkit.core.errors import LabError, LabkitError, LabWarning, ServiceError, SettingsError
     from labkit.fleet.device import Credentials, DeviceError
     from labkit.lab.lab import Lab
     from labkit.platform import Platform
@@ -25,6 +25,7 @@ _HOMES = {
     "Lab": "labkit.lab.lab",
     "LabError": "labkit.core.errors",
     "LabSettings": "labkit.settings",
+    "LabWarning": "labkit.core.errors",
     "LabkitError": "labkit.core.errors",
     "Platform": "labkit.platform",
     "ServiceError": "labkit.core.errors",
@@ -38,6 +39,7 @@ __all__ = [
     "Lab",
     "LabError",
     "LabSettings",
+    "LabWarning",
     "LabkitError",
     "Platform",
     "ServiceError",

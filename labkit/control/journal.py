@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from labkit.control.data import Data, plain
@@ -13,7 +14,8 @@ from labkit.platform import Platform
 SLICE = 2_000  # records that are copied before others on the loop have their turn
 
 
-class Entry(Data):
+@dataclass(frozen=True, slots=True, repr=False)  # there are many: a model costs ten times as much
+class Entry:
     """A record of the journal.
 
     time: lab time in microseconds; cause: sequence of the record that led to this one; count: the actor's own.
@@ -87,7 +89,7 @@ async def entries(records: Iterable[Record]) -> list[Entry]:
     made = []
     for number, each in enumerate(records, 1):
         made.append(
-            Entry.model_construct(
+            Entry(
                 sequence=each.sequence,
                 time=each.time,
                 kind=each.kind,

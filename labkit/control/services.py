@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from labkit.control.data import Data, copied
+from labkit.control.data import Data, copied, plain
 from labkit.platform import Platform
 from labkit.services.operation import Caller, Operation
 from labkit.services.type_names import type_name
@@ -86,7 +86,7 @@ def described(operation: Operation) -> OperationInfo:
                 name=name,
                 type=type_name(parameter.annotation),
                 required=field.is_required(),
-                default=None if field.is_required() else field.default,
+                default=None if field.is_required() else plain(field.default),
                 secret=name in operation.secrets,
             )
             for (name, field), parameter in declared
