@@ -10,7 +10,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from labkit.core.errors import SettingsError
 from labkit.core.lined_yaml import read_yaml
@@ -118,6 +118,23 @@ def test_allowed_values_keep_their_types() -> None:
         ("str", "on"),
         ("bool", True),
     ]
+
+
+def identities(*written: str) -> tuple[str, ...]:
+    return ProductSettings(id="p", identities=written).identities
+
+
+def test_identities_come_in_ranges() -> None:
+    assert identities("a", "w-{1..3}-x") == ("a", "w-1-x", "w-2-x", "w-3-x")
+    assert identities("w-{008..011}") == ("w-008", "w-009", "w-010", "w-011")
+    assert identities("{1..2}{0..1}") == ("10", "11", "20", "21")
+    assert identities("{a..c}", "{1-3}", "{}") == ("{a..c}", "{1-3}", "{}")
+    assert len(identities("w-{1..100000}")) == 100_000
+    with pytest.raises(ValidationError, match=r"a range that runs upwards, not \{3\.\.1\}"):
+        identities("w-{3..1}")
+    for many in (("w-{0..100000}",), ("w-{1..100000}", "one"), ("{1..999999999}{1..999999999}",)):
+        with pytest.raises(ValidationError, match="at most 100,000 names"):
+            identities(*many)
 
 
 def test_settings_do_not_change() -> None:

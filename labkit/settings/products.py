@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, StrictBool, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, model_validator
 
+from labkit.settings.ranges import expanded
 from labkit.settings.values import Alias, Auth, Host, Label, Model, Number
 
 
@@ -58,7 +59,10 @@ class ContentFile(Model):
 
 
 class ProductSettings(Model):
-    """A product. `self_registration`: 'allow devices to register their own identity'."""
+    """A product. `self_registration`: 'allow devices to register their own identity'.
+
+    identities: whitelisted in advance; `w-{0001..2000}` is a range.
+    """
 
     id: Label
     domain: Host | None = None
@@ -67,5 +71,5 @@ class ProductSettings(Model):
     self_registration: StrictBool = True
     identity_format: IdentityFormat = IdentityFormat()
     resources: dict[Alias, Annotated[Resource, BeforeValidator(_resource)]] = {}
-    identities: tuple[str, ...] = ()
+    identities: Annotated[tuple[str, ...], AfterValidator(expanded)] = ()
     content: tuple[ContentFile, ...] = ()
