@@ -161,6 +161,13 @@ def bench(names: tuple[str, ...], rounds: int, seconds: float, polls: int, as_js
 @click.option(
     "--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of the notebooks."
 )
+@click.option(
+    "--fail-on",
+    type=click.Choice(["failed", "warned"]),
+    default="failed",
+    show_default=True,
+    help="What ends it with exit status 1; warned: choices that differ, too.",
+)
 @click.option("--output", type=click.Path(path_type=Path, file_okay=False), help="Default: reports/latest.")
 @click.option(
     "--notebooks",

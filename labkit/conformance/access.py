@@ -7,6 +7,7 @@ from typing import Any
 
 from labkit.conformance.people import User
 from labkit.conformance.probe import Table
+from labkit.conformance.set_up import set_up
 
 WILDCARD = {"type": "wildcard"}
 
@@ -33,7 +34,8 @@ class Access(User):
     async def role(self, *names: str, perms: Iterable[str] = ()) -> str:
         """A role that nobody used before, with parameters and permissions: its role_id."""
         role_id = self._target.identity()
-        await self.table("createRole", role_id=role_id, parameter=named(*names))
+        with set_up("a role"):
+            await self.table("createRole", role_id=role_id, parameter=named(*names))
         if perms:
             body = [permission(perm_id) for perm_id in perms]
             await self.table("addRolePerm", role_id=role_id, body=body)

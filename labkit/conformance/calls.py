@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from labkit.conformance import expect
+from labkit.conformance.set_up import SetUpError
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
 from labkit.core.certificates import KeyPair, client_certificate
@@ -30,6 +31,7 @@ PRODUCTS = {
     "certificate": "certificate-open",
 }  # one of each type
 PATIENCE = 10.0  # seconds of real time for an answer
+MANY = 40  # whitelisted identities in a row that earlier runs may have used
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,21 @@ async def activate(
 ) -> httpx.Response:
     """POST these fields to activate."""
     return await Call("activate", "POST", ACTIVATE, 200, tuple(fields.items())).by(sender, headers)
+
+
+async def first_use(
+    target: Target, product: str, use: Callable[[str], Awaitable[httpx.Response]], taken: int
+) -> httpx.Response:
+    """What comes of the first use of a whitelisted identity.
+
+    One that is answered `taken` was used by an earlier run, and is passed over, where the target is not fresh.
+    Raises SetUpError where so many in a row are taken that few can be left.
+    """
+    for _ in range(MANY):
+        response = await use(target.whitelisted(product))
+        if response.status_code != taken or target.fresh:
+            return response
+    raise SetUpError(f"set-up: {MANY} whitelisted identities of {product} in a row were used by earlier runs")
 
 
 async def served(device: VirtualDevice | FlowClient, headers: Headers = ()) -> None:

@@ -155,6 +155,13 @@ class Catalogue:
                 raise UnknownRequirementError(f"no requirement begins with {prefix!r}")
         return tuple(each for each in self if any(_below(each.id, prefix) for prefix in prefixes))
 
+    def below(self, *prefixes: str) -> Catalogue:
+        """The requirements below the prefixes with the statements that they come from. Raises as `select` does."""
+        requirements = {each.id: each for each in self.select(*prefixes)}
+        sources = {source for each in requirements.values() for source in each.sources}
+        statements = {name: each for name, each in self.statements.items() if name in sources}
+        return Catalogue(statements, requirements, self.retired, self.parts)
+
     def covering(self, reference: str) -> tuple[Requirement, ...]:
         """The requirements that have this statement among their sources."""
         return tuple(each for each in self if reference in each.sources)

@@ -52,6 +52,13 @@ class Coverage:
         """The requirements below any of the prefixes; all without one. Raises UnknownRequirementError."""
         return tuple(self.covered[each.id] for each in self.catalogue.select(*prefixes))
 
+    def below(self, prefix: str) -> Coverage:
+        """The part of it that speaks of the requirements below a prefix. Raises UnknownRequirementError."""
+        catalogue = self.catalogue.below(prefix)
+        checks = [each for each in self.checks if catalogue.requirements.keys() & each.requirements]
+        mutants = [each for each in self.mutants if catalogue.requirements.keys() & each.requirements]
+        return cover(catalogue, checks, mutants)
+
     def of(self, statement: Statement) -> tuple[Covered, ...]:
         """The requirements made of a statement."""
         return tuple(self.covered[each.id] for each in self.catalogue.covering(statement.reference))

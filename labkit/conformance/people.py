@@ -8,6 +8,7 @@ from typing import Any
 
 from labkit.conformance import expect
 from labkit.conformance.probe import Probe, Table
+from labkit.conformance.set_up import set_up
 from labkit.conformance.verdict import Mismatch
 
 PASSWORD = "correct horse"  # of people whom nobody else needs
@@ -76,7 +77,9 @@ class User(Probe):
     async def signed_up(self) -> tuple[str, str, str]:
         """Someone new, who is not active yet: email, password, activation code."""
         email = f"{self._target.identity()}@example.com"
-        return email, PASSWORD, await self.text("createUser", email=email, name="Ann", password=PASSWORD)
+        with set_up("someone who signs up"):
+            code = await self.text("createUser", email=email, name="Ann", password=PASSWORD)
+        return email, PASSWORD, code
 
     async def newcomer(self) -> int:
         """Someone new, who is not active yet: the id, for checks in which that is enough."""
@@ -86,7 +89,8 @@ class User(Probe):
     async def person(self) -> Person:
         """Someone new, active."""
         email, password, code = await self.signed_up()
-        expect.equal("activateUser", await self.text("activateUser", code=code), "OK", self.last)
+        with set_up("an active user"):
+            expect.equal("activateUser", await self.text("activateUser", code=code), "OK", self.last)
         return Person(await self.id_of(email), email, password)
 
     async def shown(self, email: str) -> Table:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from labkit.conformance.catalogue import Catalogue
 from labkit.conformance.check import Check
 from labkit.conformance.expect import exchange
+from labkit.conformance.set_up import SetUpError
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch, Outcome, Unavailable, Verdict
 from labkit.fleet.device import DeviceError
@@ -51,6 +52,8 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
             await check.function(target)
     except Unavailable as unavailable:
         return verdict("skipped", reason=str(unavailable))
+    except SetUpError as error:
+        return verdict("broken", reason=str(error))
     except Exception as error:  # noqa: BLE001 - whatever it is, the next check must still run
         fault = _fault(error)
         if fault is None:  # the check's own

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from labkit.conformance.set_up import SetUpError, set_up
 from labkit.conformance.verdict import Unavailable
 from labkit.core.errors import SettingsError
 from labkit.core.identifiers import Identifiers
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LAB_YAML = Path(str(files("labkit.conformance") / "lab.yaml"))
+LOCAL_TARGET = "lab"  # the target that is a lab in the process of its checks
 LOCAL = frozenset({"clock", "journal", "mailbox", "settings", "polls"})
 
 
@@ -46,8 +48,9 @@ class Target:
     """A platform that serves the products and solutions of `conformance/lab.yaml`.
 
     address: where it listens; domains: product and solution ids with their domains; settings: those of
-    lab.yaml; lab: the handle, where the platform is a lab in this process, else None; seed: makes the
-    identities of this run repeatable. `guard` has the guard times that lab.yaml asks for.
+    lab.yaml; lab: the handle, where the platform is a lab in this process, else None; seed: makes the names
+    of this run repeatable, for a lab that forgets them afterwards; elsewhere every run has names of its own.
+    `guard` has the guard times that lab.yaml asks for.
     """
 
     def __init__(
@@ -65,16 +68,17 @@ class Target:
         self.address = address
         self.http_port = http_port
         self.offers = frozenset() if lab is None else LOCAL if lab.clock.rate == 0 else LOCAL - {"clock"}
+        self.fresh = lab is not None  # nobody used it before this run
         self._lab = lab
         self._domains = domains
         self.guard = settings.guard
         self._settings = {each.id: each for each in settings.products}
         self._social = {each.name: each.applications for each in settings.providers.social}
         self._domain = settings.domain
-        self._identifiers = Identifiers(seed)
+        self._identifiers = Identifiers(None if lab is None else seed)
         self._run = self._identifiers.hex("run", 8)
         self._count = itertools.count(1)
-        self._whitelisted: Counter[str] = Counter()
+        self._whitelisted: defaultdict[str, set[str]] = defaultdict(set)
         self._clients: list[VirtualDevice | FlowClient | Connections] = []
         self._tasks: list[asyncio.Task[Any]] = []
 
@@ -87,7 +91,7 @@ class Target:
         return cls("lab", lab.address, domains, settings, lab=lab, seed=seed, http_port=lab.http_port)
 
     @classmethod
-    def remote(cls, ready: str | dict[str, Any], seed: int | None = None) -> Self:
+    def remote(cls, ready: str | dict[str, Any]) -> Self:
         """A platform elsewhere: the line that `labkit serve --json` prints, or a file that holds it.
 
         An optional key `host` names its address. Raises SettingsError where a key is missing.
@@ -102,7 +106,7 @@ class Target:
         except KeyError as error:
             raise SettingsError(f"target: {error.args[0]}: is required") from error
         domains = {name: url.removeprefix("https://").split(":")[0] for name, url in urls.items()}
-        return cls("remote", address, domains, load(LAB_YAML), seed=seed, http_port=data.get("http_port"))
+        return cls("remote", address, domains, load(LAB_YAML), http_port=data.get("http_port"))
 
     # ---- who takes part
 
@@ -115,13 +119,16 @@ class Target:
         return f"check-{self._run}-{next(self._count)}"
 
     def whitelisted(self, product: str) -> str:
-        """One of the identities that lab.yaml allows a product, each once; runs begin at different ones."""
-        identities = self._settings[product].identities
-        used = self._whitelisted[product]
-        if used == len(identities):
-            raise Unavailable(f"all whitelisted identities of {product} are used up")
-        self._whitelisted[product] += 1
-        return identities[(int(self._run, 16) + used) % len(identities)]
+        """One of the identities that lab.yaml allows a product, each once and in no order.
+
+        An earlier run may have used it: `calls.first_use` passes over those. Raises SetUpError where none is left.
+        """
+        left = [each for each in self._settings[product].identities if each not in self._whitelisted[product]]
+        if not left:
+            raise SetUpError(f"set-up: all whitelisted identities of {product} are used up")
+        chosen = left[int(self._identifiers.hex(f"whitelisted {product}", 12), 16) % len(left)]
+        self._whitelisted[product].add(chosen)
+        return chosen
 
     def device(self, product: str, identity: str | None = None) -> VirtualDevice:
         """A device of a product, by default with a fresh identity; not activated."""
@@ -140,9 +147,10 @@ class Target:
         return self._identifiers.alphanumeric("password", length)
 
     async def activated(self, product: str) -> VirtualDevice:
-        """A fresh device of a product, provisioned."""
+        """A fresh device of a product, provisioned. Raises SetUpError where the target does not provision it."""
         device = self.device(product)
-        await device.activate()
+        with set_up(f"a device of {product}"):
+            await device.activate()
         return device
 
     def client(self, id: str) -> FlowClient:
@@ -221,6 +229,18 @@ class Target:
     async def advance(self, seconds: float) -> None:
         """Move the virtual clock on (a lab in this process only)."""
         await self.in_lab(self.lab.clock.advance, seconds)
+
+
+@contextmanager
+def opened(target: str = LOCAL_TARGET, seed: int | None = None) -> Iterator[Target]:
+    """The target that checks run against; a lab of its own is closed afterwards. Raises SettingsError."""
+    if target != LOCAL_TARGET:
+        yield Target.remote(target)
+        return
+    from labkit.lab.lab import Lab
+
+    with Lab(seed, config=LAB_YAML) as lab:
+        yield Target.local(lab, seed)
 
 
 def _text(ready: str) -> str:

@@ -46,6 +46,12 @@ class Verdict:
     exchange: str = ""
     seconds: float = 0.0
 
+    def told(self) -> str:
+        """What went wrong, in one line."""
+        if not self.expected and not self.actual:
+            return self.reason
+        return f"{self.reason}: expected {self.expected}, got {self.actual}"
+
     def as_dict(self) -> dict[str, Any]:
         """The verdict as plain data, for JSON."""
         return {**asdict(self), "requirements": list(self.requirements)}

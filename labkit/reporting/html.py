@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.reporting import matrix
 from labkit.reporting.run_notebook import NotebookRun
-from labkit.reporting.verdicts import BAD, MARKS, Verdicts, collected
+from labkit.reporting.verdicts import MARKS, Verdicts, collected
 
 if TYPE_CHECKING:
     from nbconvert import HTMLExporter
@@ -46,7 +46,7 @@ def notebook_page(run: NotebookRun) -> str:
 def _facts(report: Report) -> dict[str, Any]:
     rows = report.rows
     summary = report.summary()
-    bad = sum(each.outcome in BAD for each in report.verdicts)
+    bad = len(report.bad)
     raised = sum(run.error is not None for run in report.runs)
     catalogue = report.coverage.catalogue
     groups = {

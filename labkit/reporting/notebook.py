@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labkit.conformance import runner
 from labkit.conformance.catalogue import load
 from labkit.conformance.check import all_checks
 from labkit.conformance.coverage import coverage, in_order
-from labkit.conformance.target import LAB_YAML, Target
+from labkit.conformance.target import LOCAL_TARGET, opened
 from labkit.reporting.charts import chart, matrix_chart, outcome_chart, sequence_chart
-from labkit.reporting.verdicts import Verdicts
+from labkit.reporting.verdicts import Verdicts, read_verdicts
 
 if TYPE_CHECKING:
     import pandas
@@ -21,21 +20,21 @@ __all__ = [
     "chart",
     "coverage_frame",
     "matrix_chart",
-    "opened",
     "outcome_chart",
     "sequence_chart",
     "verdicts",
 ]
 
-LOCAL = "lab"  # the target that is a lab in the notebook's own process
 
-
-def verdicts(*prefixes: str, target: str = LOCAL, seed: int | None = None, only: str = "") -> Verdicts:
-    """Run the checks of the requirements below the prefixes, all without one, and show what came of each.
+def verdicts(
+    *prefixes: str, target: str = LOCAL_TARGET, seed: int | None = None, only: str = "", played: str = ""
+) -> Verdicts:
+    """Play the checks of the requirements below the prefixes, all without one, and show what came of each.
 
     target: `lab` for a fresh lab in this process, else a platform elsewhere that serves the conformance
-    lab.yaml: the line that `labkit serve --json` prints, or a file that holds it. seed: makes a run repeat.
-    only: a further prefix, to leave all else out. Let the cell show what this returns: a report looks there.
+    lab.yaml: the line that `labkit serve --json` prints, or a file that holds it. seed: makes a run against the lab
+    repeat. only: a further prefix, to leave all else out. played: the verdicts.json of a report, which has played
+    the checks; its verdicts are shown instead. Let the cell show what this returns.
     Raises UnknownRequirementError for a prefix that selects nothing, SettingsError for a target that is none.
     """
     catalogue = load()
@@ -43,22 +42,14 @@ def verdicts(*prefixes: str, target: str = LOCAL, seed: int | None = None, only:
     if only:
         chosen &= {each.id for each in catalogue.select(only)}
     checks = [each for each in in_order(all_checks(), catalogue) if chosen.intersection(each.requirements)]
+    name = ", ".join(prefixes)
+    if played:
+        known = {each.check: each for each in read_verdicts(Path(played))}
+        return Verdicts([known[each.name] for each in checks if each.name in known], name)
     if not checks:
-        return Verdicts((), ", ".join(prefixes))
+        return Verdicts((), name)
     with opened(target, seed) as platform:
-        return Verdicts(runner.run(checks, platform, catalogue), ", ".join(prefixes))
-
-
-@contextmanager
-def opened(target: str = LOCAL, seed: int | None = None) -> Iterator[Target]:
-    """The target that checks run against; a lab of its own is closed afterwards. Raises SettingsError."""
-    if target != LOCAL:
-        yield Target.remote(target, seed)
-        return
-    from labkit.lab.lab import Lab
-
-    with Lab(seed, config=LAB_YAML) as lab:
-        yield Target.local(lab, seed)
+        return Verdicts(runner.run(checks, platform, catalogue), name)
 
 
 def coverage_frame(only: str = "") -> pandas.DataFrame:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 from typing import Any
 
+from labkit import __version__
+from labkit.conformance import processes
+from labkit.conformance.check import Check
 from labkit.conformance.coverage import Coverage, coverage
-from labkit.conformance.target import Target
-from labkit.conformance.verdict import Verdict
+from labkit.conformance.target import LOCAL_TARGET, Target
+from labkit.conformance.verdict import Outcome, Verdict
+from labkit.core.clock import Clock
 from labkit.core.errors import LabkitError
 from labkit.reporting import html, matrix
 from labkit.reporting.junit import junit
 from labkit.reporting.matrix import Row
-from labkit.reporting.notebook import LOCAL
 from labkit.reporting.notebooks import find, reports_folder
 from labkit.reporting.parameters import ParameterError, checked, converted, declared
 from labkit.reporting.run_notebook import NotebookRun, code_cells, read, run_notebook
@@ -26,21 +31,32 @@ from labkit.reporting.verdicts import BAD, collected
 
 WORKERS = 2
 LATEST = "latest"
+PLAYED = "played"  # the parameter that gets the file of the verdicts
+SEED = 7  # as the notebooks have it by default
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What came of a run. verdicts: one for each check that ran; parameters: those that were given."""
+    """What came of a run.
+
+    verdicts: one for each check that was played; parameters: those that were given; coverage: of the requirements
+    that were asked for; strict: do choices that differ count as failures, too? began: seconds since 1970; seconds:
+    how long it took; address: of a platform elsewhere.
+    """
 
     parameters: Mapping[str, Any]
     runs: tuple[NotebookRun, ...]
     verdicts: tuple[Verdict, ...]
     coverage: Coverage
+    strict: bool = False
+    began: float = 0.0
+    seconds: float = 0.0
+    address: str = ""
 
     @property
     def target(self) -> str:
         """`lab`, or `remote`: no address, so that reports of two runs compare."""
-        return "lab" if self.parameters.get("target", LOCAL) == LOCAL else "remote"
+        return "lab" if self.parameters.get("target", LOCAL_TARGET) == LOCAL_TARGET else "remote"
 
     @property
     def rows(self) -> list[Row]:
@@ -48,27 +64,31 @@ class Report:
         return matrix.rows(self.coverage, self.verdicts)
 
     @property
+    def failing(self) -> tuple[Outcome, ...]:
+        """The outcomes that make this run a failure."""
+        return (*BAD, "warned") if self.strict else BAD
+
+    @property
+    def bad(self) -> list[Verdict]:
+        """The verdicts that make this run a failure."""
+        return [each for each in self.verdicts if each.outcome in self.failing]
+
+    @property
     def good(self) -> bool:
-        """Every notebook ran to its end, checks ran, and none failed or broke."""
+        """Every notebook ran to its end, checks were played, and none came out as it must not."""
         raised = any(run.error is not None for run in self.runs)
-        return bool(self.verdicts) and not raised and not any(each.outcome in BAD for each in self.verdicts)
+        return bool(self.runs) and bool(self.verdicts) and not raised and not self.bad
 
     @property
     def complete(self) -> bool:
         """Is it the whole catalogue, against the lab?"""
-        return self.target == LOCAL and not self.parameters.get("only")
+        return self.target == LOCAL_TARGET and not self.parameters.get("only")
 
     def problems(self) -> list[str]:
-        """A line for each check that failed or broke and each notebook that raised."""
+        """A line for each check that came out as it must not and each notebook that raised."""
         lines = [
-            f"{each.outcome:6} {' '.join(each.requirements)}  {each.check}: {each.reason}"
-            + (
-                f": expected {_short(each.expected)}, got {_short(each.actual)}"
-                if each.outcome == "failed"
-                else ""
-            )
-            for each in self.verdicts
-            if each.outcome in BAD
+            f"{each.outcome:6} {' '.join(each.requirements)}  {each.check}: {_short(each.told(), 400)}"
+            for each in self.bad
         ]
         lines += [
             f"raised {run.name}  cell {run.error.number}: {_short(run.error.message)}"
@@ -82,6 +102,7 @@ class Report:
         outcomes = [each.outcome for each in self.verdicts]
         return {
             "good": self.good,
+            "labkit": __version__,
             "target": self.target,
             "parameters": {name: value for name, value in self.parameters.items() if name != "target"},
             "notebooks": {run.name: "raised" if run.error else "ran" for run in self.runs},
@@ -110,7 +131,7 @@ def plan(
 
     given: parameters that go to each notebook which knows them; texts: further ones as typed at a terminal,
     each of which one notebook at least must know. `only` leaves out the notebooks that do not know it.
-    Raises ParameterError.
+    `played` goes to those that know it. Raises ParameterError.
     """
     planned = []
     known: dict[str, Any] = {}
@@ -124,6 +145,7 @@ def plan(
             name: converted(text, defaults[name], name) for name, text in texts.items() if name in defaults
         }
         planned.append((path, checked(own, defaults, path.name)))
+    known.pop(PLAYED, None)  # not for people to give
     for name in texts:
         if name not in known:
             raise ParameterError(
@@ -142,7 +164,7 @@ def run(planned: list[tuple[Path, dict[str, Any]]], output: Path) -> tuple[Noteb
     # papermill adds a cell with what was given
     total = sum(len(code_cells(read(path))) + bool(own) for path, own in planned)
     with (
-        tqdm(total=total, unit="cell", desc="report", mininterval=0.5 if sys.stderr.isatty() else 10) as bar,
+        tqdm(total=total, unit="cell", desc="report", mininterval=_often()) as bar,
         ThreadPoolExecutor(WORKERS) as pool,
     ):
 
@@ -154,8 +176,7 @@ def run(planned: list[tuple[Path, dict[str, Any]]], output: Path) -> tuple[Noteb
 
             return run_notebook(path, output / path.name, parameters, progress=progress)
 
-        # The last comes first: it is the conformance notebook, which takes longest.
-        running = {pool.submit(one, path, parameters): path.stem for path, parameters in reversed(planned)}
+        running = {pool.submit(one, path, parameters): path.stem for path, parameters in planned}
         try:
             done = _watch(running, bar)
         except BaseException:
@@ -184,43 +205,65 @@ def make(
     folder: Path,
     output: Path | None = None,
     *,
-    target: str = LOCAL,
+    target: str = LOCAL_TARGET,
     seed: int | None = None,
     only: str = "",
     parameters: Iterable[str] = (),
+    fail_on: str = "failed",
 ) -> tuple[Report, Path]:
-    """Run the notebooks of a folder and write the report; returns it and the folder it is in.
+    """Play the checks once, run the notebooks of a folder, and write the report; returns it and its folder.
 
-    parameters: further ones, `name=value`. Raises ParameterError, UnknownRequirementError for `only` and
-    SettingsError for `target` before anything runs.
+    parameters: further ones, `name=value`; fail_on: `warned` makes choices that differ count as failures. Raises
+    ParameterError, UnknownRequirementError for `only` and SettingsError for `target` before anything runs.
     """
+    began, start = Clock().now(), time.perf_counter()
     proved = coverage()
     given: dict[str, Any] = {}
+    address = ""
     if only:
-        proved.select(only)
+        proved = proved.below(only)
         given["only"] = only
-    if target != LOCAL:
-        Target.remote(target)
-        given["target"] = target if target.lstrip().startswith("{") else str(Path(target).resolve())
+    if target != LOCAL_TARGET:
+        found = Target.remote(target).address
+        address = f"{found.host}:{found.https_port}"
+        target = target if target.lstrip().startswith("{") else str(Path(target).resolve())
+        given["target"] = target
     if seed is not None:
         given["seed"] = seed
     reports = reports_folder(folder)
     where = output if output is not None else reports / LATEST
+    data = where / "verdicts.json"
+    given[PLAYED] = os.path.relpath(data, folder)  # kernels start in that folder
     planned = plan(folder, given, dict(map(_pair, parameters)))
+    used = {name: value for _, own in planned for name, value in own.items() if name != PLAYED}
     where.mkdir(parents=True, exist_ok=True)
     for name in ("report.html", "verdicts.json", "junit.xml"):  # an interrupted run leaves no old ones
         (where / name).unlink(missing_ok=True)
+
+    verdicts = play(proved.checks, target, used.get("seed", SEED))
+    report = Report(used, (), tuple(verdicts), proved, fail_on == "warned", began, 0.0, address)
+    data.write_text(verdicts_json(report), encoding="utf-8")  # the notebooks read it
     runs = run(planned, where)
-    verdicts = matrix.merged(verdict for each in runs for verdict in collected(each.notebook))
-    order = {check.name: number for number, check in enumerate(proved.checks)}
-    verdicts.sort(key=lambda each: order.get(each.check, len(order)))
-    used = {name: value for _, own in planned for name, value in own.items()}
-    report = Report(used, runs, tuple(verdicts), proved)
+    shown = matrix.merged([*verdicts, *(each for run in runs for each in collected(run.notebook))])
+    report = replace(report, runs=runs, verdicts=tuple(shown), seconds=time.perf_counter() - start)
     write(report, where)
     if report.complete:
         reports.mkdir(exist_ok=True)
         (reports / "conformance.md").write_text(matrix.markdown(report.rows, proved), encoding="utf-8")
     return report, where
+
+
+def play(checks: Sequence[Check], target: str, seed: int | None) -> list[Verdict]:
+    """Play the checks, with a progress bar."""
+    from tqdm import tqdm
+
+    with tqdm(total=len(checks), unit="check", desc="checks", mininterval=_often()) as bar:
+        return processes.play(checks, target, seed, lambda verdict: bar.update())
+
+
+def _often() -> float:
+    """Seconds between two states of a progress bar: fewer where a log keeps each of them."""
+    return 0.5 if sys.stderr.isatty() else 10
 
 
 def _pair(text: str) -> tuple[str, str]:

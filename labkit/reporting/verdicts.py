@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from labkit.conformance.verdict import Outcome, Verdict
+from labkit.core.errors import LabkitError
 
 if TYPE_CHECKING:
     import pandas
     from nbformat import NotebookNode  # importing it takes longer than most checks
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-BAD = ("failed", "broken")  # what makes a run a failure
+BAD: tuple[Outcome, ...] = ("failed", "broken")  # what makes a run a failure
 MARKS = {"passed": "✓", "failed": "✗", "warned": "!", "skipped": "–", "broken": "?"}
 METADATA = "labkit"  # under this key an output's metadata carries its verdicts: nbval leaves metadata alone
+
+
+class PlayedError(LabkitError):
+    """A file that is no verdicts.json of a report."""
 
 
 class Verdicts:
@@ -91,6 +98,18 @@ class Verdicts:
             f"<p><b>{escape(self.summary())}</b></p>\n<table>\n<thead><tr><th>requirement</th><th>check</th>"
             f"<th>verdict</th></tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
         )
+
+
+def read_verdicts(path: Path) -> list[Verdict]:
+    """The verdicts in a report's verdicts.json. Raises PlayedError where there are none."""
+    try:
+        return [
+            Verdict.from_dict(values) for values in json.loads(path.read_text(encoding="utf-8"))["verdicts"]
+        ]
+    except OSError as error:
+        raise PlayedError(f"played: {path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise PlayedError(f"played: {path}: is no verdicts.json of a report") from error
 
 
 def collected(notebook: NotebookNode) -> list[Verdict]:

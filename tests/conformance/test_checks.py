@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import httpx
 import pytest
 
 from labkit import Lab
 from labkit.conformance import expect, runner
+from labkit.conformance.calls import first_use
 from labkit.conformance.catalogue import Catalogue, load
 from labkit.conformance.check import Check, Function, all_checks, check, select
+from labkit.conformance.set_up import SetUpError
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.conformance.verdict import Mismatch, Unavailable, Verdict
-from labkit.fleet.device import DeviceError
+from labkit.fleet.device import DeviceError, VirtualDevice
 from labkit.fleet.flow import Address
 from labkit.settings import load as load_settings
 
@@ -168,6 +172,63 @@ async def test_what_cannot_be_played_is_skipped(nowhere: Target, catalogue: Cata
 
     verdict = await judged(function, nowhere, catalogue)
     assert (verdict.outcome, verdict.reason) == ("skipped", "the target has no such port")
+
+
+@pytest.mark.parametrize("requirements", [MUST, CHOICE])
+async def test_a_set_up_that_cannot_be_made_is_broken(
+    nowhere: Target, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch, requirements: str
+) -> None:
+    async def refused(self: VirtualDevice) -> None:
+        raise DeviceError(f"{self.identity}: activate", answer(409, "taken"))
+
+    async def function(target: Target) -> None:
+        await target.activated("token-open")
+
+    monkeypatch.setattr(VirtualDevice, "activate", refused)
+    verdict = await judged(function, nowhere, catalogue, requirements)
+    assert verdict.outcome == "broken"
+    assert re.fullmatch(r"set-up: a device of token-open: check-\w+-1: activate: 409 taken", verdict.reason)
+
+
+async def test_whitelisted_identities_that_earlier_runs_used_are_passed_over(nowhere: Target) -> None:
+    [product] = [each for each in load_settings(LAB_YAML).products if each.id == "token-closed"]
+    free = set(product.identities[7:])
+    asked: list[str] = []
+
+    async def use(identity: str) -> httpx.Response:
+        asked.append(identity)
+        return answer(200 if identity in free else 409)
+
+    for _ in range(200):
+        assert (await first_use(nowhere, "token-closed", use, taken=409)).status_code == 200
+        assert asked[-1] in free
+    assert len(set(asked)) == len(asked)
+    free.clear()
+    with pytest.raises(SetUpError, match="40 whitelisted identities of token-closed in a row"):
+        await first_use(nowhere, "token-closed", use, taken=409)
+    while len(set(asked)) < len(product.identities):
+        asked.append(nowhere.whitelisted("token-closed"))
+    with pytest.raises(SetUpError, match="all whitelisted identities of token-closed are used up"):
+        nowhere.whitelisted("token-closed")
+
+
+async def test_a_fresh_lab_has_no_used_identity(local: Target) -> None:
+    async def use(identity: str) -> httpx.Response:
+        return answer(409)
+
+    assert (await first_use(local, "token-closed", use, taken=409)).status_code == 409
+
+
+def test_two_runs_elsewhere_share_no_name_whatever_the_seed() -> None:
+    def names(lab: object) -> set[str]:
+        runs = [
+            Target("x", Address("127.0.0.1", 1, ""), {}, load_settings(LAB_YAML), lab=lab, seed=7)  # type: ignore[arg-type]
+            for _ in range(2)
+        ]
+        return {each.identity() for each in runs}
+
+    assert len(names(None)) == 2
+    assert len(names(SimpleNamespace(clock=SimpleNamespace(rate=0)))) == 1
 
 
 async def test_an_error_of_the_check_is_broken(nowhere: Target, catalogue: Catalogue) -> None:

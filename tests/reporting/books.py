@@ -39,14 +39,6 @@ def verdict(check: str, requirements: str, outcome: Outcome = "passed", **detail
     return Verdict(check, tuple(requirements.split()), f"title of {check}", outcome, **details)
 
 
-def showing(*verdicts: Verdict) -> str:
-    """The source of a cell that shows verdicts, as if checks had run in it."""
-    return (
-        "from labkit.conformance.verdict import Verdict\nfrom labkit.reporting.verdicts import Verdicts\n"
-        f"Verdicts([Verdict.from_dict(each) for each in {[each.as_dict() for each in verdicts]!r}])"
-    )
-
-
 async def _nothing(target: Target) -> None:
     raise AssertionError("never played")
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import nbformat
 import pytest
 from click.testing import CliRunner, Result
 
@@ -13,14 +14,29 @@ from labkit.conformance.coverage import coverage
 from labkit.reporting import report
 from labkit.reporting.parameters import ParameterError
 from labkit.reporting.run_notebook import NotebookError, NotebookRun
-from tests.reporting.books import notebook, showing, small, verdict, written
+from labkit.reporting.verdicts import collected
+from tests.reporting.books import notebook, small, verdict, written
 from tests.reporting.test_html import offline
 
-KNOWS_ALL = "# parameters\ntarget = 'lab'\nseed = 7\nonly = ''"
+KNOWS_ALL = "# parameters\ntarget = 'lab'\nseed = 7\nonly = ''\nplayed = ''"
+SHOWS = "from labkit.reporting.notebook import verdicts\nverdicts('DEV', only=only, played=played)"
 
 
 def labkit(*arguments: object) -> Result:
     return CliRunner().invoke(main, ["report", *map(str, arguments)])
+
+
+@pytest.fixture
+def play(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Checks are not played but have the outcomes that a test puts here: [{check: verdict}, …], one for each run."""
+    prepared: list[dict[str, Any]] = []
+
+    def played(checks: Any, target: str, seed: int) -> list[Any]:
+        outcomes = prepared.pop(0)
+        return [outcomes.get(each.name, verdict(each.name, " ".join(each.requirements))) for each in checks]
+
+    monkeypatch.setattr(report, "play", played)
+    return prepared
 
 
 @pytest.fixture
@@ -83,12 +99,12 @@ class TestAtATerminal:
         assert said in line
         assert not (two.parent / "reports").exists()
 
-    def test_a_good_run_leaves_every_file_and_status_0(self, tmp_path: Path) -> None:
+    def test_a_good_run_leaves_every_file_and_status_0(self, tmp_path: Path, play: list[Any]) -> None:
         known = coverage()
-        checks = [verdict(each.name, " ".join(each.requirements)) for each in known.checks[:3]]
+        play.append({})
         folder = tmp_path / "notebooks"
-        written(folder / "01_a.ipynb", "# First", "# parameters\nseed = 7", showing(*checks[:2]))
-        written(folder / "90_b.ipynb", "# Second", KNOWS_ALL, showing(*checks[1:]))
+        written(folder / "01_a.ipynb", "# First", "# parameters\nseed = 7", "seed")
+        written(folder / "90_b.ipynb", "# Second", KNOWS_ALL, SHOWS)
         result = labkit("--notebooks", folder, "--seed", 8, "--json")
         assert result.exit_code == 0, result.stderr
         latest = tmp_path / "reports" / "latest"
@@ -97,20 +113,62 @@ class TestAtATerminal:
             *("01_a.ipynb", "01_a.html", "90_b.ipynb", "90_b.html"),
         }
         counts = json.loads(result.stdout)
-        assert (counts["good"], counts["parameters"], counts["checks"]) == (True, {"seed": 8}, {"passed": 3})
+        assert (counts["good"], counts["parameters"]) == (True, {"seed": 8})
+        assert counts["checks"] == {"passed": len(known.checks)}
         data = json.loads((latest / "verdicts.json").read_text())
-        assert [each["check"] for each in data["verdicts"]] == [each.check for each in checks]
+        assert [each["check"] for each in data["verdicts"]] == [each.name for each in known.checks]
         assert set(data["states"]) == set(known.covered)
-        assert ElementTree.parse(latest / "junit.xml").getroot().get("tests") == "5"
+        suites = ElementTree.parse(latest / "junit.xml").getroot()
+        assert suites.get("tests") == str(len(known.checks) + 2)
         for page in latest.glob("*.html"):
             offline(page.read_text())
         matrix = (tmp_path / "reports" / "conformance.md").read_text()
-        assert f"✓ {checks[0].check}" in matrix
+        assert f"✓ {known.checks[0].name}" in matrix
         assert str(tmp_path) not in matrix
         assert "report" in result.stderr  # the progress bar has a label
         assert "2/2 notebooks" in result.stderr
 
-    def test_a_failing_check_and_a_raising_notebook_are_told_a_line_each(self, tmp_path: Path) -> None:
+    def test_a_notebook_shows_the_verdicts_of_the_one_run(self, tmp_path: Path, play: list[Any]) -> None:
+        first = coverage().below("DEV-TIME").checks[0]
+        play.append({first.name: verdict(first.name, "DEV-TIME-1", "warned", reason="only a report says so")})
+        folder, output = tmp_path / "notebooks", tmp_path / "out"
+        written(folder / "90_b.ipynb", KNOWS_ALL, SHOWS)
+        assert labkit("--notebooks", folder, "--output", output, "--only", "DEV-TIME").exit_code == 0
+        shown = collected(nbformat.read(output / "90_b.ipynb", 4))
+        assert [each.check for each in shown] == [each.name for each in coverage().below("DEV-TIME").checks]
+        assert [each.reason for each in shown if each.outcome == "warned"] == ["only a report says so"]
+
+    def test_under_only_the_totals_are_those_of_the_selection(self, tmp_path: Path, play: list[Any]) -> None:
+        play.append({})
+        folder, output = tmp_path / "notebooks", tmp_path / "out"
+        written(folder / "90_b.ipynb", KNOWS_ALL, SHOWS)
+        result = labkit("--notebooks", folder, "--output", output, "--only", "DEV-TIME")
+        some = coverage().below("DEV-TIME")
+        assert f"{len(some.covered)} of {len(some.covered)} requirements passed" in result.stdout
+        data = json.loads((output / "verdicts.json").read_text())
+        assert data["requirements"] == {"passed": len(some.covered)}
+        assert set(data["states"]) == set(some.covered)
+        page = (output / "report.html").read_text()
+        assert "DEV-TIME-1" in page
+        assert "DEV-ALIAS-1" not in page
+        assert not (tmp_path / "reports").exists()
+
+    def test_choices_count_where_that_is_asked_for(self, tmp_path: Path, play: list[Any]) -> None:
+        first = coverage().below("DEV-TIME").checks[0]
+        differs = verdict(first.name, "DEV-TIME-1", "warned", reason="status", expected="200", actual="204")
+        play += [{first.name: differs}, {first.name: differs}]
+        folder, output = tmp_path / "notebooks", tmp_path / "out"
+        written(folder / "90_b.ipynb", KNOWS_ALL, SHOWS)
+        arguments = ("--notebooks", folder, "--output", output, "--only", "DEV-TIME")
+        assert labkit(*arguments).exit_code == 0
+        result = labkit(*arguments, "--fail-on", "warned")
+        assert result.exit_code == 1
+        assert f"warned DEV-TIME-1  {first.name}: status: expected 200, got 204" in result.stderr
+        assert "1 problem" in (output / "report.html").read_text()
+
+    def test_a_failing_check_and_a_raising_notebook_are_told_a_line_each(
+        self, tmp_path: Path, play: list[Any]
+    ) -> None:
         [check, *_] = coverage().checks
         failed = verdict(
             check.name,
@@ -121,9 +179,10 @@ class TestAtATerminal:
             actual="500",
             exchange="GET /x",
         )
+        play.append({check.name: failed})
         folder, output = tmp_path / "notebooks", tmp_path / "out"
-        written(folder / "01_a.ipynb", "# parameters\nseed = 7", showing(failed), "1 / 0")
-        written(folder / "90_b.ipynb", KNOWS_ALL, showing(verdict(check.name, check.requirements[0])))
+        written(folder / "01_a.ipynb", "# parameters\nseed = 7", "seed", "1 / 0")
+        written(folder / "90_b.ipynb", KNOWS_ALL, SHOWS)
         result = labkit("--notebooks", folder, "--output", output)
         assert result.exit_code == 1
         assert f"failed {check.requirements[0]}  {check.name}: status: expected 204, got 500" in result.stderr

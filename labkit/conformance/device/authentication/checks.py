@@ -43,7 +43,8 @@ async def password_authenticates(target: Target) -> None:
 
 @check("DEV-AUTH-3", "the client certificate authenticates on every endpoint that needs credentials")
 async def certificate_authenticates(target: Target) -> None:
-    device = await target.activated(PRODUCTS["certificate"])
+    device = target.device(PRODUCTS["certificate"])
+    await device.activate()
     await calls.served(calls.showing(target, PRODUCTS["certificate"], device.certificate))
 
 

@@ -92,9 +92,14 @@ async def whitelist(target: Target) -> None:
     stranger = key_pair(target.identity())
     for _ in range(2):
         await calls.refused(showing(target, CLOSED, stranger))
-    listed = key_pair(target.whitelisted(CLOSED))
-    expect.status(await WRITE.by(showing(target, CLOSED, listed)), 204)
-    expect.body(expect.status(await READ.by(showing(target, CLOSED, listed)), 200), "text=written")
+    listed: list[KeyPair] = []
+
+    async def write(identity: str) -> httpx.Response:
+        listed.append(key_pair(identity))
+        return await WRITE.by(showing(target, CLOSED, listed[-1]))
+
+    expect.status(await calls.first_use(target, CLOSED, write, taken=401), 204)
+    expect.body(expect.status(await READ.by(showing(target, CLOSED, listed[-1])), 200), "text=written")
 
 
 @check("DEV-CERT-5", "a refused certificate has not taken its CN", needs={"settings"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from labkit.conformance import calls, expect, play
 from labkit.conformance.calls import PRODUCTS, activate
@@ -11,6 +12,10 @@ from labkit.conformance.check import check
 from labkit.conformance.device.authentication.checks import TOKEN, basic
 from labkit.conformance.target import Target
 from labkit.fleet.device import VirtualDevice
+from labkit.fleet.flow import FlowClient
+
+if TYPE_CHECKING:
+    import httpx
 
 FORTY = re.compile(r"[!-~]{40}")
 PASSWORD = "correct horse battery staple"
@@ -121,20 +126,24 @@ async def formats(target: Target) -> None:
 
 @check("DEV-PROV-10", "an identity never seen before activates itself, by default and where that is set")
 async def self_registration(target: Target) -> None:
-    await target.activated("token-open")
-    await target.activated("password-open")
+    for product in ("token-open", "password-open"):
+        await target.device(product).activate()
 
 
 @check("DEV-PROV-11", "with self-registration off, only whitelisted identities get credentials")
 async def whitelist(target: Target) -> None:
     for product, status in (("token-closed", 200), ("password-closed", 204)):
-        client, stranger, listed = target.client(product), target.identity(), target.whitelisted(product)
+        client, stranger = target.client(product), target.identity()
         response = await activate(client, {"id": stranger, "password": PASSWORD})
         calls.client_error(response)
         expect.true("there is no token", not FORTY.fullmatch(response.text), response.text, response)
         headers = [basic(stranger, PASSWORD)] if status == 204 else [(TOKEN, "0" * 40)]
         await calls.refused(client, 401, headers=headers)
-        expect.status(await activate(client, {"id": listed, "password": PASSWORD}), status)
+
+        async def listed(identity: str, client: FlowClient = client) -> httpx.Response:
+            return await activate(client, {"id": identity, "password": PASSWORD})
+
+        expect.status(await calls.first_use(target, product, listed, taken=409), status)
 
 
 @check(
@@ -171,8 +180,12 @@ async def switched_off_is_401(target: Target) -> None:
 @check("DEV-PROV-14", "a device created in advance activates by vendor, model and sn, and then writes")
 async def created_in_advance(target: Target) -> None:
     client = target.client("token-closed")
-    fields = {"vendor": "token-closed", "model": "token-closed", "sn": target.whitelisted("token-closed")}
-    token = expect.status(await activate(client, fields), 200).text
+    named = {"vendor": "token-closed", "model": "token-closed"}
+
+    async def listed(identity: str) -> httpx.Response:
+        return await activate(client, {**named, "sn": identity})
+
+    token = expect.status(await calls.first_use(target, "token-closed", listed, taken=409), 200).text
     expect.status(await calls.WRITE.by(client, [(TOKEN, token)]), 204)
     expect.body(expect.status(await calls.READ.by(client, [(TOKEN, token)]), 200), "text=written")
 
