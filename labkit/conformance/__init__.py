@@ -13,9 +13,10 @@ fixtures/       what lab.yaml names beside the examples of the notebooks: conten
 expect          compares answers
 play, calls, raw            speak to the device API
 probe, people, access       speak to services by way of the probe: any, User, roles and permissions
-oauth, oauth_requests, jwts the OAuth provider's client, what it asks, and tokens by hand
+jwts                        tokens by hand
 guide                       the solution of the guides
-attacks/        attacks on the OAuth provider as data, for checks, tests and notebooks
+user/oauth/client, steps    a client of the OAuth provider, and what checks do with it again and again
+user/oauth/attacks/         attacks on the OAuth provider as data, for checks, tests and notebooks
 
 mutant          declares a mutant; `rehearsal` plays it (and `preload`)
 faults          faults that many mutants share

@@ -14,7 +14,7 @@ import pytest
 from labkit.core.database import driver
 from labkit.services.user.parts import Consumer
 from labkit.services.user.service import User
-from tests.services.user.oauth.party import Party
+from tests.services.user.oauth.clients import registered
 from tests.services.user.place import Place
 
 
@@ -66,17 +66,17 @@ async def given(place: Place) -> dict[str, object]:
     place.web.answers["https://github.example/t"] = (200, '{"access_token": "abc"}')
     answer = (200, "oauth_token=rt&oauth_token_secret=s&oauth_callback_confirmed=true")
     place.web.answers |= {f"https://twitter.example/{path}": answer for path in "rt"}
-    party = await Party.at(place)
+    client = await registered(place)
     await place.call("createRole", role_id="keeper", parameter=[{"name": "sn"}])
     await place.call("addRolePerm", role_id="keeper", body={"method": "GET", "end_point": "a/{sn}"})
     return {
-        "id": party.id,
-        "client_id": party.client["id"],
-        "client_secret": party.client["secret"],
+        "id": client.owner,
+        "client_id": client.id,
+        "client_secret": client.secret,
         "email": "new@b.example",
         "name": "N",
         "password": "secret1",
-        "token": party.token,
+        "token": client.token,
         "role_id": "keeper",
         "body": [],
         "perm_id": "GET/a/{sn}",
@@ -86,7 +86,7 @@ async def given(place: Place) -> dict[str, object]:
         "parameter_value": "1",
         "roles": [],
         "redirect": "https://b.example/",
-        "redirect_uri": party.client["redirect"],
+        "redirect_uri": client.record["redirect"],
         "response_type": "code",
         "consumer": "github",
         "grant_type": "authorization_code",

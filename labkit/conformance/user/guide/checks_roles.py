@@ -11,10 +11,10 @@ from labkit.conformance import expect
 from labkit.conformance.access import assignment, named
 from labkit.conformance.check import check
 from labkit.conformance.guide import Guide
-from labkit.conformance.oauth_requests import CALLBACK, Requests
 from labkit.conformance.people import Person
 from labkit.conformance.probe import decoded
 from labkit.conformance.target import Target
+from labkit.conformance.user.oauth.client import OAuthClient
 
 ROLES = {role: named("infoUserId") for role in ("owner", "guest")}
 
@@ -138,9 +138,8 @@ async def devices(target: Target) -> None:
 async def lifetimes(target: Target) -> None:
     guide = Guide(target)
     person = await guide.person()
-    client = await guide.table("createOauthClient", id=person.id, name="App", redirect=CALLBACK)
-    asks = Requests(await guide.login(person), client)
-    code = await guide.text("getOauthAuthorizeApproved", **asks.approval())
-    wishes = asks.exchange(code, access_token_ttl=77, refresh_token_ttl=77)
+    client = await OAuthClient.registered(guide.table, person.id, await guide.login(person))
+    code = await client.through(guide.text).approve()
+    wishes = client.exchange(code, access_token_ttl=77, refresh_token_ttl=77)
     response = expect.status(await guide.request("POST", "/oauth/token", data=wishes), 200)
     expect.equal("expires_in", decoded(response).get("expires_in"), 1_296_000, response)

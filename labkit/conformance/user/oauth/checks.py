@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
 from labkit.conformance import expect
-from labkit.conformance.attacks import CREDENTIALS, REQUESTS, TOKENS, Actor, attempt
-from labkit.conformance.attacks.stage import Attack
 from labkit.conformance.check import check
-from labkit.conformance.oauth import Shop
-from labkit.conformance.oauth_requests import CALLBACK, SECOND
 from labkit.conformance.people import NOBODY, User
 from labkit.conformance.target import Target
+from labkit.conformance.user.oauth.attacks import CREDENTIALS, REQUESTS, TOKENS, Actor, attempt
+from labkit.conformance.user.oauth.attacks.scenario import Attack
+from labkit.conformance.user.oauth.client import CALLBACK, SECOND
+from labkit.conformance.user.oauth.steps import Shop
 
 TYPES: dict[str, type] = {
     "id": int,
@@ -43,16 +44,16 @@ async def the_flow(target: Target) -> None:
 @check("USR-OAUTH-2 USR-OAUTH-9", "createOauthClient gives the whole client, and so does getOauthClients")
 async def records(target: Target) -> None:
     shop = await Shop.open(target)
-    _client(shop, shop.client)
-    told = {name: shop.client[name] for name in ("name", "user_id", "redirect")}
+    _client(shop, shop.client.record)
+    told = {name: shop.client.record[name] for name in ("name", "user_id", "redirect")}
     shop.same("client", told, {"name": "Shop", "user_id": shop.ann.id, "redirect": CALLBACK})
-    shop.same("the list", await shop.clients(shop.ann), [shop.client])
+    shop.same("the list", await shop.clients(shop.ann), [shop.client.record])
     second = await shop.register(shop.ann, SECOND)
     other = await shop.person()
     shop.same("the list of somebody without clients", await shop.clients(other), [])
     third = await shop.register(other)
     listed = sorted(await shop.clients(shop.ann), key=lambda client: str(client.get("redirect")))
-    shop.same("the list of two", listed, [shop.client, second])
+    shop.same("the list of two", listed, [shop.client.record, second])
     shop.same("the other's list", await shop.clients(other), [third])
 
 
@@ -60,9 +61,9 @@ async def records(target: Target) -> None:
 async def new_clients(target: Target) -> None:
     shop = await Shop.open(target)
     second = await shop.register(shop.ann)
-    expect.true("the id is higher", second["id"] > shop.client["id"], second["id"], shop.last)
-    expect.true("the secret is another", second["secret"] != shop.client["secret"], "the same", shop.last)
-    for client in (shop.client, second):
+    expect.true("the id is higher", second["id"] > shop.client.id, second["id"], shop.last)
+    expect.true("the secret is another", second["secret"] != shop.client.secret, "the same", shop.last)
+    for client in (shop.client.record, second):
         fits = re.fullmatch(r"[A-Za-z0-9]{40}", str(client["secret"]))
         expect.true("the secret has 40 letters and digits", fits, len(str(client["secret"])), shop.last)
         for name in ("created_at", "updated_at"):
@@ -91,8 +92,8 @@ async def redirects(target: Target) -> None:
 async def updates(target: Target) -> None:
     shop = await Shop.open(target)
     changes = {"name": "Store", "redirect": SECOND}
-    given = await shop.table("updateOauthClient", id=shop.ann.id, client_id=shop.client["id"], **changes)
-    wanted = {**shop.client, **changes, "updated_at": given.get("updated_at")}
+    given = await shop.table("updateOauthClient", id=shop.ann.id, client_id=shop.client.id, **changes)
+    wanted = {**shop.client.record, **changes, "updated_at": given.get("updated_at")}
     shop.same("what updateOauthClient gives", given, wanted)
     shop.same("the list", await shop.clients(shop.ann), [wanted])
     code = await shop.approve(redirect_uri=SECOND)
@@ -104,9 +105,9 @@ async def deletion(target: Target) -> None:
     shop = await Shop.open(target)
     kept = await shop.register(shop.ann)
     tokens, code = await shop.tokens(), await shop.approve()
-    await shop.nothing("deleteOauthClient", id=shop.ann.id, client_id=shop.client["id"])
+    await shop.nothing("deleteOauthClient", id=shop.ann.id, client_id=shop.client.id)
     shop.same("the list", await shop.clients(shop.ann), [kept])
-    await shop.refused("getOauthClientRedirectPath", 404, client_id=shop.client["id"])
+    await shop.refused("getOauthClientRedirectPath", 404, client_id=shop.client.id)
     await shop.ended(tokens)
     await shop.unredeemed(401, code)
     await shop.unrefreshed(401, tokens["refresh_token"])
@@ -117,16 +118,16 @@ async def deletion(target: Target) -> None:
 async def foreign_clients(target: Target) -> None:
     shop = await Shop.open(target)
     other = await shop.person()
-    foreign: dict[str, Any] = {"id": other.id, "client_id": shop.client["id"]}
+    foreign: dict[str, Any] = {"id": other.id, "client_id": shop.client.id}
     await shop.refused("updateOauthClient", 404, **foreign, name="Mine", redirect=SECOND)
     await shop.refused("deleteOauthClient", 404, **foreign)
-    shop.same("the list", await shop.clients(shop.ann), [shop.client])
+    shop.same("the list", await shop.clients(shop.ann), [shop.client.record])
 
 
 @check("USR-OAUTH-10 USR-OAUTH-11", "the redirect path is for the redirect that the index picks")
 async def redirect_paths(target: Target) -> None:
     shop = await Shop.open(target, [CALLBACK, SECOND])
-    id = shop.client["id"]
+    id = shop.client.id
     picks: list[dict[str, int]] = [{}, {"redirectIndex": 0}, {"redirectIndex": 1}]
     for pick, redirect in zip(picks, (CALLBACK, CALLBACK, SECOND), strict=True):
         path = await shop.text("getOauthClientRedirectPath", client_id=id, **pick)
@@ -156,7 +157,8 @@ async def codes(target: Target) -> None:
 @check("USR-OAUTH-13 USR-OAUTH-14", "only a user's own token approves a client")
 async def bearers(target: Target) -> None:
     shop = await Shop.open(target)
-    head, body, signature = shop.token.split(".") if shop.token.count(".") == 2 else ("", shop.token, "")
+    token = shop.client.token
+    head, body, signature = token.split(".") if token.count(".") == 2 else ("", token, "")
     altered = ("A" if signature[:1] != "A" else "B") + signature[1:]
     tokens = await shop.tokens()
     for token in (f"{head}.{body}.{altered}", f"{head}.{body}.", "", tokens["access_token"]):
@@ -195,7 +197,7 @@ async def secrecy(target: Target) -> None:
     first = await shop.redeem(code)
     second = await shop.refresh(first["refresh_token"])
     await shop.unredeemed(400, code)
-    secrets = [shop.token, shop.client["secret"], code]
+    secrets = [shop.client.token, shop.client.secret, code]
     secrets += [tokens[name] for tokens in (first, second) for name in ("access_token", "refresh_token")]
     written = await target.journalled("Oauth")
     expect.true("the calls are there", CALLBACK in written, "nothing")
@@ -238,7 +240,7 @@ async def late_attacks(target: Target) -> None:
     await _withstood(target, tuple(each for each in (*CREDENTIALS, *TOKENS) if each.clock))
 
 
-def _client(shop: Shop, client: dict[str, Any]) -> None:
+def _client(shop: Shop, client: Mapping[str, Any]) -> None:
     """It must have every field of the record, of its type."""
     shop.same("fields of a client", sorted(client), sorted(TYPES))
     for name, kind in TYPES.items():

@@ -8,10 +8,10 @@ import re
 from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.jwts import opened
-from labkit.conformance.oauth import Shop
-from labkit.conformance.oauth_requests import CALLBACK, SECOND
 from labkit.conformance.people import NOBODY, User
 from labkit.conformance.target import Target
+from labkit.conformance.user.oauth.client import CALLBACK, SECOND
+from labkit.conformance.user.oauth.steps import Shop
 
 CODE_LIFETIME = 600  # seconds
 ACCESS_LIFETIME = 1_296_000
@@ -45,7 +45,7 @@ async def claims(target: Target) -> None:
     header, body, _ = opened(tokens["access_token"])
     shop.same("alg", header.get("alg"), "RS256")
     told = {name: body.get(name) for name in ("aud", "sub", "scopes")}
-    wanted = {"aud": str(shop.client["id"]), "sub": str(shop.ann.id), "scopes": ["profile", "email"]}
+    wanted = {"aud": str(shop.client.id), "sub": str(shop.ann.id), "scopes": ["profile", "email"]}
     shop.same("claims", told, wanted)
     expect.true("jti is a text", isinstance(body.get("jti"), str), body.get("jti"), shop.last)
     start = body.get("iat")
@@ -97,7 +97,7 @@ async def grants(target: Target) -> None:
     await shop.unrefreshed(400, tokens["refresh_token"])
     await shop.ended(refreshed)
     await shop.holds(await shop.redeem(**everything))
-    await shop.refused("getOauthToken", 400, client_id=shop.client["id"], code=code, redirect_uri=CALLBACK)
+    await shop.refused("getOauthToken", 400, client_id=shop.client.id, code=code, redirect_uri=CALLBACK)
 
 
 @check("USR-OAUTH-24 USR-OAUTH-25", "a code and a refresh token are for the client that got them")
@@ -114,7 +114,7 @@ async def clients(target: Target) -> None:
     await shop.refused("getOauthToken", 400, grant_type="authorization_code", code=code)
     name = await shop.unredeemed(401, code, client_id=NOBODY)
     expect.equal("name", name, "invalid_client", shop.last)
-    text = str(shop.client["id"])
+    text = str(shop.client.id)
     await shop.holds(await shop.refresh(tokens["refresh_token"], client_id=text))
     await shop.holds(await shop.redeem(code, client_id=text))
 
@@ -123,7 +123,7 @@ async def clients(target: Target) -> None:
 async def secrets(target: Target) -> None:
     shop = await Shop.open(target)
     code = await shop.approve()
-    for wrong in ("", "wrong", shop.client["secret"][:-1], shop.client["secret"].swapcase()):
+    for wrong in ("", "wrong", shop.client.secret[:-1], shop.client.secret.swapcase()):
         name = await shop.unredeemed(401, code, client_secret=wrong)
         expect.equal("name", name, "invalid_client", shop.last)
     tokens = await shop.redeem(code)
@@ -167,7 +167,7 @@ async def codes_twice(target: Target) -> None:
     await shop.ended(tokens)
     await shop.unrefreshed(400, tokens["refresh_token"])
     code = await shop.approve()
-    request = {"grant_type": "authorization_code", "client_id": shop.client["id"], "redirect_uri": CALLBACK}
+    request = {"grant_type": "authorization_code", "client_id": shop.client.id, "redirect_uri": CALLBACK}
     racing = await asyncio.gather(
         *(User(target).call("User", "getOauthToken", {**request, "code": code}) for _ in range(2))
     )

@@ -10,14 +10,15 @@ from cryptography.hazmat.primitives import serialization
 from joserfc import jwt
 from joserfc.jwk import RSAKey
 
+from labkit.conformance.user.oauth.client import OAuthClient
 from labkit.services.user.oauth import access_tokens
-from tests.services.user.oauth.party import Party
+from tests.services.user.oauth.clients import registered
 from tests.services.user.place import Place
 
 
 @pytest.fixture
-async def party(place: Place) -> Party:
-    return await Party.at(place)
+async def client(place: Place) -> OAuthClient:
+    return await registered(place)
 
 
 async def read(place: Place, token: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -28,17 +29,17 @@ async def read(place: Place, token: str) -> tuple[dict[str, Any], dict[str, Any]
     return dict(decoded.header), dict(decoded.claims)
 
 
-async def test_a_token_tells_client_user_times_and_scopes(place: Place, party: Party) -> None:
-    code = await party.approve(scope="profile email")
+async def test_a_token_tells_client_user_times_and_scopes(place: Place, client: OAuthClient) -> None:
+    code = await client.approve(scope="profile email")
     await place.clock.advance(5)
-    tokens = await party.redeem(code, access_token_ttl=60)
+    tokens = await client.redeem(code, access_token_ttl=60)
     header, claims = await read(place, tokens["access_token"])
     now = place.clock.seconds()
     jti = claims.pop("jti")
     assert header == {"alg": "RS256", "typ": "JWT"}
     assert claims == {
-        "aud": str(party.client["id"]),
-        "sub": str(party.id),
+        "aud": str(client.id),
+        "sub": str(client.owner),
         "iat": now,
         "nbf": now,
         "exp": now + 60,
@@ -48,53 +49,53 @@ async def test_a_token_tells_client_user_times_and_scopes(place: Place, party: P
     assert len(jti) == 40
 
 
-async def test_a_token_without_scope_has_an_empty_list(place: Place, party: Party) -> None:
-    tokens = await party.redeem(await party.approve(scope=""))
+async def test_a_token_without_scope_has_an_empty_list(place: Place, client: OAuthClient) -> None:
+    tokens = await client.redeem(await client.approve(scope=""))
     assert (await read(place, tokens["access_token"]))[1]["scopes"] == []
 
 
-async def test_a_refresh_keeps_the_scope_whatever_is_asked_for(place: Place, party: Party) -> None:
-    tokens = await party.redeem(await party.approve(scope="profile"))
-    tokens = await party.refresh(tokens["refresh_token"], scope="profile admin")
+async def test_a_refresh_keeps_the_scope_whatever_is_asked_for(place: Place, client: OAuthClient) -> None:
+    tokens = await client.redeem(await client.approve(scope="profile"))
+    tokens = await client.refresh(tokens["refresh_token"], scope="profile admin")
     assert (await read(place, tokens["access_token"]))[1]["scopes"] == ["profile"]
 
 
-async def test_a_token_stands_for_its_user(place: Place, party: Party) -> None:
-    tokens = await party.tokens()
-    user = await place.call("getUser", id=party.id)
+async def test_a_token_stands_for_its_user(place: Place, client: OAuthClient) -> None:
+    tokens = await client.tokens()
+    user = await place.call("getUser", id=client.owner)
     assert await place.call("getCurrentUser", token=tokens["access_token"]) == user
     found = await access_tokens.user_of(place.parts, "acme", tokens["access_token"])
     assert found is not None
     assert found.shown() == user
 
 
-async def test_a_token_counts_in_its_own_solution_alone(place: Place, party: Party) -> None:
+async def test_a_token_counts_in_its_own_solution_alone(place: Place, client: OAuthClient) -> None:
     other = await place.person("eve", solution="other")
-    assert other.id == party.id
-    token = (await party.tokens())["access_token"]
+    assert other.id == client.owner
+    token = (await client.tokens())["access_token"]
     assert await access_tokens.user_of(place.parts, "other", token) is None
 
 
-async def test_a_token_sleeps_while_its_user_is_inactive(place: Place, party: Party) -> None:
-    tokens = await party.tokens()
-    await place.call("updateUser", id=party.id, status=0)
-    assert not await party.alive(tokens)
-    assert "error" in await party.refresh(tokens["refresh_token"])
-    await place.call("updateUser", id=party.id, status=1)
-    assert await party.alive(tokens)
-    assert await party.alive(await party.refresh(tokens["refresh_token"]))
+async def test_a_token_sleeps_while_its_user_is_inactive(place: Place, client: OAuthClient) -> None:
+    tokens = await client.tokens()
+    await place.call("updateUser", id=client.owner, status=0)
+    assert not await client.holds(tokens)
+    assert "error" in await client.refresh(tokens["refresh_token"])
+    await place.call("updateUser", id=client.owner, status=1)
+    assert await client.holds(tokens)
+    assert await client.holds(await client.refresh(tokens["refresh_token"]))
 
 
-async def test_a_new_password_ends_every_set(place: Place, party: Party) -> None:
-    tokens = await party.tokens()
-    await place.call("resetUserPassword", id=party.id, password="new password")
-    assert not await party.alive(tokens)
-    assert "error" in await party.refresh(tokens["refresh_token"])
+async def test_a_new_password_ends_every_set(place: Place, client: OAuthClient) -> None:
+    tokens = await client.tokens()
+    await place.call("resetUserPassword", id=client.owner, password="new password")
+    assert not await client.holds(tokens)
+    assert "error" in await client.refresh(tokens["refresh_token"])
 
 
-async def test_a_token_dies_with_its_user(place: Place, party: Party) -> None:
+async def test_a_token_dies_with_its_user(place: Place, client: OAuthClient) -> None:
     bob = await place.person("bob")
-    tokens = await party.redeem(await party.approve(token=await place.token(bob)))
+    tokens = await client.redeem(await client.approve(token=await place.token(bob)))
     await place.call("deleteUser", id=bob.id)
     assert (await place.call("getCurrentUser", token=tokens["access_token"]))["status"] == 401
 
@@ -103,9 +104,9 @@ async def test_a_token_dies_with_its_user(place: Place, party: Party) -> None:
     "claim", [{"aud": "2"}, {"sub": "2"}, {"jti": "another"}, {"exp": 0}, {"nbf": 2**40}]
 )
 async def test_signed_claims_that_name_no_living_set_are_refused(
-    place: Place, party: Party, claim: dict[str, Any]
+    place: Place, client: OAuthClient, claim: dict[str, Any]
 ) -> None:
-    token = (await party.tokens())["access_token"]
+    token = (await client.tokens())["access_token"]
     _, claims = await read(place, token)
     key = await place.parts.keys.private()
     pem = key.private_bytes(

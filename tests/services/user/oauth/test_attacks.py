@@ -1,4 +1,4 @@
-"""Every attack on the OAuth provider is refused as it should be, and the honest party fares as it should."""
+"""Every attack on the OAuth provider is refused as it should be, and the honest client fares as it should."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from labkit.conformance.attacks import ATTACKS, Actor, Attack, attempt
-from labkit.conformance.oauth_requests import CALLBACK
+from labkit.conformance.user.oauth.attacks import ATTACKS, Actor, Attack, attempt
+from labkit.conformance.user.oauth.client import CALLBACK
 from tests.services.user.place import Place
 
 GROUPS = {

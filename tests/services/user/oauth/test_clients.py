@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from labkit.conformance.oauth_requests import CALLBACK, SECOND
-from tests.services.user.oauth.party import Party, name_of
+from labkit.conformance.user.oauth.client import CALLBACK, SECOND, name_of
+from tests.services.user.oauth.clients import registered
 from tests.services.user.place import Place
 
 
@@ -140,12 +140,13 @@ class TestChange:
         assert await place.call("getOauthClients", id=ann) == {"oauth_clients": [before]}
 
     async def test_new_redirects_count_at_once(self, place: Place) -> None:
-        party = await Party.at(place)
-        client = {"id": party.id, "client_id": party.client["id"], "name": "Shop", "redirect": SECOND}
-        await place.call("updateOauthClient", client)
-        assert name_of(await party.approve()) == "invalid_request"
-        code = await party.approve(redirect_uri=SECOND)
-        assert "access_token" in await party.redeem(code, redirect_uri=SECOND)
+        client = await registered(place)
+        await place.call(
+            "updateOauthClient", id=client.owner, client_id=client.id, name="Shop", redirect=SECOND
+        )
+        assert name_of(await client.approve()) == "invalid_request"
+        code = await client.approve(redirect_uri=SECOND)
+        assert "access_token" in await client.redeem(code, redirect_uri=SECOND)
 
     async def test_a_deleted_client_is_shown_no_more(self, place: Place, ann: int) -> None:
         await made(place)
@@ -168,11 +169,11 @@ class TestChange:
         assert secret not in await place.kept("oauth_client")
 
     async def test_with_a_client_go_its_codes_and_tokens(self, place: Place) -> None:
-        party = await Party.at(place)
-        tokens = await party.tokens()
-        await party.approve()
-        await place.call("deleteOauthClient", id=party.id, client_id=party.client["id"])
-        assert not await party.alive(tokens)
+        client = await registered(place)
+        tokens = await client.tokens()
+        await client.approve()
+        await place.call("deleteOauthClient", id=client.owner, client_id=client.id)
+        assert not await client.holds(tokens)
         for table in ("oauth_approval", "oauth_credential"):
             assert (await place.database.frame(f"select * from {table}")).empty
 
@@ -186,11 +187,11 @@ class TestChange:
         assert await place.call("getOauthClients", id=bob) == {"oauth_clients": []}
 
     async def test_with_its_owner_goes_a_client_and_what_others_granted_it(self, place: Place) -> None:
-        party = await Party.at(place, "ann")
+        client = await registered(place, "ann")
         bob = await place.person("bob")
         token = await place.token(bob)
-        await party.redeem(await party.approve(token=token))
-        await place.call("deleteUser", id=party.id)
+        await client.redeem(await client.approve(token=token))
+        await place.call("deleteUser", id=client.owner)
         for table in ("oauth_client", "oauth_approval", "oauth_credential"):
             assert (await place.database.frame(f"select * from {table}")).empty
 

@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
-from tests.services.user.oauth.party import Party
+from tests.services.user.oauth.clients import registered
 from tests.services.user.place import Place
 from tests.sizes import size
 
@@ -64,7 +64,7 @@ class Life(RuleBasedStateMachine):
 
     @initialize()
     def open(self) -> None:
-        self.parties = [self.do(Party.at(self.place, name)) for name in ("ann", "bob")]
+        self.clients = [self.do(registered(self.place, name)) for name in ("ann", "bob")]
 
     def teardown(self) -> None:
         self.place.close()
@@ -79,7 +79,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(target=codes, client=st.integers(0, 1), user=st.integers(0, 1))
     def approve(self, client: int, user: int) -> Any:
-        result = self.do(self.parties[client].approve(token=self.parties[user].token))
+        result = self.do(self.clients[client].approve(token=self.clients[user].token))
         assert (len(result) == 40) is (client not in self.deleted)
         if client in self.deleted:
             return multiple()
@@ -91,7 +91,7 @@ class Life(RuleBasedStateMachine):
         approval = code.approval
         client = (approval.client + by) % 2
         ttls = {"access_token_ttl": access, "refresh_token_ttl": refresh}
-        result = self.do(self.parties[client].redeem(code.text, **ttls))
+        result = self.do(self.clients[client].redeem(code.text, **ttls))
         if by or client in self.deleted or approval.ended:
             return self.refused(result)
         if approval.sets:
@@ -109,7 +109,7 @@ class Life(RuleBasedStateMachine):
         approval = tokens.approval
         client = (approval.client + by) % 2
         ttls = {"access_token_ttl": access, "refresh_token_ttl": refresh}
-        result = self.do(self.parties[client].refresh(tokens.refresh_token, **ttls))
+        result = self.do(self.clients[client].refresh(tokens.refresh_token, **ttls))
         if by or client in self.deleted or approval.ended:
             return self.refused(result)
         if approval.sets[-1] is not tokens:
@@ -127,8 +127,8 @@ class Life(RuleBasedStateMachine):
     def delete(self, client: int, sure: bool) -> None:
         if not sure or client in self.deleted:
             return
-        party = self.parties[client]
-        self.do(self.place.call("deleteOauthClient", id=party.id, client_id=party.client["id"]))
+        own = self.clients[client]
+        self.do(self.place.call("deleteOauthClient", id=own.owner, client_id=own.id))
         self.deleted.add(client)
 
     @invariant()
@@ -142,7 +142,7 @@ class Life(RuleBasedStateMachine):
                     and self.now < tokens.access_until
                 )
                 user = self.do(self.place.call("getCurrentUser", token=tokens.access_token))
-                assert user.get("id") == (self.parties[approval.user].id if lives else None)
+                assert user.get("id") == (self.clients[approval.user].id if lives else None)
 
     def refused(self, result: dict[str, Any]) -> Any:
         assert result["status"] in (400, 401)

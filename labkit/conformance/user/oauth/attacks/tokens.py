@@ -8,8 +8,8 @@ from collections.abc import Callable
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from labkit.conformance.attacks.stage import Attack, Stage, attack, declared
 from labkit.conformance.jwts import opened, part
+from labkit.conformance.user.oauth.attacks.scenario import Attack, Scenario, attack, declared
 
 SHOWN = "RFC 6750 3.1"
 FORGED = "RFC 6750 5.2"
@@ -59,16 +59,16 @@ FORGERIES: dict[str, tuple[str, Callable[[str], str]]] = {
 
 
 def _access(name: str, rfc: str, forge: Callable[[str], str]) -> Attack:
-    async def play(stage: Stage) -> object:
-        return await stage.whose(forge(stage.tokens["access_token"]))
+    async def play(scenario: Scenario) -> object:
+        return await scenario.client.user_of(forge(scenario.tokens["access_token"]))
 
     how = f"Show an access token {name}."
     return Attack("access tokens", f"access token {name}", rfc, how, 401, None, play)
 
 
 def _bearer(name: str, rfc: str, forge: Callable[[str], str]) -> Attack:
-    async def play(stage: Stage) -> object:
-        return await stage.approve(token=forge(stage.ann.token))
+    async def play(scenario: Scenario) -> object:
+        return await scenario.client.approve(token=forge(scenario.client.token))
 
     how = f"Approve a client with a user token {name}."
     return Attack("bearer", f"user token {name}", rfc, how, 401, "invalid_token", play)
@@ -78,77 +78,77 @@ def _bearer(name: str, rfc: str, forge: Callable[[str], str]) -> Attack:
 
 
 @attack("access tokens", CONFUSED, 401, None)
-async def access_token_signed_with_the_secret(stage: Stage) -> object:
+async def access_token_signed_with_the_secret(scenario: Scenario) -> object:
     """Show an access token that the client signed itself, with its secret (HS256)."""
-    _, claims, _ = opened(stage.tokens["access_token"])
-    return await stage.whose(jwt.encode(claims, stage.client["secret"], "HS256"))
+    _, claims, _ = opened(scenario.tokens["access_token"])
+    return await scenario.client.user_of(jwt.encode(claims, scenario.client.secret, "HS256"))
 
 
 @attack("access tokens", SHOWN, 401, None)
-async def access_token_of_before_a_refresh(stage: Stage) -> object:
+async def access_token_of_before_a_refresh(scenario: Scenario) -> object:
     """Show an access token whose set was refreshed."""
-    former = stage.tokens
-    stage.tokens = await stage.granted(stage.refresh(former["refresh_token"]))
-    return await stage.whose(former["access_token"])
+    former = scenario.tokens
+    scenario.tokens = await scenario.granted(scenario.client.refresh(former["refresh_token"]))
+    return await scenario.client.user_of(former["access_token"])
 
 
 @attack("access tokens", SHOWN, 401, None)
-async def access_token_of_a_former_set(stage: Stage) -> object:
+async def access_token_of_a_former_set(scenario: Scenario) -> object:
     """Show an access token whose set was replaced by that of a later code."""
-    former = stage.tokens
-    stage.tokens = await stage.granted(stage.redeem(stage.code))
-    stage.code = await stage.approve()
-    return await stage.whose(former["access_token"])
+    former = scenario.tokens
+    scenario.tokens = await scenario.granted(scenario.client.redeem(scenario.code))
+    scenario.code = await scenario.client.approve()
+    return await scenario.client.user_of(former["access_token"])
 
 
 @attack("access tokens", SHOWN, 401, None, clock=True)
-async def access_token_too_late(stage: Stage) -> object:
+async def access_token_too_late(scenario: Scenario) -> object:
     """Show an access token at the last second of its lifetime."""
-    late = await stage.granted(stage.redeem(stage.code, access_token_ttl=1))
-    await stage.advance(1)
-    refused = await stage.whose(late["access_token"])
-    stage.tokens = await stage.granted(stage.refresh(late["refresh_token"]))
-    stage.code = await stage.approve()
+    late = await scenario.granted(scenario.client.redeem(scenario.code, access_token_ttl=1))
+    await scenario.advance(1)
+    refused = await scenario.client.user_of(late["access_token"])
+    scenario.tokens = await scenario.granted(scenario.client.refresh(late["refresh_token"]))
+    scenario.code = await scenario.client.approve()
     return refused
 
 
 @attack("access tokens", SHOWN, 401, None)
-async def refresh_token_as_access_token(stage: Stage) -> object:
+async def refresh_token_as_access_token(scenario: Scenario) -> object:
     """Show a refresh token as if it were an access token."""
-    return await stage.whose(stage.tokens["refresh_token"])
+    return await scenario.client.user_of(scenario.tokens["refresh_token"])
 
 
 @attack("access tokens", SHOWN, 401, None)
-async def code_as_access_token(stage: Stage) -> object:
+async def code_as_access_token(scenario: Scenario) -> object:
     """Show a code as if it were an access token."""
-    return await stage.whose(stage.code)
+    return await scenario.client.user_of(scenario.code)
 
 
 # --- bearer -------------------------------------------------------------------------------------------------
 
 
 @attack("bearer", "RFC 9700 2.3", 401, "invalid_token")
-async def access_token_that_approves(stage: Stage) -> object:
+async def access_token_that_approves(scenario: Scenario) -> object:
     """Approve a client with an access token: a client would give itself what its user did not."""
-    return await stage.approve(token=stage.tokens["access_token"], scope="everything")
+    return await scenario.client.approve(token=scenario.tokens["access_token"], scope="everything")
 
 
 @attack("bearer", SHOWN, 401, "invalid_token")
-async def refresh_token_that_approves(stage: Stage) -> object:
+async def refresh_token_that_approves(scenario: Scenario) -> object:
     """Approve a client with a refresh token."""
-    return await stage.approve(token=stage.tokens["refresh_token"])
+    return await scenario.client.approve(token=scenario.tokens["refresh_token"])
 
 
 @attack("bearer", SHOWN, 401, "invalid_token")
-async def code_that_approves(stage: Stage) -> object:
+async def code_that_approves(scenario: Scenario) -> object:
     """Approve a client with a code."""
-    return await stage.approve(token=stage.code)
+    return await scenario.client.approve(token=scenario.code)
 
 
 @attack("bearer", SHOWN, 400, None)
-async def no_token_that_approves(stage: Stage) -> object:
+async def no_token_that_approves(scenario: Scenario) -> object:
     """Approve a client without any token."""
-    return await stage.approve(token=None)
+    return await scenario.client.approve(token=None)
 
 
 ATTACKS = (

@@ -1,4 +1,4 @@
-"""The stage of an attack: an honest client with its user, and Mallory, who has a client and an account of her own.
+"""The scenario of an attack: an honest client with its user, and Mallory, who has a client and an account of her own.
 
 Everything goes through `call(operation, **parameters)`, so that tests, checks and notebooks play the same attacks.
 """
@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from labkit.conformance.expect import hidden
-from labkit.conformance.oauth_requests import CALLBACK, SECOND, Requests
+from labkit.conformance.user.oauth.client import CALLBACK, SECOND, Call, OAuthClient
 from labkit.conformance.verdict import Mismatch
 
-Call = Callable[..., Awaitable[Any]]
 Advance = Callable[[float], Awaitable[object]]
-Play = Callable[["Stage"], Awaitable[object]]
+Play = Callable[["Scenario"], Awaitable[object]]
 Honest = Literal["unharmed", "revoked", "harmed"]
 
 ELSEWHERE = "https://mallory.example/callback"  # that of Mallory's
@@ -65,45 +64,47 @@ class Actor:
     token: str
 
 
-class Stage:
+class Scenario:
     """Who takes part in an attack.
 
     client, code, tokens: those of the honest party, on Ann's behalf; the code is not exchanged yet. An attack that
     renews them on her behalf puts the new ones here. other: Mallory's client. advance: moves lab time on.
     """
 
+    client: OAuthClient
+    other: OAuthClient
+    tokens: dict[str, Any]
+    code: str
+
     def __init__(self, call: Call, ann: Actor, mallory: Actor, advance: Advance | None = None) -> None:
         self.call = call
         self.ann = ann
         self.mallory = mallory
         self._advance = advance
-        self.client: dict[str, Any] = {}
-        self.other: dict[str, Any] = {}
-        self.tokens: dict[str, Any] = {}
-        self.code = ""
 
-    async def set(self) -> None:
+    async def prepare(self) -> None:
         """Have both clients registered, and the honest one approved."""
         both = f"{CALLBACK},{SECOND}"
-        self.client = await self.granted(
-            self.call("createOauthClient", id=self.ann.id, name="honest", redirect=both)
+        self.client = await OAuthClient.registered(
+            self.call, self.ann.id, self.ann.token, name="honest", redirect=both
         )
         await self.register_other()
-        self.tokens = await self.granted(self.redeem(await self.approve()))
-        self.code = await self.approve()
+        self.tokens = await self.granted(self.client.tokens())
+        self.code = await self.client.approve()
 
     async def register_other(self) -> None:
         """Have a client of Mallory's registered."""
-        self.other = await self.granted(
-            self.call("createOauthClient", id=self.mallory.id, name="Mallory's", redirect=ELSEWHERE)
+        client = await OAuthClient.registered(
+            self.call, self.mallory.id, self.mallory.token, name="Mallory's", redirect=ELSEWHERE
         )
+        self.other = replace(client, redirect_uri=ELSEWHERE)
 
     async def delete_other(self) -> dict[str, object]:
         """Delete Mallory's client and register another: what makes a request one of the deleted client."""
-        gone = self.as_other()
-        await self.call("deleteOauthClient", id=self.mallory.id, client_id=gone["client_id"])
+        deleted = self.other
+        await self.call("deleteOauthClient", id=self.mallory.id, client_id=deleted.id)
         await self.register_other()
-        return gone
+        return deleted.credentials
 
     async def granted(self, work: Awaitable[Any]) -> dict[str, Any]:
         """What a call gives that is to succeed. Raises Mismatch where it was refused."""
@@ -112,35 +113,6 @@ class Stage:
             raise Mismatch("what prepares the attack", "that it is done", hidden(result))
         return result
 
-    async def approve(self, **changes: object) -> Any:
-        """A code for the honest client; `changes` as in Requests."""
-        return await self.call("getOauthAuthorizeApproved", **self._asks.approval(**changes))
-
-    async def redeem(self, code: object, **changes: object) -> Any:
-        """Exchange a code as the honest client."""
-        return await self.call("getOauthToken", **self._asks.exchange(code, **changes))
-
-    async def refresh(self, refresh_token: object, **changes: object) -> Any:
-        """Exchange a refresh token as the honest client."""
-        return await self.call("getOauthToken", **self._asks.renewal(refresh_token, **changes))
-
-    async def approve_other(self, **changes: object) -> Any:
-        """A code for Mallory's client, which she approved herself."""
-        own = {"token": self.mallory.token, "client_id": self.other["id"], "redirect_uri": ELSEWHERE}
-        return await self.approve(**{**own, **changes})
-
-    async def redeem_other(self, code: object, **changes: object) -> Any:
-        """Exchange a code as Mallory's client."""
-        return await self.redeem(code, **{**self.as_other(), "redirect_uri": ELSEWHERE, **changes})
-
-    def as_other(self) -> dict[str, object]:
-        """Changes that make a request one of Mallory's client."""
-        return {"client_id": self.other["id"], "client_secret": self.other["secret"]}
-
-    async def whose(self, access_token: object) -> Any:
-        """Use an access token."""
-        return await self.call("getCurrentUser", token=access_token)
-
     async def advance(self, seconds: float) -> None:
         """Let lab time go by."""
         assert self._advance is not None, "this attack needs a clock"
@@ -148,17 +120,12 @@ class Stage:
 
     async def fares(self) -> Honest:
         """How the honest party fares: are its tokens and its code what they were?"""
-        user = await self.whose(self.tokens["access_token"])
-        if not isinstance(user, dict) or user.get("id") != self.ann.id:
-            refreshed = await self.refresh(self.tokens["refresh_token"])
+        if not await self.client.holds(self.tokens):
+            refreshed = await self.client.refresh(self.tokens["refresh_token"])
             return "revoked" if read(refreshed) == (400, "invalid_grant") else "harmed"
-        redeemed = await self.redeem(self.code)
-        refreshed = await self.refresh(redeemed.get("refresh_token", ""))
+        redeemed = await self.client.redeem(self.code)
+        refreshed = await self.client.refresh(redeemed.get("refresh_token", ""))
         return "unharmed" if "access_token" in refreshed else "harmed"
-
-    @property
-    def _asks(self) -> Requests:
-        return Requests(self.ann.token, self.client)
 
 
 def attack(
@@ -187,19 +154,19 @@ def declared(module: Mapping[str, object]) -> list[Attack]:
 async def attempt(
     attacks: Sequence[Attack], call: Call, ann: Actor, mallory: Actor, advance: Advance | None = None
 ) -> list[Outcome]:
-    """Play attacks on one stage, and see at the end how the honest party fares.
+    """Play attacks in one scenario, and see at the end how the honest party fares.
 
-    One that costs the honest party its tokens is played on a stage of its own. Raises Mismatch where it cannot
+    One that costs the honest party its tokens is played in a scenario of its own. Raises Mismatch where it cannot
     be prepared.
     """
     together = [each for each in attacks if each.honest == "unharmed"]
     outcomes = []
     apart = [[each] for each in attacks if each.honest != "unharmed"]
     for played in filter(None, [together, *apart]):
-        stage = Stage(call, ann, mallory, advance)
-        await stage.set()
-        answers = [read(await each.play(stage)) for each in played]
-        fares = await stage.fares()
+        scenario = Scenario(call, ann, mallory, advance)
+        await scenario.prepare()
+        answers = [read(await each.play(scenario)) for each in played]
+        fares = await scenario.fares()
         outcomes += [Outcome(each, *answer, fares) for each, answer in zip(played, answers, strict=True)]
     return outcomes
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from labkit.conformance.attacks.stage import ELSEWHERE, Attack, Stage, attack, declared
-from labkit.conformance.oauth_requests import CALLBACK, SECOND
+from labkit.conformance.user.oauth.attacks.scenario import ELSEWHERE, Attack, Scenario, attack, declared
+from labkit.conformance.user.oauth.client import CALLBACK, SECOND
 
 EXACT = "RFC 9700 4.1.3"
 NEAR_MISSES = {  # redirects that something less than a comparison letter by letter would take
@@ -75,33 +75,35 @@ LIFETIMES = {"zero": 0, "negative": -1, "a fraction": 1.5, "a word": "forever", 
 
 
 def _authorize(group: str, name: str, rfc: str, code: str, **changes: object) -> Attack:
-    async def play(stage: Stage) -> object:
-        return await stage.approve(**changes)
+    async def play(scenario: Scenario) -> object:
+        return await scenario.client.approve(**changes)
 
     told = ", ".join(f"{parameter} {value!r}" for parameter, value in changes.items())
     return Attack(group, name, rfc, f"Ask for a code with {told}.", 400, code, play)
 
 
 def _register(name: str, redirect: str) -> Attack:
-    async def play(stage: Stage) -> object:
-        return await stage.call("createOauthClient", id=stage.mallory.id, name="Mallory's", redirect=redirect)
+    async def play(scenario: Scenario) -> object:
+        return await scenario.call(
+            "createOauthClient", id=scenario.mallory.id, name="Mallory's", redirect=redirect
+        )
 
     how = f"Register a client with the redirect {redirect!r}."
     return Attack("redirects", f"registered redirect with {name}", "RFC 6749 3.1.2", how, 400, None, play)
 
 
 def _secret(name: str, change: Callable[[str], str]) -> Attack:
-    async def play(stage: Stage) -> object:
-        return await stage.redeem(stage.code, client_secret=change(stage.client["secret"]))
+    async def play(scenario: Scenario) -> object:
+        return await scenario.client.redeem(scenario.code, client_secret=change(scenario.client.secret))
 
     how = f"Exchange a code with a client_secret {name}."
     return Attack("secrets", f"secret {name}", "RFC 6749 2.3.1", how, 401, "invalid_client", play)
 
 
 def _grant(grant_type: str, rfc: str) -> Attack:
-    async def play(stage: Stage) -> object:
-        everything: dict[str, Any] = {"refresh_token": stage.tokens["refresh_token"], "scope": "profile"}
-        return await stage.redeem(stage.code, grant_type=grant_type, **everything)
+    async def play(scenario: Scenario) -> object:
+        everything: dict[str, Any] = {"refresh_token": scenario.tokens["refresh_token"], "scope": "profile"}
+        return await scenario.client.redeem(scenario.code, grant_type=grant_type, **everything)
 
     how = f"Exchange a code with the grant_type {grant_type!r}."
     name = f"grant {grant_type}" if grant_type else "grant of no name"
@@ -109,8 +111,8 @@ def _grant(grant_type: str, rfc: str) -> Attack:
 
 
 def _lifetime(parameter: str, name: str, value: object) -> Attack:
-    async def play(stage: Stage) -> object:
-        return await stage.redeem(stage.code, **{parameter: value})
+    async def play(scenario: Scenario) -> object:
+        return await scenario.client.redeem(scenario.code, **{parameter: value})
 
     how = f"Exchange a code with {parameter} {value!r}."
     return Attack("ttl", f"{parameter} that is {name}", "RFC 6749 4.2.2", how, 400, None, play)
@@ -120,107 +122,111 @@ def _lifetime(parameter: str, name: str, value: object) -> Attack:
 
 
 @attack("clients", "RFC 6749 5.2", 401, "invalid_client")
-async def unknown_client(stage: Stage) -> object:
+async def unknown_client(scenario: Scenario) -> object:
     """Exchange a code as a client that does not exist."""
-    return await stage.redeem(stage.code, client_id=10**9)
+    return await scenario.client.redeem(scenario.code, client_id=10**9)
 
 
 @attack("clients", "RFC 6749 5.2", 400, None)
-async def client_id_that_is_a_query(stage: Stage) -> object:
+async def client_id_that_is_a_query(scenario: Scenario) -> object:
     """Exchange a code as a client whose id is a piece of SQL."""
-    return await stage.redeem(stage.code, client_id=f"{stage.client['id']} OR 1=1", client_secret=None)
+    return await scenario.client.redeem(
+        scenario.code, client_id=f"{scenario.client.id} OR 1=1", client_secret=None
+    )
 
 
 @attack("clients", "RFC 6749 4.1.2.1", 400, "unauthorized_client")
-async def approval_of_an_unknown_client(stage: Stage) -> object:
+async def approval_of_an_unknown_client(scenario: Scenario) -> object:
     """Ask for a code for a client that does not exist."""
-    return await stage.approve(client_id=10**9)
+    return await scenario.client.approve(client_id=10**9)
 
 
 @attack("clients", "RFC 6749 4.1.2.1", 400, "unauthorized_client")
-async def approval_of_a_deleted_client(stage: Stage) -> object:
+async def approval_of_a_deleted_client(scenario: Scenario) -> object:
     """Ask for a code for a client that was deleted."""
-    gone = await stage.delete_other()
-    return await stage.approve_other(client_id=gone["client_id"])
+    gone = await scenario.delete_other()
+    return await scenario.other.approve(client_id=gone["client_id"])
 
 
 @attack("clients", "RFC 6749 5.2", 401, "invalid_client")
-async def code_of_a_deleted_client(stage: Stage) -> object:
+async def code_of_a_deleted_client(scenario: Scenario) -> object:
     """Exchange a code that a client got before it was deleted."""
-    code = await stage.approve_other()
-    return await stage.redeem_other(code, **await stage.delete_other())
+    code = await scenario.other.approve()
+    return await scenario.other.redeem(code, **await scenario.delete_other())
 
 
 @attack("clients", "RFC 6749 5.2", 401, "invalid_client")
-async def refresh_token_of_a_deleted_client(stage: Stage) -> object:
+async def refresh_token_of_a_deleted_client(scenario: Scenario) -> object:
     """Exchange a refresh token that a client got before it was deleted."""
-    tokens = await stage.granted(stage.redeem_other(await stage.approve_other()))
-    return await stage.refresh(tokens["refresh_token"], **await stage.delete_other())
+    tokens = await scenario.granted(scenario.other.redeem(await scenario.other.approve()))
+    return await scenario.client.refresh(tokens["refresh_token"], **await scenario.delete_other())
 
 
 @attack("clients", "RFC 6750 3.1", 401, None)
-async def access_token_of_a_deleted_client(stage: Stage) -> object:
+async def access_token_of_a_deleted_client(scenario: Scenario) -> object:
     """Use an access token that a client got before it was deleted."""
-    tokens = await stage.granted(stage.redeem_other(await stage.approve_other()))
-    await stage.delete_other()
-    return await stage.whose(tokens["access_token"])
+    tokens = await scenario.granted(scenario.other.redeem(await scenario.other.approve()))
+    await scenario.delete_other()
+    return await scenario.client.user_of(tokens["access_token"])
 
 
 @attack("clients", "RFC 6749 2.2", 404, None)
-async def redirect_changed_by_another_user(stage: Stage) -> object:
+async def redirect_changed_by_another_user(scenario: Scenario) -> object:
     """Have the honest client's codes sent elsewhere, as a user who does not own it."""
-    changes = {"client_id": stage.client["id"], "name": "honest", "redirect": ELSEWHERE}
-    return await stage.call("updateOauthClient", id=stage.mallory.id, **changes)
+    changes = {"client_id": scenario.client.id, "name": "honest", "redirect": ELSEWHERE}
+    return await scenario.call("updateOauthClient", id=scenario.mallory.id, **changes)
 
 
 @attack("clients", "RFC 6749 2.2", 404, None)
-async def client_deleted_by_another_user(stage: Stage) -> object:
+async def client_deleted_by_another_user(scenario: Scenario) -> object:
     """Delete the honest client, as a user who does not own it."""
-    return await stage.call("deleteOauthClient", id=stage.mallory.id, client_id=stage.client["id"])
+    return await scenario.call("deleteOauthClient", id=scenario.mallory.id, client_id=scenario.client.id)
 
 
 # --- secrets ------------------------------------------------------------------------------------------------
 
 
 @attack("secrets", "RFC 6749 2.3.1", 401, "invalid_client")
-async def secret_of_another_client(stage: Stage) -> object:
+async def secret_of_another_client(scenario: Scenario) -> object:
     """Exchange the honest client's code with the secret of Mallory's client."""
-    return await stage.redeem(stage.code, client_secret=stage.other["secret"])
+    return await scenario.client.redeem(scenario.code, client_secret=scenario.other.secret)
 
 
 @attack("secrets", "RFC 6749 6", 401, "invalid_client")
-async def refresh_with_a_wrong_secret(stage: Stage) -> object:
+async def refresh_with_a_wrong_secret(scenario: Scenario) -> object:
     """Exchange a refresh token with the secret of Mallory's client."""
-    return await stage.refresh(stage.tokens["refresh_token"], client_secret=stage.other["secret"])
+    return await scenario.client.refresh(
+        scenario.tokens["refresh_token"], client_secret=scenario.other.secret
+    )
 
 
 @attack("secrets", "RFC 9700 4.14.2", 401, "invalid_client")
-async def replay_with_a_wrong_secret(stage: Stage) -> object:
+async def replay_with_a_wrong_secret(scenario: Scenario) -> object:
     """Replay a spent refresh token with a wrong secret: whoever is not the client revokes nothing."""
-    spent = stage.tokens["refresh_token"]
-    stage.tokens = await stage.granted(stage.refresh(spent))
-    return await stage.refresh(spent, client_secret=stage.other["secret"])
+    spent = scenario.tokens["refresh_token"]
+    scenario.tokens = await scenario.granted(scenario.client.refresh(spent))
+    return await scenario.client.refresh(spent, client_secret=scenario.other.secret)
 
 
 # --- grants -------------------------------------------------------------------------------------------------
 
 
 @attack("grants", "RFC 6749 4.1.3", 400, "invalid_request")
-async def code_grant_without_code(stage: Stage) -> object:
+async def code_grant_without_code(scenario: Scenario) -> object:
     """Ask for tokens with the client's secret alone."""
-    return await stage.redeem(None)
+    return await scenario.client.redeem(None)
 
 
 @attack("grants", "RFC 6749 6", 400, "invalid_request")
-async def refresh_grant_with_a_code(stage: Stage) -> object:
+async def refresh_grant_with_a_code(scenario: Scenario) -> object:
     """Ask for a refresh with a code in its own parameter."""
-    return await stage.redeem(stage.code, grant_type="refresh_token")
+    return await scenario.client.redeem(scenario.code, grant_type="refresh_token")
 
 
 @attack("grants", "RFC 6749 4.1.3", 400, "invalid_request")
-async def code_grant_with_a_refresh_token(stage: Stage) -> object:
+async def code_grant_with_a_refresh_token(scenario: Scenario) -> object:
     """Ask for an exchange of a code with a refresh token in its own parameter."""
-    return await stage.refresh(stage.tokens["refresh_token"], grant_type="authorization_code")
+    return await scenario.client.refresh(scenario.tokens["refresh_token"], grant_type="authorization_code")
 
 
 ATTACKS = (

@@ -1,0 +1,249 @@
+"""Attacks with codes and refresh tokens: replayed, crossed between clients, altered, guessed, too late."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from labkit.conformance.user.oauth.attacks.scenario import ELSEWHERE, Attack, Scenario, attack, declared
+from labkit.conformance.user.oauth.client import CALLBACK, SECOND
+
+REUSE = "RFC 6749 4.1.2"  # a code used twice revokes what it gave
+BINDING = "RFC 6749 4.1.3"  # a code is bound to its client and redirect
+INJECTION = "RFC 9700 4.5"
+ROTATION = "RFC 9700 4.14.2"
+BOUND_REFRESH = "RFC 6749 6"
+GUESSING = "RFC 6749 10.10"
+
+ALTERED: dict[str, Callable[[str], object]] = {
+    "with another last letter": lambda secret: secret[:-1] + ("a" if secret[-1] != "a" else "b"),
+    "with another first letter": lambda secret: ("a" if secret[0] != "a" else "b") + secret[1:],
+    "without its last letter": lambda secret: secret[:-1],
+    "with a letter more": lambda secret: secret + "a",
+    "with a space before": lambda secret: " " + secret,
+    "in the other letter case": str.swapcase,
+    "that is empty": lambda secret: "",
+    "that is a guess": lambda secret: "0" * len(secret),
+    "that is a pattern": lambda secret: "%",
+}
+
+
+def _altered_code(name: str, change: Callable[[str], object]) -> Attack:
+    async def play(scenario: Scenario) -> object:
+        return await scenario.client.redeem(change(scenario.code))
+
+    how = f"Exchange a code {name}."
+    return Attack("codes", f"code {name}", GUESSING, how, 400, "invalid_grant", play)
+
+
+def _altered_refresh(name: str, change: Callable[[str], object]) -> Attack:
+    async def play(scenario: Scenario) -> object:
+        return await scenario.client.refresh(change(scenario.tokens["refresh_token"]))
+
+    how = f"Exchange a refresh token {name}."
+    return Attack("refresh tokens", f"refresh token {name}", GUESSING, how, 400, "invalid_grant", play)
+
+
+# --- codes --------------------------------------------------------------------------------------------------
+
+
+@attack("codes", REUSE, 400, "invalid_grant", honest="revoked")
+async def code_replayed(scenario: Scenario) -> object:
+    """Exchange a code once more that the honest client exchanged: the tokens it got die with it."""
+    scenario.tokens = await scenario.granted(scenario.client.redeem(scenario.code))
+    return await scenario.client.redeem(scenario.code)
+
+
+@attack("codes", REUSE, 400, "invalid_grant", honest="revoked")
+async def code_replayed_without_secret(scenario: Scenario) -> object:
+    """The same by somebody who has the code, but not the client's secret."""
+    scenario.tokens = await scenario.granted(scenario.client.redeem(scenario.code))
+    return await scenario.client.redeem(scenario.code, client_secret=None)
+
+
+@attack("codes", REUSE, 400, "invalid_grant", honest="revoked")
+async def code_replayed_after_a_refresh(scenario: Scenario) -> object:
+    """Exchange a spent code after its tokens were refreshed: the refreshed ones came from it too."""
+    tokens = await scenario.granted(scenario.client.redeem(scenario.code))
+    scenario.tokens = await scenario.granted(scenario.client.refresh(tokens["refresh_token"]))
+    return await scenario.client.redeem(scenario.code)
+
+
+@attack("codes", REUSE, 400, "invalid_grant", honest="revoked", clock=True)
+async def code_replayed_late(scenario: Scenario) -> object:
+    """Exchange a spent code after its ten minutes: it was used twice all the same."""
+    scenario.tokens = await scenario.granted(scenario.client.redeem(scenario.code))
+    await scenario.advance(600)
+    return await scenario.client.redeem(scenario.code)
+
+
+@attack("codes", REUSE, 400, "invalid_grant")
+async def code_replayed_that_another_replaced(scenario: Scenario) -> object:
+    """Exchange a code whose tokens were replaced by those of a later one: these did not come from it."""
+    spent = scenario.code
+    await scenario.client.redeem(spent)
+    scenario.tokens = await scenario.granted(scenario.client.redeem(await scenario.client.approve()))
+    scenario.code = await scenario.client.approve()
+    return await scenario.client.redeem(spent)
+
+
+@attack("codes", BINDING, 400, "invalid_grant")
+async def stolen_code_at_another_client(scenario: Scenario) -> object:
+    """Exchange the honest client's code as Mallory's client, with her own secret."""
+    return await scenario.client.redeem(scenario.code, **scenario.other.credentials)
+
+
+@attack("codes", BINDING, 400, "invalid_grant")
+async def stolen_code_at_another_client_with_her_redirect(scenario: Scenario) -> object:
+    """The same, with the redirect that Mallory's client registered."""
+    return await scenario.client.redeem(scenario.code, **scenario.other.credentials, redirect_uri=ELSEWHERE)
+
+
+@attack("codes", INJECTION, 400, "invalid_grant")
+async def injected_code(scenario: Scenario) -> object:
+    """Slip the honest client a code of Mallory's client, so that it acts on her behalf."""
+    return await scenario.client.redeem(await scenario.other.approve())
+
+
+@attack("codes", INJECTION, 400, "invalid_grant")
+async def injected_code_with_its_redirect(scenario: Scenario) -> object:
+    """The same, with the redirect that the code was made for."""
+    return await scenario.client.redeem(await scenario.other.approve(), redirect_uri=ELSEWHERE)
+
+
+@attack("codes", BINDING, 400, "invalid_grant")
+async def code_with_the_other_redirect(scenario: Scenario) -> object:
+    """Exchange a code with a redirect that the client registered too, but did not ask with."""
+    return await scenario.client.redeem(scenario.code, redirect_uri=SECOND)
+
+
+@attack("codes", BINDING, 400, "invalid_grant")
+async def code_with_a_foreign_redirect(scenario: Scenario) -> object:
+    """Exchange a code with a redirect of Mallory's, as if the code had come to her by one."""
+    return await scenario.client.redeem(scenario.code, redirect_uri=ELSEWHERE)
+
+
+@attack("codes", BINDING, 400, "invalid_grant")
+async def code_with_a_near_redirect(scenario: Scenario) -> object:
+    """Exchange a code with its redirect and a slash more."""
+    return await scenario.client.redeem(scenario.code, redirect_uri=f"{CALLBACK}/")
+
+
+@attack("codes", BINDING, 400, "invalid_request")
+async def code_without_redirect(scenario: Scenario) -> object:
+    """Exchange a code without saying where it came to."""
+    return await scenario.client.redeem(scenario.code, redirect_uri=None)
+
+
+@attack("codes", REUSE, 400, "invalid_grant", clock=True)
+async def code_too_late(scenario: Scenario) -> object:
+    """Exchange a code 600 seconds after it was made."""
+    late = scenario.code
+    await scenario.advance(600)
+    scenario.code = await scenario.client.approve()
+    return await scenario.client.redeem(late)
+
+
+@attack("codes", GUESSING, 400, "invalid_grant")
+async def refresh_token_as_code(scenario: Scenario) -> object:
+    """Exchange a refresh token as if it were a code."""
+    return await scenario.client.redeem(scenario.tokens["refresh_token"])
+
+
+@attack("codes", GUESSING, 400, "invalid_grant")
+async def access_token_as_code(scenario: Scenario) -> object:
+    """Exchange an access token as if it were a code."""
+    return await scenario.client.redeem(scenario.tokens["access_token"])
+
+
+@attack("codes", "RFC 6749 3.2", 400, None)
+async def several_codes(scenario: Scenario) -> object:
+    """Send a list of codes, one of them true."""
+    return await scenario.client.redeem([scenario.code, "0" * 40])
+
+
+# --- refresh tokens -----------------------------------------------------------------------------------------
+
+
+@attack("refresh tokens", ROTATION, 400, "invalid_grant", honest="revoked")
+async def refresh_token_replayed(scenario: Scenario) -> object:
+    """Exchange a refresh token once more that the honest client exchanged: one of the two is a thief."""
+    spent = scenario.tokens["refresh_token"]
+    scenario.tokens = await scenario.granted(scenario.client.refresh(spent))
+    return await scenario.client.refresh(spent)
+
+
+@attack("refresh tokens", ROTATION, 400, "invalid_grant", honest="revoked")
+async def first_refresh_token_replayed(scenario: Scenario) -> object:
+    """The same with one that was exchanged two turns ago."""
+    first = scenario.tokens["refresh_token"]
+    second = await scenario.granted(scenario.client.refresh(first))
+    scenario.tokens = await scenario.granted(scenario.client.refresh(second["refresh_token"]))
+    return await scenario.client.refresh(first)
+
+
+@attack("refresh tokens", ROTATION, 400, "invalid_grant", honest="revoked")
+async def refresh_token_replayed_without_secret(scenario: Scenario) -> object:
+    """Replay a refresh token without the client's secret."""
+    spent = scenario.tokens["refresh_token"]
+    scenario.tokens = await scenario.granted(scenario.client.refresh(spent))
+    return await scenario.client.refresh(spent, client_secret=None)
+
+
+@attack("refresh tokens", ROTATION, 400, "invalid_grant", honest="revoked")
+async def refresh_token_used_first_by_a_thief(scenario: Scenario) -> object:
+    """A thief exchanges a refresh token before its owner does: the owner's turn ends the thief's tokens."""
+    stolen = scenario.tokens["refresh_token"]
+    scenario.tokens = await scenario.granted(scenario.client.refresh(stolen, client_secret=None))
+    return await scenario.client.refresh(stolen)
+
+
+@attack("refresh tokens", BOUND_REFRESH, 400, "invalid_grant")
+async def refresh_token_of_a_former_set(scenario: Scenario) -> object:
+    """Exchange a refresh token whose set was replaced by that of a later code."""
+    former = scenario.tokens["refresh_token"]
+    scenario.tokens = await scenario.granted(scenario.client.redeem(scenario.code))
+    scenario.code = await scenario.client.approve()
+    return await scenario.client.refresh(former)
+
+
+@attack("refresh tokens", BOUND_REFRESH, 400, "invalid_grant")
+async def stolen_refresh_token_at_another_client(scenario: Scenario) -> object:
+    """Exchange the honest client's refresh token as Mallory's client, with her own secret."""
+    return await scenario.client.refresh(scenario.tokens["refresh_token"], **scenario.other.credentials)
+
+
+@attack("refresh tokens", INJECTION, 400, "invalid_grant")
+async def injected_refresh_token(scenario: Scenario) -> object:
+    """Slip the honest client a refresh token of Mallory's client."""
+    hers = await scenario.granted(scenario.other.redeem(await scenario.other.approve()))
+    return await scenario.client.refresh(hers["refresh_token"])
+
+
+@attack("refresh tokens", BOUND_REFRESH, 400, "invalid_grant", clock=True)
+async def refresh_token_too_late(scenario: Scenario) -> object:
+    """Exchange a refresh token at the last second of its lifetime."""
+    late = await scenario.granted(scenario.client.redeem(scenario.code, refresh_token_ttl=1))
+    await scenario.advance(1)
+    refused = await scenario.client.refresh(late["refresh_token"])
+    scenario.tokens = await scenario.granted(scenario.client.redeem(await scenario.client.approve()))
+    scenario.code = await scenario.client.approve()
+    return refused
+
+
+@attack("refresh tokens", GUESSING, 400, "invalid_grant")
+async def code_as_refresh_token(scenario: Scenario) -> object:
+    """Exchange a code as if it were a refresh token, to do without its redirect."""
+    return await scenario.client.refresh(scenario.code)
+
+
+@attack("refresh tokens", GUESSING, 400, "invalid_grant")
+async def access_token_as_refresh_token(scenario: Scenario) -> object:
+    """Exchange an access token as if it were a refresh token."""
+    return await scenario.client.refresh(scenario.tokens["access_token"])
+
+
+ATTACKS = (
+    *declared(globals()),
+    *(_altered_code(name, change) for name, change in ALTERED.items()),
+    *(_altered_refresh(name, change) for name, change in ALTERED.items()),
+)
