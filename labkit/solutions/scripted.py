@@ -22,9 +22,9 @@ SOCKET = ("websocketInfo", "context")
 
 
 class Scripts:
-    """The Lua of one solution: compiles scripts, all of which share their globals.
+    """The Lua of one solution: compiles scripts. A run has its globals to itself, and leaves them to later runs.
 
-    seed: of math.random, None for a random one; cpu: seconds between two service calls.
+    seed: of math.random, None for numbers that nobody can foretell; cpu: seconds between two service calls.
     """
 
     def __init__(
@@ -87,6 +87,11 @@ class Scripts:
     def modules(self) -> Handler | None:
         """Runs the modules; without it the first script does. None where there are none."""
         return ModulesHandler(self._host) if self._modules else None
+
+    def clear(self) -> None:
+        """As if no script had run yet: their globals and the counts of random numbers are gone."""
+        if "_host" in self.__dict__:
+            self._host.clear()
 
     def close(self) -> None:
         if "_host" in self.__dict__:

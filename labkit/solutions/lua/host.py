@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, TypeVar
 
 from labkit.core.errors import LabError, LabkitError
-from labkit.solutions.lua.convert import from_lua, to_lua
+from labkit.solutions.lua.convert import from_lua, to_bytes, to_lua
+from labkit.solutions.lua.environments import Current, Environment, Environments
 from labkit.solutions.lua.errors import LuaError, LuaLimitError
 from labkit.solutions.lua.limits import LuaLimits
-from labkit.solutions.lua.runtime import Call, Done, Runtime, Script
+from labkit.solutions.lua.program import Module, Program, Script
+from labkit.solutions.lua.runtime import Call, Done, Runtime
 from labkit.solutions.lua.turns import Turns
 
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 _T = TypeVar("_T")
 _D = TypeVar("_D")
 
@@ -49,23 +51,27 @@ class LuaResult:
 
 @dataclass(slots=True)
 class _Run:
-    """A script on its way."""
+    """A script on its way. cpu: seconds so far."""
 
-    runtime: Runtime
+    environment: Environment
     context: object
-    cpu: float = 0.0  # seconds
+    cpu: float = 0.0
 
 
 class LuaHost:
-    """One LuaJIT runtime for the scripts of a solution, which share their globals. One event loop uses it.
+    """The scripts of a solution, and the LuaJIT states that they run in. One event loop uses it.
+
+    A run has an environment (environments.py) to itself, also while it waits for a service: its globals do not
+    change under it. Runs that do not overlap get the same one, so globals live on from run to run.
 
     call: (service, operation, parameters, context) -> result; awaited when a script calls a service. Failures
     of the platform are results (error objects); what it raises ends the run, and the run raises it.
     write_log: (level, text, context), for print (level `print`) and log.*.
     now: lab seconds since the epoch, the only time that scripts see.
-    random_seed: of math.random; with one, pairs goes in the order of the keys too, so that a run repeats.
+    random_seed: of math.random, each run of a script by its count; with one, pairs goes in the order of the keys
+    too, so that a run repeats. None: numbers that nobody can foretell.
     environment: for os.getenv.
-    modules: name (`dir.name`) -> source; all of them run before the first script.
+    modules: name (`dir.name`) -> source; in each environment all of them run before the first script.
 
     Raises LuaSyntaxError for a module that does not compile.
     """
@@ -84,38 +90,29 @@ class LuaHost:
         self._call = call
         self._write_log = write_log
         self._now = now
+        self._began = now()
         self._seed = random_seed
+        self._counts: dict[str, int] = {}  # of runs, by script
         self._environment = dict(environment or {})
-        self._modules = dict(modules or {})
         self._limits = limits or LuaLimits()
-        self._scripts: dict[int, Script] = {}
         self._last = _REQUIRE
-        self._context: object = None  # of the script that runs at this moment
         self._turns = Turns()
-        self._starting = asyncio.Lock()
-        self._started = not self._modules
-        self._open: Runtime | None = self._fresh()
+        self._program = Program(modules={name: Module(name, text) for name, text in (modules or {}).items()})
+        self._environments = Environments(self._make, self._program)
+        self._environments.give_back(self._environments.take())
 
-    def _fresh(self) -> Runtime:
+    def _make(self) -> Environment:
+        current = Current()
         runtime = Runtime(
-            write_log=lambda level, text: self._write_log(level, text, self._context),
+            write_log=lambda level, text: self._write_log(level, text, current.context),
             now=self._now,
-            seed=secrets.randbits(48) if self._seed is None else self._seed % 2**48,
+            random=current.random,
+            began=self._began,
             seeded=self._seed is not None,
             environment=self._environment,
             limits=self._limits,
         )
-        for name, source in self._modules.items():
-            runtime.add_module(name, source)
-        for number, script in self._scripts.items():
-            runtime.load(number, script)
-        return runtime
-
-    @property
-    def _runtime(self) -> Runtime:
-        if self._open is None:
-            raise LabError("the scripts of this solution were closed: start the lab or the solution anew")
-        return self._open
+        return Environment(runtime, current)
 
     def load(
         self,
@@ -146,108 +143,148 @@ class LuaHost:
             name, source, tuple(arguments), file or name, first_line, tuple(readback), aliases, publish
         )
         number = self._last + 1
-        self._runtime.load(number, script)
+        self._change(self._program.scripts, number, script)
         self._last = number
-        self._scripts[number] = script
         return LuaFunction(number, script)
 
     def unload(self, function: LuaFunction) -> None:
         """Forget a script; runs of it that have begun go on."""
-        if self._scripts.pop(function.number, None) is not None:
-            self._runtime.unload(function.number, function.script)
+        if self._program.scripts.pop(function.number, None) is not None:
+            self._program.revision += 1
 
     def add_module(self, name: str, source: str) -> None:
         """Add a module, or replace one; it runs before the next script. Raises LuaSyntaxError."""
-        self._runtime.add_module(name, source)
-        self._modules[name] = source
-        self._started = False
+        self._change(self._program.modules, name, Module(name, source))
+
+    def _change(self, part: dict[_K, _V], key: _K, value: _V) -> None:
+        """Put a script or a module into the program, if it compiles."""
+        before = dict(part)
+        part[key] = value
+        self._program.revision += 1
+        try:
+            self._environments.give_back(self._environments.take())
+        except BaseException:
+            part.clear()
+            part.update(before)
+            raise
 
     async def start(self, context: object = None) -> None:
         """Run the modules that have not run yet; `run` does it by itself. Raises LuaError."""
-        async with self._starting:
-            while not self._started:
-                runtime = self._runtime
-                for name in list(self._modules):
-                    await self._drive(_Run(runtime, context), _REQUIRE, [self._to_lua(name)])
-                self._started = runtime is self._open
+        await self._drive(None, [], context)
 
     async def run(self, function: LuaFunction, *arguments: object, context: object = None) -> LuaResult:
         """Call a script; context goes to `call` and `write_log` as it is.
 
         Raises LuaError (the script raised), LuaLimitError (it was stopped), and what call and write_log raise.
         """
-        texts = [self._to_lua(argument) for argument in arguments]
-        if not self._started:
-            await self.start(context)
-        if function.number not in self._scripts:
-            raise LabError(f"the script {function.name} was unloaded")
-        run = _Run(self._runtime, context)
-        value, *rest = map(from_lua, await self._drive(run, function.number, texts))
+        run, values = await self._drive(function, [self._to_lua(argument) for argument in arguments], context)
+        value, *rest = map(from_lua, values)
         return LuaResult(value, dict(zip(function.script.readback, rest, strict=True)), run.cpu)
 
-    async def _drive(self, run: _Run, number: int, texts: list[bytes]) -> tuple[bytes | None, ...]:
-        """A run from its start to its end: the values it gave."""
+    async def _drive(
+        self, function: LuaFunction | None, texts: list[bytes], context: object
+    ) -> tuple[_Run, tuple[bytes | None, ...]]:
+        """A run in an environment of its own, and the values that it gave; without a function the modules alone."""
+        if self._turns.used_up:
+            await self._turns.next()
+        environment = self._environments.take()
+        run = _Run(environment, context)
+        values: tuple[bytes | None, ...] = ()
+        try:
+            while environment.to_run:
+                name = next(iter(environment.to_run))
+                await self._call_function(run, _REQUIRE, [self._to_lua(name)], f"module {name}")
+                environment.to_run.pop(name, None)
+            if function is not None:
+                if function.number not in self._program.scripts:
+                    raise LabError(f"the script {function.name} was unloaded")
+                values = await self._call_function(run, function.number, texts, function.script.where)
+        except LuaLimitError as error:
+            if error.limit == "memory":
+                await self._turns.next()
+                self._give_up_full(run)
+            raise
+        finally:
+            self._environments.give_back(environment)
+        return run, values
+
+    async def _call_function(
+        self, run: _Run, number: int, texts: list[bytes], stream: str
+    ) -> tuple[bytes | None, ...]:
+        """A Lua function from its start to its end: the values it gave."""
+        runtime, current = run.environment.runtime, run.environment.current
+        current.begin(run.context, self._stream(stream))
         step: Call | Done | None = None
         try:
-            if self._turns.used_up:
-                await self._turns.next()
-            step = self._slice(run, run.runtime.start, number, texts)
+            step = self._slice(run, runtime.start, number, texts)
             while isinstance(step, Call):
                 result = await self._call(step.service, step.operation, from_lua(step.arguments), run.context)
                 if self._turns.used_up:
                     await self._turns.next()
-                if self._open is None or run.cpu > self._limits.cpu_total_seconds:
+                if self._environments.closed or run.cpu > self._limits.cpu_total_seconds:
                     raise self._end(run)
-                step = self._resume(run, step, result)
-        except BaseException as error:
+                step = self._answer(run, step, result)
+        except BaseException:
             if isinstance(step, Call):
-                run.runtime.drop(step)
-            if isinstance(error, LuaLimitError) and error.limit == "memory":
-                await self._turns.next()
-                self._recover(run)
+                runtime.drop()
             raise
         return step.values
+
+    def _stream(self, script: str) -> str | None:
+        """Names the random numbers of a run: the next one of this script."""
+        if self._seed is None:
+            return None
+        count = self._counts[script] = self._counts.get(script, 0) + 1
+        return f"{self._seed} {script} {count}"
 
     def _to_lua(self, value: object) -> bytes:
         return to_lua(value, self._limits.value_bytes)
 
     def _end(self, run: _Run) -> LabkitError:
         """Why a run that was answered may not go on."""
-        if self._open is None:
+        if self._environments.closed:
             return LabError("the scripts of this solution were closed while one of them ran")
         limit = self._limits.cpu_total_seconds
         return LuaLimitError("cpu", f"CPU limit: {run.cpu:.3f} s in one run, more than {limit} s")
 
-    def _resume(self, run: _Run, call: Call, result: object) -> Call | Done:
+    def _answer(self, run: _Run, call: Call, result: object) -> Call | Done:
         """Go on with the result of a service call, or with an error if it cannot be handed over."""
+        answer = run.environment.runtime.answer
         try:
             data = self._to_lua(result)
         except LuaError as error:
             reason = f"{call.service}.{call.operation}: {error}"
-            return self._slice(run, run.runtime.refuse, call, reason)
-        return self._slice(run, run.runtime.answer, call, data)
+            return self._slice(run, answer, False, to_bytes(reason))
+        return self._slice(run, answer, True, data)
 
-    def _slice(self, run: _Run, enter: Callable[[_T, _D], Call | Done], target: _T, data: _D) -> Call | Done:
+    def _slice(self, run: _Run, enter: Callable[[_T, _D], Call | Done], first: _T, second: _D) -> Call | Done:
         """Run Lua until it needs something, and count the time it took."""
-        self._context = run.context
         began = perf_counter()
         try:
-            return enter(target, data)
+            return enter(first, second)
         finally:
             ended = perf_counter()
             self._turns.use(began, ended)
             wall = ended - began
-            run.cpu += wall if wall < _SHORT else run.runtime.spent() or _SHORT
+            run.cpu += wall if wall < _SHORT else run.environment.runtime.spent() or _SHORT
 
-    def _recover(self, run: _Run) -> None:
-        """Give up a runtime whose globals hold so much memory that no other script could run."""
-        held = run.runtime.collect()
-        if run.runtime is self._open and held > _FULL * self._limits.memory_bytes:
-            self._open = self._fresh()
-            self._started = not self._modules
+    def _give_up_full(self, run: _Run) -> None:
+        """Drop an environment whose globals hold so much memory that no other script could run in it."""
+        held = run.environment.runtime.collect()
+        if held > _FULL * self._limits.memory_bytes:
+            self._environments.drop(run.environment)
             text = f"the scripts were started anew, without their globals: these held {held} bytes"
             self._write_log("error", text, run.context)
 
+    def clear(self) -> None:
+        """As if no script had run yet: drop the environments and the counts of random numbers.
+
+        Runs that wait for a service go on in theirs, which is dropped afterwards.
+        """
+        self._counts.clear()
+        self._began = self._now()
+        self._environments.clear()
+
     def close(self) -> None:
-        """Free the runtime. Runs that wait for a service end with LabError once they are answered."""
-        self._open = None
+        """Free the environments. Runs that wait for a service end with LabError once they are answered."""
+        self._environments.close()

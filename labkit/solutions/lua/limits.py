@@ -13,10 +13,10 @@ class LuaLimits:
 
     cpu_seconds: between two service calls.
     cpu_total_seconds: of one run.
-    memory_bytes: all that the scripts hold, beyond an empty runtime. A single text or table may not grow by
+    memory_bytes: all that one environment holds, beyond an empty one. A single text or table may not grow by
     more than a few times of what is held, or 32 MiB, at once.
     pattern_steps: of one match that the native matcher might not end soon.
-    coroutines: of the scripts' own, alive at once.
+    coroutines: of the scripts' own, alive at once in an environment.
     value_bytes: of a value that crosses, or becomes JSON.
     log_bytes: of one line of print or log; the rest is cut off.
     """

@@ -12,8 +12,8 @@ import os
 import re
 import sys
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from labkit.solutions.lua.convert import DEPTH, to_bytes, to_text
 from labkit.solutions.lua.errors import LuaError, LuaLimitError, LuaSyntaxError
 from labkit.solutions.lua.limits import LuaLimits
+from labkit.solutions.lua.program import Module, Script
 
 _CALL, _FAILED, _LIMITED = 1, 2, 3
 _NO_MEMORY = "memory limit: not enough to go on"
@@ -28,9 +29,8 @@ _POSITION = re.compile(r"^\[labkit\]/\w+\.lua:\d+: ")  # says nothing to the aut
 
 
 class Call(NamedTuple):
-    """A run asks for a service. thread: what to answer; arguments: as convert.from_lua reads them."""
+    """A run asks for a service. arguments: as convert.from_lua reads them."""
 
-    thread: int
     service: str
     operation: str
     arguments: bytes
@@ -59,9 +59,12 @@ def luajit() -> Any:
 
 
 class Runtime:
-    """A Lua state. Every method runs Lua to its end or to its next service call, on the calling thread.
+    """A Lua state, for one run at a time. Every method runs Lua to its end or to its next service call, on the
+    calling thread.
 
-    write_log gets (level, text); now gives lab seconds. What they raise, the method that runs raises.
+    write_log gets (level, text); now gives lab seconds; random gives so many random bytes. What they raise, the
+    method that runs raises. began: lab seconds at which os.clock is 0. seeded: pairs goes in the order of the
+    keys, and each run draws random numbers of its own.
     """
 
     def __init__(
@@ -69,7 +72,8 @@ class Runtime:
         *,
         write_log: Callable[[str, str], None],
         now: Callable[[], float],
-        seed: int,
+        random: Callable[[int], bytes],
+        began: float,
         seeded: bool,
         environment: Mapping[str, str],
         limits: LuaLimits,
@@ -98,14 +102,16 @@ class Runtime:
             "value_bytes": limits.value_bytes,
             "log_bytes": limits.log_bytes,
             "seeded": seeded,
-            "seed": seed,
+            "began": began,
         }
+        me = weakref.ref(self)  # Lua holds what it is given, and this holds Lua: a circle would outlive a run
         driver = self._part("main")(
-            self._part,
+            lambda name: me()._part(name),  # type: ignore[union-attr]
             self._limit_memory,
             time.thread_time,
-            self._lab_time,
-            self._log,
+            lambda: me()._lab_time(),  # type: ignore[union-attr]
+            lambda level, text: me()._log(level, text),  # type: ignore[union-attr]
+            random,
             self._table({name: to_bytes(value) for name, value in environment.items()}),
             self._table(settings),
         )
@@ -116,8 +122,13 @@ class Runtime:
     def _part(self, name: str | bytes) -> Any:
         """A file of the prelude, compiled."""
         name = to_text(name) if isinstance(name, bytes) else name
-        source = files(__package__).joinpath("prelude", f"{name}.lua").read_bytes()
-        return self._lua.compile(source, name=f"@[labkit]/{name}.lua".encode())
+        code = _prelude.get(name)
+        if code is None:
+            source = files(__package__).joinpath("prelude", f"{name}.lua").read_bytes()
+            chunk = self._lua.compile(source, name=f"@[labkit]/{name}.lua".encode())
+            _prelude[name] = self._lua.globals()[b"string"][b"dump"](chunk)
+            return chunk
+        return self._lua.compile(code)
 
     def _table(self, items: Mapping[str, object]) -> Any:
         return self._lua.table_from({to_bytes(name): value for name, value in items.items()})
@@ -148,17 +159,10 @@ class Runtime:
             self._limit_memory(0)
         return self._outcome(answer)
 
-    def answer(self, call: Call, result: bytes) -> Call | Done:
-        """Go on with the result of a call. Raises LuaError."""
-        return self._resume(call, True, result)
-
-    def refuse(self, call: Call, reason: str) -> Call | Done:
-        """Go on with an error that the script may catch. Raises LuaError."""
-        return self._resume(call, False, to_bytes(reason))
-
-    def _resume(self, call: Call, good: bool, data: bytes) -> Call | Done:
+    def answer(self, good: bool, data: bytes) -> Call | Done:
+        """Go on with the result of a call; not good: with an error that the script may catch. Raises LuaError."""
         try:
-            answer = self._answer(call.thread, good, data)
+            answer = self._answer(good, data)
         except self._memory_error as error:
             raise LuaLimitError("memory", _NO_MEMORY) from error
         finally:
@@ -170,19 +174,19 @@ class Runtime:
         if self._failure is not None:
             failure, self._failure = self._failure, None
             if kind == _CALL:
-                self._drop(answer[1])
+                self._drop()
             raise failure
         if kind == _CALL:
-            return Call(answer[1], to_text(answer[2]), to_text(answer[3]), answer[4])
+            return Call(to_text(answer[1]), to_text(answer[2]), answer[3])
         if kind == _FAILED:
-            raise LuaError(_POSITION.sub("", to_text(answer[2])), _tidy(answer[3]))
+            raise LuaError(_POSITION.sub("", to_text(answer[1])), _tidy(answer[2]))
         if kind == _LIMITED:
-            raise LuaLimitError(to_text(answer[4]), to_text(answer[2]), _tidy(answer[3]))
-        return Done(answer[2:])
+            raise LuaLimitError(to_text(answer[3]), to_text(answer[1]), _tidy(answer[2]))
+        return Done(answer[1:])
 
-    def drop(self, call: Call) -> None:
-        """Forget a run that waits for a call."""
-        self._drop(call.thread)
+    def drop(self) -> None:
+        """Forget the run that waits for a call."""
+        self._drop()
 
     def spent(self) -> float | None:
         """CPU seconds of what ran last; None if it was too short to be measured."""
@@ -200,36 +204,33 @@ class Runtime:
         if script.readback:  # read after the body, which may have assigned to them
             head, tail = head + "return (function() ", f"\nend)(), {', '.join(script.readback)} end"
         name = to_bytes(script.name) if script.publish else None
-        texts = (b"\n" * (script.first_line - 1), head.encode(), to_bytes(script.source), tail.encode())
-        self._check(script.file, self._load(number, name, len(script.readback), _chunk(script.file), *texts))
+        source = to_bytes(script.source)
+        texts = (script.code, b"\n" * (script.first_line - 1), head.encode(), source, tail.encode())
+        answer = self._load(number, name, len(script.readback), _chunk(script.file), *texts)
+        script.code = _code(script.file, answer)
 
     def unload(self, number: int, script: Script) -> None:
         """Forget the function `number`."""
         self._unload(number, to_bytes(script.name) if script.publish else None)
 
-    def add_module(self, name: str, source: str) -> None:
+    def add_module(self, module: Module) -> None:
         """Compile a module for require. Raises LuaSyntaxError."""
-        file = f"modules/{name.replace('.', '/')}.lua"
-        self._check(file, self._add_module(to_bytes(name), _chunk(file), to_bytes(source)))
-
-    @staticmethod
-    def _check(file: str, problem: bytes | None) -> None:
-        if problem is not None:
-            raise LuaSyntaxError.from_text(file, to_text(problem))
+        source = to_bytes(module.source)
+        answer = self._add_module(to_bytes(module.name), _chunk(module.file), module.code, source)
+        module.code = _code(module.file, answer)
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
-    """A script as it is to be compiled; see LuaHost.load."""
+_prelude: dict[
+    str, bytes
+] = {}  # by the name of a part: compiled, since an environment takes a millisecond less then
 
-    name: str
-    source: str
-    parameters: tuple[str, ...]
-    file: str
-    first_line: int
-    readback: tuple[str, ...]
-    aliases: Mapping[str, str]
-    publish: bool
+
+def _code(file: str, answer: tuple[bytes | None, bytes]) -> bytes:
+    """The compiled script, from (problem, code)."""
+    problem, code = answer
+    if problem is not None:
+        raise LuaSyntaxError.from_text(file, to_text(problem))
+    return code
 
 
 def _deny(_object: object, _name: object, _setting: bool) -> str:

@@ -157,7 +157,10 @@ MEMORY = {
         "local s = 'x' while true do if not pcall(function() s = s .. s end) then s = 'x' end end",
         "cpu",
     ),
-    "long texts": ("local s = ('x'):rep(900000) while true do i = (i or 0) + 1 local t = s .. i end", "cpu"),
+    "long texts": (
+        "local s = ('x'):rep(900000) while true do i = (i or 0) + 1 local t = s .. i end",
+        "cpu memory",
+    ),
     "the same text again": (
         "local s = ('x'):rep(60000) s = s .. s .. s .. s local t = s .. s .. s while true do local u = s .. s .. s end",
         "cpu memory",

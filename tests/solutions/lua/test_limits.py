@@ -135,7 +135,6 @@ class TestMemory:
         assert len(bench.logs) == 1
         gate.set()
         assert await run == 6
-        assert await bench.value("return type(mine)") == "nil"
 
     async def test_garbage_is_not_held_against_a_script(self) -> None:
         bench = Bench(limits=self.LIMITS)

@@ -146,6 +146,10 @@ function budget.lift()
   set_limit(0)
 end
 
+function budget.restore()
+  set_limit(ceiling, true)
+end
+
 local function caught(ok, ...)
   if ok then return true, ... end
   look_closely()

@@ -1,12 +1,11 @@
 -- os, on lab time. The platform runs in UTC.
-local now, environment = ...
+local now, environment, began = ...
 
 local date = os.date
 local error, floor, sub, tonumber, type = error, math.floor, string.sub, tonumber, type
 
 local LONGEST = 1000 -- characters of a format
 local FARTHEST = 2 ^ 55
-local began = now()
 
 local library = {}
 

@@ -1,15 +1,14 @@
--- Puts the parts together, and drives scripts: each run is a coroutine that yields whenever it wants a
--- service.
+-- Puts the parts together, and drives scripts: a run is a coroutine that yields whenever it wants a service.
 --
 -- To Python only numbers, texts and nil are given back: anything else needs memory outside of a protected
 -- call.
-local part, set_limit, thread_cpu, now, write_log, environment, settings = ...
+local part, set_limit, thread_cpu, now, write_log, random_bytes, environment, settings = ...
 
 jit.off()
 local create, resume, status = coroutine.create, coroutine.resume, coroutine.status
 local debug_getmetatable, traceback, collect = debug.getmetatable, debug.traceback, collectgarbage
 local error, load, rawget, rawset = error, load, rawget, rawset
-local select, tostring, type = select, tostring, type
+local dump, select, tostring, type = string.dump, select, tostring, type
 
 local budget = part("budget")(set_limit, thread_cpu, settings.cpu_seconds, settings.base_bytes + settings.memory_bytes)
 local tables = part("tables")(budget)
@@ -17,20 +16,21 @@ local matcher = part("matcher")(settings.pattern_steps, budget.stop)
 local patterns = part("patterns")(matcher, budget, tables.concat)
 local codec = part("codec")(tables.sort, tables.concat, budget, settings.depth, settings.value_bytes)
 local coroutines, request = part("coroutines")(budget, settings.coroutines)
-local clock = part("clock")(now, environment)
+local clock = part("clock")(now, environment, settings.began)
+local random = part("random")(random_bytes, budget)
 local services = part("services")(codec, request, write_log, now, settings.log_bytes)
 
 local table_library = { concat = tables.concat, insert = tables.insert, sort = tables.sort }
-local libraries = { text = tables.texts, pattern = patterns, table = table_library, coroutine = coroutines, os = clock }
+local libraries = { text = tables.texts, pattern = patterns, table = table_library, coroutine = coroutines, os = clock, random = random.library }
 local sandbox = part("sandbox")(services.names, libraries, budget, tables.sort)
 local env = sandbox.make(settings.seeded)
 services.install(env)
-math.randomseed(settings.seed)
 
 local DONE, CALL, FAILED, LIMITED = 0, 1, 2, 3
 local functions, readback = {}, {} -- by number; and how many arguments are read back
 local sizes = {} -- of their sources
-local threads, last = {}, 0
+local co -- the run: at most one
+local seeded = settings.seeded
 local driver = {}
 local MEMORY = "memory limit: at most " .. settings.memory_bytes / 2 ^ 20 .. " MiB in all, and few of them in one step"
 
@@ -72,42 +72,41 @@ local function describe(problem)
   return "(error object is a " .. kind .. ")"
 end
 
-local function left(id, co, ok, first, ...)
+local function left(ok, first, ...)
   local limit, reason, where = budget.stopped()
   if ok and not limit then
-    if status(co) ~= "dead" then return CALL, id, ... end
-    threads[id] = nil
-    return DONE, id, first, ...
+    if status(co) ~= "dead" then return CALL, ... end
+    co = nil
+    return DONE, first, ...
   end
-  threads[id] = nil
+  local ended = co
+  co = nil
   local text = not limit and describe(first)
   limit, reason, where = budget.stopped() -- describing may hit a limit too
   budget.lift()
-  if limit then return LIMITED, id, reason, where or traceback(co), limit end
+  if limit then return LIMITED, reason, where or traceback(ended), limit end
   if first == "not enough memory" then
-    return LIMITED, id, MEMORY, traceback(co), "memory"
+    return LIMITED, MEMORY, traceback(ended), "memory"
   end
-  return FAILED, id, text, traceback(co)
+  return FAILED, text, traceback(ended)
 end
 
 -- Begin a run of a function with n arguments, as codec.receive takes them.
 function driver.start(number, n, ...)
-  local co = create(body)
-  last = last + 1
-  threads[last] = co
+  co = create(body)
+  if seeded then random.begin() end
   budget.begin()
-  return left(last, co, resume(co, functions[number], readback[number], n, ...))
+  return left(resume(co, functions[number], readback[number], n, ...))
 end
 
--- Go on with a run, with the answer to its service call.
-function driver.answer(id, ok, text)
-  local co = threads[id]
+-- Go on with the run, with the answer to its service call.
+function driver.answer(ok, text)
   budget.begin()
-  return left(id, co, resume(co, ok, text))
+  return left(resume(co, ok, text))
 end
 
-function driver.drop(id)
-  threads[id] = nil
+function driver.drop()
+  co = nil
 end
 
 function driver.spent()
@@ -119,21 +118,25 @@ function driver.collect()
   return collect("count") * 1024
 end
 
--- Compile: gives nil, or the message of what is wrong. The body alone must be a chunk, so that it cannot
--- close what wraps it.
-local function compiled(script, lines, head, source, tail)
+-- Compile: gives the function, or nil and what is wrong; and the compiled code, which is taken instead of the source
+-- where it is known. The body alone must be a chunk, so that it cannot close what wraps it.
+local function compiled(script, code, lines, head, source, tail)
+  if code ~= "" then return load(code, script, "b", env), nil, code end
   local text = lines .. source
   local chunk, problem = load(text, script, "t", env)
   if chunk and head ~= "" then chunk, problem = load(lines .. head .. source .. tail, script, "t", env) end
-  return chunk, problem
+  return chunk, problem, chunk and dump(chunk)
 end
 
-function driver.load(number, name, more, script, lines, head, source, tail)
-  local chunk, problem = compiled(script, lines, head, source, tail)
-  if not chunk then return problem end
+-- Gives what is wrong or nil, and the compiled code.
+function driver.load(number, name, more, script, code, lines, head, source, tail)
+  local chunk, problem
+  chunk, problem, code = compiled(script, code, lines, head, source, tail)
+  if not chunk then return problem, nil end
   functions[number], readback[number], sizes[number] = chunk(), more, #source
   budget.loaded(#source)
   if name then rawset(env, name, functions[number]) end
+  return nil, code
 end
 
 function driver.unload(number, name)
@@ -142,11 +145,13 @@ function driver.unload(number, name)
   budget.loaded(-sizes[number])
 end
 
-function driver.add_module(name, script, source)
-  local chunk, problem = compiled(script, "", "", source, "")
-  if not chunk then return problem end
+function driver.add_module(name, script, code, source)
+  local chunk, problem
+  chunk, problem, code = compiled(script, code, "", "", source, "")
+  if not chunk then return problem, nil end
   budget.loaded(#source)
   sandbox.add_module(name, chunk)
+  return nil, code
 end
 
 functions[0], readback[0] = function(name) env.require(name) end, 0 -- what a module gives stays in Lua

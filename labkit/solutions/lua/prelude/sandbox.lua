@@ -1,5 +1,4 @@
--- The globals that scripts see: one table that all scripts of a solution share, apart from the globals of the
--- host.
+-- The globals that scripts see: one table in each environment, apart from the globals of the host.
 local names_of, libraries, budget, sort = ...
 
 -- Scripts may change the methods of texts, so none is used here.
@@ -157,7 +156,7 @@ function sandbox.make(seeded)
   end
   local meta = { __index = names_of(otherwise) }
   env._G = env
-  env.math, env.bit, env.os = all(math), all(bit), libraries.os
+  env.math, env.bit, env.os = all(math, libraries.random), all(bit), libraries.os
   env.string = all(copy(string, STRING), libraries.text, libraries.pattern)
   env.table = all(copy(table, TABLE), libraries.table)
   env.coroutine = libraries.coroutine

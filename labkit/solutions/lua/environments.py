@@ -1,0 +1,122 @@
+"""Environments: Lua states in which runs have globals and modules to themselves."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable
+
+from labkit.core.errors import LabError
+from labkit.solutions.lua.program import Module, Program, Script
+from labkit.solutions.lua.runtime import Runtime
+
+KEPT = 4  # idle environments
+
+
+class Current:
+    """The run that has an environment. context: of the host's caller; stream: of its random numbers, None for
+    ones that nobody can foretell.
+    """
+
+    def __init__(self) -> None:
+        self.context: object = None
+        self.stream: str | None = None
+        self._blocks = 0
+
+    def begin(self, context: object, stream: str | None) -> None:
+        self.context, self.stream, self._blocks = context, stream, 0
+
+    def random(self, count: int) -> bytes:
+        """So many bytes of the run's stream."""
+        if self.stream is None:
+            return secrets.token_bytes(count)
+        self._blocks += 1
+        return hashlib.shake_128(f"{self.stream} {self._blocks}".encode()).digest(count)
+
+
+class Environment:
+    """A Lua state for one run at a time. to_run: modules that it has not run yet, in order."""
+
+    def __init__(self, runtime: Runtime, current: Current) -> None:
+        self.runtime = runtime
+        self.current = current
+        self.to_run: dict[str, None] = {}
+        self._scripts: dict[int, Script] = {}
+        self._modules: dict[str, Module] = {}
+        self._revision = -1
+
+    def update(self, program: Program) -> None:
+        """Load what was added to the program, forget what was taken from it. Raises LuaSyntaxError."""
+        if self._revision == program.revision:
+            return
+        for name, module in program.modules.items():
+            if self._modules.get(name) is not module:
+                self.runtime.add_module(module)
+                self._modules[name] = module
+                self.to_run[name] = None
+        for number, script in program.scripts.items():
+            if number not in self._scripts:
+                self.runtime.load(number, script)
+                self._scripts[number] = script
+        for number in self._scripts.keys() - program.scripts.keys():
+            self.runtime.unload(number, self._scripts.pop(number))
+        self._revision = program.revision
+
+
+class Environments:
+    """The environments of a solution: made when first needed, kept for the next run.
+
+    A run never waits for an environment that another one has: it gets one more. Runs that do not overlap get
+    the same one, always the oldest that is idle.
+    """
+
+    def __init__(self, make: Callable[[], Environment], program: Program) -> None:
+        self._make = make
+        self._program = program
+        self._idle: list[Environment] = []
+        self._ages: dict[Environment, int] = {}  # of all that are in use or idle
+        self._made = 0
+        self.closed = False
+
+    def take(self) -> Environment:
+        """An environment for one run, with the program as it is now.
+
+        Raises LabError once closed, and LuaSyntaxError for a program that does not compile.
+        """
+        if self.closed:
+            raise LabError("the scripts of this solution were closed: start the lab or the solution anew")
+        if self._idle:
+            environment = self._idle.pop(0)
+        else:
+            environment = self._make()
+            self._made += 1
+            self._ages[environment] = self._made
+        try:
+            environment.update(self._program)
+        except BaseException:
+            self.give_back(environment)
+            raise
+        return environment
+
+    def give_back(self, environment: Environment) -> None:
+        """The run is over. Nothing happens to one that was dropped meanwhile."""
+        if environment not in self._ages:
+            return
+        self._idle.append(environment)
+        self._idle.sort(key=self._ages.__getitem__)
+        for young in self._idle[KEPT:]:
+            self.drop(young)
+
+    def drop(self, environment: Environment) -> None:
+        """Give an environment up, with its globals."""
+        if self._ages.pop(environment, None) is not None and environment in self._idle:
+            self._idle.remove(environment)
+
+    def clear(self) -> None:
+        """Give all of them up; one that is in use once its run is over."""
+        self._ages.clear()
+        self._idle.clear()
+
+    def close(self) -> None:
+        self.closed = True
+        self.clear()

@@ -1,0 +1,321 @@
+"""Runs have their globals, modules and random numbers to themselves, and leave them to later runs."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import weakref
+from typing import Any
+
+import pytest
+
+from labkit.core.errors import LabError
+from labkit.solutions.lua import LuaError, LuaLimitError, LuaLimits, LuaSyntaxError
+from labkit.solutions.lua.environments import KEPT
+from tests.solutions.lua.bench import Bench
+
+MIXED = "x = n Foo.wait{} local seen = x x = nil return seen"
+
+
+class Gate:
+    """A service that answers once it is opened."""
+
+    def __init__(self) -> None:
+        self._open = asyncio.Event()
+        self.waiting = 0
+        self.arrived = asyncio.Condition()
+
+    async def __call__(self, _service: str, operation: str, _parameters: Any, _context: Any) -> Any:
+        if operation == "wait":
+            async with self.arrived:
+                self.waiting += 1
+                self.arrived.notify_all()
+            await self._open.wait()
+        return {}
+
+    async def held(self, count: int) -> None:
+        """Wait until so many calls wait."""
+        async with self.arrived:
+            await self.arrived.wait_for(lambda: self.waiting >= count)
+
+    def open(self) -> None:
+        self._open.set()
+
+
+async def overlapping(bench: Bench, gate: Gate, count: int, source: str = MIXED) -> list[Any]:
+    """What runs of one script give that all wait at the same time."""
+    function = bench.host.load("f", source, ["n"], publish=False)
+    runs = [asyncio.create_task(bench.host.run(function, n)) for n in range(count)]
+    await gate.held(count)
+    gate.open()
+    return [result.value for result in await asyncio.gather(*runs)]
+
+
+async def test_globals_do_not_change_under_a_run_that_waits() -> None:
+    gate = Gate()
+    assert await overlapping(Bench(service=gate), gate, 20) == list(range(20))
+
+
+async def test_locals_of_modules_neither() -> None:
+    gate = Gate()
+    modules = {
+        "m": "local kept local M = {} function M.set(v) kept = v end function M.get() return kept end return M"
+    }
+    bench = Bench(service=gate, modules=modules)
+    source = "local m = require('m') m.set(n) Foo.wait{} return m.get()"
+    assert await overlapping(bench, gate, 10, source) == list(range(10))
+
+
+async def test_runs_that_do_not_overlap_share_globals() -> None:
+    bench = Bench()
+    function = bench.host.load("f", "count = (count or 0) + 1 Foo.bar{} return count", publish=False)
+    assert [(await bench.host.run(function)).value for _ in range(5)] == [1, 2, 3, 4, 5]
+
+
+async def test_after_runs_that_overlapped_the_oldest_environment_is_used_again() -> None:
+    gate = Gate()
+    bench = Bench(service=gate)
+    await bench.value("owner = 'first'")
+    await overlapping(bench, gate, 10, "Foo.wait{} owner = owner or n")
+    assert [await bench.value("return owner") for _ in range(3)] == ["first"] * 3
+
+
+async def test_modules_run_again_in_each_environment_with_their_calls() -> None:
+    gate = Gate()
+    bench = Bench(service=gate, modules={"m": "Foo.loaded{} loads = (loads or 0) + 1"})
+    assert await overlapping(bench, gate, 5, "Foo.wait{} return loads") == [1] * 5
+    assert [call[1] for call in bench.calls].count("loaded") == 5
+    assert await bench.value("return loads") == 1
+    assert [call[1] for call in bench.calls].count("loaded") == 5
+
+
+async def test_few_idle_environments_are_kept() -> None:
+    def alive() -> int:
+        gc.collect()
+        return sum(type(thing).__name__ == "LuaRuntime" for thing in gc.get_objects())
+
+    before, gate = alive(), Gate()
+    bench = Bench(service=gate)
+    await overlapping(bench, gate, 4 * KEPT)
+    assert alive() == before + KEPT
+
+
+async def test_a_dropped_environment_is_freed_without_the_collector() -> None:
+    gate = Gate()
+    bench = Bench(service=gate)
+    made: list[weakref.ref[Any]] = []
+    original = bench.host._environments._make
+
+    def make() -> Any:
+        environment = original()
+        made.append(weakref.ref(environment.runtime))
+        return environment
+
+    bench.host._environments._make = make
+    gc.disable()
+    try:
+        await overlapping(bench, gate, 3 * KEPT)
+        assert sum(reference() is not None for reference in made) == KEPT - 1  # and the first, made before
+    finally:
+        gc.enable()
+
+
+async def test_a_script_that_is_loaded_later_is_in_all_of_them() -> None:
+    gate = Gate()
+    bench = Bench(service=gate)
+    await overlapping(bench, gate, KEPT)
+    old = bench.host.load("helper", "return 'old'")
+    bench.host.load("helper", "return 'new'")
+    bench.host.unload(old)
+    bench.host.add_module("m", "M = 'module'")
+    gate = bench._service = Gate()
+    assert await overlapping(bench, gate, KEPT + 2, "Foo.wait{} return helper() .. M") == ["newmodule"] * (
+        KEPT + 2
+    )
+
+
+async def test_a_run_that_waits_keeps_what_was_unloaded_meanwhile() -> None:
+    gate = Gate()
+    bench = Bench(service=gate)
+    helper = bench.host.load("helper", "return 'there'")
+    run = asyncio.create_task(bench.value("Foo.wait{} return helper()"))
+    await gate.held(1)
+    bench.host.unload(helper)
+    gate.open()
+    assert await run == "there"
+    assert await bench.value("return type(rawget(_G, 'helper'))") == "nil"
+
+
+async def test_what_does_not_compile_changes_nothing() -> None:
+    bench = Bench(modules={"m": "M = 1"})
+    await bench.value("kept = 1")
+    with pytest.raises(LuaSyntaxError):
+        bench.host.load("bad", "return return")
+    with pytest.raises(LuaSyntaxError):
+        bench.host.add_module("m", "x = = 1")
+    with pytest.raises(LuaSyntaxError):
+        bench.host.add_module("n", "x = = 1")
+    assert await bench.value("return {kept, M}") == [1, 1]
+
+
+async def test_memory_is_each_one_s() -> None:
+    """Eight runs that hold 5 MiB each, with 8 MiB for one."""
+    gate = Gate()
+    bench = Bench(service=gate, limits=LuaLimits(memory_bytes=8 * 2**20))
+    source = "local t = {} for i = 1, 50 do t[i] = ('x'):rep(1e5) .. i .. n end Foo.wait{} return #t"
+    assert await overlapping(bench, gate, 8, source) == [50] * 8
+
+
+async def test_one_that_ran_out_of_memory_does_not_touch_others() -> None:
+    gate = Gate()
+    bench = Bench(service=gate, limits=LuaLimits(memory_bytes=4 * 2**20))
+    await bench.value("owner = 'first'")
+    waiting = asyncio.create_task(bench.value("Foo.wait{} return owner"))
+    await gate.held(1)
+    with pytest.raises(LuaLimitError, match="memory limit"):
+        await bench.value("kept = {} for i = 1, 1e6 do kept[i] = ('x'):rep(1000) .. i end")
+    gate.open()
+    assert await waiting == "first"
+    assert await bench.value("return {owner, type(kept)}") == ["first", "nil"]
+
+
+class TestNested:
+    """A service call that runs another script of the same solution."""
+
+    @staticmethod
+    def bench() -> Bench:
+        async def run(_service: str, _operation: str, parameters: Any, _context: Any) -> Any:
+            return (await bench.host.run(inner, parameters["n"])).value
+
+        bench = Bench(service=run)
+        source = "mine = n if n == 0 then return 'end' end local r = Foo.run{n = n - 1} return mine .. r"
+        inner = bench.host.load("inner", source, ["n"], publish=False)
+        return bench
+
+    async def test_it_has_an_environment_of_its_own(self) -> None:
+        assert await self.bench().value("return Foo.run{n = 12}") == "121110987654321end"
+
+    async def test_at_once(self) -> None:
+        bench = self.bench()
+        function = bench.host.load("outer", "return Foo.run{n = 5}", publish=False)
+        results = await asyncio.gather(*(bench.host.run(function) for _ in range(5)))
+        assert [result.value for result in results] == ["54321end"] * 5
+
+
+class TestEnds:
+    async def test_a_cancelled_run_gives_its_environment_back(self) -> None:
+        gate = Gate()
+        bench = Bench(service=gate)
+        run = asyncio.create_task(bench.value("mine = 1 Foo.wait{} mine = 2"))
+        await gate.held(1)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        assert await bench.value("return mine") == 1
+
+    async def test_so_does_one_that_a_service_ends(self) -> None:
+        async def broken(*_: object) -> object:
+            raise ZeroDivisionError
+
+        bench = Bench(service=broken)
+        for _ in range(3):
+            with pytest.raises(ZeroDivisionError):
+                await bench.value("n = (n or 0) + 1 Foo.bar{}")
+        assert await bench.value("return n") == 3
+
+    async def test_clear_forgets_globals_and_lets_runs_end(self) -> None:
+        gate = Gate()
+        bench = Bench(service=gate, modules={"m": "M = 'module'"})
+        await bench.value("kept = 1")
+        run = asyncio.create_task(bench.value("mine = kept Foo.wait{} return mine"))
+        await gate.held(1)
+        bench.host.clear()
+        assert await bench.value("return {type(kept), type(mine), M}") == ["nil", "nil", "module"]
+        gate.open()
+        assert await run == 1
+        assert await bench.value("return {type(kept), type(mine), M}") == ["nil", "nil", "module"]
+
+    async def test_close_during_several_runs(self) -> None:
+        gate = Gate()
+        bench = Bench(service=gate)
+        runs = [asyncio.create_task(bench.value("Foo.wait{} print('on')")) for _ in range(3)]
+        await gate.held(3)
+        bench.host.close()
+        gate.open()
+        results = await asyncio.gather(*runs, return_exceptions=True)
+        assert [type(result) for result in results] == [LabError] * 3
+        assert bench.logs == []
+
+
+class TestRandom:
+    DRAW = "math.randomseed(1) local t = {} for i = 1, 100 do t[i] = math.random() end return t"
+
+    async def test_a_seed_gives_each_run_of_a_script_a_stream_of_its_own(self) -> None:
+        first, again = Bench(random_seed=7), Bench(random_seed=7)
+        one = [await first.value(self.DRAW) for _ in range(3)]
+        assert [await again.value(self.DRAW) for _ in range(3)] == one
+        assert len({number for numbers in one for number in numbers}) == 300
+        assert await Bench(random_seed=8).value(self.DRAW) not in one
+
+    async def test_other_scripts_and_overlaps_do_not_disturb_it(self) -> None:
+        async def draw(source: str, others: int) -> list[Any]:
+            gate = Gate()
+            bench = Bench(service=gate)
+            other = bench.host.load(
+                "other", "Foo.wait{} return math.random()", file="other.lua", publish=False
+            )
+            runs = [asyncio.create_task(bench.host.run(other)) for _ in range(others)]
+            await gate.held(others)
+            values = [await bench.value(source) for _ in range(2)]
+            gate.open()
+            await asyncio.gather(*runs)
+            return values
+
+        assert await draw(self.DRAW, 0) == await draw(self.DRAW, 5)
+
+    async def test_clear_begins_the_streams_anew(self) -> None:
+        bench = Bench(random_seed=7)
+        story = [await bench.value(self.DRAW) for _ in range(2)]
+        bench.host.clear()
+        assert [await bench.value(self.DRAW) for _ in range(2)] == story
+
+    async def test_without_a_seed_nothing_comes_again(self) -> None:
+        seen = [tuple(await Bench(random_seed=None).value(self.DRAW)) for _ in range(3)]
+        assert len({number for numbers in seen for number in numbers}) == 300
+
+    @pytest.mark.parametrize("seed", [7, None])
+    async def test_numbers_are_spread_evenly(self, seed: int | None) -> None:
+        source = """
+            local counts, low, high = {0, 0, 0, 0, 0, 0}, 2, -1
+            for i = 1, 6000 do
+              local r, die = math.random(), math.random(6)
+              low, high = math.min(low, r), math.max(high, r)
+              counts[die] = counts[die] + 1
+              local n = math.random(-3, 3)
+              assert(n >= -3 and n <= 3 and n % 1 == 0)
+            end
+            return {low, high, counts}
+        """
+        low, high, counts = await Bench(random_seed=seed).value(source)
+        assert 0 <= low < 0.01
+        assert 0.99 < high < 1
+        assert len(counts) == 6
+        assert all(800 < count < 1200 for count in counts)  # 1000, with a deviation of 29
+
+    @pytest.mark.parametrize(
+        ("call", "reason"),
+        [
+            ("math.random({})", "bad argument #1 to 'random' (number expected, got table)"),
+            ("math.random(1, 'x')", "bad argument #2 to 'random' (number expected, got string)"),
+            ("math.randomseed()", "bad argument #1 to 'randomseed' (number expected, got no value)"),
+            ("math.randomseed({})", "bad argument #1 to 'randomseed' (number expected, got table)"),
+        ],
+    )
+    async def test_wrong_arguments(self, call: str, reason: str) -> None:
+        with pytest.raises(LuaError) as caught:
+            await Bench().value(f"local x = {call}")
+        assert caught.value.message == f"script.lua:1: {reason}"
+
+    async def test_a_token_of_a_script_costs_little_memory(self) -> None:
+        bench = Bench(random_seed=None, limits=LuaLimits(memory_bytes=2**20))
+        assert await bench.value("local n = 0 for i = 1, 1e5 do n = n + math.random(2) end return n > 1.4e5")
