@@ -8,7 +8,8 @@ from labkit.conformance.mutant import mutant
 from labkit.core.errors import LabError
 from labkit.platform import Platform
 from labkit.solutions.events import of_device
-from labkit.solutions.lua.host import LuaHost
+from labkit.solutions.lua.environments import Environment
+from labkit.solutions.lua.program import Program
 from labkit.solutions.scripted import Scripts
 
 CONTEXT = "labkit.solutions.solution:Solution.context"
@@ -67,11 +68,12 @@ def must_be_handled(original: Any) -> Any:
     return broken
 
 
-@mutant("SOL-EVT-5", "labkit.solutions.lua.host:LuaHost.start")
+@mutant("SOL-EVT-5", "labkit.solutions.lua.environments:Environment.update")
 def modules_by_require(original: Any) -> Any:
     """modules run when they are required, and not before"""
 
-    async def broken(self: LuaHost, context: object = None) -> None:
-        self._started = True
+    def broken(self: Environment, program: Program) -> None:
+        original(self, program)
+        self.to_run.clear()
 
     return broken
