@@ -27,7 +27,7 @@ from labkit.devices.polls import Polls
 from labkit.devices.products import Product, Products
 from labkit.devices.registry import Registry
 from labkit.devices.state import State
-from labkit.edge.certificates import Authority
+from labkit.edge.certificates import Certificates, certificates
 from labkit.edge.face import GuardTimes
 from labkit.edge.listener import Edge
 from labkit.http.connection import Connection
@@ -169,7 +169,7 @@ class Platform:
             stack.push_async_callback(self.solutions.close)
             stack.push_async_callback(self.events.close)
             self.clock.settle_with(self.settle)
-            authority = self._authority()
+            authority = self._certificates()
             self.ca_pem = authority.ca_pem.decode()
             self.edge = Edge(
                 authority=authority,
@@ -185,13 +185,7 @@ class Platform:
                 guard=GuardTimes(**self.settings.guard.model_dump(exclude={"script_cpu", "way_out"})),
             )
             # The port is part of the URLs that a solution's set-up may ask for, so it comes first.
-            try:
-                await self.edge.start(self.settings.host, self.settings.https_port, self.settings.http_port)
-            except OSError as error:
-                raise SettingsError(
-                    f"https_port: cannot listen on {self.settings.host}:{self.settings.https_port}: "
-                    f"{error.strerror}"
-                ) from error
+            await self.edge.start(self.settings.host, self.settings.https_port, self.settings.http_port)
             stack.push_async_callback(self.edge.stop)
             for provider in self.settings.providers.social:
                 self.add_provider(provider)
@@ -289,9 +283,9 @@ class Platform:
         port = "" if self.edge.https_port == 443 else f":{self.edge.https_port}"
         return f"https://{host}{port}{path}"
 
-    def _authority(self) -> Authority:
+    def _certificates(self) -> Certificates:
         path = self.database.path
-        return Authority.create() if path is None else Authority.load(Path(f"{path}.tls"))
+        return certificates(self.settings.tls, None if path is None else Path(f"{path}.tls"))
 
     def _names(self) -> list[str]:
         domain = self.settings.domain

@@ -30,6 +30,7 @@ WHOLE = """\
 domain: lab.localhost
 https_port: 8443
 http_port: null
+tls: {key: ec, certificate: null, private_key: null}
 data: null
 keystore: null
 profile: spec
@@ -148,6 +149,8 @@ WRONG = [
     ("https_port: x", "https_port: expected a valid integer (line 1)"),
     ("https_port: true", "https_port: expected a valid integer (line 1)"),
     ("https_port: 65536", "https_port: expected less than or equal to 65535 (line 1)"),
+    ("tls: {key: dsa}", "tls.key: expected 'ec', 'rsa' or 'both' (line 1)"),
+    ("tls: {private_key: a.pem}", "tls: private_key is given without certificate (line 1)"),
     ("http_port: -1", "http_port: expected greater than or equal to 0 (line 1)"),
     ("\n\ndomian: x", "domian: unknown key (line 3)"),
     ("domain: Lab.Localhost", "domain: expected a host name in lower case, not 'Lab.Localhost' (line 1)"),

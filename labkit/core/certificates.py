@@ -1,6 +1,7 @@
 """X.509 certificates: of the lab's authority and its servers, and of devices.
 
-Validity is real time (guard time): whoever checks these certificates has no other clock. Keys are EC P-256.
+Validity is real time (guard time): whoever checks these certificates has no other clock. Keys are EC P-256, or
+RSA of 2048 bits where that is asked for.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+Kind = Literal["ec", "rsa"]
+PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 SKEW = timedelta(days=1)  # a certificate is valid from yesterday on: device clocks run late
 
 
@@ -24,7 +28,7 @@ class KeyPair:
     """A certificate and its private key."""
 
     certificate: x509.Certificate
-    key: ec.EllipticCurvePrivateKey
+    key: PrivateKey
 
     @property
     def certificate_pem(self) -> bytes:
@@ -44,14 +48,19 @@ class KeyPair:
         """Raises ValueError if either is not PEM, or the key is not the certificate's own."""
         loaded = x509.load_pem_x509_certificate(certificate)
         private = load_pem_private_key(key, password=None)
-        if not isinstance(private, ec.EllipticCurvePrivateKey):
-            raise ValueError("the key is not an elliptic curve key")
+        if not isinstance(private, PrivateKey):
+            raise ValueError("the key is neither an elliptic curve key nor an RSA key")
         if private.public_key() != loaded.public_key():
             raise ValueError("the key does not belong to the certificate")
         return cls(loaded, private)
 
 
-def authority(common_name: str, *, days: int = 3650) -> KeyPair:
+def private_key(kind: Kind) -> PrivateKey:
+    """A new one. An RSA key takes a good part of a second."""
+    return rsa.generate_private_key(65537, 2048) if kind == "rsa" else ec.generate_private_key(ec.SECP256R1())
+
+
+def authority(common_name: str, *, days: int = 3650, kind: Kind = "ec") -> KeyPair:
     """A certificate authority: self-signed, may sign servers and clients but no further authority."""
     return _issue(
         _name(common_name),
@@ -60,13 +69,17 @@ def authority(common_name: str, *, days: int = 3650) -> KeyPair:
             (x509.BasicConstraints(ca=True, path_length=0), True),
             (_key_usage(sign_certificates=True), True),
         ],
+        key=private_key(kind),
     )
 
 
-def server_certificate(names: Sequence[str], issuer: KeyPair, *, days: int = 397) -> KeyPair:
+def server_certificate(
+    names: Sequence[str], issuer: KeyPair, *, days: int = 397, key: PrivateKey | None = None
+) -> KeyPair:
     """A server's certificate for `names`: host names, wildcards (`*.m2.lab.localhost`) and IP addresses.
 
-    397 days is the most that clients in the field accept. Raises ValueError for a name that is not ASCII.
+    397 days is the most that clients in the field accept. key: None makes a new one.
+    Raises ValueError for a name that is not ASCII.
     """
     return _issue(
         _name("labkit"),
@@ -74,10 +87,11 @@ def server_certificate(names: Sequence[str], issuer: KeyPair, *, days: int = 397
         days=days,
         extensions=[
             (x509.BasicConstraints(ca=False, path_length=None), True),
-            (_key_usage(), True),
+            (_key_usage(encipher_keys=isinstance(key, rsa.RSAPrivateKey)), True),
             (x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), False),
             (x509.SubjectAlternativeName([_alternative(name) for name in names]), False),
         ],
+        key=key,
     )
 
 
@@ -122,8 +136,9 @@ def _issue(
     extensions: Sequence[tuple[x509.ExtensionType, bool]],
     issuer: KeyPair | None = None,
     expired: bool = False,
+    key: PrivateKey | None = None,
 ) -> KeyPair:
-    key = ec.generate_private_key(ec.SECP256R1())
+    key = key or private_key("ec")
     signer = issuer.key if issuer is not None else key
     now = datetime.now(UTC)
     end = now - timedelta(hours=1) if expired else now + timedelta(days=days)
@@ -156,13 +171,13 @@ def _alternative(name: str) -> x509.GeneralName:
         return x509.DNSName(name)
 
 
-def _key_usage(*, sign_certificates: bool = False) -> x509.KeyUsage:
+def _key_usage(*, sign_certificates: bool = False, encipher_keys: bool = False) -> x509.KeyUsage:
     return x509.KeyUsage(
         digital_signature=not sign_certificates,
         key_cert_sign=sign_certificates,
         crl_sign=sign_certificates,
         content_commitment=False,
-        key_encipherment=False,
+        key_encipherment=encipher_keys,  # where the key exchange is RSA
         data_encipherment=False,
         key_agreement=False,
         encipher_only=False,

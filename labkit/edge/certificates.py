@@ -1,62 +1,134 @@
-"""The lab's own certificate authority, which every client of ours verifies."""
+"""What the edge shows its clients: certificates of the lab's own authority, or one that the user brings."""
 
 from __future__ import annotations
 
 import os
+import ssl
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn, Protocol
 
-from labkit.core.certificates import KeyPair, authority, server_certificate
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from labkit.core.certificates import KeyPair, Kind, PrivateKey, authority, private_key, server_certificate
 from labkit.core.errors import SettingsError
+from labkit.settings import TlsSettings
 
-CERTIFICATE, KEY = "ca.pem", "ca.key"
+FILES: dict[Kind, tuple[str, str]] = {"ec": ("ca.pem", "ca.key"), "rsa": ("ca-rsa.pem", "ca-rsa.key")}
+Leaf = tuple[bytes, bytes]  # a certificate, with what it rests on behind it, and its key; both PEM
+
+
+class Certificates(Protocol):
+    """Where the edge's certificates come from. ca_pem: what clients are to trust."""
+
+    ca_pem: bytes
+
+    def leaves(self, names: Sequence[str]) -> list[Leaf]:
+        """A server's certificates for `names`, of which a client gets the one that it can use."""
 
 
 class Authority:
-    """Signs the certificates that the edge shows.
+    """Signs the certificates that the edge shows, with keys of one kind: a device that knows no other needs that.
 
     `create()` makes one that lives as long as the lab; `load(folder)` one that outlives it.
     """
 
-    def __init__(self, pair: KeyPair) -> None:
+    def __init__(self, pair: KeyPair, kind: Kind = "ec") -> None:
         self.pair = pair
+        self.kind = kind
         self.ca_pem = pair.certificate_pem
+        self._key: PrivateKey | None = None
 
     @classmethod
-    def create(cls) -> Authority:
-        return cls(authority("labkit authority"))
+    def create(cls, kind: Kind = "ec") -> Authority:
+        return cls(authority("labkit authority", kind=kind), kind)
 
     @classmethod
-    def load(cls, folder: Path) -> Authority:
+    def load(cls, folder: Path, kind: Kind = "ec") -> Authority:
         """The authority kept in `folder` (ca.pem; ca.key, for its owner only); made if there is none.
 
         Raises SettingsError if what is there is no authority.
         """
+        certificate, key = FILES[kind]
         try:
-            pair = KeyPair.from_pem((folder / CERTIFICATE).read_bytes(), (folder / KEY).read_bytes())
+            pair = KeyPair.from_pem((folder / certificate).read_bytes(), (folder / key).read_bytes())
         except FileNotFoundError:
-            if (folder / CERTIFICATE).exists() or (folder / KEY).exists():
+            if (folder / certificate).exists() or (folder / key).exists():
                 raise SettingsError(
-                    f"{folder}: {CERTIFICATE} and {KEY} belong together, one is missing"
+                    f"{folder}: {certificate} and {key} belong together, one is missing"
                 ) from None
         except ValueError as error:
-            raise SettingsError(f"{folder}: {CERTIFICATE} and {KEY} cannot be used: {error}") from None
+            raise SettingsError(f"{folder}: {certificate} and {key} cannot be used: {error}") from None
         else:
-            return cls(pair)
-        made = cls.create()
+            return cls(pair, kind)
+        made = cls.create(kind)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write_private(folder / KEY, made.pair.key_pem)
-        made.write_ca(folder / CERTIFICATE)
+        _write_private(folder / key, made.pair.key_pem)
+        made.write_ca(folder / certificate)
         return made
 
-    def leaf(self, names: Sequence[str]) -> tuple[bytes, bytes]:
-        """A server's certificate and key, as PEM. Raises ValueError for a name that is no host name."""
-        pair = server_certificate(names, self.pair)
+    def leaf(self, names: Sequence[str]) -> Leaf:
+        """A server's certificate and key. Raises ValueError for a name that is no host name."""
+        self._key = self._key or private_key(self.kind)
+        pair = server_certificate(names, self.pair, key=self._key)
         return pair.certificate_pem, pair.key_pem
+
+    def leaves(self, names: Sequence[str]) -> list[Leaf]:
+        return [self.leaf(names)]
 
     def write_ca(self, path: Path) -> None:
         """Write the authority's certificate, for clients to trust."""
         path.write_bytes(self.ca_pem)
+
+
+class Authorities:
+    """Authorities with keys of several kinds."""
+
+    def __init__(self, authorities: Sequence[Authority]) -> None:
+        self._authorities = authorities
+        self.ca_pem = b"".join(each.ca_pem for each in authorities)
+
+    def leaves(self, names: Sequence[str]) -> list[Leaf]:
+        return [each.leaf(names) for each in self._authorities]
+
+
+class OwnCertificate:
+    """A certificate that the user brings, whatever names it is for.
+
+    certificate: a PEM file, with those that it rests on behind it; key: None where it is in that file too.
+    Raises SettingsError where they cannot be used.
+    """
+
+    def __init__(self, certificate: Path, key: Path | None = None) -> None:
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=_locked)
+            chain = x509.load_pem_x509_certificates(certificate.read_bytes())
+            self.ca_pem = b"".join(each.public_bytes(Encoding.PEM) for each in chain)  # and no key
+            self._leaf = self.ca_pem, (key or certificate).read_bytes()
+        except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+            reason: str = getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
+            what = f"{certificate} with {key}" if key else f"{certificate}"
+            raise SettingsError(
+                f"tls.certificate: {what} cannot be used: {reason.replace('_', ' ').lower()}"
+            ) from None
+
+    def leaves(self, names: Sequence[str]) -> list[Leaf]:
+        return [self._leaf]
+
+
+def certificates(settings: TlsSettings, folder: Path | None) -> Certificates:
+    """What the settings ask for. folder: where the lab's authority is kept, if it is. Raises SettingsError."""
+    if settings.certificate is not None:
+        return OwnCertificate(settings.certificate, settings.private_key)
+    kinds: list[Kind] = ["ec", "rsa"] if settings.key == "both" else [settings.key]
+    return Authorities(
+        [Authority.create(kind) if folder is None else Authority.load(folder, kind) for kind in kinds]
+    )
+
+
+def _locked() -> NoReturn:
+    raise ValueError("its key is encrypted")
 
 
 def _write_private(path: Path, content: bytes) -> None:

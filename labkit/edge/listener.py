@@ -13,10 +13,12 @@ from typing import Any
 
 from aiohttp import web
 
-from labkit.edge.certificates import Authority
+from labkit.core.errors import SettingsError
+from labkit.edge.certificates import Certificates
 from labkit.edge.face import Face, GuardTimes
+from labkit.edge.handshake import HANDSHAKE, Handshake
 from labkit.edge.names import NameRefused
-from labkit.edge.server import EdgeServer
+from labkit.edge.server import EdgeServer, plain_ip
 from labkit.edge.tasks import Tasks
 from labkit.edge.tls import EdgeContext
 from labkit.http.connection import Connection
@@ -50,7 +52,7 @@ class Edge:
     def __init__(
         self,
         *,
-        authority: Authority,
+        authority: Certificates,
         knows: Callable[[str], bool],
         wants_client_certificates: Callable[[], bool],
         names: Callable[[], Sequence[str]],
@@ -82,13 +84,14 @@ class Edge:
         self.http_port: int | None = None
 
     async def start(self, host: str = "127.0.0.1", https_port: int = 0, http_port: int | None = None) -> None:
-        """Listen; port 0 takes any free one, http_port None none. Raises OSError if a port is taken."""
+        """Listen; port 0 takes any free one, http_port None none. Raises SettingsError where it cannot."""
         self._server = EdgeServer(self._face, max_body=self._max_body)
         try:
-            secure = self._listen(host, https_port)
+            self._context.prepare()
+            secure = self._listen(host, https_port, "https_port")
             self.https_port = secure.getsockname()[1]
             if http_port is not None:
-                clear = self._listen(host, http_port)
+                clear = self._listen(host, http_port, "http_port")
                 self.http_port = clear.getsockname()[1]
                 self._tasks.spawn(self._accept(clear, self._clear))
         except BaseException:
@@ -106,9 +109,14 @@ class Edge:
             await self._server.stop()
             self._server = None
 
-    def _listen(self, host: str, port: int) -> socket.socket:
+    def _listen(self, host: str, port: int, setting: str) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
+        both = host == "::" and socket.has_dualstack_ipv6()
+        try:
+            listener = socket.create_server((host, port), family=family, backlog=BACKLOG, dualstack_ipv6=both)
+        except OSError as error:
+            reason = (error.strerror or str(error)).partition(" (while")[0]
+            raise SettingsError(f"{setting}: cannot listen on {host}:{port}: {reason}") from error
         listener.setblocking(False)
         self._sockets.append(listener)
         return listener
@@ -125,7 +133,7 @@ class Edge:
                     self._face.refused("no room for connections", str(error))
                     await asyncio.sleep(ROOM_PAUSE)
                 continue
-            self._tasks.spawn(self._greet(greet, accepted, peer_ip))
+            self._tasks.spawn(self._greet(greet, accepted, plain_ip(peer_ip)))
             await asyncio.sleep(0)  # let others run while connections keep coming
 
     async def _greet(
@@ -144,6 +152,15 @@ class Edge:
 
     async def _secure(self, accepted: socket.socket) -> None:
         """Agree on TLS. Raises OSError (ssl.SSLError, NameRefused) if that fails."""
+        loop = asyncio.get_running_loop()
+        handshake = Handshake(lambda: loop.call_soon(cut, accepted))
+        HANDSHAKE.set(handshake)  # of this task, and of all that it starts for the connection
+        try:
+            await self._agree(accepted)
+        except OSError as error:
+            raise (handshake.failure or error) from None
+
+    async def _agree(self, accepted: socket.socket) -> None:
         assert self._server is not None
         loop, server = asyncio.get_running_loop(), self._server
         times: dict[str, Any] = {
@@ -162,6 +179,12 @@ class Edge:
         except BaseException:
             transport.abort()
             raise
+
+
+def cut(accepted: socket.socket) -> None:
+    """End a connection both ways; what was sent still arrives."""
+    with suppress(OSError):
+        accepted.shutdown(socket.SHUT_RDWR)
 
 
 def explain(error: OSError, peer_ip: str) -> tuple[str, str]:

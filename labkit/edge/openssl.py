@@ -7,7 +7,7 @@ It costs more CPU than `ssl`: it serves only where client certificates count.
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from OpenSSL import SSL, crypto
 
+from labkit.edge.certificates import Leaf
+from labkit.edge.handshake import current
 from labkit.edge.names import NameRefused, ServerName
 
 RECORD_HEADER = 5
@@ -32,7 +34,9 @@ class AnyClientContext:
     No session is ever resumed: a resumed one would carry the certificate of the first.
     """
 
-    def __init__(self, certificate: bytes, key: bytes, judge: Callable[[str | None], ServerName]) -> None:
+    def __init__(
+        self, leaves: Sequence[Leaf], ciphers: str, judge: Callable[[str | None], ServerName]
+    ) -> None:
         self._judge = judge
         self._context = context = SSL.Context(SSL.TLS_SERVER_METHOD)
         context.set_min_proto_version(SSL.TLS1_2_VERSION)
@@ -40,8 +44,13 @@ class AnyClientContext:
         context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
         context.set_mode(SSL.MODE_RELEASE_BUFFERS)
         context.clear_mode(PARTIAL_WRITE)
-        context.use_certificate(x509.load_pem_x509_certificate(certificate))
-        context.use_privatekey(load_pem_private_key(key, password=None))  # type: ignore[arg-type]
+        context.set_cipher_list(ciphers.encode())
+        for certificates, key in leaves:
+            own, *others = x509.load_pem_x509_certificates(certificates)
+            context.use_certificate(own)
+            context.use_privatekey(load_pem_private_key(key, password=None))  # type: ignore[arg-type]
+            for each in others:
+                context.add_extra_chain_cert(each)
         context.set_verify(SSL.VERIFY_PEER, lambda *_: True)
         context.set_tlsext_servername_callback(self._named)
 
@@ -69,6 +78,7 @@ class AnyClientObject:
         "_drained",
         "_fed",
         "_greeting",
+        "_handshake",
         "_incoming",
         "_missing",
         "_one_record",
@@ -85,6 +95,7 @@ class AnyClientObject:
         self._missing = 0  # bytes until the record it was fed last is whole; -1 when not known any more
         self._one_record = False  # all that it holds is one whole record
         self._greeting = Greeting()
+        self._handshake = current()
         connection.set_app_data(self._greeting)
         connection.set_accept_state()
 
@@ -106,7 +117,7 @@ class AnyClientObject:
             raise NameRefused(name.refusal)
         self._send()
         if failure is not None:
-            raise self._translated(failure)
+            self._handshake.fail(self._translated(failure), self._outgoing)
 
     def read(self, size: int = RECORD, buffer: Any = None) -> bytes | int:
         """As `ssl.SSLObject.read`: empty at the end of the stream."""

@@ -72,7 +72,7 @@ class EdgeServer(web.Server):
         return Connection(
             id=self._face.connection_id(),
             host=tls.server_name if tls is not None else "",
-            peer_ip=peer[0] if peer else "",
+            peer_ip=plain_ip(peer[0]) if peer else "",
             certificate=certificate,
             common_name=common_name(certificate) if certificate is not None else None,
             tls=tls is not None,
@@ -163,3 +163,8 @@ class EdgeServer(web.Server):
             assert named is not None
             connection.host, protocol.host_header = host_name(named) or "", named
         return wrong
+
+
+def plain_ip(text: str) -> str:
+    """An IPv4 address as such, where a socket for IPv6 serves both (RFC 4291 2.5.5.2)."""
+    return text.removeprefix("::ffff:") if "." in text else text

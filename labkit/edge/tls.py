@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labkit.edge.certificates import Authority
+from labkit.edge.certificates import Certificates, Leaf
+from labkit.edge.handshake import Handshake, current
 from labkit.edge.names import NameRefused, ServerName, judge
 
 if TYPE_CHECKING:
@@ -16,12 +17,19 @@ if TYPE_CHECKING:
 
 
 RECORD = 16 * 1024  # the largest plaintext of a TLS record (RFC 8446 5.1)
+# What Python's `ssl` takes, and what old devices offer: key exchange by RSA, and SHA-1 in a MAC.
+CIPHERS = "@SECLEVEL=2:ECDH+AESGCM:ECDH+CHACHA20:ECDH+AES:RSA+AESGCM:RSA+AES:!aNULL:!eNULL:!aDSS:!AESCCM"
 
 
 class PlainObject(ssl.SSLObject):
     """One connection's TLS by `ssl`; it remembers the server name."""
 
     name: ServerName | None = None
+    _incoming: ssl.MemoryBIO
+    _outgoing: ssl.MemoryBIO
+    _handshake: Handshake
+    _greeting: bytes | None = b""  # what the client sent until it was known whom it wants
+    _anew = False  # it wants to resume a session
 
     @property
     def server_name(self) -> str:
@@ -33,20 +41,53 @@ class PlainObject(ssl.SSLObject):
 
     def do_handshake(self) -> None:
         """Raises NameRefused, or as `ssl.SSLObject.do_handshake`."""
+        if self._handshake.failure is not None:
+            raise self._handshake.failure
+        if self._greeting is not None:
+            came = self._incoming.read()
+            self._incoming.write(came)
+            self._greeting += came
         try:
             super().do_handshake()
         except ssl.SSLWantReadError:
             raise
-        except ssl.SSLError:
+        except ssl.SSLError as error:
             if self.name is not None and self.name.refusal is not None:
                 raise NameRefused(self.name.refusal) from None
-            raise
+            if self._anew and self._greeting:
+                self._start_anew(self._greeting)
+            else:
+                self._handshake.fail(error, self._outgoing)
+
+    def named(self, name: ServerName) -> int | None:
+        """The client said whom it wants. Gives the alert that ends the handshake, if it is to end.
+
+        No session of TLS 1.2 is resumed: it may have been another name's (RFC 6066 3), and `ssl` tells that name
+        here, not the one that the client said. Nor can it be told to agree on a new session, so the handshake is
+        begun anew by a context that knows none.
+        """
+        cipher = self.cipher() if self._greeting and self.session_reused else None
+        if cipher is not None and cipher[1] == "TLSv1.2":
+            self._anew = True
+            return ssl.ALERT_DESCRIPTION_INTERNAL_ERROR  # never leaves
+        self.name, self._greeting = name, None
+        return None if name.refusal is None else ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
+
+    def _start_anew(self, greeting: bytes) -> None:
+        self._outgoing.read()
+        self._incoming.read()
+        self._incoming.write(greeting)
+        self._greeting = None
+        assert isinstance(self.context, EdgeContext)
+        self._sslobj = self.context.without_sessions(self._incoming, self._outgoing)
+        self._sslobj.owner = self
+        self.do_handshake()
 
 
 class EdgeContext(ssl.SSLContext):
     """What asyncio and uvloop take for an `ssl.SSLContext`.
 
-    names: for the certificate, which is issued anew when they change. knows: is this host served here?
+    names: for the certificates, which are issued anew when they change. knows: is this host served here?
     wants_client_certificates: asked for each connection; while True, pyOpenSSL does its TLS.
     """
 
@@ -57,49 +98,69 @@ class EdgeContext(ssl.SSLContext):
 
     def __init__(
         self,
-        authority: Authority,
+        certificates: Certificates,
         names: Callable[[], Sequence[str]],
         knows: Callable[[str], bool],
         wants_client_certificates: Callable[[], bool],
     ) -> None:
         self.minimum_version = ssl.TLSVersion.TLSv1_2
-        self._authority = authority
+        self.set_ciphers(CIPHERS)
+        self._certificates = certificates
         self._names = names
         self._knows = knows
         self._wants_client_certificates = wants_client_certificates
-        self._issued: tuple[str, ...] = ()
-        self._leaf = (b"", b"")
+        self._issued: tuple[str, ...] | None = None
+        self._leaves: list[Leaf] = []
         self._any_client: AnyClientContext | None = None
         self.sni_callback = self._named
 
-    def wrap_bio(self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, *_: Any, **__: Any) -> Any:
-        """A TLS object for one connection of a client."""
+    def prepare(self) -> None:
+        """Issue certificates if the names have changed."""
         names = tuple(self._names())
         if names != self._issued:
-            self._issue(names)
+            self._leaves = self._certificates.leaves(names)
+            load(self, self._leaves)
+            self._any_client = None
+            self._issued = names
+
+    def wrap_bio(self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, *_: Any, **__: Any) -> Any:
+        """A TLS object for one connection of a client."""
+        self.prepare()
         if self._wants_client_certificates():
             return self._openssl().wrap_bio(incoming, outgoing)
-        return super().wrap_bio(incoming, outgoing, server_side=True)
+        made = super().wrap_bio(incoming, outgoing, server_side=True)
+        assert isinstance(made, PlainObject)
+        made._incoming, made._outgoing, made._handshake = incoming, outgoing, current()
+        return made
 
-    def _issue(self, names: tuple[str, ...]) -> None:
-        self._leaf = certificate, key = self._authority.leaf(names)
-        with (
-            tempfile.TemporaryDirectory() as folder
-        ):  # `ssl` reads files only; nobody else may look into this one
-            file = Path(folder, "leaf.pem")
-            file.write_bytes(certificate + key)
-            self.load_cert_chain(file)
-        self._any_client = None
-        self._issued = names
+    def without_sessions(self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO) -> Any:
+        """What an `ssl.SSLObject` is made around, of a context that has seen no other."""
+        fresh = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        fresh.minimum_version = self.minimum_version
+        fresh.set_ciphers(CIPHERS)
+        fresh.sni_callback = self._named
+        load(fresh, self._leaves)
+        made: Any = fresh.wrap_bio(incoming, outgoing, server_side=True)
+        return made._sslobj
 
     def _openssl(self) -> AnyClientContext:
         if self._any_client is None:
             from labkit.edge.openssl import AnyClientContext  # heavy, and most labs do without
 
-            self._any_client = AnyClientContext(*self._leaf, lambda name: judge(name, self._knows))
+            self._any_client = AnyClientContext(self._leaves, CIPHERS, lambda name: judge(name, self._knows))
         return self._any_client
 
     def _named(self, connection: ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> int | None:
         assert isinstance(connection, PlainObject)
-        connection.name = judge(name, self._knows)
-        return None if connection.name.refusal is None else ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
+        return connection.named(judge(name, self._knows))
+
+
+def load(context: ssl.SSLContext, leaves: Sequence[Leaf]) -> None:
+    """Let a context show these certificates."""
+    with (
+        tempfile.TemporaryDirectory() as folder
+    ):  # `ssl` reads files only; nobody else may look into this one
+        for certificate, key in leaves:
+            file = Path(folder, "leaf.pem")
+            file.write_bytes(certificate + b"\n" + key)
+            context.load_cert_chain(file)

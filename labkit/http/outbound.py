@@ -35,6 +35,9 @@ class OutboundClient:
         if self._session is None:
             context = ssl.create_default_context()
             context.load_verify_locations(cadata=self._ca_pem())
+            context.verify_flags |= (
+                ssl.VERIFY_X509_PARTIAL_CHAIN
+            )  # a certificate of the user's own may lack its root
             self._session = ClientSession(
                 connector=TCPConnector(  # a kept connection may have ended by the next request
                     ssl=context, resolver=_Resolver(self._domain, self._host), force_close=True

@@ -17,6 +17,7 @@ from labkit.settings.providers import (
     SocialSettings,
 )
 from labkit.settings.solutions import SolutionSettings
+from labkit.settings.tls import TlsSettings
 from labkit.settings.validation import build
 from labkit.settings.values import Auth, Model
 from labkit.settings.wire import FIELD, PROFILES, Wire
@@ -40,6 +41,7 @@ __all__ = [
     "Resource",
     "SocialSettings",
     "SolutionSettings",
+    "TlsSettings",
     "Wire",
     "build",
     "load",

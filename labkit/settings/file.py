@@ -54,6 +54,15 @@ def _anchored(settings: LabSettings, folder: Path, lines: dict[str, int]) -> Lab
     data = settings.data
     if isinstance(data, str | Path) and "://" not in str(data):
         data = folder / data
-    result = settings.model_copy(update={"products": products, "solutions": solutions, "data": data})
+    tls = settings.tls.model_copy(
+        update={
+            name: anchor(path, f"tls.{name}")
+            for name in ("certificate", "private_key")
+            if (path := getattr(settings.tls, name)) is not None
+        }
+    )
+    result = settings.model_copy(
+        update={"tls": tls, "products": products, "solutions": solutions, "data": data}
+    )
     unique(result, lines)
     return result

@@ -10,6 +10,7 @@ from labkit.settings.guard import Guard
 from labkit.settings.products import ProductSettings
 from labkit.settings.providers import ProvidersSettings
 from labkit.settings.solutions import SolutionSettings
+from labkit.settings.tls import TlsSettings
 from labkit.settings.validation import build, line_of
 from labkit.settings.values import Host, Model, Port
 from labkit.settings.wire import PROFILES, Wire
@@ -22,6 +23,7 @@ class LabSettings(Model):
     host: str = "127.0.0.1"
     https_port: Port = 8443
     http_port: Port | None = None
+    tls: TlsSettings = TlsSettings()
     data: str | Path | None = None
     keystore: str | None = None
     profile: Literal["spec", "field"] = "spec"

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from labkit.edge.certificates import Authority
+from labkit.edge.certificates import Authority, Certificates
 from labkit.edge.face import GuardTimes
 from labkit.edge.listener import Edge
 from labkit.http.connection import Connection
@@ -34,7 +34,7 @@ async def tell(connection: Connection, request: web.BaseRequest) -> web.StreamRe
 
 class Stage:
     def __init__(self) -> None:
-        self.authority = Authority.create()
+        self.authority: Certificates = Authority.create()
         self.hosts = {HOST, OTHER}
         self.names = ["*.lab.localhost"]
         self.client_certificates = False
@@ -49,7 +49,15 @@ class Stage:
         self._clients: list[Client] = []
         self.edge: Edge | None = None
 
-    async def start(self, *, http: bool = False, http_port: int = 0, **guard: float) -> Edge:
+    async def start(
+        self,
+        *,
+        http: bool = False,
+        host: str = "127.0.0.1",
+        https_port: int = 0,
+        http_port: int = 0,
+        **guard: float,
+    ) -> Edge:
         assert self.edge is None
         edge = Edge(
             authority=self.authority,
@@ -64,7 +72,7 @@ class Stage:
             date=self.date,
             guard=GuardTimes(**guard),
         )
-        await edge.start(http_port=http_port if http else None)
+        await edge.start(host, https_port, http_port if http else None)
         self.edge = edge
         return edge
 
@@ -92,11 +100,11 @@ class Stage:
             context.check_hostname = False
         return await self._open(self.edge.https_port, ssl=context, server_hostname=name or "")
 
-    async def connect_plainly(self, port: int | None = None) -> Client:
+    async def connect_plainly(self, port: int | None = None, address: str = "127.0.0.1") -> Client:
         assert self.edge is not None
         port = port or self.edge.http_port
         assert port is not None
-        return await self._open(port)
+        return await self._open(port, address)
 
     async def ask(self, data: bytes | str, name: str | None = HOST) -> bytes:
         """All that comes back over a new connection until its end."""
@@ -117,9 +125,9 @@ class Stage:
                 context.load_cert_chain(file)
         return context
 
-    async def _open(self, port: int, **tls: Any) -> Client:
+    async def _open(self, port: int, address: str = "127.0.0.1", **tls: Any) -> Client:
         async with asyncio.timeout(PATIENCE):
-            client = Client(*await asyncio.open_connection("127.0.0.1", port, **tls))
+            client = Client(*await asyncio.open_connection(address, port, **tls))
         self._clients.append(client)
         return client
 

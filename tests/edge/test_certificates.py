@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from labkit.core.errors import SettingsError
-from labkit.edge.certificates import Authority
+from labkit.edge.certificates import Authority, certificates
+from labkit.settings import TlsSettings
+from tests.edge.stage import Stage, get
 
 
 def shake_hands(authority: Authority, names: list[str], wanted: str, folder: Path) -> None:
@@ -75,6 +77,65 @@ def test_a_broken_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "ca.key").write_bytes(b"nonsense")
     with pytest.raises(SettingsError, match="cannot be used"):
         Authority.load(tmp_path)
+
+
+def test_authorities_of_both_kinds_are_kept_side_by_side(tmp_path: Path) -> None:
+    made = certificates(TlsSettings(key="both"), tmp_path)
+    assert certificates(TlsSettings(key="both"), tmp_path).ca_pem == made.ca_pem
+    ec, rsa = Authority.load(tmp_path, "ec"), Authority.load(tmp_path, "rsa")
+    assert made.ca_pem == ec.ca_pem + rsa.ca_pem
+    assert certificates(TlsSettings(key="rsa"), tmp_path).ca_pem == rsa.ca_pem
+    for authority in (ec, rsa):
+        shake_hands(authority, ["lab.localhost"], "lab.localhost", tmp_path)
+
+
+def own(folder: Path, *, together: bool) -> TlsSettings:
+    """A certificate of one's own, with the authority that it rests on behind it."""
+    authority = Authority.create("rsa")
+    certificate, key = authority.leaf(["lab.example"])
+    chain = certificate + authority.ca_pem
+    (folder / "own.pem").write_bytes(key + chain if together else chain)
+    (folder / "own.key").write_bytes(key)
+    return TlsSettings(certificate=folder / "own.pem", private_key=None if together else folder / "own.key")
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_certificate_of_ones_own_is_shown_whole_and_its_key_to_nobody(
+    tmp_path: Path, together: bool
+) -> None:
+    found = certificates(own(tmp_path, together=together), tmp_path / "tls")
+    ((chain, key),) = found.leaves(["other.example"])
+    assert chain.count(b"BEGIN CERTIFICATE") == 2
+    assert b"PRIVATE KEY" in key
+    assert b"PRIVATE" not in found.ca_pem
+    assert not (tmp_path / "tls").exists()
+
+
+@pytest.mark.parametrize("engine", ["ssl", "pyopenssl"])
+async def test_the_edge_serves_with_a_certificate_of_ones_own(tmp_path: Path, engine: str) -> None:
+    stage = Stage()
+    stage.hosts = {"lab.example"}
+    stage.client_certificates = engine == "pyopenssl"
+    stage.authority = certificates(own(tmp_path, together=True), None)
+    try:
+        client = await stage.connect("lab.example")
+        assert (await client.answer(get(host="lab.example")))[0] == 200
+    finally:
+        await stage.close()
+
+
+def test_what_is_wrong_with_a_certificate_of_ones_own_is_told(tmp_path: Path) -> None:
+    settings = own(tmp_path, together=False)
+    (tmp_path / "own.key").write_bytes(Authority.create().pair.key_pem)
+    with pytest.raises(
+        SettingsError, match=r"tls.certificate: .*own.pem with .*own.key cannot be used: [a-z ]+$"
+    ):
+        certificates(settings, None)
+    (tmp_path / "own.pem").write_text("nonsense")
+    with pytest.raises(SettingsError, match=r"tls.certificate: .*cannot be used"):
+        certificates(settings, None)
+    with pytest.raises(SettingsError, match=r"tls.certificate: .*cannot be used: no such file"):
+        certificates(TlsSettings(certificate=tmp_path / "none.pem"), None)
 
 
 def test_write_ca_leaves_a_file_to_trust(tmp_path: Path) -> None:

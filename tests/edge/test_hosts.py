@@ -1,3 +1,4 @@
+import socket
 import ssl
 
 import pytest
@@ -133,6 +134,16 @@ async def test_over_plain_http_an_unknown_host_ends_the_connection(stage: Stage,
     client = await stage.connect_plainly()
     assert await client.ask(text) == b""
     assert (await stage.refusal())[0] == "wrong host"
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="the system keeps IPv4 and IPv6 apart")
+async def test_all_addresses_are_those_of_both_kinds(stage: Stage) -> None:
+    await stage.start(http=True, host="::")
+    for address in ("127.0.0.1", "::1"):
+        client = await stage.connect_plainly(address=address)
+        assert (await client.answer(get()))[0] == 200
+        assert stage.connections[-1].peer_ip == address
+        await client.close()
 
 
 async def test_there_is_no_plain_http_unless_asked_for(stage: Stage) -> None:

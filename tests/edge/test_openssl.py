@@ -11,10 +11,11 @@ from labkit.core.certificates import client_certificate
 from labkit.edge.certificates import Authority
 from labkit.edge.names import ServerName
 from labkit.edge.openssl import AnyClientContext, AnyClientObject, missing, record_length
+from labkit.edge.tls import CIPHERS
 from tests.edge.stage import HOST, Stage
 
 AUTHORITY = Authority.create()
-CONTEXT = AnyClientContext(*AUTHORITY.leaf([HOST]), lambda name: ServerName(name or ""))
+CONTEXT = AnyClientContext(AUTHORITY.leaves([HOST]), CIPHERS, lambda name: ServerName(name or ""))
 PAIR = client_certificate("t-001")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from labkit.core.errors import SettingsError
 from labkit.http.connection import Connection
 from tests.edge.stage import HOST, OTHER, PATIENCE, SOON, Stage, get
 from tests.sizes import size
@@ -99,14 +100,20 @@ async def test_it_stops_listening(stage: Stage) -> None:
             await stage.connect_plainly(port)
 
 
-async def test_a_taken_port_is_an_error_and_leaves_nothing(stage: Stage) -> None:
+@pytest.mark.parametrize("setting", ["https_port", "http_port"])
+async def test_a_taken_port_is_an_error_and_leaves_nothing(stage: Stage, setting: str) -> None:
     taken = (await stage.start()).https_port
     other = Stage()
     sockets = descriptors()
-    with pytest.raises(OSError, match="in use") as caught:  # kept, and with it all that start made
-        await other.start(http=True, http_port=taken)
+    expected = f"{setting}: cannot listen on 127.0.0.1:{taken}: Address already in use"
+    ports = {"https_port": 0, "http_port": 0, setting: taken}
+    starting = other.start(http=True, https_port=ports["https_port"], http_port=ports["http_port"])
+    with pytest.raises(
+        SettingsError, match=f"^{expected}$"
+    ) as caught:  # kept, and with it all that start made
+        await starting
     assert descriptors() == sockets
-    assert caught.value.errno is not None
+    assert caught.value is not None
 
 
 @needs_proc

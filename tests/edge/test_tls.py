@@ -3,7 +3,8 @@
 import asyncio
 import socket
 import ssl
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,11 +14,14 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from labkit.core.certificates import authority, client_certificate
-from labkit.edge.certificates import Authority
+from labkit.core.certificates import Kind, authority, client_certificate
+from labkit.edge.certificates import Authorities, Authority
 from labkit.http.connection import Connection
 from tests.edge.stage import HOST, OTHER, PATIENCE, SOON, Stage, get
 
+EC, RSA = "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"
+ALERT = 21  # the type of a TLS record (RFC 8446 5.1)
+AUTHORITIES: dict[Kind, Authority] = {kind: Authority.create(kind) for kind in ("ec", "rsa")}
 VERSIONS = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
 Pair = tuple[bytes, bytes]
 
@@ -145,11 +149,139 @@ async def test_tls_below_1_2_is_refused(stage: Stage, engine: str) -> None:
     stage.client_certificates = engine == "pyopenssl"
     context = stage.trusting(version=ssl.TLSVersion.TLSv1_1)
     context.set_ciphers("ALL:@SECLEVEL=0")
-    with pytest.raises(OSError):  # noqa: PT011 - ssl.SSLError, or a reset
+    with pytest.raises(ssl.SSLError, match="ALERT_PROTOCOL_VERSION"):
         await stage.connect(HOST, context)
     reason, detail = await stage.refusal()
     assert reason == "TLS handshake failed"
     assert "unsupported protocol" in detail
+
+
+async def test_a_client_without_a_common_cipher_is_told(stage: Stage, engine: str) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    context = stage.trusting(version=ssl.TLSVersion.TLSv1_2)
+    context.set_ciphers(RSA)  # and the lab has an EC key
+    with pytest.raises(ssl.SSLError, match="ALERT_HANDSHAKE_FAILURE"):
+        await stage.connect(HOST, context)
+    reason, detail = await stage.refusal()
+    assert reason == "TLS handshake failed"
+    assert "no shared cipher" in detail
+
+
+async def test_a_client_that_stays_after_the_alert_is_cut_off(stage: Stage, engine: str) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    edge = await stage.start(handshake=10 * PATIENCE)
+    client = await stage.connect_plainly(edge.https_port)
+    context = stage.trusting(version=ssl.TLSVersion.TLSv1_2)
+    context.set_ciphers(RSA)
+    answer = await client.ask(greeting(context, HOST))
+    assert (answer[0], len(answer)) == (ALERT, 7)
+    assert (await stage.refusal())[0] == "TLS handshake failed"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", ["c.lab.localhost", None])
+async def test_a_refused_name_gets_no_byte(
+    stage: Stage, engine: str, name: str | None, version: ssl.TLSVersion
+) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    edge = await stage.start()
+    client = await stage.connect_plainly(edge.https_port)
+    assert await client.ask(greeting(stage.trusting(version=version), name)) == b""
+    assert (await stage.refusal())[0] == "unknown server name"
+
+
+def greeting(context: ssl.SSLContext, name: str | None) -> bytes:
+    """What a client sends first."""
+    context.check_hostname = False
+    up = ssl.MemoryBIO()
+    with suppress(ssl.SSLWantReadError):
+        context.wrap_bio(ssl.MemoryBIO(), up, server_hostname=name).do_handshake()
+    return up.read()
+
+
+# --- the server's keys
+
+OLD = ["AES128-GCM-SHA256", "AES128-SHA256", "AES128-SHA", "ECDHE-RSA-AES128-SHA"]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "ciphers"),
+    [
+        (["ec"], [EC]),
+        (["rsa"], [RSA, *OLD]),
+        (["ec", "rsa"], [EC, RSA, *OLD]),
+    ],
+)
+async def test_a_client_may_know_one_kind_of_key(
+    stage: Stage, engine: str, kinds: list[Kind], ciphers: list[str]
+) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    authorities = [AUTHORITIES[kind] for kind in kinds]
+    stage.authority = Authorities(authorities)
+    for cipher in ciphers:
+        own = [each for each in authorities if each.kind == ("ec" if cipher == EC else "rsa")]
+        context = ssl.create_default_context(cadata=own[0].ca_pem.decode())  # it can verify no other
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        context.set_ciphers(cipher)
+        client = await stage.connect(HOST, context)
+        assert client.writer.get_extra_info("cipher")[0] == cipher
+        assert (await client.answer(get()))[0] == 200
+    newest = await stage.connect(HOST, stage.trusting(version=ssl.TLSVersion.TLSv1_3))
+    assert (await newest.answer(get()))[0] == 200
+
+
+async def test_keys_stay_when_the_names_change(stage: Stage, engine: str) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    stage.authority = AUTHORITIES["rsa"]
+    stage.names = [HOST]
+    keys = []
+    for _ in range(2):
+        client = await stage.connect()
+        shown = client.writer.get_extra_info("ssl_object").getpeercert(True)
+        keys.append(x509.load_der_x509_certificate(shown).public_key())
+        stage.names = [HOST, OTHER]
+    assert keys[0] == keys[1]
+
+
+# --- sessions
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("tickets", [True, False])
+async def test_no_session_of_one_name_is_resumed_for_another(
+    stage: Stage, engine: str, version: ssl.TLSVersion, tickets: bool
+) -> None:
+    stage.client_certificates = engine == "pyopenssl"
+    context = stage.trusting(version=version)
+    if not tickets:
+        context.options |= ssl.OP_NO_TICKET
+    edge = await stage.start()
+
+    def story() -> None:
+        with open_socket(edge.https_port, context, HOST) as first:  # it stays open: its session is alive
+            for _ in range(2):
+                with open_socket(edge.https_port, context, OTHER, first.session) as other:
+                    assert version == ssl.TLSVersion.TLSv1_3 or not other.session_reused
+            with open_socket(edge.https_port, context, HOST, first.session) as again:
+                assert again.session_reused == (version == ssl.TLSVersion.TLSv1_3 and engine == "ssl")
+
+    await asyncio.to_thread(story)
+    assert stage.refused == []
+    assert [each.host for each in stage.connections] == [HOST, OTHER, OTHER, HOST]
+
+
+@contextmanager
+def open_socket(
+    port: int, context: ssl.SSLContext, name: str, session: ssl.SSLSession | None = None
+) -> Iterator[ssl.SSLSocket]:
+    """A connection that has been answered once."""
+    with (
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as plain,
+        context.wrap_socket(plain, server_hostname=name, session=session) as secure,
+    ):
+        secure.sendall(get(host=name).encode())
+        assert secure.recv(65536).startswith(b"HTTP/1.1 200")
+        yield secure
 
 
 async def test_what_is_no_tls_is_refused_without_an_answer_in_http(stage: Stage, engine: str) -> None:
