@@ -7,9 +7,12 @@ SETEX to whole seconds, adds floats as doubles, and draws members from a generat
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from types import MappingProxyType
 from typing import Protocol
 
@@ -17,12 +20,17 @@ from labkit.core.errors import ServiceError
 from labkit.services.keystore.commands import Command, Reply
 from labkit.services.keystore.floats import added
 from labkit.services.keystore.glob import matcher
+from labkit.services.keystore.ranges import RANGES, checked_range
 
 # So that one call cannot fill the memory: a bitmap of 1 MiB, as if proto-max-bulk-len were that,
 LARGEST_BIT = 8 * 2**20 - 1
 MOST_MEMBERS = 100_000  # and so many from SRANDMEMBER with repeats.
 LONGEST = 2**63
-LONGEST_NUMBER = 4000  # characters of a float
+LONGEST_NUMBER = 4000  # characters of a float, and its power of ten: Redis' reach to 4932
+SMALLEST_POWER = -4951
+SMALL_HASH = 512  # fields, which Redis scans at once whatever the cursor (hash-max-listpack-entries)
+LARGEST_CURSOR = 2**64 - 1
+_CURSOR = re.compile(rb"([+-]?[0-9]{1,40})?")
 _UNITS = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b"PXAT": (1, False)}
 
 
@@ -66,9 +74,10 @@ def _expire(store: Store, command: Command) -> Settled:
     if amount is None:
         return _as_is(store, command)
     when = amount * (1 if name.startswith(b"P") else 1000)
+    in_range = when >= -LONGEST  # before the time is added, which brings some back into the range
     if not name.endswith(b"AT"):
         when += store.now
-    if not -LONGEST <= when < LONGEST:
+    if not (in_range and when < LONGEST):
         raise ServiceError(400, f"ERR invalid expire time in '{name.decode().lower()}' command")
     if when <= store.now:
         when = store.now - 1  # Redis deletes it at once; a key that expires now would live to the end of now
@@ -174,34 +183,55 @@ def _sample(store: Store, key: bytes, members: list[bytes], count: int) -> list[
     return taken
 
 
+def _decrby(store: Store, command: Command) -> Settled:
+    if len(command) == 3 and _integer(command[2]) == -LONGEST:  # which has no opposite in 64 bits
+        raise ServiceError(400, "ERR decrement would overflow")
+    return _as_is(store, command)
+
+
 def _incrbyfloat(store: Store, command: Command) -> Settled:
+    """INCRBYFLOAT and HINCRBYFLOAT, which judge what they are given in different order."""
     name, *rest = command
-    if len(rest) != (2 if name == b"INCRBYFLOAT" else 3):
+    hashed = name == b"HINCRBYFLOAT"
+    if len(rest) != (3 if hashed else 2):
         return _as_is(store, command)
     *place, amount = rest
-    read, write = (b"GET", b"SET") if name == b"INCRBYFLOAT" else (b"HGET", b"HSET")
-    of_its_kind = store.run(b"TYPE", place[0]) == (b"string" if read == b"GET" else b"hash")
-    held = store.run(read, *place) if of_its_kind else None
+    if hashed:
+        _check_float(amount, "value is not a valid float")
+        if _INFINITE.fullmatch(amount):
+            raise ServiceError(400, "ERR value is NaN or Infinity")
+    held = store.run(b"HGET" if hashed else b"GET", *place)  # refused where it is of another type
     old = held if isinstance(held, bytes) else b"0"
-    if max(len(amount), len(old)) > LONGEST_NUMBER or b"_" in amount:  # which Python reads, but not Redis
-        raise ServiceError(400, "ERR value is not a valid float")
-    number = _float(old)
-    if number is None and read == b"HGET":
-        raise ServiceError(400, "ERR hash value is not a float")
-    if number is not None and math.isinf(number):
-        amount = b"inf"  # then so is the sum, whatever the amount: refused
-    store.run(name, *place, amount)
+    _check_float(old, "hash value is not a float" if hashed else "value is not a valid float")
+    _check_float(amount, "value is not a valid float")
+    if _INFINITE.fullmatch(old) or _INFINITE.fullmatch(amount):
+        raise ServiceError(400, "ERR increment would produce NaN or Infinity")
     total = added(old, amount)
-    effect = (write, *place, total, *((b"KEEPTTL",) if write == b"SET" else ()))
+    effect = (b"HSET", *place, total) if hashed else (b"SET", *place, total, b"KEEPTTL")
     store.run(*effect)
     return Settled(total, (effect,))
 
 
-def _float(text: bytes) -> float | None:
+_FLOAT = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+_INFINITE = re.compile(rb"[+-]?inf(inity)?", re.IGNORECASE)
+
+
+def _check_float(text: bytes, refusal: str) -> None:
+    """Raises ServiceError for what is neither a decimal number nor infinite, and for one that is too large or small."""
+    if _INFINITE.fullmatch(text):
+        return
+    readable = len(text) <= LONGEST_NUMBER and _FLOAT.fullmatch(text)
+    if not readable or not SMALLEST_POWER <= _power(text) < LONGEST_NUMBER:
+        raise ServiceError(400, f"ERR {refusal}")
+
+
+def _power(text: bytes) -> float:
+    """The power of ten of a decimal number; 0 of zero."""
     try:
-        return float(text)
-    except ValueError:
-        return None
+        number = Decimal(text.decode())
+    except InvalidOperation:  # its exponent has 19 digits or more
+        return math.inf
+    return number.adjusted() if number else 0
 
 
 def _setbit(store: Store, command: Command) -> Settled:
@@ -227,17 +257,18 @@ def _bitpos(store: Store, command: Command) -> Settled:
 
 
 def _hscan(store: Store, command: Command) -> Settled:
-    options, pattern = list(command[:3]), None
-    if len(command) > 2 and not command[2].isdigit():
-        raise ServiceError(400, "ERR invalid cursor")
-    rest = iter(command[3:])
-    for option in rest:
-        value = next(rest, None)
-        if option.upper() == b"MATCH" and value is not None:
-            pattern = value
-        else:
-            options += [option] if value is None else [option, value]
-    reply = store.run(*options)
+    if len(command) < 3:
+        return _as_is(store, command)
+    cursor = _cursor(command[2])
+    size = store.run(b"HLEN", command[1])  # refused where it is of another type
+    assert isinstance(size, int)
+    if not size:
+        return Settled([b"0", []])
+    pattern, count = _scan_options(command[3:])
+    if size <= SMALL_HASH:
+        cursor, count = 0, size
+    place = _text(min(cursor, LONGEST - 1))  # fakeredis counts with 63 bits
+    reply = store.run(b"HSCAN", command[1], place, b"COUNT", _text(count))
     if pattern is not None and isinstance(reply, list) and isinstance(reply[1], list):
         matches = matcher(pattern)
         pairs = zip(reply[1][::2], reply[1][1::2], strict=True)
@@ -245,6 +276,35 @@ def _hscan(store: Store, command: Command) -> Settled:
             item for pair in pairs if isinstance(pair[0], bytes) and matches(pair[0]) for item in pair
         ]
     return Settled(reply)
+
+
+def _scan_options(options: tuple[bytes, ...]) -> tuple[bytes | None, int]:
+    """Pattern and count. Raises ServiceError with Redis' own text."""
+    pattern, count = None, 10
+    for option, value in itertools.zip_longest(options[::2], options[1::2]):
+        word = b"" if value is None else option.upper()
+        if word == b"COUNT":
+            given = _integer(value)
+            if given is None:
+                raise ServiceError(400, "ERR value is not an integer or out of range")
+            count = given
+        elif word == b"MATCH":
+            pattern = value
+        if word not in (b"COUNT", b"MATCH") or count < 1:
+            raise ServiceError(400, "ERR syntax error")
+    return pattern, count
+
+
+def _cursor(text: bytes) -> int:
+    """A cursor as C reads it: one below 0 counts from 2**64. Raises ServiceError with Redis' own text."""
+    number = int(text or b"0") if _CURSOR.fullmatch(text) else LARGEST_CURSOR + 1
+    if abs(number) > LARGEST_CURSOR:
+        raise ServiceError(400, "ERR invalid cursor")
+    return number % (LARGEST_CURSOR + 1)
+
+
+def _range(store: Store, command: Command) -> Settled:
+    return _as_is(store, checked_range(command, _integer))
 
 
 def _integer(text: bytes) -> int | None:
@@ -272,10 +332,12 @@ _REWRITES: Mapping[bytes, Callable[[Store, Command], Settled]] = MappingProxyTyp
         b"TTL": _ttl,
         b"SPOP": _spop,
         b"SRANDMEMBER": _srandmember,
+        b"DECRBY": _decrby,
         b"INCRBYFLOAT": _incrbyfloat,
         b"HINCRBYFLOAT": _incrbyfloat,
         b"SETBIT": _setbit,
         b"BITPOS": _bitpos,
         b"HSCAN": _hscan,
+        **dict.fromkeys(RANGES, _range),
     }
 )

@@ -29,7 +29,7 @@ FORMS = {
     "incr": "",
     "incrby": "integer",
     "decr": "",
-    "decrby": "integer",
+    "decrby": "integer | ! -9223372036854775808",
     "getset": "value",
     "incrbyfloat": "decimal",
     "lpush": "value | value value value",
@@ -71,7 +71,8 @@ FORMS = {
     "zrange": """index index | index index WITHSCORES | bound bound BYSCORE | index index REV
         | bound bound BYSCORE LIMIT index count | bound bound BYSCORE REV WITHSCORES | 0 -1 WITHSCORES
         | lexical lexical BYLEX | lexical lexical BYLEX LIMIT 0 count
-        | ! index index LIMIT 0 1 | ! lexical lexical BYLEX WITHSCORES""",
+        | index index LIMIT 0 -1 | ! index index LIMIT 0 1 | ! lexical lexical BYLEX WITHSCORES
+        | ! bound bound BYSCORE BYLEX | ! index index WITHSCORES LIMIT 0""",
     "zrangebylex": "lexical lexical | - + | lexical lexical LIMIT index count",
     "zrangebyscore": """bound bound | bound bound WITHSCORES | bound bound WITHSCORES LIMIT index count
         | bound bound LIMIT index count | -inf +inf WITHSCORES""",
@@ -80,8 +81,8 @@ FORMS = {
     "zremrangebylex": "lexical lexical",
     "zremrangebyscore": "bound bound",
     "zremrangebyrank": "index index",
-    "zrevrange": "index index | index index WITHSCORES",
-    "zrevrangebylex": "lexical lexical | + - | lexical lexical LIMIT index count",
+    "zrevrange": "index index | index index withscores | ! bound bound BYSCORE | ! index index REV",
+    "zrevrangebylex": "lexical lexical | + - | ! + - WITHSCORES | lexical lexical LIMIT index count",
     "zrevrangebyscore": "bound bound | bound bound WITHSCORES LIMIT index count | +inf -inf",
     "zrevrank": "member",
     "zscore": "member",
@@ -90,19 +91,28 @@ FORMS = {
     "hget": "field",
     "hgetall": "",
     "hincrby": "field integer",
-    "hincrbyfloat": "field decimal",
+    "hincrbyfloat": "field decimal | ! field inf",
     "hkeys": "",
     "hlen": "",
     "hmget": "field | field field field",
     "hstrlen": "field",
     "hvals": "",
-    "hscan": "cursor | cursor MATCH glob | cursor MATCH glob COUNT 100",
+    "hscan": "cursor | cursor MATCH glob | cursor MATCH glob COUNT 100 | ! cursor COUNT 0 | ! cursor MATCH",
     "hset": "field value | field value field value",
     "hmset": "field value | field value field value",
     "hsetnx": "field value",
 }
 
 BAD_INTEGERS = ["", "abc", "1.5", " 1", "1 ", "+1", "01", "-0", "1e3", "0x10", "9223372036854775808", "nan"]
+FAR = [
+    "0",
+    "-1",
+    str(2**63 - 1),
+    str(1 - 2**63),
+    "-9223372036854776",
+    "9223372036854776",
+    "-9223372036854775",
+]
 BAD_FLOATS = ["", "abc", "1.5.2", " 1", "1 ", "nan", "1,5", "--1", "1e", ".", "1_0", "0x10"]
 
 # Each kind of argument: what may stand there, and what may not.
@@ -116,13 +126,27 @@ GOOD = {
     "count": ["0", "1", "2", "3", "100"],
     "bit": ["0", "1"],
     "offset": ["0", "1", "7", "8", "63", "1000"],
-    "decimal": ["0.1", "0.2", "1", "-1.5", "10.5", "3.14159", "-0.3", "100", "5e3", "1e-5", "2.50", "1e15"],
+    "decimal": [
+        "0.1",
+        "0.2",
+        "1",
+        "-1.5",
+        "10.5",
+        "3.14159",
+        "-0.3",
+        "100",
+        "5e3",
+        "1e-5",
+        "2.50",
+        "1e15",
+        "1e-400",
+    ],
     "score": ["0", "1", "2", "-1", "1.5", "3.2", "0.1", "1e10", "1e20", "1.5e-7", "inf", "-inf", "12345.678"],
     "bound": ["-inf", "+inf", "0", "1", "(1", "(-1", "1.5", "3.2", "(inf", "(-inf"],
     "lexical": ["-", "+", "[a", "[b", "(b", "(c", "[", "("],
     "glob": ["*", "f*", "?", "[fg]", "[^f]", "n", "*é*", "\\f", "[f-h]", "a*b*c", "", "["],
     "option": ["NX", "XX", "GT", "LT", "nx"],
-    "cursor": ["0"],
+    "cursor": ["0", "0", "+0", "-0", ""],
     "past": ["0", "-1", "-100000"],
     "repeats": ["-3", "-1", "0", "2"],
 }
@@ -138,9 +162,9 @@ BAD = {
     "bound": ["(", "((1", *BAD_FLOATS],
     "lexical": ["a", "", "abc"],
     "option": ["foo", ""],
-    "cursor": ["abc", "1.5", "-"],
-    "ahead": ["0", "-1", str(2**63 - 1), *BAD_INTEGERS],
-    "ahead_ms": ["0", "-1", str(2**63 - 1), *BAD_INTEGERS],
+    "cursor": ["abc", "1.5", "-", "18446744073709551616", " 1"],
+    "ahead": [*FAR, *BAD_INTEGERS],
+    "ahead_ms": [*FAR, *BAD_INTEGERS],
     "at": BAD_INTEGERS,
     "at_ms": BAD_INTEGERS,
 }

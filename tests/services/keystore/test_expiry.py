@@ -80,6 +80,30 @@ async def test_an_expiry_that_is_not_ahead_deletes_at_once(command: list[Any]) -
         assert await lab.command("ttl", "k") == -2
 
 
+@pytest.mark.parametrize(
+    ("name", "amount"),
+    [
+        ("expire", -(2**63)),
+        ("expire", -9223372036854776),  # of which the milliseconds are just out of range
+        ("expire", 9223372036854775),
+        ("expire", 2**63 - 1),
+        ("pexpire", 2**63 - 1),
+        ("expireat", -9223372036854776),
+        ("expireat", 9223372036854776),
+        ("setex", 9223372036854776),
+    ],
+)
+async def test_an_expiry_out_of_range_is_refused(name: str, amount: int) -> None:
+    async with opened(clock=Clock(rate=0, start=START)) as lab:
+        await lab.call("set", key="k", value="v")
+        value = ["new"] if name == "setex" else []
+        for key in ("k", "missing"):
+            refused = await lab.refused(name, key, str(amount), *value)
+            assert refused == (400, f"ERR invalid expire time in '{name}' command")
+        assert await lab.call("get", key="k") == {"value": "v"}
+        assert await lab.command("ttl", "k") == -1
+
+
 async def test_what_keeps_an_expiry_and_what_clears_it() -> None:
     async with opened(clock=Clock(rate=0, start=START)) as lab:
         await lab.command("setex", "n", 100, 1)

@@ -1,0 +1,83 @@
+"""What ranges of sorted sets refuse before they look at the key, as Redis does (t_zset.c, zrangeGenericCommand).
+
+fakeredis takes the options of ZRANGE for all six commands, and judges them after the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from labkit.core.errors import ServiceError
+from labkit.services.keystore.commands import Command
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A command: by what its range is, and whether it runs backwards. None: its options say so."""
+
+    by: bytes | None
+    backwards: bool | None
+
+
+RANK, SCORE, LEXICAL = b"", b"BYSCORE", b"BYLEX"
+RANGES: Mapping[bytes, Range] = MappingProxyType(
+    {
+        b"ZRANGE": Range(None, None),
+        b"ZREVRANGE": Range(RANK, True),
+        b"ZRANGEBYSCORE": Range(SCORE, False),
+        b"ZREVRANGEBYSCORE": Range(SCORE, True),
+        b"ZRANGEBYLEX": Range(LEXICAL, False),
+        b"ZREVRANGEBYLEX": Range(LEXICAL, True),
+    }
+)
+
+
+def checked_range(command: Command, integer: Callable[[bytes], int | None]) -> Command:
+    """The command without what changes nothing. Raises ServiceError with Redis' own text for wrong options.
+
+    integer: reads a whole number as Redis does, None for what is none.
+    """
+    if len(command) < 4:
+        return command
+    declared = RANGES[command[0]]
+    by, backwards, with_scores, limit = declared.by, declared.backwards, False, -1
+    options = list(command[4:])
+    kept: list[bytes] = []
+    while options:
+        option = options.pop(0)
+        word = option.upper()
+        if word == b"WITHSCORES":
+            with_scores = True
+        elif word == b"LIMIT" and len(options) >= 2:
+            offset, count = integer(options[0]), integer(options[1])
+            if offset is None or count is None:
+                raise ServiceError(400, "ERR value is not an integer or out of range")
+            kept, limit = [word, *options[:2]], count
+            del options[:2]
+        elif word == b"REV" and backwards is None:
+            backwards = True
+        elif word in (SCORE, LEXICAL) and by is None:
+            by = word
+        else:
+            raise ServiceError(400, "ERR syntax error")
+    by = by or RANK
+    _check(by, with_scores, limit)
+    if by == RANK:
+        if None in map(integer, command[2:4]):
+            raise ServiceError(400, "ERR value is not an integer or out of range")
+        kept = []  # all that a limit of -1 allows
+    own = [by] if by and declared.by is None else []
+    own += [b"REV"] if backwards and declared.backwards is None else []
+    return (*command[:4], *own, *kept, *([b"WITHSCORES"] if with_scores else []))
+
+
+def _check(by: bytes, with_scores: bool, limit: int) -> None:
+    if limit != -1 and by == RANK:
+        text = "LIMIT is only supported in combination with either BYSCORE or BYLEX"
+    elif with_scores and by == LEXICAL:
+        text = "WITHSCORES not supported in combination with BYLEX"
+    else:
+        return
+    raise ServiceError(400, f"ERR syntax error, {text}")
