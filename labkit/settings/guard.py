@@ -13,5 +13,5 @@ class Guard(Model):
     keep_alive: Seconds = 75.0
     handshake: Seconds = 10.0
     shutdown: Seconds = 10.0
-    script_cpu: Seconds = 0.2
+    script_cpu: Seconds = 2.0
     way_out: Seconds = 10.0  # for an answer to a request of the platform itself

@@ -60,7 +60,7 @@ class Solutions:
         services: Services,
         configuration: Configurations,
         url: Callable[[str, str], str],
-        script_cpu: float = 0.2,
+        script_cpu: float = 2.0,
         body_limit: int = BODY_LIMIT,
         body_guard: float = BODY_GUARD,
     ) -> None:

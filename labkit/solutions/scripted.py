@@ -57,7 +57,7 @@ class Scripts:
                 random_seed=self._seed,
                 environment=self._environment,
                 modules={name: script.source for name, script in self._modules.items()},
-                limits=LuaLimits(cpu_seconds=self._cpu),
+                limits=LuaLimits(cpu_seconds=self._cpu, cpu_total_seconds=5 * self._cpu),
             )
         except LuaSyntaxError as error:
             raise SettingsError(str(error)) from None

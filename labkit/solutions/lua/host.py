@@ -8,14 +8,17 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, TypeVar
 
+from greenlet import greenlet
+
 from labkit.core.errors import LabError, LabkitError
 from labkit.solutions.lua.convert import from_lua, to_bytes, to_lua
 from labkit.solutions.lua.environments import Current, Environment, Environments
 from labkit.solutions.lua.errors import LuaError, LuaLimitError
+from labkit.solutions.lua.fibers import Fibers
 from labkit.solutions.lua.limits import LuaLimits
 from labkit.solutions.lua.program import Module, Program, Script
 from labkit.solutions.lua.runtime import Call, Done, Runtime
-from labkit.solutions.lua.turns import Turns
+from labkit.solutions.lua.scheduling import Scheduler
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -25,6 +28,7 @@ _D = TypeVar("_D")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REQUIRE = 0  # the number of the function that runs a module
 _SHORT = 0.002  # seconds of wall time that count as CPU; a longer slice was measured, or else waited
+_SETTING = "guard.script_cpu"  # which says how long a script may run
 _FULL = 0.75  # of memory_bytes still held after a memory error: the runtime is given up
 
 
@@ -49,13 +53,54 @@ class LuaResult:
     cpu_seconds: float = 0.0
 
 
-@dataclass(slots=True)
 class _Run:
-    """A script on its way. cpu: seconds so far."""
+    """A script on its way. number: of the function; cpu: seconds so far; fiber: what it was switched out of."""
 
-    environment: Environment
-    context: object
-    cpu: float = 0.0
+    __slots__ = (
+        "_enter",
+        "_error",
+        "_first",
+        "_second",
+        "_step",
+        "context",
+        "cpu",
+        "environment",
+        "fiber",
+        "number",
+    )
+
+    def __init__(self, environment: Environment, context: object) -> None:
+        self.environment = environment
+        self.context = context
+        self.number = _REQUIRE
+        self.cpu = 0.0
+        self.fiber: greenlet | None = None
+        self._step: Call | Done | None = None
+        self._error: BaseException | None = None
+        self._first: Any = None
+        self._second: Any = None
+
+    def prepare(self, enter: Callable[[_T, _D], Call | Done], first: _T, second: _D) -> _Run:
+        """What to call next."""
+        self._enter: Callable[..., Call | Done] = enter
+        self._first, self._second = first, second
+        return self
+
+    def __call__(self) -> None:
+        try:
+            self._step = self._enter(self._first, self._second)
+        except BaseException as error:  # noqa: BLE001 - raised again outside of the fiber
+            self._error = error
+        self._first = self._second = None
+
+    def result(self) -> Call | Done:
+        """What that gave. Raises what it raised."""
+        step, error = self._step, self._error
+        self._step = self._error = None
+        if error is not None:
+            raise error
+        assert step is not None
+        return step
 
 
 class LuaHost:
@@ -95,8 +140,10 @@ class LuaHost:
         self._counts: dict[str, int] = {}  # of runs, by script
         self._environment = dict(environment or {})
         self._limits = limits or LuaLimits()
+        self._slow: set[int] = set()  # functions that went long when they last ran: others come first
         self._last = _REQUIRE
-        self._turns = Turns()
+        self._scheduler = Scheduler()
+        self._fibers = Fibers()
         self._program = Program(modules={name: Module(name, text) for name, text in (modules or {}).items()})
         self._environments = Environments(self._make, self._program)
         self._environments.give_back(self._environments.take())
@@ -149,6 +196,7 @@ class LuaHost:
 
     def unload(self, function: LuaFunction) -> None:
         """Forget a script; runs of it that have begun go on."""
+        self._slow.discard(function.number)
         if self._program.scripts.pop(function.number, None) is not None:
             self._program.revision += 1
 
@@ -185,8 +233,10 @@ class LuaHost:
         self, function: LuaFunction | None, texts: list[bytes], context: object
     ) -> tuple[_Run, tuple[bytes | None, ...]]:
         """A run in an environment of its own, and the values that it gave; without a function the modules alone."""
-        if self._turns.used_up:
-            await self._turns.next()
+        if function is not None and function.number in self._slow:
+            await self._scheduler.wait_long()
+        elif self._scheduler.used_up:
+            await self._scheduler.wait()
         environment = self._environments.take()
         run = _Run(environment, context)
         values: tuple[bytes | None, ...] = ()
@@ -198,10 +248,11 @@ class LuaHost:
             if function is not None:
                 if function.number not in self._program.scripts:
                     raise LabError(f"the script {function.name} was unloaded")
+                self._slow.discard(function.number)
                 values = await self._call_function(run, function.number, texts, function.script.where)
         except LuaLimitError as error:
             if error.limit == "memory":
-                await self._turns.next()
+                await self._scheduler.wait()
                 self._give_up_full(run)
             raise
         finally:
@@ -214,21 +265,58 @@ class LuaHost:
         """A Lua function from its start to its end: the values it gave."""
         runtime, current = run.environment.runtime, run.environment.current
         current.begin(run.context, self._stream(stream))
+        run.number = number
         step: Call | Done | None = None
         try:
-            step = self._slice(run, runtime.start, number, texts)
+            step = self._step(run, runtime.start, number, texts) or await self._long(run)
             while isinstance(step, Call):
                 result = await self._call(step.service, step.operation, from_lua(step.arguments), run.context)
-                if self._turns.used_up:
-                    await self._turns.next()
+                if self._scheduler.used_up:
+                    await self._scheduler.wait()
                 if self._environments.closed or run.cpu > self._limits.cpu_total_seconds:
                     raise self._end(run)
-                step = self._answer(run, step, result)
+                step = self._step(run, runtime.answer, *self._answer(step, result)) or await self._long(run)
         except BaseException:
             if isinstance(step, Call):
                 runtime.drop()
             raise
         return step.values
+
+    def _step(
+        self, run: _Run, enter: Callable[[_T, _D], Call | Done], first: _T, second: _D
+    ) -> Call | Done | None:
+        """Run Lua until it needs something, and count the time it took. None: it goes long."""
+        began = perf_counter()
+        run.fiber = self._fibers.start(run.prepare(enter, first, second))
+        ended = perf_counter()
+        self._scheduler.use(began, ended)
+        if run.fiber is not None:
+            return None
+        wall = ended - began
+        run.cpu += wall if wall < _SHORT else run.environment.runtime.spent() or _SHORT
+        return run.result()
+
+    async def _long(self, run: _Run) -> Call | Done:
+        """Go on with a run that was switched out, in slices, until it needs something."""
+        self._slow.add(run.number)
+        while run.fiber is not None:
+            try:
+                await self._scheduler.wait_long()
+                if self._environments.closed:
+                    raise self._end(run)
+            except BaseException:
+                self._leave(run)
+                raise
+            began = perf_counter()
+            run.fiber = self._fibers.resume(run.fiber)
+            self._scheduler.use(began, perf_counter())
+        run.cpu += run.environment.runtime.spent() or _SHORT
+        return run.result()
+
+    def _leave(self, run: _Run) -> None:
+        """End a run that was switched out: its Lua raises until nothing is left of it."""
+        while run.fiber is not None:
+            run.fiber = self._fibers.resume(run.fiber, go_on=False)
 
     def _stream(self, script: str) -> str | None:
         """Names the random numbers of a run: the next one of this script."""
@@ -245,28 +333,16 @@ class LuaHost:
         if self._environments.closed:
             return LabError("the scripts of this solution were closed while one of them ran")
         limit = self._limits.cpu_total_seconds
-        return LuaLimitError("cpu", f"CPU limit: {run.cpu:.3f} s in one run, more than {limit} s")
+        return LuaLimitError(
+            "cpu", f"CPU limit: {run.cpu:.3f} s in one run, more than {limit:g} s ({_SETTING})"
+        )
 
-    def _answer(self, run: _Run, call: Call, result: object) -> Call | Done:
-        """Go on with the result of a service call, or with an error if it cannot be handed over."""
-        answer = run.environment.runtime.answer
+    def _answer(self, call: Call, result: object) -> tuple[bool, bytes]:
+        """The result of a service call, or an error that the script may catch if it cannot be handed over."""
         try:
-            data = self._to_lua(result)
+            return True, self._to_lua(result)
         except LuaError as error:
-            reason = f"{call.service}.{call.operation}: {error}"
-            return self._slice(run, answer, False, to_bytes(reason))
-        return self._slice(run, answer, True, data)
-
-    def _slice(self, run: _Run, enter: Callable[[_T, _D], Call | Done], first: _T, second: _D) -> Call | Done:
-        """Run Lua until it needs something, and count the time it took."""
-        began = perf_counter()
-        try:
-            return enter(first, second)
-        finally:
-            ended = perf_counter()
-            self._turns.use(began, ended)
-            wall = ended - began
-            run.cpu += wall if wall < _SHORT else run.environment.runtime.spent() or _SHORT
+            return False, to_bytes(f"{call.service}.{call.operation}: {error}")
 
     def _give_up_full(self, run: _Run) -> None:
         """Drop an environment whose globals hold so much memory that no other script could run in it."""
@@ -288,3 +364,4 @@ class LuaHost:
     def close(self) -> None:
         """Free the environments. Runs that wait for a service end with LabError once they are answered."""
         self._environments.close()
+        self._fibers.clear()

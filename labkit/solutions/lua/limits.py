@@ -21,7 +21,7 @@ class LuaLimits:
     log_bytes: of one line of print or log; the rest is cut off.
     """
 
-    cpu_seconds: float = 0.2
+    cpu_seconds: float = 2.0
     cpu_total_seconds: float = 10.0
     memory_bytes: int = 64 * MIB
     pattern_steps: int = 1_000_000

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from labkit.solutions.lua.convert import DEPTH, to_bytes, to_text
 from labkit.solutions.lua.errors import LuaError, LuaLimitError, LuaSyntaxError
+from labkit.solutions.lua.fibers import pause
 from labkit.solutions.lua.limits import LuaLimits
 from labkit.solutions.lua.program import Module, Script
 
@@ -60,7 +61,7 @@ def luajit() -> Any:
 
 class Runtime:
     """A Lua state, for one run at a time. Every method runs Lua to its end or to its next service call, on the
-    calling thread.
+    calling thread; in Fibers, a run that goes long is switched out in between.
 
     write_log gets (level, text); now gives lab seconds; random gives so many random bytes. What they raise, the
     method that runs raises. began: lab seconds at which os.clock is 0. seeded: pairs goes in the order of the
@@ -109,6 +110,7 @@ class Runtime:
             lambda name: me()._part(name),  # type: ignore[union-attr]
             self._limit_memory,
             time.thread_time,
+            pause,
             lambda: me()._lab_time(),  # type: ignore[union-attr]
             lambda level, text: me()._log(level, text),  # type: ignore[union-attr]
             random,

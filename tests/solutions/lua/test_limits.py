@@ -88,7 +88,7 @@ async def test_what_is_said_and_where() -> None:
     bench = Bench(limits=LuaLimits(cpu_seconds=0.01))
     with pytest.raises(LuaLimitError) as caught:
         await bench.value("local function spin()\n  while true do end\nend\nspin()")
-    assert str(caught.value) == "CPU limit: more than 0.01 s between two service calls"
+    assert str(caught.value) == "CPU limit: more than 0.01 s between two service calls (guard.script_cpu)"
     assert "script.lua:2: in function 'spin'" in caught.value.traceback
 
 
@@ -178,4 +178,4 @@ class TestMemory:
 
 def test_what_is_documented_as_the_default() -> None:
     limits = LuaLimits()
-    assert (limits.cpu_seconds, limits.cpu_total_seconds, limits.memory_bytes) == (0.2, 10.0, 64 * 2**20)
+    assert (limits.cpu_seconds, limits.cpu_total_seconds, limits.memory_bytes) == (2.0, 10.0, 64 * 2**20)

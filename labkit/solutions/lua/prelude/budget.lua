@@ -1,11 +1,11 @@
 -- What a running script may use: CPU between two service calls, and memory. Everything here runs beside the
--- script's own code.
+-- script's own code. A run that goes long leaves the event loop to others now and then.
 --
 -- A count hook looks every few instructions. One instruction on big data (`..` of long strings, a table that
 -- grows) costs up to a millisecond per MiB, so the hook comes more often as the heap grows, and the allocator
 -- is never allowed more than `room` ahead of the last look: no single step can take long. Once a limit is
 -- hit, the hook raises at every instruction, so that no pcall, handler or coroutine keeps the script alive.
-local set_limit, thread_cpu, cpu_seconds, memory_bytes = ...
+local set_limit, thread_cpu, pause, cpu_seconds, memory_bytes = ...
 
 local sethook, running, clock, collect = debug.sethook, coroutine.running, os.clock, collectgarbage
 local error, floor, pcall, traceback = error, math.floor, pcall, debug.traceback
@@ -19,6 +19,7 @@ local MOST_ROOM, MOST_RESERVED = 24 * MIB, 32 * MIB
 local LOOKS = 2              -- the clock is read at every so many looks ...
 local NOTICEABLE = 32 * 1024 -- ... or when so many bytes were gained or lost since
 local LARGE, BULK = 256, 1024 -- KiB gained that the collector has to be told about; that mean long texts
+local LONG, SHORT = 0.02, 0.005 -- seconds that a run keeps the loop: at first, and once it went long
 local CHARGE = 1e6             -- units (about 2 ns each) of native work between two readings of the clock
 
 local code = 0             -- bytes in use that are no data of scripts
@@ -28,6 +29,7 @@ local looks = 0            -- until the clock is read again
 local least, most = 0, 0   -- KiB in use that call for nothing
 local owed = 0             -- units of native work since the clock was last read
 local started, deadline    -- thread CPU at the first reading; process CPU when it is worth reading again
+local since, share         -- thread CPU when the run last got the loop; how long it may keep it
 local hurried, bulky       -- is the collector; are there long texts?
 local stopped, reason      -- the limit that was hit, and the text for people ...
 local where                -- ... with the place in the script
@@ -49,8 +51,9 @@ local function every(instructions)
   sethook(look, "", instructions)
 end
 
--- The text is ready beforehand: making it would fail when memory is short.
-local CPU = "CPU limit: more than " .. cpu_seconds .. " s between two service calls"
+-- The texts are ready beforehand: making one would fail when memory is short.
+local CPU = "CPU limit: more than " .. cpu_seconds .. " s between two service calls (guard.script_cpu)"
+local ENDED = "the run was ended"
 
 local function stop(limit, text)
   local ok, place = pcall(traceback, "", 2)
@@ -59,18 +62,28 @@ local function stop(limit, text)
   error(text, 0)
 end
 
+-- Leave the event loop to others: it takes as long as they take.
+local function leave()
+  local away = pause()
+  if away < 0 then stop("ended", ENDED) end
+  started, since, share = started + away, thread_cpu(), SHORT
+end
+
 -- os.clock counts all threads of the process, so it only says when the exact and dearer clock of this thread
 -- is worth reading.
 local function read_clock()
   owed = 0
-  local process = clock()
   if not deadline then
-    started, deadline = thread_cpu(), process + cpu_seconds
-  elseif process > deadline then
-    local left = started + cpu_seconds - thread_cpu()
-    if left <= 0 then stop("cpu", CPU) end
-    deadline = process + left
+    started = thread_cpu()
+    since, share = started, LONG
+  elseif clock() > deadline then
+    if thread_cpu() - started >= cpu_seconds then stop("cpu", CPU) end
+    if thread_cpu() - since >= share then leave() end
+  else
+    return
   end
+  local left, kept = started + cpu_seconds - thread_cpu(), since + share - thread_cpu()
+  deadline = clock() + (left < kept and left or kept)
 end
 
 -- What is in use calls for nothing while it stays near `used`.

@@ -2,7 +2,7 @@
 --
 -- To Python only numbers, texts and nil are given back: anything else needs memory outside of a protected
 -- call.
-local part, set_limit, thread_cpu, now, write_log, random_bytes, environment, settings = ...
+local part, set_limit, thread_cpu, pause, now, write_log, random_bytes, environment, settings = ...
 
 jit.off()
 local create, resume, status = coroutine.create, coroutine.resume, coroutine.status
@@ -10,7 +10,8 @@ local debug_getmetatable, traceback, collect = debug.getmetatable, debug.traceba
 local error, load, rawget, rawset = error, load, rawget, rawset
 local dump, select, tostring, type = string.dump, select, tostring, type
 
-local budget = part("budget")(set_limit, thread_cpu, settings.cpu_seconds, settings.base_bytes + settings.memory_bytes)
+local most_bytes = settings.base_bytes + settings.memory_bytes
+local budget = part("budget")(set_limit, thread_cpu, pause, settings.cpu_seconds, most_bytes)
 local tables = part("tables")(budget)
 local matcher = part("matcher")(settings.pattern_steps, budget.stop)
 local patterns = part("patterns")(matcher, budget, tables.concat)
