@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from labkit.control.data import Data, copied, plain
@@ -60,7 +59,9 @@ class ServicesControl:
         """Call an operation for a solution, as its scripts do. Never raises for a platform error."""
         self._platform.solutions.get(solution)
         declared = self._offered(solution).get(service, {}).get(operation)
-        notes = () if declared is None else unknown(self._describe(declared), parameters or {})
+        notes: tuple[str, ...] = ()
+        if declared is not None and isinstance(parameters, Mapping):
+            notes = tuple(declared.warnings(parameters))
         value = await self._platform.call(solution, service, operation, copied(parameters))
         return CallResult.model_construct(value=copied(value), notes=notes)
 
@@ -94,18 +95,3 @@ def described(operation: Operation) -> OperationInfo:
         takes_others=operation.collects,
         doc=operation.doc,
     )
-
-
-def unknown(operation: OperationInfo, parameters: object) -> tuple[str, ...]:
-    """A sentence for each argument that an operation ignores, with the one that may have been meant."""
-    if operation.takes_others or not isinstance(parameters, Mapping):
-        return ()
-    names = [each.name for each in operation.parameters]
-    sentences = []
-    for given in parameters:
-        if given in names:
-            continue
-        close = get_close_matches(str(given), names, n=1)
-        meant = f"did you mean {close[0]}?" if close else f"there are: {', '.join(names) or 'none'}"
-        sentences.append(f"{given} is not a parameter of {operation.name}; {meant}")
-    return tuple(sentences)

@@ -11,13 +11,44 @@ Errors of one room alone (Lua, conformance) live in that room and derive from La
 
 from __future__ import annotations
 
+import linecache
+from itertools import takewhile
+from pathlib import Path
+from traceback import walk_tb
+from types import FrameType
+
 
 class LabWarning(UserWarning):
     """What was asked works, but was perhaps not meant."""
 
 
 class LabkitError(Exception):
-    """Base of all errors of labkit's own."""
+    """Base of all errors of labkit's own. In a cell it is a line that says what was wrong, and one that says where."""
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows instead of a traceback: our own frames tell nobody anything."""
+        place = self._place()
+        return [f"{type(self).__name__}: {self}", *([place] if place else [])]
+
+    def _place(self) -> str:
+        """The line of the caller's code that led here; empty where there is none."""
+        outside = takewhile(lambda each: not _ours(each[0]), walk_tb(self.__traceback__))
+        found = [(frame, line) for frame, line in outside if not _of_ipython(frame)]
+        if not found:
+            return ""
+        frame, line = found[-1]
+        file = frame.f_code.co_filename
+        code = linecache.getline(file, line).strip()
+        where = f"{file}, line {line}" if Path(file).is_file() else f"line {line} of the cell"
+        return f"{where}: {code}" if code else where
+
+
+def _ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] == "labkit"
+
+
+def _of_ipython(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] in ("IPython", "ipykernel")
 
 
 class SettingsError(LabkitError):
