@@ -14,7 +14,9 @@ from labkit.services.keystore.commands import COMMANDS
 from labkit.services.redaction import MOST_ITEMS, InJournal, lengths
 
 LONGEST_KEY = 200
-LONGEST_LIST = 1000
+LONGEST_LIST = 1000  # keys that `list` gives at once
+MOST_ARGUMENTS = 10_000  # of a command; keys and pairs of an operation
+LONGEST_VALUE = 2**20  # bytes
 _SHOWN_IN_FULL = 1e21  # below it whole numbers are written without an exponent, as in JSON
 
 
@@ -64,13 +66,26 @@ def _listed(value: object) -> object:
     return [value] if isinstance(value, (str, int, float)) else value
 
 
+def _at_most(most: int) -> BeforeValidator:
+    """Refuses longer lists before their items are read."""
+
+    def check(value: object) -> object:
+        if isinstance(value, list | tuple | Mapping) and len(value) > most:
+            raise ValueError(f"expected at most {most}, not {len(value)}")
+        return value
+
+    return BeforeValidator(check)
+
+
 Scalar: TypeAlias = str | int | float | bool
 Key = Annotated[str, PlainValidator(_key)]
 Value = Annotated[Scalar | None, PlainValidator(_value), InJournal(lengths)]
 Argument = Annotated[Scalar, PlainValidator(_argument)]
 CommandName = Annotated[str, PlainValidator(_command)]
-Keys = Annotated[Sequence[Key], BeforeValidator(_listed)]
-Arguments = Annotated[Sequence[Argument], BeforeValidator(_listed), InJournal(lengths)]
+Keys = Annotated[Sequence[Key], BeforeValidator(_listed), _at_most(MOST_ARGUMENTS)]
+Arguments = Annotated[
+    Sequence[Argument], BeforeValidator(_listed), _at_most(MOST_ARGUMENTS), InJournal(lengths)
+]
 Count = Annotated[int, Field(ge=1, le=LONGEST_LIST)]
 Cursor = Annotated[int, Field(ge=0, lt=2**64)]
 
@@ -100,7 +115,7 @@ def _pair_lengths(value: object) -> object:
     ]
 
 
-Pairs = Annotated[list[Pair], BeforeValidator(_pairs), InJournal(_pair_lengths)]
+Pairs = Annotated[list[Pair], BeforeValidator(_pairs), _at_most(MOST_ARGUMENTS), InJournal(_pair_lengths)]
 
 
 def number(value: int | float) -> str:
@@ -115,17 +130,23 @@ def number(value: int | float) -> str:
 def encoded(value: Scalar | None) -> bytes:
     """A value as Redis gets it: text as it is, everything else as JSON writes it.
 
-    Raises ServiceError 400 for what JSON cannot carry: NaN, infinities, halves of a surrogate pair.
+    Raises ServiceError 400 for what JSON cannot carry (NaN, infinities, halves of a surrogate pair) and for more
+    than LONGEST_VALUE bytes.
     """
     if isinstance(value, str):
-        try:
-            return value.encode("utf-8", "surrogateescape")  # bytes that were not UTF-8 stay what they were
-        except UnicodeEncodeError as error:
-            raise ServiceError(
-                400, f"text that is not valid Unicode cannot be stored: {error.reason}"
-            ) from None
+        return _text(value)
     if value is None:
         return b"null"
     if isinstance(value, bool):
         return b"true" if value else b"false"
     return number(value).encode()
+
+
+def _text(value: str) -> bytes:
+    try:
+        data = value.encode("utf-8", "surrogateescape")  # bytes that were not UTF-8 stay what they were
+    except UnicodeEncodeError as error:
+        raise ServiceError(400, f"text that is not valid Unicode cannot be stored: {error.reason}") from None
+    if len(data) > LONGEST_VALUE:
+        raise ServiceError(400, f"a value may have {LONGEST_VALUE} bytes, not {len(data)}")
+    return data

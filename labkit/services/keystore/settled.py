@@ -17,18 +17,23 @@ from types import MappingProxyType
 from typing import Protocol
 
 from labkit.core.errors import ServiceError
+from labkit.services.keystore.arguments import LONGEST_VALUE
 from labkit.services.keystore.commands import Command, Reply
 from labkit.services.keystore.floats import added
 from labkit.services.keystore.glob import matcher
 from labkit.services.keystore.ranges import RANGES, checked_range
 
-# So that one call cannot fill the memory: a bitmap of 1 MiB, as if proto-max-bulk-len were that,
-LARGEST_BIT = 8 * 2**20 - 1
+# So that one call cannot fill the memory: strings of 1 MiB, as if proto-max-bulk-len were that,
+LARGEST_BIT = 8 * LONGEST_VALUE - 1
 MOST_MEMBERS = 100_000  # and so many from SRANDMEMBER with repeats.
 LONGEST = 2**63
 LONGEST_NUMBER = 4000  # characters of a float, and its power of ten: Redis' reach to 4932
 SMALLEST_POWER = -4951
 SMALL_HASH = 512  # fields, which Redis scans at once whatever the cursor (hash-max-listpack-entries)
+LONGEST_PATTERN = 1024  # bytes
+MOST_STEPS = (
+    20_000_000  # of a pattern's bytes over a text's: what the slowest pattern takes, a few tenths of a second
+)
 LARGEST_CURSOR = 2**64 - 1
 _CURSOR = re.compile(rb"([+-]?[0-9]{1,40})?")
 _UNITS = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b"PXAT": (1, False)}
@@ -241,6 +246,15 @@ def _setbit(store: Store, command: Command) -> Settled:
     return _as_is(store, command)
 
 
+def _append(store: Store, command: Command) -> Settled:
+    if len(command) == 3 and command[2]:
+        held = store.run(b"STRLEN", command[1])
+        assert isinstance(held, int)
+        if held + len(command[2]) > LONGEST_VALUE:
+            raise ServiceError(400, "ERR string exceeds maximum allowed size (proto-max-bulk-len)")
+    return _as_is(store, command)
+
+
 def _bitpos(store: Store, command: Command) -> Settled:
     ends = [_integer(end) for end in command[3:5]]
     if not any(end is not None and end < 0 for end in ends):
@@ -270,12 +284,24 @@ def _hscan(store: Store, command: Command) -> Settled:
     place = _text(min(cursor, LONGEST - 1))  # fakeredis counts with 63 bits
     reply = store.run(b"HSCAN", command[1], place, b"COUNT", _text(count))
     if pattern is not None and isinstance(reply, list) and isinstance(reply[1], list):
-        matches = matcher(pattern)
-        pairs = zip(reply[1][::2], reply[1][1::2], strict=True)
-        reply[1] = [
-            item for pair in pairs if isinstance(pair[0], bytes) and matches(pair[0]) for item in pair
-        ]
+        reply[1] = _matching(pattern, reply[1])
     return Settled(reply)
+
+
+def _matching(pattern: bytes, items: list[Reply]) -> list[Reply]:
+    """Of fields, each followed by its value, those that fit a pattern."""
+    pairs = [
+        (field, value)
+        for field, value in zip(items[::2], items[1::2], strict=True)
+        if isinstance(field, bytes)
+    ]
+    length = sum(len(field) for field, _ in pairs)
+    if len(pattern) > LONGEST_PATTERN or len(pattern) * length > MOST_STEPS:
+        raise ServiceError(
+            400, f"ERR a pattern of {len(pattern)} bytes is too long to look for in {length} bytes of fields"
+        )
+    matches = matcher(pattern)
+    return [item for pair in pairs if matches(pair[0]) for item in pair]
 
 
 def _scan_options(options: tuple[bytes, ...]) -> tuple[bytes | None, int]:
@@ -335,6 +361,7 @@ _REWRITES: Mapping[bytes, Callable[[Store, Command], Settled]] = MappingProxyTyp
         b"DECRBY": _decrby,
         b"INCRBYFLOAT": _incrbyfloat,
         b"HINCRBYFLOAT": _incrbyfloat,
+        b"APPEND": _append,
         b"SETBIT": _setbit,
         b"BITPOS": _bitpos,
         b"HSCAN": _hscan,
