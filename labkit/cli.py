@@ -75,17 +75,19 @@ async def _serve(platform: Platform, as_json: bool, ca_file: Path | None) -> Non
         loop.add_signal_handler(name, ended.set)
     async with platform:
         with tempfile.TemporaryDirectory(prefix="labkit-") as folder:
-            if ca_file is None and platform.database.path is not None:
-                ca_file = Path(f"{platform.database.path}.tls") / "ca.pem"  # it is there already
+            if ca_file is None and platform.context.database.path is not None:
+                ca_file = Path(f"{platform.context.database.path}.tls") / "ca.pem"  # it is there already
             else:
                 ca_file = ca_file or Path(folder) / "ca.pem"
-                ca_file.write_text(platform.ca_pem)
+                ca_file.write_text(platform.context.address.ca_pem)
             ready = {
-                "https_port": platform.edge.https_port,
-                "http_port": platform.edge.http_port,
+                "https_port": platform.context.address.https_port,
+                "http_port": platform.context.address.http_port,
                 "ca_file": str(ca_file),
-                "products": {each.id: platform.url(each.domain) for each in platform.products},
-                "solutions": {each.id: platform.url(each.domain) for each in platform.solutions},
+                "products": {
+                    each.id: platform.context.url(each.domain) for each in platform.devices.products
+                },
+                "solutions": {each.id: platform.context.url(each.domain) for each in platform.solutions},
                 # the others serve nobody: they know no application
                 "providers": {each.name: each.url() for each in platform.social if each.applications},
             }
@@ -96,7 +98,7 @@ async def _serve(platform: Platform, as_json: bool, ca_file: Path | None) -> Non
 def _ready_text(platform: Platform, ready: dict[str, Any]) -> str:
     urls = [url for kind in ("products", "solutions", "providers") for url in ready[kind].values()]
     plain = f", plain HTTP on {ready['http_port']}" if ready["http_port"] is not None else ""
-    where = f"{platform.settings.host}:{ready['https_port']}{plain}"
+    where = f"{platform.context.settings.host}:{ready['https_port']}{plain}"
     lines = [f"labkit serves on {where}; trust {ready['ca_file']}; Ctrl-C ends it"]
     lines += [f"  product  {name}  {url}" for name, url in ready["products"].items()]
     lines += [f"  solution {name}  {url}" for name, url in ready["solutions"].items()]
@@ -104,12 +106,12 @@ def _ready_text(platform: Platform, ready: dict[str, Any]) -> str:
     hosts = [url.removeprefix("https://").split(":")[0] for url in urls]
     foreign = [host for host in hosts if not host.endswith(".localhost")]
     if foreign:
-        lines.append(f"  resolve to {platform.settings.host}: {' '.join(foreign)}")
+        lines.append(f"  resolve to {platform.context.settings.host}: {' '.join(foreign)}")
     elif hosts:
         lines.append(
             "  names below .localhost resolve by themselves in curl and browsers; elsewhere add them to"
         )
-        lines.append(f"  the hosts file: {platform.settings.host} {' '.join(hosts)}")
+        lines.append(f"  the hosts file: {platform.context.settings.host} {' '.join(hosts)}")
     return "\n".join(lines)
 
 

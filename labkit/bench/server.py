@@ -74,11 +74,15 @@ async def lab(settings: dict[str, Any]) -> None:
             return await usage()
 
         async def held(polls: int) -> Answer:
-            while len(platform.polls) < polls:
-                await platform.polls.another()
+            while len(platform.devices.polls) < polls:
+                await platform.devices.polls.another()
             return await usage()
 
-        ready = {"port": platform.edge.https_port, "ca": platform.ca_pem, "domain": DOMAIN}
+        ready = {
+            "port": platform.context.address.https_port,
+            "ca": platform.context.address.ca_pem,
+            "domain": DOMAIN,
+        }
         await obey(ready, {"usage": usage, "settle": settle, "held": held})
 
 

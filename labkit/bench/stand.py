@@ -10,18 +10,18 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from labkit.bench.control import BenchError
+from labkit.context import Context
 from labkit.core.clock import Clock
-from labkit.core.database import Database
 from labkit.core.identifiers import Identifiers
-from labkit.core.journal import Journal
 from labkit.core.tables import metadata
+from labkit.http.address import ServerAddress
 from labkit.http.outbound import OutboundClient
+from labkit.providers.mail import Mailbox
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
-from labkit.services.user.keys import Keys
-from labkit.services.user.parts import Parts
 from labkit.services.user.passwords import Passwords
 from labkit.services.user.service import User
+from labkit.settings import LabSettings
 
 SOLUTION = "bench"
 PASSWORD = "correct horse battery"
@@ -42,21 +42,19 @@ class Stand:
     """A User service for one solution, with active users: ids from 1."""
 
     def __init__(self, passwords: Passwords) -> None:
-        clock = Clock()
-        identifiers = Identifiers()
-        self.database = Database()
-        self.keys = Keys(self.database, identifiers)
-        parts = Parts(
-            clock,
-            self.database,
-            identifiers,
-            self.keys,
-            passwords,
-            lambda name: None,
-            OutboundClient("lab.localhost", "127.0.0.1", lambda: "", 1.0),
-            lambda caller, payload: None,
+        settings = LabSettings()
+        clock, address = Clock(), ServerAddress(settings.host)
+        context = Context.create(
+            settings,
+            clock=clock,
+            identifiers=Identifiers(),
+            address=address,
+            outbound=OutboundClient(settings.domain, address, settings.guard.outbound),
+            mailbox=Mailbox(clock.now),
         )
-        self._services = Services([User(parts)], Journal(clock.micros), {})
+        self.database = context.database
+        self.user = User(context, passwords)
+        self._services = Services(context, [self.user])
         self._caller = Caller(SOLUTION)
         self.logins: list[dict[str, str]] = []  # of each user, what getUserToken is given
 

@@ -40,7 +40,7 @@ async def issue(stack: AsyncExitStack, assignments: int) -> Sides:
     stand = await Stand(Unhashed()).start(stack, PEOPLE)
     hashed = await Stand(Passwords()).start(stack, 2)
     claims = floor.claims_of(await stand.call("getUserToken", stand.logins[0]))
-    secret = await stand.keys.secret(SOLUTION)
+    secret = await stand.user.keys.secret(SOLUTION)
 
     async def least(user: int) -> str:
         await floor.read(stand.database, SOLUTION, user)
@@ -56,7 +56,7 @@ async def issue(stack: AsyncExitStack, assignments: int) -> Sides:
 async def resolve(stack: AsyncExitStack, assignments: int) -> Sides:
     """getCurrentUser with a user token, and (`access_token`) with one of the OAuth provider."""
     stand = await Stand(Unhashed()).start(stack, PEOPLE)
-    secret = await stand.keys.secret(SOLUTION)
+    secret = await stand.user.keys.secret(SOLUTION)
     tokens = await stand.tokens()
     exchanges = await stand.exchanges(await stand.client(), tokens)
     sets = [await stand.call("getOauthToken", exchange) for exchange in exchanges]
@@ -76,7 +76,7 @@ async def approve(stack: AsyncExitStack, assignments: int) -> Sides:
     """getOauthAuthorizeApproved: a user token for a code."""
     stand = await Stand(Unhashed()).start(stack, PEOPLE)
     await floor.prepare(stand.database)
-    secret = await stand.keys.secret(SOLUTION)
+    secret = await stand.user.keys.secret(SOLUTION)
     tokens = await stand.tokens()
     client = await stand.client()
 
@@ -95,7 +95,7 @@ async def exchange(stack: AsyncExitStack, assignments: int) -> Sides:
     """getOauthToken: a code for an access token and a refresh token."""
     stand = await Stand(Unhashed()).start(stack, PEOPLE)
     await floor.prepare(stand.database)
-    key = await stand.keys.private()
+    key = await stand.user.keys.private()
     tokens = await stand.tokens()
     client = await stand.client()
     (example,) = await stand.exchanges(client, tokens[:1])

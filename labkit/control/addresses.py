@@ -23,23 +23,18 @@ class AddressesControl:
 
     async def listening(self) -> Listening:
         """Where it listens."""
-        edge = self._platform.edge
+        address = self._platform.context.address
         return Listening(
-            host=self._platform.settings.host,
-            https_port=edge.https_port,
-            http_port=edge.http_port,
-            ca_pem=self._platform.ca_pem,
+            host=address.host,
+            https_port=address.https_port,
+            http_port=address.http_port,
+            ca_pem=address.ca_pem,
         )
 
     async def hosts(self) -> list[str]:
         """The names of all hosts that the lab serves."""
-        platform = self._platform
-        return [
-            *(each.domain for each in platform.products),
-            *(each.domain for each in platform.solutions),
-            *(each.host for each in platform.social),
-        ]
+        return [site.host for site in self._platform.context.hosts]
 
     async def url(self, host: str, path: str = "") -> str:
         """The URL of a path at a host."""
-        return self._platform.url(host, path)
+        return self._platform.context.url(host, path)

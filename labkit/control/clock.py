@@ -23,7 +23,7 @@ class ClockControl:
     """The clock of a lab."""
 
     def __init__(self, platform: Platform) -> None:
-        self._clock = platform.clock
+        self._clock = platform.context.clock
 
     async def state(self) -> ClockState:
         """The time and the rate."""

@@ -14,7 +14,7 @@ class ContentControl:
 
     async def all(self, product: str) -> list[ContentInfo]:
         """The items of a product by id."""
-        return await self._platform.content.list(self._known(product))
+        return await self._platform.devices.content.list(self._known(product))
 
     async def add(
         self,
@@ -25,11 +25,11 @@ class ContentControl:
         description: str = "",
     ) -> ContentInfo:
         """Add an item or replace it. Raises LabError for an id, a type or a size that cannot be."""
-        return await self._platform.content.add(self._known(product), id, data, type, description)
+        return await self._platform.devices.content.add(self._known(product), id, data, type, description)
 
     async def remove(self, product: str, id: str) -> None:
         """Raises LabError where there is no such item."""
-        await self._platform.content.remove(self._known(product), id)
+        await self._platform.devices.content.remove(self._known(product), id)
 
     def _known(self, product: str) -> str:
-        return self._platform.products.get(product).id
+        return self._platform.devices.products.get(product).id

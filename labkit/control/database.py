@@ -10,7 +10,7 @@ class DatabaseControl:
     """What the platform keeps."""
 
     def __init__(self, platform: Platform) -> None:
-        self._database = platform.database
+        self._database = platform.context.database
 
     async def sql(self, query: str) -> Table:
         """The rows of a SELECT; keys and secrets count as NULL in it.

@@ -26,7 +26,7 @@ class IdentitiesControl:
 
     async def all(self, product: str) -> list[DeviceInfo]:
         """The devices of a product by identity."""
-        known = await self._platform.registry.all(self._known(product))
+        known = await self._platform.devices.registry.all(self._known(product))
         return [
             DeviceInfo(identity=each.identity, status=each.status, whitelisted=each.whitelisted)
             for each in known
@@ -36,24 +36,24 @@ class IdentitiesControl:
         """Whitelist identities; with `token` (40 characters) the one named need not activate."""
         if wrong := [each for each in identities if not isinstance(each, str) or each == ""]:
             raise LabError(f"identities: expected texts, not {wrong[0]!r}")
-        await self._platform.registry.allow(self._known(product), identities, token)
+        await self._platform.devices.registry.allow(self._known(product), identities, token)
 
     async def lock(self, product: str, identity: str) -> None:
         """Keep a device out, even with valid credentials. Raises LabError for an unknown one."""
-        await self._platform.registry.lock(self._known(product), identity)
+        await self._platform.devices.registry.lock(self._known(product), identity)
 
     async def unlock(self, product: str, identity: str) -> None:
         """Let a locked device in again. Raises LabError for an unknown one."""
-        await self._platform.registry.lock(self._known(product), identity, False)
+        await self._platform.devices.registry.lock(self._known(product), identity, False)
 
     async def remove(self, product: str, identity: str) -> None:
         """Forget a device, its credentials and its whitelisting. Raises LabError for an unknown one."""
-        await self._platform.registry.remove(self._known(product), identity)
+        await self._platform.devices.registry.remove(self._known(product), identity)
 
     async def password(self, product: str, identity: str, length: int) -> str:
         """A password for a virtual device to choose; in a seeded lab the same in each run."""
         actor = f"password/{product}/{identity}"
-        return self._platform.identifiers.alphanumeric(actor, length)
+        return self._platform.context.identifiers.alphanumeric(actor, length)
 
     def _known(self, product: str) -> str:
-        return self._platform.products.get(product).id
+        return self._platform.devices.products.get(product).id

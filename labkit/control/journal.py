@@ -47,7 +47,7 @@ class JournalControl:
     """The journal of a lab."""
 
     def __init__(self, platform: Platform) -> None:
-        self._journal = platform.journal
+        self._journal = platform.context.journal
 
     async def state(self) -> JournalState:
         """How full it is."""

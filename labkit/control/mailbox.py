@@ -22,4 +22,4 @@ class MailboxControl:
 
     async def clear(self) -> None:
         """Throw all mail away."""
-        self._mailbox.clear()
+        await self._mailbox.clear()

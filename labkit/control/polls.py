@@ -13,18 +13,18 @@ class PollsControl:
 
     async def count(self, product: str, identity: str, alias: str) -> int:
         """How many wait for this alias."""
-        return self._platform.polls.count(product, identity, alias)
+        return self._platform.devices.polls.count(product, identity, alias)
 
     async def of_device(self, product: str, identity: str) -> int:
         """How many of a device wait, for whatever alias."""
-        aliases = self._platform.products.get(product).settings.resources
-        return sum(self._platform.polls.count(product, identity, each) for each in aliases)
+        aliases = self._platform.devices.products.get(product).settings.resources
+        return sum(self._platform.devices.polls.count(product, identity, each) for each in aliases)
 
     async def more_of_device(self, product: str, identity: str, count: int) -> None:
         """Return once more than `count` of a device wait."""
         while await self.of_device(product, identity) <= count:
-            await self._platform.polls.another()
+            await self._platform.devices.polls.another()
 
     async def held(self, product: str, identity: str, alias: str, count: int = 1) -> None:
         """Return once at least `count` wait for this alias."""
-        await self._platform.polls.held(product, identity, alias, count)
+        await self._platform.devices.polls.held(product, identity, alias, count)

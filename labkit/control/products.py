@@ -29,15 +29,15 @@ class ProductsControl:
 
     async def all(self) -> list[ProductInfo]:
         """All of them."""
-        return [self._info(each) for each in self._platform.products]
+        return [self._info(each) for each in self._platform.devices.products]
 
     async def get(self, id: str) -> ProductInfo:
         """Raises SettingsError naming those that are there."""
-        return self._info(self._platform.products.get(id))
+        return self._info(self._platform.devices.products.get(id))
 
     async def find(self, id: str) -> ProductInfo | None:
         """As `get`; None where there is none."""
-        return await self.get(id) if id in self._platform.products else None
+        return await self.get(id) if id in self._platform.devices.products else None
 
     async def add(self, settings: ProductSettings) -> ProductInfo:
         """Raises SettingsError where the id or the domain is taken, or a content file cannot be read."""
@@ -48,11 +48,11 @@ class ProductsControl:
 
         Raises SettingsError telling how to change it where it has others.
         """
-        if settings.id not in self._platform.products:
+        if settings.id not in self._platform.devices.products:
             return await self.add(settings)
         if replace:
             return await self.replace(settings)
-        now = self._platform.products.get(settings.id).settings
+        now = self._platform.devices.products.get(settings.id).settings
         if differ := [
             name for name in type(now).model_fields if getattr(now, name) != getattr(settings, name)
         ]:
@@ -64,7 +64,7 @@ class ProductsControl:
 
     async def change(self, id: str, values: Mapping[str, Any]) -> ProductInfo:
         """Change settings on the running lab. Raises SettingsError, and changes nothing, if one is wrong."""
-        product = self._platform.products.get(id)
+        product = self._platform.devices.products.get(id)
         product.change(**values)
         return self._info(product)
 
@@ -73,11 +73,11 @@ class ProductsControl:
 
         Raises SettingsError for another domain, or where a content file cannot be read.
         """
-        product = self._platform.products.get(settings.id)
-        domain = settings.domain or f"{settings.id}.m2.{self._platform.settings.domain}"
+        product = self._platform.devices.products.get(settings.id)
+        domain = settings.domain or f"{settings.id}.m2.{self._platform.context.settings.domain}"
         if domain != product.domain:
             raise SettingsError(f"domain: cannot change while the lab runs, it is {product.domain}")
-        await self._platform.fill(settings)
+        await self._platform.devices.fill(settings)
         product.settings = settings
         return self._info(product)
 
@@ -85,6 +85,6 @@ class ProductsControl:
         return ProductInfo(
             id=product.id,
             domain=product.domain,
-            url=self._platform.url(product.domain),
+            url=self._platform.context.url(product.domain),
             settings=product.settings.model_copy(deep=True),
         )

@@ -60,7 +60,7 @@ class ProvidersControl:
 
     async def add(self, settings: SocialSettings) -> ProviderInfo:
         """Add a provider, or add to one that is there. Raises SettingsError where something is taken."""
-        return _info(self._platform.add_provider(settings))
+        return _info(self._platform.social.add(settings))
 
     async def people(self, name: str) -> list[Person]:
         """Who can sign in."""

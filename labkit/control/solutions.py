@@ -46,11 +46,11 @@ class SolutionsControl:
 
     async def find(self, id: str) -> SolutionInfo | None:
         """As `get`; None where there is none."""
-        return await self.get(id) if id in self._platform.solutions else None
+        return await self.get(id) if id in self._platform.context.solutions else None
 
     async def add(self, settings: SolutionSettings) -> SolutionInfo:
         """Raises SettingsError where the id or domain is taken, a product is unknown or the folder is wrong."""
-        return self._info(await self._platform.add_solution(settings))
+        return self._info(await self._platform.solutions.add(settings))
 
     async def ensure(self, settings: SolutionSettings, replace: bool = False) -> SolutionInfo:
         """As `add`."""
@@ -77,14 +77,14 @@ class SolutionsControl:
         """What its scripts printed (`log`), how each run ended (`script`), and warnings, oldest first."""
         known = self._platform.solutions.get(id).id
         return await entries(
-            each for each in self._platform.journal.select(actor=known) if each.kind in LOGGED
+            each for each in self._platform.context.journal.select(actor=known) if each.kind in LOGGED
         )
 
     def _info(self, solution: Solution) -> SolutionInfo:
         return SolutionInfo(
             id=solution.id,
             domain=solution.domain,
-            url=self._platform.url(solution.domain),
+            url=self._platform.context.url(solution.domain),
             products=tuple(solution.products),
             warnings=tuple(solution.warnings),
         )

@@ -48,6 +48,7 @@ class Clock:
         self._rate = rate
         self._real = time.time()
         self._lab = start if start is not None else (self._real if rate else VIRTUAL_START)
+        self._start = self._lab
         self._timers: list[tuple[float, int, Timer]] = []
         self._count = itertools.count()
         self._cancelled = 0  # timers that were cancelled and are still in the heap
@@ -146,6 +147,12 @@ class Clock:
             raise LabError(f"a running clock needs a rate above 0, not {rate}")
         self._lab, self._real, self._rate = self.now(), time.time(), rate
         self._arm()
+
+    def reset(self) -> None:
+        """Take a virtual clock back to its start; a running one runs on. Timers stay."""
+        if not self._rate:
+            self._lab = self._start
+            self._arm()
 
     def close(self) -> None:
         """Forget every timer."""

@@ -1,67 +1,136 @@
-"""Events: in order within a lane, lanes side by side, bounded, and never in the way of who emits them."""
+"""Events: what may be raised, and delivery in order within a lane, lanes side by side, bounded, never in the way of
+who raises them.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from labkit.core.activity import Activity
+from labkit.core.component import Component
+from labkit.core.journal import Journal
 
+Payload = Mapping[str, object]
 Handler = Callable[[Any], Awaitable[object]]
+Receivers = Callable[["Event"], Iterable[tuple[str, Handler]]]
 
 LANE_CAPACITY = 1000
 
 
-class Events:
-    """Delivers events to handlers.
+@dataclass(frozen=True, slots=True)
+class EventKind:
+    """An event that solutions may handle, declared by whoever raises it.
 
-    A lane is an ordered queue (one for each device and solution). `emit` never waits. `room` does: whoever is
-    about to cause more events for a full source waits there first, so that queues stay bounded.
+    service, event: under which handlers are registered; arguments: the names that a handler's argument has, the
+    documents' own first; type: what the journal calls it, where one kind of handler gets several (`data_in`).
     """
 
-    def __init__(
-        self,
-        activity: Activity,
-        failed: Callable[[BaseException], object],
-        held: Callable[[str, int], object],
-        capacity: int = LANE_CAPACITY,
-    ) -> None:
+    service: str
+    event: str
+    arguments: tuple[str, ...] = ("event",)
+    type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something happened. source: the journal's actor; payload: makes what a handler gets, anew for each;
+    cause: sequence of the event's journal record; product: whose device caused it; solution: the only one that
+    it concerns, None for all that are linked to the product.
+    """
+
+    kind: EventKind
+    source: str
+    payload: Callable[[], Payload]
+    cause: int
+    product: str | None = None
+    solution: str | None = None
+
+
+class Events(Component):
+    """Raises events and delivers them.
+
+    A lane is an ordered queue, one for each source and receiver. `emit` never waits. `capacity` does: whoever is
+    about to raise more events for a full source waits there first, so that queues stay bounded.
+    """
+
+    def __init__(self, journal: Journal, activity: Activity, capacity: int = LANE_CAPACITY) -> None:
+        self.journal = journal
         self._activity = activity
-        self._failed = failed
-        self._held = held
         self._capacity = capacity
+        self.receivers: Receivers = lambda event: ()
+        self._kinds: dict[tuple[str, str], EventKind] = {}
         self._lanes: dict[tuple[str, str], deque[tuple[Handler, Any]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting: dict[str, list[asyncio.Future[None]]] = {}
         self._load: dict[str, int] = {}
 
-    def emit(self, source: str, receiver: str, handler: Handler, event: Any) -> None:
-        """Queue `event` of `source` for `receiver`; `handler` gets it after all that came before it there."""
+    def declare(self, kinds: Iterable[EventKind]) -> None:
+        """Make kinds known; a later declaration of the same service and event replaces the earlier one."""
+        self._kinds.update(((kind.service.lower(), kind.event.lower()), kind) for kind in kinds)
+
+    def kinds(self) -> list[EventKind]:
+        """All kinds that were declared."""
+        return list(self._kinds.values())
+
+    def kind(self, service: str, event: str) -> EventKind | None:
+        """The kind that was declared, in any letter case; `*` stands for every event of a service."""
+        service = service.lower()
+        return self._kinds.get((service, event.lower())) or self._kinds.get((service, "*"))
+
+    def deliver_to(self, receivers: Receivers) -> None:
+        """receivers: names those that handle an event, each with its handler."""
+        self.receivers = receivers
+
+    def emit(
+        self,
+        kind: EventKind,
+        source: str,
+        payload: Callable[[], Payload],
+        *,
+        cause: int | None = None,
+        product: str | None = None,
+        solution: str | None = None,
+    ) -> None:
+        """Raise an event: one record in the journal, and a place in the lane of each that handles it.
+
+        Most payloads are read by nobody, so they are made when somebody does.
+        """
+        sequence = self.journal.record("event", source, kind.type or kind.event, cause=cause, detail=payload)
+        event = Event(kind, source, payload, sequence, product, solution)
+        for receiver, handler in self.receivers(event):
+            self.queue(source, receiver, handler, payload())
+
+    def queue(self, source: str, receiver: str, handler: Handler, payload: Any) -> None:
+        """Queue something of `source` for `receiver`; `handler` gets it after all that came before it there."""
         self._activity.begin()
         self._load[source] = self._load.get(source, 0) + 1
         key = (source, receiver)
         lane = self._lanes.get(key)
         if lane is not None:
-            lane.append((handler, event))
+            lane.append((handler, payload))
             return
-        self._lanes[key] = deque([(handler, event)])
+        self._lanes[key] = deque([(handler, payload)])
         task = asyncio.get_running_loop().create_task(self._drain(key))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def room(self, source: str) -> None:
-        """Return once `source` has fewer events queued than the capacity; tells `held` if that takes time."""
+    async def capacity(self, source: str) -> None:
+        """Return once `source` has fewer events queued than the capacity; the journal says if that takes time."""
         if self._load.get(source, 0) < self._capacity:
             return
-        self._held(source, self._load[source])
+        self.journal.record(
+            "backpressure", source, "waits: too many of its events are queued", size=self._load[source]
+        )
         while self._load.get(source, 0) >= self._capacity:
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.setdefault(source, []).append(future)
             await future
 
-    async def close(self) -> None:
+    async def stop(self) -> None:
         """Drop what is queued and end the handlers that run."""
         tasks = list(self._tasks)
         for task in tasks:
@@ -74,11 +143,11 @@ class Events:
         lane = self._lanes[key]
         try:
             while lane:
-                handler, event = lane.popleft()
+                handler, payload = lane.popleft()
                 try:
-                    await handler(event)
+                    await handler(payload)
                 except Exception as error:  # noqa: BLE001 - a handler may raise anything; the lane goes on
-                    self._failed(error)
+                    self.journal.record_error(error)
                 finally:
                     self._done(key[0])
         finally:

@@ -24,6 +24,10 @@ class Identifiers:
         self.start = 1
         self._counts: defaultdict[str, int] = defaultdict(int)
 
+    def clear(self) -> None:
+        """Begin every stream anew, for a reset."""
+        self._counts.clear()
+
     def hex(self, actor: str, length: int) -> str:
         """`length` lower-case hex digits."""
         return self._bytes(actor, (length + 1) // 2).hex()[:length]

@@ -135,6 +135,15 @@ class Journal:
             watcher(entry)
         return entry
 
+    def record_refusal(self, reason: str, detail: str) -> None:
+        """Add a record of a connection that was ended without an answer, or answered by the edge alone."""
+        self.record("refused", "edge", reason, detail={"reason": detail})
+
+    def record_error(self, error: BaseException) -> None:
+        """Add a record of an exception that nobody handled."""
+        text = f"{type(error).__name__}: {error}"
+        self.record("error", "platform", text, status=500, detail={"error": repr(error)})
+
     @property
     def dropped(self) -> int:
         """How many records the ring has let go."""

@@ -6,31 +6,31 @@ from collections.abc import Iterable
 
 from aiohttp import web
 
-from labkit.device_api import forms, long_poll
+from labkit.device_api import emitted, forms, long_poll
 from labkit.device_api.authenticate import authenticate
 from labkit.device_api.exchange import Exchange
-from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import FORM, nothing, reply
+from labkit.devices.devices import Devices
 from labkit.devices.state import Datapoint
 from labkit.http.error import HttpError
 
 
-async def read(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
+async def read(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     """GET: the newest values of the aliases in the query; with Request-Timeout a long poll."""
-    device = await authenticate(exchange, rooms.registry)
+    device = await authenticate(exchange, devices.registry)
     aliases = named(exchange)
     if not aliases:
         raise HttpError(400, "expected at least one alias in the query")
     if "Request-Timeout" in exchange.request.headers:
-        return await long_poll.wait(exchange, rooms, device, aliases)
+        return await long_poll.wait(exchange, devices, device, aliases)
     return _values(
-        exchange, await rooms.state.latest(device.product, device.identity, known(exchange, aliases))
+        exchange, await devices.state.latest(device.product, device.identity, known(exchange, aliases))
     )
 
 
-async def write(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
+async def write(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     """POST: store the pairs of the body; with aliases in the query, read those after all writes (hybrid)."""
-    device = await authenticate(exchange, rooms.registry)
+    device = await authenticate(exchange, devices.registry)
     aliases = named(exchange)
     pairs = await exchange.form()
     if not pairs:
@@ -40,12 +40,12 @@ async def write(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
     for alias, value in written.items():
         if alias in resources and (misfit := exchange.product.misfit(alias, value)):
             raise HttpError(400, misfit)
-    await rooms.events.room(f"{device.product}/{device.identity}")
-    now = rooms.clock.seconds()
+    await exchange.context.events.capacity(f"{device.product}/{device.identity}")
+    now = exchange.context.clock.seconds()
     points = [Datapoint(alias, now, value) for alias, value in written.items() if alias in resources]
-    found = await rooms.state.store(device.product, device.identity, points, known(exchange, aliases))
+    found = await devices.state.store(device.product, device.identity, points, known(exchange, aliases))
     if points:
-        rooms.stored(exchange, device, points, "write")
+        emitted.stored(exchange, devices, device, points, "write")
     return _values(exchange, found)
 
 
@@ -61,4 +61,4 @@ def known(exchange: Exchange, aliases: Iterable[str]) -> list[str]:
 
 
 def _values(exchange: Exchange, found: list[tuple[str, str]]) -> web.StreamResponse:
-    return reply(200, forms.encode(found), FORM) if found else nothing(exchange.wire)
+    return reply(200, forms.encode(found), FORM) if found else nothing(exchange.context.wire)

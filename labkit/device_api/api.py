@@ -8,17 +8,20 @@ from urllib.parse import unquote_to_bytes
 
 from aiohttp import web
 
-from labkit.core.journal import Journal
-from labkit.device_api import alias, content, provision, record, timestamp
-from labkit.device_api.exchange import Connection, Exchange
-from labkit.device_api.rooms import Rooms
+from labkit.context import Context
+from labkit.core.errors import SettingsError
+from labkit.device_api import alias, content, emitted, provision, record, timestamp
+from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import TEXT, Download, nothing, reply
+from labkit.devices.devices import Devices
 from labkit.devices.identities import flaw
 from labkit.devices.products import Product
+from labkit.http.connection import Connection
 from labkit.http.error import HttpError
-from labkit.settings import Wire
+from labkit.http.sites import Site
+from labkit.settings import ProductSettings
 
-Endpoint = Callable[[Exchange, Rooms], Awaitable[web.StreamResponse]]
+Endpoint = Callable[[Exchange, Devices], Awaitable[web.StreamResponse]]
 
 ENDPOINTS: dict[str, dict[str, Endpoint]] = {
     "/provision/activate": {"POST": provision.activate},
@@ -29,44 +32,45 @@ ENDPOINTS: dict[str, dict[str, Endpoint]] = {
 }
 
 
-class DeviceApi:
-    """Answers the requests of devices to the products of a lab."""
+class ProductSite(Site):
+    """Answers the requests of devices to one product."""
 
-    def __init__(self, rooms: Rooms, journal: Journal, wire: Wire, body_guard: float) -> None:
-        self._rooms = rooms
-        self._journal = journal
-        self._wire = wire
-        self._body_guard = body_guard
+    def __init__(self, product: Product, devices: Devices, context: Context) -> None:
+        super().__init__(product.domain, f"product {product.id!r}")
+        self._product = product
+        self._devices = devices
+        self._context = context
 
-    async def connected(self, product: Product, connection: Connection) -> None:
+    @property
+    def wants_client_certificates(self) -> bool:
+        return self._product.settings.auth == "certificate"
+
+    async def connected(self, connection: Connection) -> None:
         """Provision by certificate: a device's first connection pins its certificate, whatever it then asks.
 
         A CN that the product does not take creates nothing; its requests get 401.
         """
-        settings = product.settings
+        settings = self._product.settings
         identity, certificate = connection.common_name, connection.certificate
         if settings.auth != "certificate" or identity is None or certificate is None:
             return
         if not settings.provisioning or flaw(settings.identity_format, identity):
             return
-        outcome = await self._rooms.registry.provision_certificate(
+        outcome = await self._devices.registry.provision_certificate(
             settings.id, identity, certificate, register=settings.self_registration
         )
         if outcome == "provisioned":
-            cause = self._journal.record("connect", f"{product.id}/{identity}", "provisioned by certificate")
-            self._rooms.provisioned(product.id, connection, identity, cause)
+            actor = f"{settings.id}/{identity}"
+            cause = self._context.journal.record("connect", actor, "provisioned by certificate")
+            emitted.provisioned(self._context, settings.id, connection, identity, cause)
 
-    async def handle(
-        self, product: Product, connection: Connection, request: web.BaseRequest
-    ) -> web.StreamResponse:
+    async def handle(self, connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request. Every refusal is a short text/plain reason; the journal has each request."""
         raw_path, _, raw_query = request.raw_path.partition("?")
         path = raw_path if raw_path in ENDPOINTS else _path(raw_path)
-        exchange = Exchange(
-            product, connection, request, path, raw_query, self._wire, self._journal, self._body_guard
-        )
+        exchange = Exchange(self._context, self._product, connection, request, path, raw_query)
         try:
-            response = await self._endpoint(exchange)
+            response = await self.answer(exchange)
         except HttpError as refusal:
             exchange.identify().detail = {"reason": refusal.reason}
             response = reply(refusal.status, refusal.reason, TEXT, refusal.headers)
@@ -83,17 +87,17 @@ class DeviceApi:
         entry.size = response.size if isinstance(response, Download) else response.content_length
         return response
 
-    async def _endpoint(self, exchange: Exchange) -> web.StreamResponse:
+    async def answer(self, exchange: Exchange) -> web.StreamResponse:
         methods = ENDPOINTS.get(exchange.path)
         if methods is None:
             raise HttpError(404, "unknown path")
         method = exchange.request.method
         endpoint = methods.get("GET" if method == "HEAD" else method)
         if endpoint is not None:
-            return await endpoint(exchange, self._rooms)
+            return await endpoint(exchange, self._devices)
         allow = {"Allow": ", ".join([*methods, *(["HEAD"] if "GET" in methods else []), "OPTIONS"])}
         if method == "OPTIONS":
-            return nothing(self._wire, headers=allow)
+            return nothing(self._context.wire, headers=allow)
         raise HttpError(405, "wrong method for this path", allow)
 
 
@@ -102,3 +106,18 @@ def _path(raw: str) -> str:
     if not raw.startswith("/") and "://" in raw:  # RFC 9112 3.2.2
         raw = "/" + raw.partition("://")[2].partition("/")[2]
     return unquote_to_bytes(raw.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
+
+
+async def add_product(settings: ProductSettings, devices: Devices, context: Context) -> Product:
+    """Add a product at its domain. Raises SettingsError, and adds nothing, where its id or domain is taken, or a
+    content file cannot be read.
+    """
+    product = Product(settings, settings.domain or f"{settings.id}.m2.{context.settings.domain}")
+    site = ProductSite(product, devices, context)
+    context.hosts.add(site)
+    try:
+        await devices.add(product)
+    except SettingsError:
+        context.hosts.remove(site.host)
+        raise
+    return product

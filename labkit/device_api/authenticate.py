@@ -55,7 +55,7 @@ def presented(exchange: Exchange) -> Credential | None:
     """
     headers = exchange.request.headers
     found: list[Credential] = []
-    for name in exchange.wire.token_headers:
+    for name in exchange.context.wire.token_headers:
         found += [Credential("token", value.strip()) for value in headers.getall(name, ())]
     found += [_authorization(exchange, value) for value in headers.getall("Authorization", ())]
     connection = exchange.connection
@@ -69,7 +69,7 @@ def presented(exchange: Exchange) -> Credential | None:
 def _authorization(exchange: Exchange, header: str) -> Credential:
     scheme, _, value = header.strip().partition(" ")
     value = value.strip()
-    if scheme.lower() == "token" and exchange.wire.authorization_token:
+    if scheme.lower() == "token" and exchange.context.wire.authorization_token:
         return Credential("token", value)
     if scheme.lower() != "basic":
         return Credential("password", None)

@@ -12,28 +12,28 @@ from aiohttp import web
 from labkit.core.errors import LabError
 from labkit.device_api.authenticate import authenticate
 from labkit.device_api.exchange import Exchange
-from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import CSV, Download, reply
 from labkit.devices.content import PIECE, ContentInfo
+from labkit.devices.devices import Devices
 from labkit.devices.registry import Device
 from labkit.http.error import HttpError
 
 RANGE = re.compile(r"bytes=\s*([0-9]{0,18})\s*-\s*([0-9]{0,18})\s*", re.IGNORECASE)
 
 
-async def download(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
+async def download(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     """The list without `id`, the meta fields with `info=true`, else the content itself."""
-    device = await authenticate(exchange, rooms.registry)
+    device = await authenticate(exchange, devices.registry)
     query = dict(exchange.query())
     wants_info = "id" in query and query.get("info") == "true"
     _expect_product(exchange, query, 400 if wants_info else 403)
     if "id" not in query:
-        items = await rooms.content.list(device.product)
+        items = await devices.content.list(device.product)
         return reply(200, "".join(f"{item.id}\n" for item in items), CSV)
-    item = await rooms.content.info(device.product, query["id"] or "")
+    item = await devices.content.info(device.product, query["id"] or "")
     if item is None:
         raise HttpError(404, "no such content")
-    return reply(200, _line(item), CSV) if wants_info else await _send(exchange, rooms, device, item)
+    return reply(200, _line(item), CSV) if wants_info else await _send(exchange, devices, device, item)
 
 
 def _expect_product(exchange: Exchange, query: dict[str, str | None], status: int) -> None:
@@ -49,7 +49,9 @@ def _line(item: ContentInfo) -> str:
     return line.getvalue()
 
 
-async def _send(exchange: Exchange, rooms: Rooms, device: Device, item: ContentInfo) -> web.StreamResponse:
+async def _send(
+    exchange: Exchange, devices: Devices, device: Device, item: ContentInfo
+) -> web.StreamResponse:
     part = wanted(exchange, item.size)
     first, last = part if part is not None else (0, item.size - 1)
     headers = {"Content-Type": item.type}
@@ -60,14 +62,14 @@ async def _send(exchange: Exchange, rooms: Rooms, device: Device, item: ContentI
         start = first
         while start <= last:
             end = min(last, start - start % PIECE + PIECE - 1)
-            piece = await rooms.content.read(device.product, item.id, start, end)
-            if await rooms.content.info(device.product, item.id) != item:
+            piece = await devices.content.read(device.product, item.id, start, end)
+            if await devices.content.info(device.product, item.id) != item:
                 raise LabError(f"content {item.id!r} was changed while a device downloaded it")
             yield piece
             start = end + 1
 
-    status = 200 if part is None else exchange.wire.range_status
-    response = Download(status, exchange.wire.download_framing, last - first + 1, headers)
+    status = 200 if part is None else exchange.context.wire.range_status
+    response = Download(status, exchange.context.wire.download_framing, last - first + 1, headers)
     return await response.send(exchange.request, pieces())
 
 
@@ -83,7 +85,7 @@ def wanted(exchange: Exchange, size: int) -> tuple[int, int] | None:
         return None
     x, y = match.groups()
     if not x and not y:
-        if exchange.wire.strict_range:
+        if exchange.context.wire.strict_range:
             raise HttpError(400, "Range: at least one of X and Y must be present")
         return None
     if x and y and int(x) > int(y):

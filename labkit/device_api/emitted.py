@@ -1,4 +1,4 @@
-"""The payloads of the events that a request causes (document 1, Events).
+"""The events that a request causes, and their payloads (document 1, Events).
 
 data_in      on the device-data service: one for each request that stored something
 datapoint    to solutions: one for each datapoint stored
@@ -9,12 +9,48 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import partial
 from itertools import groupby
 
-from labkit.device_api.exchange import Connection
+from labkit.context import Context
+from labkit.core.events import EventKind
+from labkit.device_api.exchange import Exchange
+from labkit.devices.devices import Devices
+from labkit.devices.registry import Device
 from labkit.devices.state import Datapoint
+from labkit.http.connection import Connection
 
 Payload = dict[str, object]
+
+DATAPOINT = EventKind("device", "datapoint", ("data",))
+DATA_IN = EventKind("device2", "event", type="data_in")
+PROVISIONED = EventKind("device2", "event", type="provisioned")
+EVENTS = (DATAPOINT, DATA_IN, PROVISIONED)
+
+
+def stored(
+    exchange: Exchange, devices: Devices, device: Device, points: Sequence[Datapoint], api: str
+) -> None:
+    """Wake who waits for these datapoints, then raise their events. Called once they are stored."""
+    live = api == "write"
+    product, identity = device.product, device.identity
+    # Of recorded points a poll gets the earliest, whatever their order in the request.
+    for point in points if live else sorted(points, key=lambda point: point.timestamp):
+        devices.polls.wake(product, identity, point, live)
+    context, connection, micros = exchange.context, exchange.connection, exchange.context.clock.micros()
+    cause, source = exchange.identify(identity).sequence, f"{product}/{identity}"
+    payload = partial(data_in, connection, identity, micros, points, live)
+    context.events.emit(DATA_IN, source, payload, cause=cause, product=product)
+    for point in points:
+        sequence = devices.sequence(product, identity, point.alias)
+        payload = partial(datapoint, product, connection, identity, micros, point, sequence, api)
+        context.events.emit(DATAPOINT, source, payload, cause=cause, product=product)
+
+
+def provisioned(context: Context, product: str, connection: Connection, identity: str, cause: int) -> None:
+    """Raise that credentials were given or replaced."""
+    payload = partial(device_data, connection, "provisioned", identity, context.clock.micros())
+    context.events.emit(PROVISIONED, f"{product}/{identity}", payload, cause=cause, product=product)
 
 
 def device_data(connection: Connection, type: str, identity: str, micros: int) -> Payload:

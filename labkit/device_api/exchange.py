@@ -4,54 +4,39 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Protocol
 
 from aiohttp import web
 
-from labkit.core.journal import Journal, Record
+from labkit.context import Context
+from labkit.core.journal import Record
 from labkit.device_api import forms
 from labkit.devices.products import Product
 from labkit.http.bodies import read_body
+from labkit.http.connection import Connection
 from labkit.http.error import HttpError
-from labkit.settings import Wire
 
 BODY_LIMIT = 64 * 1024
 FORM = "application/x-www-form-urlencoded"
 CHARSET = re.compile(r';\s*charset\s*=\s*"?([^";\s]*)"?', re.IGNORECASE)
 
 
-class Connection(Protocol):
-    """What the API needs to know of the connection that a request came on."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def peer_ip(self) -> str: ...
-    @property
-    def certificate(self) -> bytes | None: ...
-    @property
-    def common_name(self) -> str | None: ...
-
-
 @dataclass(slots=True)
 class Exchange:
     """A request to a product, read piece by piece as an endpoint needs it."""
 
+    context: Context
     product: Product
     connection: Connection
     request: web.BaseRequest
     path: str
     raw_query: str
-    wire: Wire
-    journal: Journal
-    body_guard: float
     record: Record | None = None
 
     def identify(self, identity: str | None = None) -> Record:
         """The journal's record of this request, under the device's name once that is known."""
         if self.record is None:
             actor = self.product.id if identity is None else f"{self.product.id}/{identity}"
-            self.record = self.journal.open("request", actor, f"{self.request.method} {self.path}")
+            self.record = self.context.journal.open("request", actor, f"{self.request.method} {self.path}")
         return self.record
 
     def query(self) -> list[tuple[str, str | None]]:
@@ -84,4 +69,4 @@ class Exchange:
 
     async def body(self) -> bytes:
         """The body. Raises HttpError 413 beyond 64 KiB, 408 when it does not arrive, 400 when it breaks off."""
-        return await read_body(self.request, BODY_LIMIT, self.body_guard)
+        return await read_body(self.request, BODY_LIMIT, self.context.settings.guard.body)

@@ -14,8 +14,8 @@ from aiohttp import web
 
 from labkit.device_api import forms
 from labkit.device_api.exchange import Exchange
-from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import FORM, nothing, reply
+from labkit.devices.devices import Devices
 from labkit.devices.registry import Device
 from labkit.devices.state import Datapoint
 from labkit.http.error import HttpError
@@ -25,31 +25,33 @@ LATEST_TIMESTAMP = 253_402_300_799  # 9999-12-31T23:59:59Z
 DIGITS = re.compile(r"[0-9]{1,12}")
 
 
-async def wait(exchange: Exchange, rooms: Rooms, device: Device, aliases: list[str]) -> web.StreamResponse:
+async def wait(
+    exchange: Exchange, devices: Devices, device: Device, aliases: list[str]
+) -> web.StreamResponse:
     """200 with the datapoint that came, or 304 after Request-Timeout milliseconds of lab time."""
     headers = exchange.request.headers
     timeout = milliseconds(headers["Request-Timeout"])
     since = timestamp(headers["If-Modified-Since"]) if "If-Modified-Since" in headers else None
     if len(aliases) > 1:
         raise HttpError(400, "a long poll reads one alias")
-    until = rooms.clock.now() + timeout / 1000
+    until = exchange.context.clock.now() + timeout / 1000
     key = (device.product, device.identity, aliases[0])
     exchange.identify(device.identity)
-    poll = rooms.polls.open(key, since)
+    poll = devices.polls.open(key, since)
     try:
         point = None
         if since is not None and aliases[0] in exchange.product.settings.resources:
-            point = await rooms.state.first_after(*key, since)
+            point = await devices.state.first_after(*key, since)
         if point is None:
-            point = await rooms.polls.wait(poll, until)
+            point = await devices.polls.wait(poll, until)
     finally:
-        rooms.polls.close(key, poll)
-    return nothing(exchange.wire, 304) if point is None else _answer(exchange, rooms, point)
+        devices.polls.close(key, poll)
+    return nothing(exchange.context.wire, 304) if point is None else _answer(exchange, devices, point)
 
 
-def _answer(exchange: Exchange, rooms: Rooms, point: Datapoint) -> web.StreamResponse:
-    as_date = exchange.wire.last_modified == "http-date"
-    modified = rooms.dates.at(point.timestamp) if as_date else str(point.timestamp)
+def _answer(exchange: Exchange, devices: Devices, point: Datapoint) -> web.StreamResponse:
+    as_date = exchange.context.wire.last_modified == "http-date"
+    modified = exchange.context.dates.at(point.timestamp) if as_date else str(point.timestamp)
     return reply(200, forms.encode([(point.alias, point.value)]), FORM, {"Last-Modified": modified})
 
 

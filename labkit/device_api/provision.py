@@ -6,10 +6,11 @@ from aiohttp import web
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from labkit.device_api import emitted
 from labkit.device_api.authenticate import check, presented, unauthorized
 from labkit.device_api.exchange import Exchange
-from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import nothing, reply
+from labkit.devices.devices import Devices
 from labkit.devices.identities import flaw
 from labkit.devices.registry import SHORTEST_PASSWORD, Device, Outcome
 from labkit.http.error import HttpError
@@ -17,45 +18,47 @@ from labkit.http.error import HttpError
 PEM = "application/x-pem-file"
 
 
-async def activate(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
+async def activate(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     """Give a device its first credentials, or replace those that it shows."""
     settings = exchange.product.settings
     credential = presented(exchange)
-    owner = None if credential is None else await check(exchange, rooms.registry, credential)
+    owner = None if credential is None else await check(exchange, devices.registry, credential)
     if not settings.provisioning:
         raise HttpError(403, "provisioning is switched off for this product")
     if settings.auth == "certificate":
-        return await _replace_certificate(exchange, rooms, owner)
+        return await _replace_certificate(exchange, devices, owner)
     fields = dict(await exchange.form())
     identity = _identity(exchange, fields, owner)
     exchange.identify(identity)
     if settings.auth == "password":
-        return await _password(exchange, rooms, identity, fields.get("password", ""), owner)
-    outcome, token = await rooms.registry.provision_token(
+        return await _password(exchange, devices, identity, fields.get("password", ""), owner)
+    outcome, token = await devices.registry.provision_token(
         settings.id, identity, register=settings.self_registration, replacing=_held(owner)
     )
     _refuse_unless_done(exchange, outcome, owner)
-    _emit(exchange, rooms, identity)
+    _emit(exchange, identity)
     return reply(200, token)
 
 
 async def _password(
-    exchange: Exchange, rooms: Rooms, identity: str, password: str, owner: Device | None
+    exchange: Exchange, devices: Devices, identity: str, password: str, owner: Device | None
 ) -> web.StreamResponse:
     if len(password) < SHORTEST_PASSWORD:
         raise HttpError(400, f"a password has at least {SHORTEST_PASSWORD} characters")
     if ":" in identity:
         raise HttpError(400, "an identity with ':' cannot be sent in Authorization: Basic (RFC 7617)")
     settings = exchange.product.settings
-    outcome = await rooms.registry.provision_password(
+    outcome = await devices.registry.provision_password(
         settings.id, identity, password, register=settings.self_registration, replacing=_held(owner)
     )
     _refuse_unless_done(exchange, outcome, owner)
-    _emit(exchange, rooms, identity)
-    return nothing(exchange.wire)
+    _emit(exchange, identity)
+    return nothing(exchange.context.wire)
 
 
-async def _replace_certificate(exchange: Exchange, rooms: Rooms, owner: Device | None) -> web.StreamResponse:
+async def _replace_certificate(
+    exchange: Exchange, devices: Devices, owner: Device | None
+) -> web.StreamResponse:
     """Pin the certificate in the body, whose CN is the device's identity, instead of the one shown."""
     if owner is None:
         raise unauthorized(exchange, "a certificate is provisioned by connecting with it")
@@ -69,12 +72,12 @@ async def _replace_certificate(exchange: Exchange, rooms: Rooms, owner: Device |
     if [name.value for name in names] != [owner.identity]:
         raise HttpError(400, "the certificate's CN is not the identity of this device")
     der = certificate.public_bytes(Encoding.DER)
-    outcome = await rooms.registry.provision_certificate(
+    outcome = await devices.registry.provision_certificate(
         owner.product, owner.identity, der, register=False, replacing=_held(owner)
     )
     _refuse_unless_done(exchange, outcome, owner)
-    _emit(exchange, rooms, owner.identity)
-    return nothing(exchange.wire)
+    _emit(exchange, owner.identity)
+    return nothing(exchange.context.wire)
 
 
 def _identity(exchange: Exchange, fields: dict[str, str], owner: Device | None) -> str:
@@ -111,6 +114,6 @@ def _refuse_unless_done(exchange: Exchange, outcome: Outcome, owner: Device | No
     raise HttpError(409, "this identity is provisioned; present its credentials to replace them")
 
 
-def _emit(exchange: Exchange, rooms: Rooms, identity: str) -> None:
+def _emit(exchange: Exchange, identity: str) -> None:
     cause = exchange.identify(identity).sequence
-    rooms.provisioned(exchange.product.id, exchange.connection, identity, cause)
+    emitted.provisioned(exchange.context, exchange.product.id, exchange.connection, identity, cause)

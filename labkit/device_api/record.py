@@ -8,11 +8,11 @@ from decimal import Decimal
 
 from aiohttp import web
 
-from labkit.device_api import forms
+from labkit.device_api import emitted, forms
 from labkit.device_api.authenticate import authenticate
 from labkit.device_api.exchange import Exchange
-from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import FORM, nothing, reply
+from labkit.devices.devices import Devices
 from labkit.devices.state import Datapoint
 from labkit.http.error import HttpError
 
@@ -22,21 +22,21 @@ FURTHEST_AHEAD = 60  # seconds
 Group = list[tuple[str, Decimal, str]]  # timestamp as sent, as a number, value
 
 
-async def record(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
+async def record(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     """Store the points of each alias: 204, or 409 with the first clash of each alias and nothing stored."""
-    device = await authenticate(exchange, rooms.registry)
+    device = await authenticate(exchange, devices.registry)
     given = grouped(await exchange.form())
-    now = rooms.clock.now()
+    now = exchange.context.clock.now()
     groups = {alias: absolute(group, now) for alias, group in given.items()}
     clashes = [(alias, clash) for alias, group in groups.items() if (clash := first_clash(group))]
     if clashes:
         return reply(409, forms.encode(clashes), FORM)
     points = [point for alias, group in groups.items() for point in _points(exchange, now, alias, group)]
-    await rooms.events.room(f"{device.product}/{device.identity}")
+    await exchange.context.events.capacity(f"{device.product}/{device.identity}")
     if points:
-        await rooms.state.store(device.product, device.identity, points)
-        rooms.stored(exchange, device, points, "record")
-    return nothing(exchange.wire)
+        await devices.state.store(device.product, device.identity, points)
+        emitted.stored(exchange, devices, device, points, "record")
+    return nothing(exchange.context.wire)
 
 
 def grouped(pairs: list[tuple[str, str]]) -> dict[str, Group]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from aiohttp import web
 
 from labkit.device_api.exchange import Exchange
-from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import reply
+from labkit.devices.devices import Devices
 
 
-async def timestamp(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
+async def timestamp(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     """Lab time in whole Unix seconds, for anybody."""
-    return reply(200, str(rooms.clock.seconds()))
+    return reply(200, str(exchange.context.clock.seconds()))

@@ -1,9 +1,8 @@
-"""Products: their settings, which may change while the lab runs, and the names they are reached by."""
+"""A product: its settings, which may change while the lab runs, and the name that it is reached by."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 from labkit.core.errors import SettingsError
 from labkit.settings import NumberRange, ProductSettings, build
@@ -72,39 +71,3 @@ def _allows(rule: NumberRange | float | str | bool, value: str) -> bool:
     except ValueError:
         return False
     return rule.min <= number <= rule.max if isinstance(rule, NumberRange) else number == rule
-
-
-class Products:
-    """All products of a lab."""
-
-    def __init__(self, domain: str) -> None:
-        self._domain = domain
-        self._by_id: dict[str, Product] = {}
-        self._by_domain: dict[str, Product] = {}
-
-    def add(self, settings: ProductSettings) -> Product:
-        """Raises SettingsError where the id or the domain is taken."""
-        if settings.id in self._by_id:
-            raise SettingsError(f"product {settings.id!r} is there already")
-        product = Product(settings, settings.domain or f"{settings.id}.m2.{self._domain}")
-        if product.domain in self._by_domain:
-            raise SettingsError(f"product {settings.id!r}: domain {product.domain} is taken")
-        self._by_id[product.id] = self._by_domain[product.domain] = product
-        return product
-
-    def get(self, product_id: str) -> Product:
-        """Raises SettingsError where there is none."""
-        try:
-            return self._by_id[product_id]
-        except KeyError:
-            raise SettingsError(f"no product {product_id!r}, there are: {', '.join(self._by_id)}") from None
-
-    def at(self, domain: str) -> Product | None:
-        """The product at this domain."""
-        return self._by_domain.get(domain)
-
-    def __iter__(self) -> Iterator[Product]:
-        return iter(self._by_id.values())
-
-    def __contains__(self, product_id: str) -> bool:
-        return product_id in self._by_id

@@ -7,21 +7,20 @@ import errno
 import socket
 import ssl
 from asyncio import sslproto
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from aiohttp import web
-
+from labkit.context import Context
+from labkit.core.component import Component
 from labkit.core.errors import SettingsError
-from labkit.edge.certificates import Certificates
-from labkit.edge.face import Face, GuardTimes
+from labkit.edge.certificates import Certificates, certificates
 from labkit.edge.handshake import HANDSHAKE, Handshake
 from labkit.edge.names import NameRefused
 from labkit.edge.server import EdgeServer, plain_ip
 from labkit.edge.tasks import Tasks
 from labkit.edge.tls import EdgeContext
-from labkit.http.connection import Connection
 
 BACKLOG = 1024
 OUT_OF_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
@@ -42,57 +41,39 @@ class SmallBuffers(sslproto.SSLProtocol):
         super()._do_shutdown()  # type: ignore[misc]
 
 
-class Edge:
-    """One listener for all products and solutions; it is handed all that it knows (see `Face`).
+class Edge(Component):
+    """One listener for all sites of a lab; it finds them in the context's table of hosts.
 
-    names: for its certificate, which is issued anew when they change. wants_client_certificates: asked for
-    each connection. max_body: the most that `request.read()` takes, in bytes.
+    own: certificates other than those that the settings ask for; max_body: the most that `request.read()` takes,
+    in bytes.
     """
 
     def __init__(
-        self,
-        *,
-        authority: Certificates,
-        knows: Callable[[str], bool],
-        wants_client_certificates: Callable[[], bool],
-        names: Callable[[], Sequence[str]],
-        handler: Callable[[Connection, web.BaseRequest], Awaitable[web.StreamResponse]],
-        refused: Callable[[str, str], None],
-        on_error: Callable[[BaseException], None],
-        connection_id: Callable[[], str],
-        connected: Callable[[Connection], Awaitable[None]] | None = None,
-        date: Callable[[], str] | None = None,
-        guard: GuardTimes | None = None,
-        max_body: int = 1024 * 1024,
+        self, context: Context, own: Certificates | None = None, *, max_body: int = 1024 * 1024
     ) -> None:
-        self._face = Face(
-            knows=knows,
-            handler=handler,
-            connection_id=connection_id,
-            refused=refused,
-            on_error=on_error,
-            connected=connected,
-            date=date,
-            guard=guard or GuardTimes(),
-        )
-        self._context = EdgeContext(authority, names, knows, wants_client_certificates)
+        self._context = context
+        self._own = own
         self._max_body = max_body
         self._server: EdgeServer | None = None
+        self._tls: EdgeContext
         self._tasks = Tasks()
         self._sockets: list[socket.socket] = []
-        self.https_port = 0
-        self.http_port: int | None = None
 
-    async def start(self, host: str = "127.0.0.1", https_port: int = 0, http_port: int | None = None) -> None:
-        """Listen; port 0 takes any free one, http_port None none. Raises SettingsError where it cannot."""
-        self._server = EdgeServer(self._face, max_body=self._max_body)
+    async def start(self) -> None:
+        """Listen where the settings say; tells the context's address. Raises SettingsError where it cannot."""
+        settings, address = self._context.settings, self._context.address
+        path = self._context.database.path
+        own = self._own or certificates(settings.tls, None if path is None else Path(f"{path}.tls"))
+        hosts = self._context.hosts
+        self._tls = EdgeContext(own, hosts.certificate_names, hosts.serves, hosts.want_client_certificates)
+        self._server = EdgeServer(self._context, max_body=self._max_body)
         try:
-            self._context.prepare()
-            secure = self._listen(host, https_port, "https_port")
-            self.https_port = secure.getsockname()[1]
-            if http_port is not None:
-                clear = self._listen(host, http_port, "http_port")
-                self.http_port = clear.getsockname()[1]
+            self._tls.prepare()
+            secure = self._listen("https_port", settings.https_port)
+            address.https_port, address.ca_pem = secure.getsockname()[1], own.ca_pem.decode()
+            if settings.http_port is not None:
+                clear = self._listen("http_port", settings.http_port)
+                address.http_port = clear.getsockname()[1]
                 self._tasks.spawn(self._accept(clear, self._clear))
         except BaseException:
             await self.stop()
@@ -109,7 +90,13 @@ class Edge:
             await self._server.stop()
             self._server = None
 
-    def _listen(self, host: str, port: int, setting: str) -> socket.socket:
+    async def clear(self) -> None:
+        """End the connections that nobody waits on, so that those of a replayed story are as new as its first ones."""
+        if self._server is not None:
+            self._server.close_connections()
+
+    def _listen(self, setting: str, port: int) -> socket.socket:
+        host = self._context.settings.host
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         both = host == "::" and socket.has_dualstack_ipv6()
         try:
@@ -130,7 +117,7 @@ class Edge:
                 accepted, (peer_ip, *_) = await loop.sock_accept(listener)
             except OSError as error:
                 if error.errno in OUT_OF_ROOM:
-                    self._face.refused("no room for connections", str(error))
+                    self._context.journal.record_refusal("no room for connections", str(error))
                     await asyncio.sleep(ROOM_PAUSE)
                 continue
             self._tasks.spawn(self._greet(greet, accepted, plain_ip(peer_ip)))
@@ -142,9 +129,9 @@ class Edge:
         try:
             await greet(accepted)
         except OSError as error:
-            self._face.refused(*explain(error, peer_ip))
+            self._context.journal.record_refusal(*explain(error, peer_ip))
         except Exception as error:  # noqa: BLE001 - there is nobody else to tell
-            self._face.on_error(error)
+            self._context.journal.record_error(error)
 
     async def _clear(self, accepted: socket.socket) -> None:
         assert self._server is not None
@@ -164,15 +151,15 @@ class Edge:
         assert self._server is not None
         loop, server = asyncio.get_running_loop(), self._server
         times: dict[str, Any] = {
-            "ssl_handshake_timeout": self._face.guard.handshake,
-            "ssl_shutdown_timeout": self._face.guard.shutdown,
+            "ssl_handshake_timeout": self._context.settings.guard.handshake,
+            "ssl_shutdown_timeout": self._context.settings.guard.shutdown,
         }
         if not isinstance(loop, asyncio.BaseEventLoop):  # uvloop's own TLS is faster, and small
-            await loop.connect_accepted_socket(server, accepted, ssl=self._context, **times)
+            await loop.connect_accepted_socket(server, accepted, ssl=self._tls, **times)
             return
         agreed: asyncio.Future[None] = loop.create_future()
         transport, _ = await loop.connect_accepted_socket(
-            lambda: SmallBuffers(loop, server(), self._context, agreed, server_side=True, **times), accepted
+            lambda: SmallBuffers(loop, server(), self._tls, agreed, server_side=True, **times), accepted
         )
         try:
             await agreed

@@ -16,8 +16,8 @@ from aiohttp.http_exceptions import BadHttpMessage
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from aiohttp.web_protocol import _ErrInfo
 
+from labkit.context import Context
 from labkit.edge import limits
-from labkit.edge.face import Face
 from labkit.edge.framing import Chunked, Framing, Length
 from labkit.edge.hosts import wrong_host_in
 from labkit.http.connection import Connection
@@ -40,9 +40,10 @@ class EdgeProtocol(web.RequestHandler):
     __slots__ = (
         "_body",
         "_body_timer",
-        "_face",
+        "_context",
         "_fault_seen",
         "_framing",
+        "_guard",
         "_head",
         "_head_timer",
         "_held",
@@ -56,7 +57,7 @@ class EdgeProtocol(web.RequestHandler):
     def __init__(
         self,
         manager: web.Server,
-        face: Face,
+        context: Context,
         keep: Callable[[asyncio.Task[None]], None],
         *,
         loop: asyncio.AbstractEventLoop,
@@ -64,15 +65,16 @@ class EdgeProtocol(web.RequestHandler):
         super().__init__(
             manager,
             loop=loop,
-            keepalive_timeout=face.guard.keep_alive,
-            lingering_time=face.guard.body,
+            keepalive_timeout=context.settings.guard.keep_alive,
+            lingering_time=context.settings.guard.body,
             access_log=cast(Any, None),
             max_line_size=limits.LINE,
             max_field_size=limits.LINE,
             max_headers=limits.FIELDS,
             auto_decompress=False,  # nobody here wants compressed bodies, and small ones can grow without end
         )
-        self._face = face
+        self._context = context
+        self._guard = context.settings.guard
         self._keep = keep  # sees to it that a task ends with the edge
         self.host_header: str | None = None  # the last one that was found right
         self._head = bytearray()  # one that is not whole yet
@@ -102,7 +104,7 @@ class EdgeProtocol(web.RequestHandler):
 
     def end(self, reason: str, detail: str) -> None:
         """End the connection at once, without a byte more, and say why."""
-        self._face.refused(reason, detail)
+        self._context.journal.record_refusal(reason, detail)
         self._force_close = True
         transport, self.transport = self.transport, None
         if transport is not None:
@@ -197,7 +199,7 @@ class EdgeProtocol(web.RequestHandler):
 
     def _refuse(self, head: bytes, status: int, reason: str) -> None:
         """Answer a head that cannot be read, if it is meant for this connection's host."""
-        wrong = wrong_host_in(self.connection, self._face.knows, head)
+        wrong = wrong_host_in(self.connection, self._context.hosts.serves, head)
         self._fault(status, reason, WrongHostError(wrong) if wrong else BadHttpMessage(reason))
 
     def _fault(self, status: int, reason: str, error: BadHttpMessage | None = None) -> None:
@@ -214,7 +216,7 @@ class EdgeProtocol(web.RequestHandler):
         aiohttp then lingers, so that the answer reaches a client that still sends. TLS sees to that itself.
         """
         self._fault_seen = True
-        self._lingering_time = self._face.guard.shutdown
+        self._lingering_time = self._guard.shutdown
         self._forget_head()
         if self._body is not None and self._body.exception() is None:
             self._body.set_exception(web.RequestPayloadError(reason))
@@ -225,7 +227,7 @@ class EdgeProtocol(web.RequestHandler):
 
     def _await_head(self) -> None:
         if self._head_timer is None:
-            self._head_timer = self._loop.call_later(self._face.guard.header, self._head_is_late)
+            self._head_timer = self._loop.call_later(self._guard.header, self._head_is_late)
 
     def _forget_head(self) -> None:
         self._head.clear()
@@ -241,12 +243,12 @@ class EdgeProtocol(web.RequestHandler):
         if self._refused_early():
             return
         what = "the head of a request was not whole" if self._head else "no request came"
-        self.end("request head too late", f"{what} within {self._face.guard.header:g} s")
+        self.end("request head too late", f"{what} within {self._guard.header:g} s")
 
     def _refused_early(self) -> bool:
         """Answer what there is of a head if it is for this host, and cannot become one that can be read."""
         head = bytes(self._head)
-        if wrong_host_in(self.connection, self._face.knows, head):
+        if wrong_host_in(self.connection, self._context.hosts.serves, head):
             return False
         count = self._request_count
         super().data_received(head)
@@ -258,7 +260,7 @@ class EdgeProtocol(web.RequestHandler):
         return True
 
     def _await_body(self) -> None:
-        self._body_timer = self._loop.call_later(self._face.guard.body, self._body_is_late)
+        self._body_timer = self._loop.call_later(self._context.settings.guard.body, self._body_is_late)
 
     def _forget_body(self) -> None:
         self._body = None
@@ -272,7 +274,7 @@ class EdgeProtocol(web.RequestHandler):
             self._await_body()  # the handler does not read: the client cannot help it
             return
         self._body_timer = None
-        self._body.set_exception(BodyLateError(f"the body was not whole within {self._face.guard.body:g} s"))
+        self._body.set_exception(BodyLateError(f"the body was not whole within {self._guard.body:g} s"))
 
     # --- what aiohttp asks for and reports
 
@@ -298,13 +300,13 @@ class EdgeProtocol(web.RequestHandler):
             self.end("wrong host", exc.message)
             return web.Response()
         if status >= 500 and exc is not None and not isinstance(exc, BadHttpMessage):
-            self._face.on_error(exc)
+            self._context.journal.record_error(exc)
             return limits.plain(500, "internal error")
         return self.unreadable(status, message or "malformed request")
 
     def unreadable(self, status: int, reason: str) -> web.Response:
         """The answer to a request that no handler gets to see."""
-        self._face.refused("request cannot be read", f"{status} {reason}")
+        self._context.journal.record_refusal("request cannot be read", f"{status} {reason}")
         return limits.plain(status, reason)
 
     def log_exception(self, *args: Any, **kwargs: Any) -> None:
@@ -312,4 +314,4 @@ class EdgeProtocol(web.RequestHandler):
         error = kwargs.get("exc_info") or sys.exc_info()[1]
         theirs = (BodyLateError, web.RequestPayloadError, BadHttpMessage)
         if isinstance(error, BaseException) and not isinstance(error, theirs):
-            self._face.on_error(error)
+            self._context.journal.record_error(error)

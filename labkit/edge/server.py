@@ -12,30 +12,32 @@ from aiohttp.http_exceptions import BadHttpMessage
 from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import StreamReader
 
+from labkit.context import Context
 from labkit.core.certificates import common_name
+from labkit.core.errors import LabError
 from labkit.edge import limits
-from labkit.edge.face import Face
 from labkit.edge.hosts import described, host_name, wrong_host
 from labkit.edge.limits import plain
 from labkit.edge.protocol import BodyLateError, EdgeProtocol
 from labkit.edge.request import EdgeRequest
 from labkit.edge.tasks import Tasks
 from labkit.http.connection import Connection
+from labkit.http.sites import Site
 
 
 class EdgeServer(web.Server):
-    """Makes a protocol for each connection, and hands its requests to the face's handler."""
+    """Makes a protocol for each connection, and hands its requests to the site that they name."""
 
-    def __init__(self, face: Face, *, max_body: int) -> None:
+    def __init__(self, context: Context, *, max_body: int) -> None:
         super().__init__(self._serve, request_factory=self._request, handler_cancellation=True)
-        self._face = face
+        self._context = context
         self._max_body = max_body
         self._tasks = Tasks()
         self._transports: dict[EdgeProtocol, asyncio.Transport] = {}
         self._all_gone: asyncio.Future[None] | None = None
 
     def __call__(self) -> EdgeProtocol:
-        return EdgeProtocol(self, self._face, self._tasks.keep, loop=self._loop)
+        return EdgeProtocol(self, self._context, self._tasks.keep, loop=self._loop)
 
     # --- connections
 
@@ -45,7 +47,7 @@ class EdgeServer(web.Server):
         super().connection_made(protocol, transport)
         self._transports[protocol] = transport
         protocol.connection = connection = self._connection(transport)
-        if connection.tls and self._face.connected is not None:
+        if connection.tls:
             connection.ready = self._tasks.spawn(self._connected(connection))
 
     def connection_lost(self, handler: web.RequestHandler, exc: BaseException | None = None) -> None:
@@ -54,11 +56,15 @@ class EdgeServer(web.Server):
         if not self._transports and self._all_gone is not None and not self._all_gone.done():
             self._all_gone.set_result(None)
 
+    def close_connections(self) -> None:
+        """End each connection once its request, if it has one, is answered."""
+        for protocol in tuple(self._transports):
+            protocol.close()
+
     async def stop(self) -> None:
         """End all connections; requests in progress get a moment to finish."""
-        for protocol in self._transports:
-            protocol.close()
-        await self._tasks.finish(self._face.guard.grace)
+        self.close_connections()
+        await self._tasks.finish(self._context.settings.guard.grace)
         for transport in self._transports.values():
             transport.abort()
         if self._transports:
@@ -70,7 +76,7 @@ class EdgeServer(web.Server):
         tls = transport.get_extra_info("ssl_object")
         certificate = tls.getpeercert(True) if tls is not None else None
         return Connection(
-            id=self._face.connection_id(),
+            id=self._context.identifiers.alphanumeric("connection", 20),
             host=tls.server_name if tls is not None else "",
             peer_ip=plain_ip(peer[0]) if peer else "",
             certificate=certificate,
@@ -79,11 +85,14 @@ class EdgeServer(web.Server):
         )
 
     async def _connected(self, connection: Connection) -> bool:
-        assert self._face.connected is not None
+        site = self._context.hosts.at(connection.host)
+        if site is None:  # it was taken away since the handshake
+            return True
         try:
-            await self._face.connected(connection)
+            with self._context.activity:
+                await site.connected(connection)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a 500 and the caller is told
-            self._face.on_error(error)
+            self._context.journal.record_error(error)
             return False
         return True
 
@@ -100,8 +109,7 @@ class EdgeServer(web.Server):
         request = EdgeRequest(
             message, payload, protocol, writer, task, self._loop, client_max_size=self._max_body
         )
-        if self._face.date is not None:
-            request.date = self._face.date()
+        request.date = self._context.dates.at(self._context.clock.seconds())
         return request
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -130,7 +138,8 @@ class EdgeServer(web.Server):
         self, protocol: EdgeProtocol, connection: Connection, request: EdgeRequest
     ) -> web.StreamResponse:
         try:
-            response = await self._face.handler(connection, request)
+            with self._context.activity:
+                response = await self._site(connection).handle(connection, request)
             if request.expecting:
                 # Nobody asked for the body: whether the client sends it now or not, only it knows.
                 protocol.no_lingering()
@@ -145,20 +154,26 @@ class EdgeServer(web.Server):
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a 500 and the caller is told
             if isinstance(error, ConnectionError) and protocol.has_ended():
                 return web.Response()  # the client left while it was being answered
-            self._face.on_error(error)
+            self._context.journal.record_error(error)
             if request.writer.output_size > 0:
                 protocol.end("answer broke off", type(error).__name__)
             return plain(500, "internal error")
         return response
+
+    def _site(self, connection: Connection) -> Site:
+        site = self._context.hosts.at(connection.host)
+        if site is None:
+            raise LabError(f"nothing is served at {connection.host}")
+        return site
 
     def _wrong_host(self, protocol: EdgeProtocol, request: EdgeRequest) -> str | None:
         """Why the request is not for this connection's host; None if it is (document 1, TLS rule)."""
         connection = protocol.connection
         named = request.headers.get(hdrs.HOST)
         if named is not None and named == protocol.host_header and request.raw_path.startswith("/"):
-            known = self._face.knows(connection.host)  # as most often: it was judged before
+            known = self._context.hosts.serves(connection.host)  # as most often: it was judged before
             return None if known else described(connection, named)
-        wrong = wrong_host(connection, self._face.knows, named, request.method, request.raw_path)
+        wrong = wrong_host(connection, self._context.hosts.serves, named, request.method, request.raw_path)
         if wrong is None:
             assert named is not None
             connection.host, protocol.host_header = host_name(named) or "", named

@@ -12,7 +12,7 @@ class Connection:
 
     id: made by whoever runs the edge. host: the server name (SNI) in lower case; over plain HTTP the Host of
     the request now handled, empty before the first. certificate: the client's, in DER; common_name: its first
-    CommonName. ready: done once `Face.connected` has run; its result says whether it went well.
+    CommonName. ready: done once the site's `connected` has run; its result says whether it went well.
     """
 
     id: str

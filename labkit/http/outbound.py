@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
+from labkit.core.component import Component
+from labkit.http.address import ServerAddress
+
 LARGEST = 1024 * 1024  # bytes of an answer that are read
 
 
-class OutboundClient:
+class OutboundClient(Component):
     """An HTTPS client that follows no redirects, keeps no cookies, and trusts the lab's CA besides the system's.
 
-    domain: names below it are the lab's own, at `host`; ca_pem: the certificate of the lab's CA, once there is
-    one; patience: seconds of real time that an answer may take.
+    domain: names below it are the lab's own; address: where they are, and the certificate of their CA; patience:
+    seconds of real time that an answer may take.
     """
 
-    def __init__(self, domain: str, host: str, ca_pem: Callable[[], str], patience: float) -> None:
+    def __init__(self, domain: str, address: ServerAddress, patience: float) -> None:
         self._domain = domain
-        self._host = host
-        self._ca_pem = ca_pem
+        self._address = address
         self._patience = patience
         self._session: ClientSession | None = None
 
@@ -34,13 +36,13 @@ class OutboundClient:
         """Status and text of the answer. Raises OSError (TimeoutError among them) where there is none."""
         if self._session is None:
             context = ssl.create_default_context()
-            context.load_verify_locations(cadata=self._ca_pem())
+            context.load_verify_locations(cadata=self._address.ca_pem)
             context.verify_flags |= (
                 ssl.VERIFY_X509_PARTIAL_CHAIN
             )  # a certificate of the user's own may lack its root
             self._session = ClientSession(
                 connector=TCPConnector(  # a kept connection may have ended by the next request
-                    ssl=context, resolver=_Resolver(self._domain, self._host), force_close=True
+                    ssl=context, resolver=_Resolver(self._domain, self._address.host), force_close=True
                 ),
                 cookie_jar=DummyCookieJar(),  # what one solution is given is not for another
                 timeout=ClientTimeout(total=self._patience),
@@ -62,7 +64,7 @@ class OutboundClient:
         except (ClientError, ValueError) as error:
             raise OSError(f"{url.partition('?')[0]} cannot be reached: {error}") from error
 
-    async def close(self) -> None:
+    async def stop(self) -> None:
         """Close its connections; the next request opens new ones."""
         session, self._session = self._session, None
         if session is not None:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape, unescape
 
+from labkit.core.component import Component
+
 URL = re.compile(r"https?://[^\s<>\"'`\\^{|}]+")
 HREF = re.compile(r"""<a\s[^<>]*?href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
 CAPACITY = 10_000  # mails kept; the oldest goes first
@@ -43,7 +45,7 @@ class Mail:
         return list(dict.fromkeys(found))
 
 
-class Mailbox:
+class Mailbox(Component):
     """All mail of a lab, oldest first. `now` tells lab time in seconds."""
 
     def __init__(self, now: Callable[[], float]) -> None:
@@ -81,7 +83,7 @@ class Mailbox:
             and (solution is None or solution == mail.solution)
         ]
 
-    def clear(self) -> None:
+    async def clear(self) -> None:
         """Throw all mail away."""
         self._mails.clear()
 

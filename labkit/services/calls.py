@@ -4,52 +4,76 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack
 from pathlib import PurePath
+from typing import cast
 
+from labkit.context import Context
+from labkit.core.component import Component
+from labkit.core.directory import Directory
 from labkit.core.errors import ServiceError
-from labkit.core.journal import Journal
 from labkit.services.operation import Caller, Operation, Service
 from labkit.services.redaction import redacted
 
 DEEPEST_TRACE = 20  # frames
 
-Configuration = Mapping[str, Mapping[str, object]]
 
-
-class Services:
-    """All services of a lab.
-
-    configuration: for each solution id, the configured parameters of its services; they are the defaults of
+class Services(Component):
+    """All services of a lab. What is configured for a solution's service (`context.configuration`) is the default of
     same-named operation parameters.
-    values: does the journal show what is kept, and not its lengths alone?
     """
 
-    def __init__(
-        self,
-        services: Iterable[Service],
-        journal: Journal,
-        configuration: Mapping[str, Configuration],
-        *,
-        values: bool = False,
-    ) -> None:
-        self._services = {service.name: service for service in services}
-        self._journal = journal
-        self._configuration = configuration
-        self._values = values
+    def __init__(self, context: Context, services: Iterable[Service]) -> None:
+        self._context = context
+        self._services = cast("Directory[Service]", context.services)  # nobody else adds to it
+        for service in services:
+            self._take(service)
 
     def __iter__(self) -> Iterator[Service]:
-        return iter(self._services.values())
+        return iter(self._services)
+
+    async def add(self, service: Service) -> None:
+        """Add a service to a lab that runs. Raises SettingsError where its name is taken."""
+        self._take(service)
+        await service.start()
+
+    async def remove(self, name: str) -> None:
+        """Take a service out again. Raises LabError where there is none of this name."""
+        await self._services.remove(name).stop()
+
+    async def start(self) -> None:
+        async with AsyncExitStack() as started:
+            for service in self:
+                await service.start()
+                started.push_async_callback(service.stop)
+            started.pop_all()
+
+    async def stop(self) -> None:
+        for service in reversed(tuple(self)):
+            await service.stop()
+
+    async def clear(self) -> None:
+        for service in self:
+            await service.clear()
+
+    async def refill(self) -> None:
+        for service in self:
+            await service.refill()
+
+    def _take(self, service: Service) -> None:
+        self._services.add(service.name, service)
+        self._context.events.declare(service.events)
 
     def operations(self, caller: Caller) -> dict[str, Mapping[str, Operation]]:
         """Service name → operation name → operation, as this caller may use them."""
-        return {name: service.offered(caller) for name, service in self._services.items()}
+        return {service.name: service.offered(caller) for service in self}
 
     async def call(self, caller: Caller, service: str, operation: str, parameters: object = None) -> object:
         """Call `service.operation(parameters)` for a solution.
 
         Returns the result, or the error object `{type, error, status}`; never raises for a platform error.
         """
-        found = self._services.get(service)
+        found = self._services.find(service)
         detail: dict[str, object] = {}
         try:
             try:
@@ -58,7 +82,7 @@ class Services:
                 detail["parameters"] = redacted(parameters)  # they tell what to build
                 raise
             given = self.with_defaults(caller, declared, parameters)
-            detail["parameters"] = declared.shown(given, values=self._values)
+            detail["parameters"] = declared.shown(given, values=self._context.settings.journal.values)
             if not given.keys() <= declared.attributes.keys() and (unknown := declared.unknown(given)):
                 detail["unknown"] = unknown
             result = await declared.function(found, caller, **declared.arguments(given))
@@ -69,7 +93,7 @@ class Services:
             detail["error"] = result
             if error.__cause__ is not None:
                 detail["trace"] = _trace(error.__cause__)
-        self._journal.record(
+        self._context.journal.record(
             "call",
             caller.solution,
             f"{service}.{operation}",
@@ -85,7 +109,7 @@ class Services:
             parameters = {}
         if not isinstance(parameters, Mapping):
             raise ServiceError(400, "arguments must be a table")
-        configured = self._configuration.get(caller.solution, {}).get(declared.service, {})
+        configured = self._context.configuration.get(caller.solution, {}).get(declared.service, {})
         defaults = {name: value for name, value in configured.items() if name in declared.attributes}
         return {**defaults, **parameters}
 

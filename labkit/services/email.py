@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Annotated, ClassVar, Protocol
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
+from labkit.context import Context
 from labkit.services.addresses import LONGEST_ADDRESS, Address, Addresses
 from labkit.services.operation import Caller, Service, operation
 
@@ -15,23 +15,6 @@ LONGEST_SUBJECT = 998  # characters: the longest line of RFC 5322, section 2.1.1
 LONGEST_BODY = 2**20  # characters
 PORT = re.compile(r":[0-9]{1,5}(?=>?$)")
 LONGEST_PORT = len(":65535")
-
-
-class Postbox(Protocol):
-    """Where mail goes."""
-
-    def receive(
-        self,
-        *,
-        solution: str,
-        sender: str,
-        to: Sequence[str],
-        cc: Sequence[str],
-        bcc: Sequence[str],
-        subject: str,
-        text: str,
-        html: str,
-    ) -> object: ...
 
 
 def _one_line(text: str) -> str:
@@ -52,17 +35,15 @@ Subject = Annotated[str, Field(max_length=LONGEST_SUBJECT), AfterValidator(_one_
 
 
 class Email(Service):
-    """Sends mail.
+    """Sends mail. A solution that names no sender sends from `noreply@` its own domain.
 
-    postbox: takes it; sender: the address a solution sends from when it names none.
     Not offered: a mail server of the solution's own (`connection`, ignored) and `getSettings`.
     """
 
     name: ClassVar[str] = "Email"
 
-    def __init__(self, postbox: Postbox, sender: Callable[[str], str]) -> None:
-        self._postbox = postbox
-        self._sender = sender
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     @operation
     async def send(
@@ -81,9 +62,9 @@ class Email(Service):
         from: an address; a port after it is left out, so that it may be at Config.solution().domain.
         The body is secret to the journal, since it carries codes that activate and reset; the mailbox has it.
         """
-        self._postbox.receive(
+        self._context.mailbox.receive(
             solution=caller.solution,
-            sender=from_ or self._sender(caller.solution),
+            sender=from_ or f"noreply@{self._context.solutions.get(caller.solution).domain}",
             to=to,
             cc=cc,
             bcc=bcc,

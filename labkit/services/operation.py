@@ -23,7 +23,9 @@ from typing import Any, ClassVar, TypeVar
 
 import pydantic
 
+from labkit.core.component import Component
 from labkit.core.errors import LabError, ServiceError
+from labkit.core.events import EventKind
 from labkit.services.redaction import HIDDEN, holds_secret, journaling
 
 MOST_UNKNOWN = 20  # names of arguments
@@ -137,11 +139,16 @@ class Operation:
         return value if show is None else show(value)
 
 
-class Service:
-    """Base of all services. `name` is the module name that scripts use."""
+class Service(Component):
+    """Base of all services.
+
+    name: the module name that scripts use; events: those that it raises, with the names that the argument of a
+    handler has. An operation that is named like a method of a component has a trailing underscore (`clear_`).
+    """
 
     name: ClassVar[str]
     operations: ClassVar[Mapping[str, Operation]] = {}
+    events: ClassVar[tuple[EventKind, ...]] = ()
 
     def __init_subclass__(cls) -> None:
         marked = [value for value in vars(cls).values() if hasattr(value, "__labkit_operation__")]

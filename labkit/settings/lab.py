@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from labkit.core.errors import SettingsError
 from labkit.settings.guard import Guard
+from labkit.settings.journal import JournalSettings
 from labkit.settings.products import ProductSettings
 from labkit.settings.providers import ProvidersSettings
 from labkit.settings.solutions import SolutionSettings
@@ -29,6 +30,7 @@ class LabSettings(Model):
     profile: Literal["spec", "field"] = "spec"
     wire: dict[str, Any] = {}
     guard: Guard = Guard()
+    journal: JournalSettings = JournalSettings()
     products: tuple[ProductSettings, ...] = ()
     solutions: tuple[SolutionSettings, ...] = ()
     providers: ProvidersSettings = ProvidersSettings()

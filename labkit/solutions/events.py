@@ -19,37 +19,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from labkit.core.events import EventKind, Events
+
 Key = tuple[str, str]
 
 DEVICE, DEVICE_DATA = "device", "device2"
 ANY_PRODUCT = "{product.id}"
 FALLBACK: Key = ("config", "fallback")
 
-# The name that a handler's argument has is fixed for each event; both are bound where scripts use two.
-ARGUMENTS: dict[Key, tuple[str, ...]] = {
-    ("timer", "timer"): ("message", "request"),
-    ("interface", "subscriberadded"): ("subscription",),
-    ("interface", "subscriberupdated"): ("subscription",),
-    ("interface", "subscriberremoved"): ("subscription",),
-    FALLBACK: ("event",),
-}
-ARGUMENTS_OF_SERVICE: dict[str, tuple[str, ...]] = {
-    "webservice": ("request",),
-    "websocket": ("websocketInfo",),
-    "interface": ("event", "operation"),
-    "config": ("service",),
-    "scripts": ("data",),
-}
+# What solutions may handle and no service here raises (yet): the web server's own, and those of public folders.
+# `*` stands for every event of a service; both names are bound where scripts use two.
+EVENTS = (
+    EventKind("webservice", "*", ("request",)),
+    EventKind("websocket", "*", ("websocketInfo",)),
+    EventKind("timer", "timer", ("message", "request")),
+    EventKind("interface", "subscriberAdded", ("subscription",)),
+    EventKind("interface", "subscriberUpdated", ("subscription",)),
+    EventKind("interface", "subscriberRemoved", ("subscription",)),
+    EventKind("interface", "*", ("event", "operation")),
+    EventKind("config", "*", ("service",)),
+    EventKind(*FALLBACK),
+    EventKind("scripts", "*", ("data",)),
+)
 
 
 def key(service: str, event: str) -> Key:
     """What handlers are kept under."""
     return service.lower(), event
-
-
-def of_device(kind: str) -> Key:
-    """Service and event of what a device caused: `datapoint`, `data_in`, `provisioned` …"""
-    return (DEVICE, "datapoint") if kind == "datapoint" else (DEVICE_DATA, "event")
 
 
 def candidates(service: str, event: str, product: str | None) -> Iterator[Key]:
@@ -70,10 +66,9 @@ def candidates(service: str, event: str, product: str | None) -> Iterator[Key]:
     )
 
 
-def arguments(service: str, event: str) -> tuple[str, ...]:
-    """The names under which a handler gets the event."""
-    service = service.lower()
+def arguments(known: Events, service: str, event: str) -> tuple[str, ...]:
+    """The names under which a handler gets the event: as it was declared, a datapoint of any product as `data`."""
     if event == "datapoint":
         return ("data",)
-    exact = ARGUMENTS.get((service, event.lower()))
-    return exact or ARGUMENTS_OF_SERVICE.get(service, ("event",))
+    kind = known.kind(service, event)
+    return ("event",) if kind is None else kind.arguments

@@ -10,7 +10,6 @@ from typing import Any
 from labkit.core.errors import SettingsError
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
-from labkit.solutions import events
 from labkit.solutions.handlers import Handler, Run
 from labkit.solutions.lua import LuaFunction, LuaHost, LuaLimits, LuaSyntaxError
 from labkit.solutions.request import Request
@@ -68,9 +67,12 @@ class Scripts:
             return ScriptHandler(self._host, self._load("websocket", script, SOCKET), SOCKET)
         return RouteHandler(self._host, self._load("endpoint", script, ROUTE, readback=("response",)))
 
-    def event(self, service: str, event: str, script: Script) -> Handler:
-        """An event's script: the global function handle_<service>_<event>, with the event and context."""
-        name, *others = events.arguments(service, event)
+    def event(self, service: str, event: str, script: Script, names: Sequence[str]) -> Handler:
+        """An event's script: the global function handle_<service>_<event>, with the event and context.
+
+        names: those that the event has.
+        """
+        name, *others = names
         function = self._load(
             re.sub(r"\W", "_", f"handle_{service}_{event}", flags=re.ASCII),
             script,

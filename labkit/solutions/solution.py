@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -11,10 +11,9 @@ from typing import Any, TypeVar, overload
 
 from aiohttp import web
 
-from labkit.core.clock import Clock
-from labkit.core.identifiers import Identifiers
-from labkit.core.journal import Journal
+from labkit.context import Context
 from labkit.services.calls import Services
+from labkit.settings import SolutionSettings
 from labkit.solutions import events
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.functions import FunctionHandler
@@ -32,16 +31,16 @@ LONGEST_LOG = 4096  # characters of one line of script output that the journal k
 ROUTE_NAMES = ("request", "response")
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What every solution of a lab shares. script_cpu: seconds a script may compute between service calls."""
+@dataclass(slots=True)
+class Registration:
+    """A handler under the service and event that it is kept under; another one may take its place.
 
-    services: Services
-    journal: Journal
-    clock: Clock
-    identifiers: Identifiers
-    workers: Workers
-    script_cpu: float
+    names: those that its argument has.
+    """
+
+    key: events.Key
+    handler: Handler
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,42 +53,43 @@ class Outcome:
 
 
 class Solution:
-    """A solution of a lab.
+    """A solution of a lab, with the routes and handlers of its folder.
 
-    products: ids of those whose events it handles; environment: what scripts get by os.getenv; folder: where
-    its scripts come from. Raises SettingsError naming file and line of a script that does not compile.
+    products: ids of those whose events it handles; environment: what scripts get by os.getenv. Raises
+    SettingsError naming file and line of a script that does not compile.
     """
 
     def __init__(
         self,
-        id: str,
-        domain: str,
-        surroundings: Surroundings,
-        *,
-        products: Iterable[str] = (),
-        environment: Mapping[str, str] | None = None,
-        folder: SolutionFolder | None = None,
+        settings: SolutionSettings,
+        context: Context,
+        services: Services,
+        workers: Workers,
+        folder: SolutionFolder,
     ) -> None:
-        folder = folder if folder is not None else SolutionFolder()
-        self.id = id
-        self.domain = domain
-        self.products = list(products)
-        self.environment = dict(environment or {})
+        self.id = settings.id
+        self.domain = settings.domain or f"{settings.id}.apps.{context.settings.domain}"
+        self.products = list(settings.products)
+        self.environment = dict(settings.environment)
+        self.settings = settings
+        self.folder = folder
         self.routes = Routes()
         self.cors = folder.cors
         self.assets: Mapping[str, Path] = folder.assets
         self.warnings: list[str] = []  # of its folder, and of what ran at the end of set-up
-        self._around = surroundings
-        self._handlers: dict[events.Key, Handler] = {}
-        seeded = surroundings.identifiers.seed is not None
+        self._context = context
+        self._services = services
+        self._workers = workers
+        self._handlers: dict[events.Key, Registration] = {}
+        seeded = context.identifiers.seed is not None
         self._scripts = Scripts(
             folder.modules,
-            services=surroundings.services,
+            services=services,
             log=self._log,
-            now=surroundings.clock.now,
+            now=context.clock.now,
             environment=self.environment,
-            seed=int(surroundings.identifiers.hex(f"{id} random", 8), 16) if seeded else None,
-            cpu=surroundings.script_cpu,
+            seed=int(context.identifiers.hex(f"{self.id} random", 8), 16) if seeded else None,
+            cpu=context.settings.guard.script_cpu,
         )
         for endpoint in folder.endpoints:
             handler = self._scripts.endpoint(endpoint.script, endpoint.method)
@@ -166,22 +166,23 @@ class Solution:
         if function is None and lua is None:
             return lambda given: self.on(service, event, given)
         if function is not None:
-            names = dict.fromkeys((*events.arguments(service, event), "event"))
-            self._keep(service, event, self._function(function, tuple(names)))
+            names = events.arguments(self._context.events, service, event)
+            offered = tuple(dict.fromkeys((*names, "event")))
+            self._keep(service, event, self._function(function, offered), names)
         else:
             self._handle_with(service, event, Script(f"{service}_{event}", 1, lua or ""))
         return function
 
     # ---- running
 
-    async def initialise(self, init_scripts: Iterable[Script]) -> None:
+    async def initialise(self) -> None:
         """Run the modules, then the scripts; of one that fails there is a warning.
 
         Raises SettingsError if they do not compile.
         """
         if (modules := self._scripts.modules()) is not None:
             await self._initialise("modules", modules)
-        for script in init_scripts:
+        for script in self.folder.init_scripts:
             handler = self._scripts.plain(script)
             await self._initialise(script.file, handler)
             handler.close()
@@ -194,7 +195,11 @@ class Solution:
     def warn(self, text: str) -> None:
         """Keep what its author ought to know, here and in the journal."""
         self.warnings.append(text)
-        self._around.journal.record("warning", self.id, text)
+        self._context.journal.record("warning", self.id, text)
+
+    def clear(self) -> None:
+        """Forget what its scripts keep, for a reset; routes and handlers stay."""
+        self.warnings.clear()
 
     def close(self) -> None:
         """Free the Lua of it."""
@@ -217,26 +222,20 @@ class Solution:
         )
         return reply(result, response)
 
-    def handles(self, service: str, event: str, product: str | None = None) -> bool:
-        """Is there a handler for an event (of a device of `product`), or one for events without a handler?"""
-        return self._find(service, event, product) is not None or events.FALLBACK in self._handlers
+    def find(self, service: str, event: str, product: str | None = None) -> Registration | None:
+        """What handles an event (of a device of `product`): its own handler, or the one for events without any."""
+        for key in events.candidates(service, event, product):
+            if key in self._handlers:
+                return self._handlers[key]
+        return self._handlers.get(events.FALLBACK)
 
-    async def handle(
-        self, service: str, event: str, argument: Any, *, cause: int | None = None, product: str | None = None
-    ) -> Outcome | None:
-        """Run the handler of an event. None where there is none. Never raises for what a handler does."""
-        key = self._find(service, event, product)
-        context = self.context(*(key or (service, event)))
-        if key is None and events.FALLBACK not in self._handlers:
-            return None
-        key = key or events.FALLBACK
-        handler = self._handlers[key]
+    async def handle(self, registration: Registration, argument: Any, *, cause: int | None = None) -> Outcome:
+        """Run the handler of an event. Never raises for what a handler does."""
+        key, handler = registration.key, registration.handler
         if isinstance(handler, FunctionHandler):
             argument = copy.deepcopy(argument)  # it belongs to the journal and to other solutions too
-        names = (*events.arguments(*key), "event")
-        return await self._guarded(
-            f"{key[0]} {key[1]}", handler, dict.fromkeys(names, argument), context, cause
-        )
+        named = dict.fromkeys((*registration.names, "event"), argument)
+        return await self._guarded(f"{key[0]} {key[1]}", handler, named, self.context(*key), cause)
 
     async def run(
         self,
@@ -247,7 +246,7 @@ class Solution:
         cause: int | None,
     ) -> object:
         """Run a handler, with a record in the journal. Raises what it raises."""
-        record = self._around.journal.open("script", self.id, what, cause=cause)
+        record = self._context.journal.open("script", self.id, what, cause=cause)
         run = Run(self.id, record.sequence, context)
         detail: dict[str, object] = {}
         started = perf_counter()
@@ -270,7 +269,7 @@ class Solution:
             "service": service,
             "event": event,
             "script_key": service,
-            "tracking_id": self._around.identifiers.hex(f"{self.id} tracking", 32),
+            "tracking_id": self._context.identifiers.hex(f"{self.id} tracking", 32),
         }
 
     async def _guarded(
@@ -287,33 +286,32 @@ class Solution:
             return Outcome(status_of(error), error=explain(error))
         return Outcome(204 if result is None else 200, result)
 
-    def _find(self, service: str, event: str, product: str | None) -> events.Key | None:
-        return next(
-            (key for key in events.candidates(service, event, product) if key in self._handlers), None
-        )
-
     def _handle_with(self, service: str, event: str, script: Script) -> None:
-        self._keep(service, event, self._scripts.event(service, event, script))
+        names = events.arguments(self._context.events, service, event)
+        self._keep(service, event, self._scripts.event(service, event, script, names), names)
 
-    def _keep(self, service: str, event: str, handler: Handler) -> None:
-        replaced = self._handlers.get(events.key(service, event))
-        self._handlers[events.key(service, event)] = handler
-        if replaced is not None:
-            replaced.close()
+    def _keep(self, service: str, event: str, handler: Handler, names: tuple[str, ...]) -> None:
+        key = events.key(service, event)
+        present = self._handlers.get(key)
+        if present is None:
+            self._handlers[key] = Registration(key, handler, names)
+        else:  # what is queued for it goes to the new one
+            present.handler.close()
+            present.handler = handler
 
     def _function(self, function: Callable[..., object], names: tuple[str, ...]) -> FunctionHandler:
         return FunctionHandler(
             function,
             names,
-            services=self._around.services,
-            workers=self._around.workers,
-            now=self._around.clock.now,
+            services=self._services,
+            workers=self._workers,
+            now=self._context.clock.now,
             log=self._log,
         )
 
     def _log(self, run: Run, level: str, text: str) -> None:
         text = text if len(text) <= LONGEST_LOG else text[:LONGEST_LOG] + "…"
-        self._around.journal.record("log", self.id, text, cause=run.cause, detail={"level": level})
+        self._context.journal.record("log", self.id, text, cause=run.cause, detail={"level": level})
 
     def __repr__(self) -> str:
         return f"<solution {self.id} at {self.domain}>"

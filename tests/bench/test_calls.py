@@ -101,10 +101,10 @@ async def test_the_floor_signs_the_tokens_of_the_service() -> None:
     async with AsyncExitStack() as stack:
         stand = await Stand(Unhashed()).start(stack, 1)
         (token,) = await stand.tokens()
-        secret = await stand.keys.secret("bench")
+        secret = await stand.user.keys.secret("bench")
         claims = floor.verified(secret, token)
         assert jwt.decode(floor.hs256(secret, claims), secret, algorithms=["HS256"]) == claims
         with pytest.raises(BenchError, match="signature"):
             floor.verified(b"another secret", token)
-        key = await stand.keys.private()
+        key = await stand.user.keys.private()
         assert jwt.decode(floor.rs256(key, claims), key.public_key(), algorithms=["RS256"]) == claims

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.core.activity import Activity
+from labkit.core.clock import Clock
 from labkit.core.events import Events
+from labkit.core.journal import Journal
 
 
 class Place:
@@ -18,13 +20,18 @@ class Place:
 
     def __init__(self, capacity: int = 1000) -> None:
         self.activity = Activity()
-        self.failed: list[BaseException] = []
-        self.held: list[tuple[str, int]] = []
         self.handled: list[Any] = []
         self.gate = asyncio.Event()
-        self.events = Events(
-            self.activity, self.failed.append, lambda *held: self.held.append(held), capacity
-        )
+        self.journal = Journal(Clock(0).micros)
+        self.events = Events(self.journal, self.activity, capacity)
+
+    @property
+    def failed(self) -> list[str]:
+        return [record.summary for record in self.journal.select("error")]
+
+    @property
+    def held(self) -> list[tuple[str, int | None]]:
+        return [(record.actor, record.size) for record in self.journal.select("backpressure")]
 
     async def note(self, event: Any) -> None:
         self.handled.append(event)
@@ -51,7 +58,7 @@ async def test_a_lane_keeps_its_order_however_long_each_event_takes(
 
     events = [(*each, number) for number, each in enumerate(emitted)]
     for event in events:
-        place.events.emit(event[0], event[1], slow, event)
+        place.events.queue(event[0], event[1], slow, event)
     await place.activity.idle()
     assert sorted(place.handled, key=lambda event: event[3]) == events
     for lane in {event[:2] for event in events}:
@@ -62,9 +69,9 @@ async def test_a_lane_keeps_its_order_however_long_each_event_takes(
 
 async def test_lanes_do_not_wait_for_each_other() -> None:
     place = Place()
-    place.events.emit("device", "slow", place.gated, 1)
-    place.events.emit("device", "quick", place.note, 2)
-    place.events.emit("other device", "slow", place.note, 3)
+    place.events.queue("device", "slow", place.gated, 1)
+    place.events.queue("device", "quick", place.note, 2)
+    place.events.queue("other device", "slow", place.note, 3)
     await asyncio.sleep(0.001)
     assert sorted(place.handled) == [2, 3]
     place.gate.set()
@@ -74,7 +81,7 @@ async def test_lanes_do_not_wait_for_each_other() -> None:
 
 async def test_emitting_runs_nothing_yet() -> None:
     place = Place()
-    place.events.emit("device", "solution", place.note, 1)
+    place.events.queue("device", "solution", place.note, 1)
     assert (place.handled, place.activity.running) == ([], 1)
     await place.activity.idle()
     assert place.handled == [1]
@@ -86,8 +93,8 @@ async def test_a_handler_that_fails_is_told_and_the_lane_goes_on() -> None:
     async def fail(event: Any) -> None:
         raise KeyError(event)
 
-    place.events.emit("device", "solution", fail, 1)
-    place.events.emit("device", "solution", place.note, 2)
+    place.events.queue("device", "solution", fail, 1)
+    place.events.queue("device", "solution", place.note, 2)
     await place.activity.idle()
     assert [repr(error) for error in place.failed] == ["KeyError(1)"]
     assert place.handled == [2]
@@ -99,10 +106,10 @@ async def test_what_a_handler_emits_comes_behind_what_is_queued() -> None:
     async def again(event: Any) -> None:
         place.handled.append(event)
         if event == 1:
-            place.events.emit("device", "solution", place.note, 3)
+            place.events.queue("device", "solution", place.note, 3)
 
-    place.events.emit("device", "solution", again, 1)
-    place.events.emit("device", "solution", again, 2)
+    place.events.queue("device", "solution", again, 1)
+    place.events.queue("device", "solution", again, 2)
     await place.activity.idle()
     assert place.handled == [1, 2, 3]
 
@@ -110,12 +117,12 @@ async def test_what_a_handler_emits_comes_behind_what_is_queued() -> None:
 async def test_a_full_source_waits_and_says_so_until_there_is_room() -> None:
     place = Place(capacity=3)
     for number in range(3):
-        await place.events.room("device")  # not yet full
-        place.events.emit("device", "solution", place.gated, number)
+        await place.events.capacity("device")  # not yet full
+        place.events.queue("device", "solution", place.gated, number)
     assert place.held == []
-    waiting = asyncio.ensure_future(place.events.room("device"))
+    waiting = asyncio.ensure_future(place.events.capacity("device"))
     async with asyncio.timeout(5):
-        await place.events.room("another device")
+        await place.events.capacity("another device")
     await asyncio.sleep(0.001)
     assert (waiting.done(), place.held) == (False, [("device", 3)])
     place.gate.set()
@@ -128,9 +135,9 @@ async def test_a_full_source_waits_and_says_so_until_there_is_room() -> None:
 async def test_there_is_room_as_soon_as_one_event_is_done() -> None:
     place = Place(capacity=2)
     first = asyncio.Event()
-    place.events.emit("device", "solution", lambda _: first.wait(), None)
-    place.events.emit("device", "solution", place.gated, None)
-    waiting = asyncio.ensure_future(place.events.room("device"))
+    place.events.queue("device", "solution", lambda _: first.wait(), None)
+    place.events.queue("device", "solution", place.gated, None)
+    waiting = asyncio.ensure_future(place.events.capacity("device"))
     await asyncio.sleep(0)
     first.set()
     async with asyncio.timeout(5):
@@ -141,9 +148,9 @@ async def test_there_is_room_as_soon_as_one_event_is_done() -> None:
 
 async def test_a_source_is_bounded_over_all_its_receivers() -> None:
     place = Place(capacity=2)
-    place.events.emit("device", "one", place.gated, 1)
-    place.events.emit("device", "two", place.gated, 1)
-    waiting = asyncio.ensure_future(place.events.room("device"))
+    place.events.queue("device", "one", place.gated, 1)
+    place.events.queue("device", "two", place.gated, 1)
+    waiting = asyncio.ensure_future(place.events.capacity("device"))
     await asyncio.sleep(0.001)
     assert place.held == [("device", 2)]
     place.gate.set()
@@ -153,8 +160,8 @@ async def test_a_source_is_bounded_over_all_its_receivers() -> None:
 
 async def test_who_is_cancelled_while_it_waits_for_room_leaves_nothing() -> None:
     place = Place(capacity=1)
-    place.events.emit("device", "solution", place.gated, 1)
-    waiting = [asyncio.ensure_future(place.events.room("device")) for _ in range(2)]
+    place.events.queue("device", "solution", place.gated, 1)
+    waiting = [asyncio.ensure_future(place.events.capacity("device")) for _ in range(2)]
     await asyncio.sleep(0)
     waiting[0].cancel()
     place.gate.set()
@@ -167,13 +174,13 @@ async def test_who_is_cancelled_while_it_waits_for_room_leaves_nothing() -> None
 
 async def test_closing_drops_what_is_queued_and_ends_what_runs() -> None:
     place = Place()
-    place.events.emit("device", "runs", place.gated, 1)
+    place.events.queue("device", "runs", place.gated, 1)
     await asyncio.sleep(0.001)
-    place.events.emit("device", "runs", place.note, 2)
-    place.events.emit("device", "not begun", place.note, 3)
-    await place.events.close()
+    place.events.queue("device", "runs", place.note, 2)
+    place.events.queue("device", "not begun", place.note, 3)
+    await place.events.stop()
     place.gate.set()
     async with asyncio.timeout(5):
         await place.activity.idle()
     assert (place.handled, place.activity.running, place.failed) == ([], 0, [])
-    await place.events.close()
+    await place.events.stop()

@@ -148,12 +148,12 @@ class Place:
         self, product: str = "token", pair: KeyPair | None = None, *, tls: bool = False
     ) -> Client:
         """A connection to a product: plain, or over TLS, with a client's certificate if there is one."""
-        host, edge = self.platform.products.get(product).domain, self.platform.edge
+        host, listener = self.platform.devices.products.get(product).domain, self.platform.context.address
         options: dict[str, Any] = {}
-        port = edge.http_port
+        port = listener.http_port
         if tls or pair is not None:
-            port = edge.https_port
-            address = Address("127.0.0.1", port, self.platform.ca_pem)
+            port = listener.https_port
+            address = Address("127.0.0.1", port, listener.ca_pem)
             options = {"ssl": address.context(pair), "server_hostname": host}
         client = Client(host, *await asyncio.open_connection("127.0.0.1", port, **options))
         self._clients.append(client)
@@ -185,11 +185,11 @@ class Place:
                 for table in metadata.sorted_tables
             }
 
-        found = await self.platform.database.read(rows)
+        found = await self.platform.context.database.read(rows)
         return {**found, "events": [(entry.actor, entry.summary) for entry in self.events()]}
 
     def events(self, summary: str | None = None) -> list[Record]:
-        return [e for e in self.platform.journal.select("event") if summary in (None, e.summary)]
+        return [e for e in self.platform.context.journal.select("event") if summary in (None, e.summary)]
 
     def payloads(self, summary: str) -> list[dict[str, Any]]:
         """What the events of a type carried."""
@@ -200,7 +200,7 @@ class Place:
     ) -> None:
         """Return once so many polls of an alias wait."""
         async with asyncio.timeout(PATIENCE):
-            await self.platform.polls.held(product, identity, alias, count)
+            await self.platform.devices.polls.held(product, identity, alias, count)
 
     async def idle(self) -> None:
         async with asyncio.timeout(PATIENCE):
@@ -222,9 +222,9 @@ async def place(**settings: Any) -> AsyncIterator[Place]:
         yield made
         await made.close()
         await made.idle()
-    assert [entry.summary for entry in platform.journal.select("error")] == []
+    assert [entry.summary for entry in platform.context.journal.select("error")] == []
     assert stray == []
-    assert (len(platform.polls), platform.activity.running) == (0, 0)
+    assert (len(platform.devices.polls), platform.context.activity.running) == (0, 0)
 
 
 def basic(identity: str, password: str) -> tuple[str, str]:

@@ -50,9 +50,9 @@ async def test_unescaped_utf_8_and_plus_are_understood(place: Place) -> None:
 
 async def test_all_values_of_a_request_have_its_second(place: Place) -> None:
     client = await place.device()
-    await place.platform.clock.advance(0.999)
+    await place.platform.context.clock.advance(0.999)
     await client.ask("POST", ALIAS, "text=a&number=1")
-    await place.platform.clock.advance(0.001)
+    await place.platform.context.clock.advance(0.001)
     await client.ask("POST", ALIAS, "text=b")
     rows = (await place.kept())["datapoint"]
     assert [row[2:] for row in rows] == [
@@ -122,7 +122,7 @@ async def test_devices_do_not_see_each_other(place: Place) -> None:
 async def test_resources_that_change_on_a_running_lab(place: Place) -> None:
     client = await place.device()
     await client.ask("POST", ALIAS, "new=1")
-    place.platform.products.get("token").change(resources={"new": "string"})
+    place.platform.devices.products.get("token").change(resources={"new": "string"})
     await client.ask("POST", ALIAS, "new=2&text=2")
     assert await read(client, "new&text") == [("new", "2")]
 
@@ -161,13 +161,13 @@ async def test_a_write_waits_while_too_many_events_of_its_device_are_queued(
     client, other = await place.device(identity="d"), await place.device(identity="e")
     gate = asyncio.Event()
     for _ in range(1000):
-        place.platform.events.emit("token/d", "solution", lambda _: gate.wait(), None)
+        place.platform.context.events.queue("token/d", "solution", lambda _: gate.wait(), None)
     client.send("POST", ALIAS, "text=held")
     assert (await other.ask("POST", ALIAS, "text=not held")).status == 204
-    while not (held := place.platform.journal.select("backpressure")):
+    while not (held := place.platform.context.journal.select("backpressure")):
         await other.ask("GET", "/timestamp")
     assert (held[0].actor, held[0].size) == ("token/d", 1000)
-    assert await place.platform.state.latest("token", "d", ["text"]) == []
+    assert await place.platform.devices.state.latest("token", "d", ["text"]) == []
     gate.set()
     assert (await client.answer()).status == 204
     assert await read(client, "text") == [("text", "held")]

@@ -44,7 +44,7 @@ async def statuses(client: Client) -> set[int]:
 async def test_a_provisioned_device_is_let_in_everywhere(place: Place, product: str) -> None:
     client = await place.device(product)
     assert await statuses(client) == set()
-    assert place.platform.journal.select("request")[-1].actor == f"{product}/d"
+    assert place.platform.context.journal.select("request")[-1].actor == f"{product}/d"
 
 
 @pytest.mark.parametrize("product", ["token", "password", "certificate"])
@@ -115,10 +115,10 @@ async def test_timestamp_asks_for_nothing_and_looks_at_nothing(place: Place) -> 
 @pytest.mark.parametrize("product", ["token", "password", "certificate"])
 async def test_a_locked_device_is_kept_out_with_valid_credentials(place: Place, product: str) -> None:
     client = await place.device(product)
-    await place.platform.registry.lock(product, "d")
+    await place.platform.devices.registry.lock(product, "d")
     assert await statuses(client) == {401}
     assert (await client.ask("POST", ACTIVATE, "")).status == 401
-    await place.platform.registry.lock(product, "d", False)
+    await place.platform.devices.registry.lock(product, "d", False)
     assert await statuses(client) == set()
 
 
@@ -127,10 +127,10 @@ async def test_switching_self_registration_off_keeps_out_who_is_not_whitelisted(
     place: Place, product: str
 ) -> None:
     client = await place.device(product)
-    place.platform.products.get(product).change(self_registration=False)
+    place.platform.devices.products.get(product).change(self_registration=False)
     assert await statuses(client) == {401}
     assert (await client.ask("POST", ACTIVATE, "")).status == 401
-    await place.platform.registry.allow(product, ["d"])
+    await place.platform.devices.registry.allow(product, ["d"])
     assert await statuses(client) == set()
 
 
@@ -140,7 +140,7 @@ async def test_switching_self_registration_off_keeps_out_who_is_not_whitelisted(
 async def test_provisioning_switched_off_is_403(place: Place) -> None:
     client = await place.connect("off")
     assert (await client.ask("POST", ACTIVATE, "id=allowed")).status == 403
-    await place.platform.registry.allow("off", ["allowed"], "0" * 40)
+    await place.platform.devices.registry.allow("off", ["allowed"], "0" * 40)
     client.credentials = [("X-Platform-CIK", "0" * 40)]  # preset: it works, and cannot be replaced
     assert await statuses(client) == set()
     assert (await client.ask("POST", ACTIVATE, "")).status == 403
@@ -161,13 +161,13 @@ async def test_another_vendor_or_model_is_404(place: Place) -> None:
     client = await place.connect()
     for body in ("vendor=other&model=token&sn=n", "vendor=token&model=other&sn=n", "id=n&vendor="):
         assert (await client.ask("POST", ACTIVATE, body)).status == 404
-    assert await place.platform.registry.find("token", "n") is None
+    assert await place.platform.devices.registry.find("token", "n") is None
 
 
 async def test_an_unknown_identity_is_404_while_devices_may_not_register(place: Place) -> None:
     client = await place.connect("closed")
     assert (await client.ask("POST", ACTIVATE, "id=unknown")).status == 404
-    assert await place.platform.registry.find("closed", "unknown") is None
+    assert await place.platform.devices.registry.find("closed", "unknown") is None
     answer = await client.ask("POST", ACTIVATE, "id=allowed")
     client.credentials = [("X-Platform-CIK", answer.body.decode())]
     assert await statuses(client) == set()
@@ -182,8 +182,8 @@ async def test_a_provisioned_identity_without_credentials_is_409(place: Place, p
 
 
 async def test_a_locked_identity_gets_no_first_credential(place: Place) -> None:
-    await place.platform.registry.allow("token", ["d"])
-    await place.platform.registry.lock("token", "d")
+    await place.platform.devices.registry.allow("token", ["d"])
+    await place.platform.devices.registry.lock("token", "d")
     client = await place.connect()
     assert (await client.ask("POST", ACTIVATE, "id=d")).status == 401
 
@@ -192,7 +192,9 @@ async def test_a_credential_that_was_replaced_while_its_request_was_under_way_is
     slow, quick = await place.device(), await place.connect()
     quick.credentials = slow.credentials
     authenticated = asyncio.Event()
-    place.platform.journal.watch(lambda entry: authenticated.set() if entry.actor == "token/d" else None)
+    place.platform.context.journal.watch(
+        lambda entry: authenticated.set() if entry.actor == "token/d" else None
+    )
     slow.write(
         f"POST {ACTIVATE} HTTP/1.1\r\nHost: {slow.host}\r\nContent-Length: 4\r\n"
         f"X-Platform-CIK: {slow.credentials[0][1]}\r\n\r\n".encode()
@@ -223,16 +225,16 @@ async def test_a_certificate_without_an_identity_is_401_and_creates_nothing(
     client = await place.connect("certificate", pair(name))
     assert await statuses(client) == {401}
     assert (await client.ask("POST", ACTIVATE, "id=d")).status == 401
-    assert await place.platform.registry.all("certificate") == []
+    assert await place.platform.devices.registry.all("certificate") == []
 
 
 async def test_an_unknown_certificate_is_401_and_creates_nothing_while_devices_may_not_register(
     place: Place,
 ) -> None:
-    place.platform.products.get("certificate").change(self_registration=False)
+    place.platform.devices.products.get("certificate").change(self_registration=False)
     client = await place.connect("certificate", pair("d"))
     assert await statuses(client) == {401}
-    assert await place.platform.registry.all("certificate") == []
+    assert await place.platform.devices.registry.all("certificate") == []
 
 
 async def test_a_token_beside_a_certificate_is_two_credentials_where_certificates_count(place: Place) -> None:

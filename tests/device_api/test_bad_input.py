@@ -255,8 +255,8 @@ BAD = [
 
 @pytest.mark.parametrize("bad", BAD, ids=[each.about for each in BAD])
 async def test_it_is_refused(place: Place, bad: Bad) -> None:
-    await place.platform.content.add("token", "fw", b"0123456789")
-    await place.platform.content.add("token", "empty", b"")
+    await place.platform.devices.content.add("token", "fw", b"0123456789")
+    await place.platform.devices.content.add("token", "empty", b"")
     client = await (place.connect(bad.product) if bad.anonymous else place.device(bad.product))
     before = await place.kept()
     answer = await client.ask(bad.method, bad.path, bad.body, headers=bad.headers, form=bad.form)
@@ -264,7 +264,7 @@ async def test_it_is_refused(place: Place, bad: Bad) -> None:
     check_refusal(answer)
     assert bad.reason in answer.body.decode()
     assert await place.kept() == before
-    entry = place.platform.journal.select()[-1]
+    entry = place.platform.context.journal.select()[-1]
     if answer.head.startswith(b"HTTP/1.0"):  # what cannot be read at all never gets as far as the device API
         assert entry.kind == "refused"
     else:
@@ -329,7 +329,7 @@ async def test_allow_lists_the_methods_of_a_path(place: Place, path: str, allowe
 
 
 async def test_an_unsatisfiable_range_tells_the_size(place: Place) -> None:
-    await place.platform.content.add("token", "fw", b"0123456789")
+    await place.platform.devices.content.add("token", "fw", b"0123456789")
     client = await place.device()
     answer = await client.ask("GET", f"{DOWNLOAD}?id=fw", headers=[("Range", "bytes=10-20")])
     assert (answer.status, answer.header("Content-Range")) == (416, "bytes */10")
@@ -345,17 +345,17 @@ async def test_what_cannot_be_stored_is_not_acknowledged(place: Place) -> None:
     def limit(connection: Connection, pages: int) -> None:
         connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
 
-    await place.platform.database.read(limit, 1)  # the size that it has now: the disk is full
+    await place.platform.context.database.read(limit, 1)  # the size that it has now: the disk is full
     answer = await client.ask("POST", ALIAS, "text=" + "x" * 60_000)
     assert (answer.status, answer.body) == (500, b"internal error")
     assert answer.header("Content-Type") == "text/plain; charset=utf-8"
     assert await client.rest() == b""
     assert await place.kept() == before
-    assert place.platform.journal.select("request")[-1].status == 500
-    [error] = place.platform.journal.select("error")
+    assert place.platform.context.journal.select("request")[-1].status == 500
+    [error] = place.platform.context.journal.select("error")
     assert "database or disk is full" in error.summary
-    await place.platform.database.read(limit, 1_000_000)
+    await place.platform.context.database.read(limit, 1_000_000)
     again = await place.connect()
     again.credentials = client.credentials
     assert (await again.ask("POST", ALIAS, "text=" + "x" * 60_000)).status == 204
-    place.platform.journal.clear()  # of the one error that was meant
+    place.platform.context.journal.clear()  # of the one error that was meant

@@ -36,8 +36,8 @@ async def test_the_list_has_a_line_for_each_item(place: Place) -> None:
     empty = await client.ask("GET", DOWNLOAD)
     assert (empty.status, empty.body, empty.header("Content-Type")) == (200, b"", "text/csv; charset=utf-8")
     for id in ("b", "a", "ü, ö"):
-        await place.platform.content.add("token", id, b"x")
-    await place.platform.content.add("other", "c", b"x")
+        await place.platform.devices.content.add("token", id, b"x")
+    await place.platform.devices.content.add("other", "c", b"x")
     answer = await client.ask("GET", f"{DOWNLOAD}?vendor=token&model=token&info=true")
     assert answer.body.decode() == "a\nb\nü, ö\n"
 
@@ -45,8 +45,8 @@ async def test_the_list_has_a_line_for_each_item(place: Place) -> None:
 @pytest.mark.parametrize("description", ["", "firmware 1.2", 'one, "two"', "two\nlines", "ü; ö"])
 async def test_the_info_line(place: Place, description: str) -> None:
     client = await place.device()
-    await place.platform.clock.advance(60)
-    await place.platform.content.add("token", "fw", TEN, "text/plain; charset=utf-8", description)
+    await place.platform.context.clock.advance(60)
+    await place.platform.devices.content.add("token", "fw", TEN, "text/plain; charset=utf-8", description)
     answer = await client.ask("GET", f"{DOWNLOAD}?id=fw&info=true")
     assert (answer.status, answer.header("Content-Type")) == (200, "text/csv; charset=utf-8")
     text = answer.body.decode()
@@ -60,7 +60,7 @@ async def test_the_info_line(place: Place, description: str) -> None:
 @pytest.mark.parametrize("info", ["", "&info", "&info=", "&info=1", "&info=True", "&info=true&info=false"])
 async def test_any_other_info_is_a_download(place: Place, info: str) -> None:
     client = await place.device()
-    await place.platform.content.add("token", "fw", TEN)
+    await place.platform.devices.content.add("token", "fw", TEN)
     assert (await download(client, id=f"fw{info}")).body == TEN
 
 
@@ -69,12 +69,12 @@ async def test_any_other_info_is_a_download(place: Place, info: str) -> None:
 
 async def test_a_download_is_all_of_it_in_its_own_type(place: Place) -> None:
     client = await place.device()
-    await place.platform.content.add("token", "fw 1.2+ü.bin", LONG, "application/x-firmware")
+    await place.platform.devices.content.add("token", "fw 1.2+ü.bin", LONG, "application/x-firmware")
     answer = await download(client, id="fw%201.2%2B%C3%BC.bin")
     assert (answer.status, answer.body) == (200, LONG)
     assert answer.header("Content-Type") == "application/x-firmware"
     assert (answer.header("Content-Range"), answer.header("Accept-Ranges")) == (None, None)
-    assert place.platform.journal.select("request")[-1].size == len(LONG)
+    assert place.platform.context.journal.select("request")[-1].size == len(LONG)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ async def test_a_download_is_all_of_it_in_its_own_type(place: Place) -> None:
 )
 async def test_a_range(place: Place, asked: str, body: bytes, range: str | None) -> None:
     client = await place.device()
-    await place.platform.content.add("token", "fw", TEN)
+    await place.platform.devices.content.add("token", "fw", TEN)
     answer = await download(client, asked)
     assert (answer.status, answer.body, answer.header("Content-Range")) == (200, body, range)
     assert answer.header("Accept-Ranges") == ("bytes" if range else None)
@@ -111,7 +111,7 @@ async def test_a_range(place: Place, asked: str, body: bytes, range: str | None)
 )
 async def test_a_range_across_pieces(place: Place, asked: str) -> None:
     client = await place.device()
-    await place.platform.content.add("token", "fw", LONG)
+    await place.platform.devices.content.add("token", "fw", LONG)
     answer = await download(client, asked)
     first, last = map(int, re.findall(r"\d+", answer.header("Content-Range"))[:2])
     assert answer.body == LONG[first : last + 1]
@@ -119,14 +119,14 @@ async def test_a_range_across_pieces(place: Place, asked: str) -> None:
 
 async def test_two_ranges_are_ignored(place: Place) -> None:
     client = await place.device()
-    await place.platform.content.add("token", "fw", TEN)
+    await place.platform.devices.content.add("token", "fw", TEN)
     headers = [("Range", "bytes=0-1"), ("Range", "bytes=2-3")]
     assert (await client.ask("GET", f"{DOWNLOAD}?id=fw", headers=headers)).body == TEN
 
 
 async def test_head_has_the_headers_and_no_body(place: Place) -> None:
     client = await place.device()
-    await place.platform.content.add("token", "fw", TEN)
+    await place.platform.devices.content.add("token", "fw", TEN)
     got = await download(client, "bytes=2-5")
     head = await client.ask("HEAD", f"{DOWNLOAD}?id=fw", headers=[("Range", "bytes=2-5")])
     assert (head.status, sorted(head.headers), head.body) == (200, sorted(got.headers), b"")
@@ -135,7 +135,7 @@ async def test_head_has_the_headers_and_no_body(place: Place) -> None:
 
 @pytest.mark.parametrize("change", ["replaced", "removed"])
 async def test_a_content_that_changes_under_a_download_ends_it(place: Place, change: str) -> None:
-    client, content = await place.device(), place.platform.content
+    client, content = await place.device(), place.platform.devices.content
     await content.add("token", "fw", b"a" * 100 * PIECE)
     original = content.read
     pieces = 0
@@ -156,9 +156,9 @@ async def test_a_content_that_changes_under_a_download_ends_it(place: Place, cha
     assert came.count(b"a") < 3 * PIECE
     assert b"bbb" not in came
     assert not came.endswith(b"0\r\n\r\n")
-    [error] = place.platform.journal.select("error")
+    [error] = place.platform.context.journal.select("error")
     assert "was changed while a device downloaded it" in error.summary
-    place.platform.journal.clear()  # the one error that was meant
+    place.platform.context.journal.clear()  # the one error that was meant
 
 
 # --- ranges against a model ---------------------------------------------------------------------------------

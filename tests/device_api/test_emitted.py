@@ -11,7 +11,7 @@ NOW = 1767225600
 
 async def test_a_write_raises_one_data_in_and_a_datapoint_for_each_alias(place: Place) -> None:
     client = await place.device()
-    await place.platform.clock.advance(1.25)
+    await place.platform.context.clock.advance(1.25)
     await client.ask("POST", ALIAS, "text=a&number=1&unknown=x")
     [data_in] = place.payloads("data_in")
     micros = (NOW + 1) * 1_000_000 + 250_000
@@ -72,7 +72,7 @@ async def test_a_resource_keeps_its_id_and_counts_its_points(place: Place) -> No
 async def test_events_follow_from_their_request_in_its_order(place: Place) -> None:
     client = await place.device()
     await client.ask("POST", ALIAS, "text=x&number=1")
-    entries = list(place.platform.journal)[-4:]
+    entries = list(place.platform.context.journal)[-4:]
     assert [(entry.kind, entry.actor, entry.summary) for entry in entries] == [
         ("request", "token/d", f"POST {ALIAS}"),
         ("event", "token/d", "data_in"),

@@ -32,7 +32,7 @@ class Fuzzed:
         self.refusal = ""
         self._pair = pair("d")
         self._clients: dict[str, Client] = {}
-        place.platform.journal.watch(self._note)
+        place.platform.context.journal.watch(self._note)
 
     def _note(self, entry: Record) -> None:
         self.happened[entry.kind] += 1
@@ -41,7 +41,7 @@ class Fuzzed:
 
     async def provision(self, product: str) -> None:
         """Give the device its credentials, anew if it had some."""
-        registry = self.place.platform.registry
+        registry = self.place.platform.devices.registry
         if await registry.find(product, "d") is not None:
             await registry.remove(product, "d")
         self._clients.pop(product, None)
@@ -63,7 +63,7 @@ class Fuzzed:
 
     async def mark(self) -> tuple[int, int]:
         """Changes whenever something is stored or an event is raised."""
-        changes = await self.place.platform.database.read(lambda c: driver(c).total_changes)
+        changes = await self.place.platform.context.database.read(lambda c: driver(c).total_changes)
         return changes, self.happened["event"]
 
     async def play(self, request: Request) -> None:
@@ -102,13 +102,13 @@ class Fuzzed:
             client.send("GET", "/timestamp")
         method = "GET" if request is None else request.method.decode("latin-1")
         coming = asyncio.ensure_future(final(client, method))
-        held = asyncio.ensure_future(self.place.platform.polls.another())
+        held = asyncio.ensure_future(self.place.platform.devices.polls.another())
         try:
             async with asyncio.timeout(HELD_FOR):
                 await asyncio.wait([coming, held], return_when=asyncio.FIRST_COMPLETED)
                 if not coming.done():
                     self.seen["held"] += 1
-                    await self.place.platform.clock.advance(300)
+                    await self.place.platform.context.clock.advance(300)
                 return await coming
         except (asyncio.IncompleteReadError, ConnectionError):
             return None
@@ -142,7 +142,7 @@ def test_no_request_hangs_breaks_or_stores_what_it_was_refused() -> None:
         fuzzed = Fuzzed(runner.run(context.__aenter__()))
         for product in PRODUCTS:
             runner.run(fuzzed.provision(product))
-            runner.run(fuzzed.place.platform.content.add(product, "fw", b"0123456789"))
+            runner.run(fuzzed.place.platform.devices.content.add(product, "fw", b"0123456789"))
 
         @settings(
             max_examples=size(1000, 10_000) // TOGETHER,

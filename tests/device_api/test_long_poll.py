@@ -92,9 +92,9 @@ async def test_a_hybrid_write_answers_a_poll(place: Place) -> None:
 
 async def test_a_poll_ends_with_its_time_to_the_millisecond(place: Place) -> None:
     _, poller = await polling(place)
-    await place.platform.clock.advance(29.999)
-    assert len(place.platform.polls) == 1
-    await place.platform.clock.advance(0.001)
+    await place.platform.context.clock.advance(29.999)
+    assert len(place.platform.devices.polls) == 1
+    await place.platform.context.clock.advance(0.001)
     answer = await poller.answer()
     assert (answer.status, answer.body, answer.header("Last-Modified")) == (304, b"", None)
 
@@ -137,7 +137,7 @@ async def test_recorded_points_answer_if_they_are_later(
     writer, poller = await polling(place, since)
     await writer.ask("POST", RECORD, body)
     if answered is None:
-        await place.platform.clock.advance(30)
+        await place.platform.context.clock.advance(30)
         assert (await poller.answer()).status == 304
     else:
         assert told(await poller.answer()) == ([("text", answered[1])], str(answered[0]))
@@ -146,8 +146,8 @@ async def test_recorded_points_answer_if_they_are_later(
 async def test_a_write_in_the_second_of_since_does_not_answer_and_a_later_one_does(place: Place) -> None:
     writer, poller = await polling(place, NOW)
     await writer.ask("POST", ALIAS, "text=same second")
-    assert len(place.platform.polls) == 1
-    await place.platform.clock.advance(1)
+    assert len(place.platform.devices.polls) == 1
+    await place.platform.context.clock.advance(1)
     await writer.ask("POST", ALIAS, "text=next second")
     assert told(await poller.answer()) == ([("text", "next second")], str(NOW + 1))
 
@@ -167,8 +167,8 @@ async def test_one_write_answers_every_poll_of_its_alias_and_no_other(place: Pla
     await place.held(1, identity="e")
     await device.ask("POST", ALIAS, "text=x&unknown=y")
     assert [told(await pollers[name].answer())[0] for name in ("one", "two")] == [[("text", "x")]] * 2
-    assert len(place.platform.polls) == 3
-    await place.platform.clock.advance(30)
+    assert len(place.platform.devices.polls) == 3
+    await place.platform.context.clock.advance(30)
     for client in (pollers["number"], pollers["unknown"], stranger):
         assert (await client.answer()).status == 304
 
@@ -176,7 +176,7 @@ async def test_one_write_answers_every_poll_of_its_alias_and_no_other(place: Pla
 async def test_a_refused_write_answers_nobody(place: Place) -> None:
     writer, poller = await polling(place)
     assert (await writer.ask("POST", ALIAS, "text=x&number=warm")).status == 400
-    assert len(place.platform.polls) == 1
+    assert len(place.platform.devices.polls) == 1
     await writer.ask("POST", ALIAS, "text=y")
     assert told(await poller.answer())[0] == [("text", "y")]
 
@@ -192,16 +192,16 @@ async def test_a_client_that_disconnects_leaves_nothing_and_takes_nothing(place:
     writer, poller = await polling(place, 0)
     tasks = len(asyncio.all_tasks())
     poller.leave()
-    while len(place.platform.polls):  # until the server has seen it
+    while len(place.platform.devices.polls):  # until the server has seen it
         await writer.ask("GET", "/timestamp")
     await place.idle()
     assert len(asyncio.all_tasks()) < tasks
-    assert place.platform.activity.running == 0
-    entry = place.platform.journal.select("request", "token/d")[1]
+    assert place.platform.context.activity.running == 0
+    entry = place.platform.context.journal.select("request", "token/d")[1]
     assert (entry.status, entry.detail) == (None, {"reason": "the connection ended before the answer"})
     await writer.ask("POST", ALIAS, "text=x")
     assert told(await writer.ask("GET", POLL, headers=asked(0, 0)))[0] == [("text", "x")]
-    assert not any(timer.callback for _, _, timer in place.platform.clock._timers)
+    assert not any(timer.callback for _, _, timer in place.platform.context.clock._timers)
 
 
 async def test_a_lab_that_closes_ends_its_polls() -> None:
@@ -209,7 +209,7 @@ async def test_a_lab_that_closes_ends_its_polls() -> None:
         _, poller = await polling(place)
         await place.platform.stop()
         assert await poller.rest() == b""
-        assert len(place.platform.polls) == 0
+        assert len(place.platform.devices.polls) == 0
 
 
 async def test_polls_are_each_answered_by_their_own_write(place: Place) -> None:
@@ -238,5 +238,5 @@ async def test_polls_of_other_credentials(place: Place, product: str) -> None:
     device.send("GET", POLL, headers=asked())
     await place.held(1, product=product)
     point = Datapoint("text", NOW, "from elsewhere")
-    place.platform.polls.wake(product, "d", point, live=True)
+    place.platform.devices.polls.wake(product, "d", point, live=True)
     assert told(await device.answer())[0] == [("text", "from elsewhere")]

@@ -34,7 +34,7 @@ async def test_the_forms_of_activation(place: Place, body: str) -> None:
     assert re.fullmatch(rb"[0-9a-f]{40}", answer.body)
     client.credentials = [("X-Platform-CIK", answer.body.decode())]
     assert await works(client)
-    assert [device.identity for device in await place.platform.registry.all("token")] == ["d"]
+    assert [device.identity for device in await place.platform.devices.registry.all("token")] == ["d"]
 
 
 async def test_a_password_is_set(place: Place) -> None:
@@ -95,27 +95,27 @@ async def test_the_first_connection_provisions_whatever_it_asks(place: Place, pa
     first = pair("d")
     client = await place.connect("certificate", first)
     assert (await client.ask("GET", path)).status == (404 if "nothing" in path else 200)
-    assert [device.identity for device in await place.platform.registry.all("certificate")] == ["d"]
+    assert [device.identity for device in await place.platform.devices.registry.all("certificate")] == ["d"]
     assert await works(await place.connect("certificate", first))
 
 
 async def test_a_whitelisted_identity_is_provisioned_by_its_first_connection(place: Place) -> None:
-    place.platform.products.get("certificate").change(self_registration=False)
-    await place.platform.registry.allow("certificate", ["d"])
+    place.platform.devices.products.get("certificate").change(self_registration=False)
+    await place.platform.devices.registry.allow("certificate", ["d"])
     assert await works(await place.connect("certificate", pair("d")))
 
 
 async def test_no_certificate_is_pinned_while_provisioning_is_off(place: Place) -> None:
-    place.platform.products.get("certificate").change(provisioning=False)
+    place.platform.devices.products.get("certificate").change(provisioning=False)
     client = await place.connect("certificate", pair("d"))
     assert not await works(client)
-    assert await place.platform.registry.all("certificate") == []
+    assert await place.platform.devices.registry.all("certificate") == []
 
 
 async def test_a_certificate_of_another_type_of_product_provisions_nothing(place: Place) -> None:
     client = await place.connect("token", pair("d"))
     assert (await client.ask("GET", "/timestamp")).status == 200
-    assert await place.platform.registry.all("token") == []
+    assert await place.platform.devices.registry.all("token") == []
 
 
 # --- what follows -------------------------------------------------------------------------------------------
@@ -137,13 +137,13 @@ async def test_each_provisioning_raises_its_event(place: Place, product: str) ->
     }
     assert len(str(event.detail["connection_id"])) == 20
     assert event.detail["ip"] == "127.0.0.1"
-    cause = next(entry for entry in place.platform.journal if entry.sequence == event.cause)
+    cause = next(entry for entry in place.platform.context.journal if entry.sequence == event.cause)
     assert cause.kind == ("connect" if product == "certificate" else "request")
 
 
 async def test_no_secret_reaches_the_journal(place: Place) -> None:
     token = (await place.device()).credentials[0][1]
     await place.device("password")
-    text = place.platform.journal.canonical() + place.platform.journal.frame().to_string()
+    text = place.platform.context.journal.canonical() + place.platform.context.journal.frame().to_string()
     assert token not in text
     assert PASSWORD not in text

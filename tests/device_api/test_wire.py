@@ -31,7 +31,7 @@ async def device(place: Place) -> Client:
     """A device on a fresh connection, with something stored."""
     client = await place.device()
     await client.ask("POST", ALIAS, "text=x")
-    await place.platform.content.add("token", "fw", TEN, "text/plain")
+    await place.platform.devices.content.add("token", "fw", TEN, "text/plain")
     return client
 
 
@@ -168,7 +168,7 @@ async def test_the_framing_of_each_profile() -> None:
 async def test_the_body_of_a_download_is_truly_chunked(framing: str, size: int) -> None:
     async with lab(wire={"download_framing": framing}) as place:
         client = await place.device()
-        await place.platform.content.add("token", "fw", b"x" * size)
+        await place.platform.devices.content.add("token", "fw", b"x" * size)
         answer = await client.ask("GET", f"{DOWNLOAD}?id=fw")
         assert answer.body == b"x" * size
         assert sum(answer.chunks) == size

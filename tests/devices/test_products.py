@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from labkit.core.errors import SettingsError
-from labkit.devices.products import Product, Products
+from labkit.devices.products import Product
 from labkit.settings import ProductSettings, build
 
 
@@ -105,35 +105,3 @@ def test_a_wrong_change_changes_nothing(change: dict[str, Any], reason: str) -> 
     with pytest.raises(SettingsError, match=reason):
         made.change(**change)
     assert made.settings is before
-
-
-# --- names --------------------------------------------------------------------------------------------------
-
-
-def test_products_are_found_by_id_and_by_domain() -> None:
-    products = Products("lab.localhost")
-    first = products.add(ProductSettings(id="one"))
-    second = products.add(ProductSettings(id="two", domain="two.example.com"))
-    assert [each.id for each in products] == ["one", "two"]
-    assert (first.domain, second.domain) == ("one.m2.lab.localhost", "two.example.com")
-    assert (products.get("one"), products.at("two.example.com")) == (first, second)
-    assert products.at("two.m2.lab.localhost") is None
-    assert "two" in products
-    assert "three" not in products
-    with pytest.raises(SettingsError, match=r"no product 'three', there are: one, two"):
-        products.get("three")
-
-
-@pytest.mark.parametrize(
-    ("settings", "reason"),
-    [
-        ({"id": "one"}, "product 'one' is there already"),
-        ({"id": "two", "domain": "one.m2.lab.localhost"}, "domain one.m2.lab.localhost is taken"),
-    ],
-)
-def test_ids_and_domains_are_unique(settings: dict[str, Any], reason: str) -> None:
-    products = Products("lab.localhost")
-    products.add(ProductSettings(id="one"))
-    with pytest.raises(SettingsError, match=reason):
-        products.add(ProductSettings(**settings))
-    assert [each.id for each in products] == ["one"]

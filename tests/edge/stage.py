@@ -5,19 +5,24 @@ from __future__ import annotations
 import asyncio
 import ssl
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from aiohttp import web
 
-from labkit.edge.certificates import Authority, Certificates
-from labkit.edge.face import GuardTimes
+from labkit.context import Context
+from labkit.core.clock import Clock
+from labkit.core.journal import Record
+from labkit.edge.certificates import Certificates
 from labkit.edge.listener import Edge
+from labkit.http.address import ServerAddress
 from labkit.http.connection import Connection
+from labkit.http.sites import Site
+from labkit.settings import Guard
+from tests.context import make_context
 
 HOST = "a.lab.localhost"
 OTHER = "b.lab.localhost"
@@ -32,49 +37,79 @@ async def tell(connection: Connection, request: web.BaseRequest) -> web.StreamRe
     return web.Response(text=f"{connection.host} {request.method} {request.raw_path} {body.decode()}")
 
 
+class StageSite(Site):
+    """A site that answers as its stage says."""
+
+    def __init__(self, host: str, stage: Stage) -> None:
+        super().__init__(host, "test")
+        self._stage = stage
+
+    @property
+    def wants_client_certificates(self) -> bool:
+        return self._stage.client_certificates
+
+    async def connected(self, connection: Connection) -> None:
+        if self._stage.connected is not None:
+            await self._stage.connected(connection)
+
+    async def handle(self, connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        if connection not in self._stage.connections:
+            self._stage.connections.append(connection)
+        return await self._stage.handler(connection, request)
+
+
 class Stage:
     def __init__(self) -> None:
-        self.authority: Certificates = Authority.create()
-        self.hosts = {HOST, OTHER}
-        self.names = ["*.lab.localhost"]
         self.client_certificates = False
-        self.refused: list[tuple[str, str]] = []
-        self.errors: list[BaseException] = []
         self.connections: list[Connection] = []
         self.handler: Handler = tell
         self.connected: Callable[[Connection], Awaitable[None]] | None = None
-        self.date: Callable[[], str] | None = None
         self.something = asyncio.Event()  # set when something was refused
-        self._ids = count(1)
         self._clients: list[Client] = []
         self.edge: Edge | None = None
+        self.hosts: Sequence[str] = (HOST, OTHER)
+        self.authority: Certificates | None = None  # by default as the settings say
+        self.context: Context
 
     async def start(
-        self,
-        *,
-        http: bool = False,
-        host: str = "127.0.0.1",
-        https_port: int = 0,
-        http_port: int = 0,
-        **guard: float,
+        self, *, http: bool = False, https_port: int = 0, http_port: int = 0, **settings: Any
     ) -> Edge:
         assert self.edge is None
-        edge = Edge(
-            authority=self.authority,
-            knows=lambda host: host in self.hosts,
-            wants_client_certificates=lambda: self.client_certificates,
-            names=lambda: self.names,
-            handler=self._handle,
-            connected=self._connected,
-            refused=self._refused,
-            on_error=self.errors.append,
-            connection_id=lambda: f"{next(self._ids):020d}",
-            date=self.date,
-            guard=GuardTimes(**guard),
+        guard = {name: value for name, value in settings.items() if name in Guard.model_fields}
+        rest = {name: value for name, value in settings.items() if name not in guard}
+        self.context = make_context(
+            clock=Clock(rate=0),
+            https_port=https_port,
+            http_port=http_port if http else None,
+            guard=guard,
+            **rest,
         )
-        await edge.start(host, https_port, http_port if http else None)
+        for host in self.hosts:
+            self.serve(host)
+        self.context.journal.watch(self._seen)
+        edge = Edge(self.context, self.authority)
+        await edge.start()
         self.edge = edge
         return edge
+
+    def serve(self, host: str) -> None:
+        """Serve one more name."""
+        self.context.hosts.add(StageSite(host, self))
+
+    @property
+    def address(self) -> ServerAddress:
+        return self.context.address
+
+    @property
+    def refused(self) -> list[tuple[str, str]]:
+        """Reason and detail of what the edge refused."""
+        records = self.context.journal.select("refused")
+        return [(record.summary, str((record.detail or {})["reason"])) for record in records]
+
+    @property
+    def errors(self) -> list[str]:
+        """What nobody handled."""
+        return [record.summary for record in self.context.journal.select("error")]
 
     async def close(self) -> None:
         for client in self._clients:
@@ -98,11 +133,11 @@ class Stage:
             context = self.trusting()
         if name is None:
             context.check_hostname = False
-        return await self._open(self.edge.https_port, ssl=context, server_hostname=name or "")
+        return await self._open(self.address.https_port, ssl=context, server_hostname=name or "")
 
     async def connect_plainly(self, port: int | None = None, address: str = "127.0.0.1") -> Client:
         assert self.edge is not None
-        port = port or self.edge.http_port
+        port = port or self.address.http_port
         assert port is not None
         return await self._open(port, address)
 
@@ -112,10 +147,13 @@ class Stage:
         return await client.ask(data)
 
     def trusting(
-        self, pair: tuple[bytes, bytes] | None = None, version: ssl.TLSVersion | None = None
+        self,
+        pair: tuple[bytes, bytes] | None = None,
+        version: ssl.TLSVersion | None = None,
+        ca_pem: str | None = None,
     ) -> ssl.SSLContext:
-        """A client's context; pair: its certificate and key."""
-        context = ssl.create_default_context(cadata=self.authority.ca_pem.decode())
+        """A client's context; pair: its certificate and key; ca_pem: whom it trusts, the edge's own by default."""
+        context = ssl.create_default_context(cadata=ca_pem or self.address.ca_pem)
         if version is not None:
             context.minimum_version = context.maximum_version = version
         if pair is not None:
@@ -131,18 +169,9 @@ class Stage:
         self._clients.append(client)
         return client
 
-    async def _handle(self, connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
-        if connection not in self.connections:
-            self.connections.append(connection)
-        return await self.handler(connection, request)
-
-    async def _connected(self, connection: Connection) -> None:
-        if self.connected is not None:
-            await self.connected(connection)
-
-    def _refused(self, reason: str, detail: str) -> None:
-        self.refused.append((reason, detail))
-        self.something.set()
+    def _seen(self, record: Record) -> None:
+        if record.kind == "refused":
+            self.something.set()
 
 
 class Client:

@@ -33,8 +33,8 @@ async def test_pipelined_requests_are_answered_in_order(stage: Stage, engine: st
 async def test_many_records_at_once_are_all_read(stage: Stage, engine: str) -> None:
     """Each write of the client is a TLS record; they come in one piece. None may be left lying."""
     stage.client_certificates = engine == "pyopenssl"
-    edge = await stage.start()
-    client = await stage.connect_plainly(edge.https_port)
+    await stage.start()
+    client = await stage.connect_plainly(stage.address.https_port)
     tls = InMemory(client, stage.trusting())
     await tls.shake_hands()
     for number in range(5):
@@ -131,11 +131,10 @@ async def test_versions_are_not_told(stage: Stage) -> None:
     assert headers["server"] == "labkit"
 
 
-async def test_the_date_is_the_one_that_was_handed_in(stage: Stage) -> None:
-    stage.date = lambda: "Thu, 01 Jan 1970 00:00:00 GMT"
+async def test_the_date_is_lab_time(stage: Stage) -> None:
     client = await stage.connect()
-    assert (await client.answer(get()))[1]["date"] == "Thu, 01 Jan 1970 00:00:00 GMT"
-    assert b"\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n" in await client.ask(get("/", HOST, "nonsense"))
+    assert (await client.answer(get()))[1]["date"] == "Thu, 01 Jan 2026 00:00:00 GMT"
+    assert b"\r\nDate: Thu, 01 Jan 2026 00:00:00 GMT\r\n" in await client.ask(get("/", HOST, "nonsense"))
 
 
 # --- Expect: 100-continue
@@ -221,7 +220,7 @@ async def test_an_answer_that_breaks_off_ends_the_connection(stage: Stage) -> No
     answer = await stage.ask(get())
     assert answer.count(b"HTTP/1.1") <= 1
     assert not answer.endswith(b"0\r\n\r\n")
-    assert stage.errors == [trouble]
+    assert stage.errors == ["ValueError: gone"]
     assert (await stage.refusal())[0] == "answer broke off"
 
 
@@ -320,8 +319,8 @@ async def test_an_answer_that_comes_too_late_is_no_error(stage: Stage) -> None:
 
 async def test_head_and_body_of_a_small_answer_are_one_record(stage: Stage, engine: str) -> None:
     stage.client_certificates = engine == "pyopenssl"
-    edge = await stage.start()
-    client = await stage.connect_plainly(edge.https_port)
+    await stage.start()
+    client = await stage.connect_plainly(stage.address.https_port)
     tls = InMemory(client, stage.trusting(version=ssl.TLSVersion.TLSv1_2))
     await tls.shake_hands()
     for path in ("/1", "/2"):

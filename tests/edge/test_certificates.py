@@ -114,7 +114,7 @@ def test_a_certificate_of_ones_own_is_shown_whole_and_its_key_to_nobody(
 @pytest.mark.parametrize("engine", ["ssl", "pyopenssl"])
 async def test_the_edge_serves_with_a_certificate_of_ones_own(tmp_path: Path, engine: str) -> None:
     stage = Stage()
-    stage.hosts = {"lab.example"}
+    stage.hosts = ["lab.example"]
     stage.client_certificates = engine == "pyopenssl"
     stage.authority = certificates(own(tmp_path, together=True), None)
     try:

@@ -111,7 +111,7 @@ async def test_requests_before_the_wrong_one_are_answered(stage: Stage, parser: 
 async def test_a_host_that_is_served_no_longer_ends_its_connections(stage: Stage) -> None:
     client = await stage.connect()
     assert (await client.answer(get()))[0] == 200
-    stage.hosts.remove(HOST)
+    stage.context.hosts.remove(HOST)
     assert await client.ask(get()) == b""
     assert (await stage.refusal())[0] == "wrong host"
 
@@ -147,5 +147,5 @@ async def test_all_addresses_are_those_of_both_kinds(stage: Stage) -> None:
 
 
 async def test_there_is_no_plain_http_unless_asked_for(stage: Stage) -> None:
-    edge = await stage.start()
-    assert edge.http_port is None
+    await stage.start()
+    assert stage.address.http_port is None

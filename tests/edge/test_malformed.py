@@ -108,7 +108,7 @@ async def test_another_host_gets_no_byte(stage: Stage, kind: str, http: bool, pa
     await stage.start(http=True)
     client = await (stage.connect_plainly() if http else stage.connect())
     data = MALFORMED[kind][0].replace(HOST, OTHER)
-    stage.hosts.remove(OTHER)
+    stage.context.hosts.remove(OTHER)
     assert await client.ask(data) == b""
     reason, detail = await stage.refusal()
     assert reason == "wrong host"
@@ -244,8 +244,8 @@ async def test_the_answer_reaches_a_client_that_still_sends(
     stage: Stage, engine: str, version: ssl.TLSVersion
 ) -> None:
     stage.client_certificates = engine == "pyopenssl"
-    edge = await stage.start()
-    client = await stage.connect_plainly(edge.https_port)
+    await stage.start()
+    client = await stage.connect_plainly(stage.address.https_port)
     tls = InMemory(client, stage.trusting(version=version))
     await tls.shake_hands()
     for _ in range(20):

@@ -24,9 +24,8 @@ class Pair:
 
     def __init__(self, version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3) -> None:
         stage = Stage()
-        stage.authority = AUTHORITY
         self.up, self.down = ssl.MemoryBIO(), ssl.MemoryBIO()
-        context = stage.trusting(PAIR, version)
+        context = stage.trusting(PAIR, version, AUTHORITY.ca_pem.decode())
         self.client = context.wrap_bio(self.down, self.up, server_hostname=HOST)
         self.server: AnyClientObject = CONTEXT.wrap_bio(self.up, self.down)
         for side in (self.client, self.server) * 3:

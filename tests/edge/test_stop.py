@@ -53,7 +53,7 @@ async def test_nothing_is_left(stage: Stage, engine: str) -> None:
     clients = [idle, await stage.connect(), await stage.connect(OTHER), await stage.connect_plainly()]
     clients[1].send(get("/held"))
     clients[2].send("GET / HT")
-    clients.append(await stage.connect_plainly(edge.https_port))
+    clients.append(await stage.connect_plainly(stage.address.https_port))
     clients[4].send(b"\x16\x03\x01")
     async with asyncio.timeout(PATIENCE):
         await held.wait()
@@ -93,7 +93,7 @@ async def test_a_request_in_progress_may_finish(stage: Stage) -> None:
 
 async def test_it_stops_listening(stage: Stage) -> None:
     edge = await stage.start(http=True)
-    ports = edge.https_port, edge.http_port
+    ports = stage.address.https_port, stage.address.http_port
     await edge.stop()
     for port in ports:
         with pytest.raises(ConnectionRefusedError):
@@ -102,7 +102,8 @@ async def test_it_stops_listening(stage: Stage) -> None:
 
 @pytest.mark.parametrize("setting", ["https_port", "http_port"])
 async def test_a_taken_port_is_an_error_and_leaves_nothing(stage: Stage, setting: str) -> None:
-    taken = (await stage.start()).https_port
+    await stage.start()
+    taken = stage.address.https_port
     other = Stage()
     sockets = descriptors()
     expected = f"{setting}: cannot listen on 127.0.0.1:{taken}: Address already in use"

@@ -30,7 +30,7 @@ async def platform() -> AsyncIterator[Platform]:
 
 @pytest.fixture
 def address(platform: Platform) -> Address:
-    return Address("127.0.0.1", platform.edge.https_port, platform.ca_pem)
+    return Address("127.0.0.1", platform.context.address.https_port, platform.context.address.ca_pem)
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ async def make(platform: Platform, address: Address) -> AsyncIterator[Make]:
         def make(auth: str = "token", identity: str = "d") -> VirtualDevice:
             device = VirtualDevice(
                 address,
-                platform.products.get(auth).domain,
+                platform.devices.products.get(auth).domain,
                 auth,
                 identity,
                 password,
@@ -84,12 +84,12 @@ async def test_a_device_activates_and_activates_again(make: Make, auth: str) -> 
 async def test_a_device_that_is_not_let_in_keeps_no_credentials(
     platform: Platform, make: Make, auth: str
 ) -> None:
-    platform.products.get(auth).change(self_registration=False)
+    platform.devices.products.get(auth).change(self_registration=False)
     device = make(auth)
     error = await refusal(device.activate())
     assert error.status == (401 if auth == "certificate" else 404)
     assert device.credentials == Credentials()
-    await platform.registry.allow(auth, ["d"])
+    await platform.devices.registry.allow(auth, ["d"])
     await device.activate()
     assert await device.content() == []
 
@@ -132,7 +132,7 @@ async def test_a_poll_brings_a_point_or_nothing(platform: Platform, make: Make) 
     await device.activate()
     await writer.use(device.credentials)
     polled = asyncio.ensure_future(device.poll("text", 30))
-    await platform.polls.held("token", "d", "text", 1)
+    await platform.devices.polls.held("token", "d", "text", 1)
     await writer.write({"text": "new"})
     point = await polled
     assert point == Point("text", "new", "1767225600")
@@ -154,7 +154,7 @@ async def test_content_is_listed_described_and_downloaded(platform: Platform, ma
     device = make()
     await device.activate()
     id = "fw 1.2+ü&.bin"
-    await platform.content.add("token", id, b"0123456789", "text/plain", "firmware")
+    await platform.devices.content.add("token", id, b"0123456789", "text/plain", "firmware")
     assert await device.content() == [id]
     assert await device.content_info(id) == "text/plain,10,1767225600,firmware"
     assert await device.download(id) == b"0123456789"
@@ -162,7 +162,7 @@ async def test_content_is_listed_described_and_downloaded(platform: Platform, ma
 
 
 async def test_the_time_of_the_server(platform: Platform, make: Make) -> None:
-    await platform.clock.advance(5)
+    await platform.context.clock.advance(5)
     assert await make().timestamp() == 1767225605
 
 
@@ -208,7 +208,7 @@ async def test_paths_leave_as_they_are(address: Address, platform: Platform) -> 
     for path in ("//double", "/a?b=c%26d", "/onep:v1/%73tack?a&b="):
         answer: Any = await client.request("GET", path)
         assert answer.status_code == 404
-        seen = platform.journal.select("request")[-1].summary
+        seen = platform.context.journal.select("request")[-1].summary
         assert answer.request.url.raw_path.decode() == path
         assert seen.startswith("GET //") == path.startswith("//")
     await client.close()
@@ -224,5 +224,5 @@ async def test_patience_ends_the_wait_for_an_answer(platform: Platform, make: Ma
             "GET", "/onep:v1/stack/alias?text", headers={"Request-Timeout": "1000"}, patience=0.01
         )
     async with asyncio.timeout(5):
-        while len(platform.polls):  # the server sees the client leave
+        while len(platform.devices.polls):  # the server sees the client leave
             await device.timestamp()

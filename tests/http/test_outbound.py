@@ -9,6 +9,7 @@ from contextlib import suppress
 import pytest
 
 from labkit.core.certificates import authority
+from labkit.http.address import ServerAddress
 from labkit.http.outbound import LARGEST, OutboundClient
 
 Writer = asyncio.StreamWriter
@@ -20,9 +21,9 @@ OK = b"HTTP/1.1 200 OK\r\n"
 @pytest.fixture
 async def client() -> AsyncIterator[OutboundClient]:
     pem = authority("lab").certificate_pem.decode()
-    client = OutboundClient("lab.localhost", "127.0.0.1", lambda: pem, 5.0)
+    client = OutboundClient("lab.localhost", ServerAddress("127.0.0.1", ca_pem=pem), 5.0)
     yield client
-    await client.close()
+    await client.stop()
 
 
 @pytest.fixture
@@ -117,7 +118,7 @@ async def test_nobody_there_is_an_os_error(client: OutboundClient, url: str) -> 
 
 async def test_a_server_that_takes_too_long_is_an_os_error(serve: Serve) -> None:
     pem = authority("lab").certificate_pem.decode()
-    client = OutboundClient("lab.localhost", "127.0.0.1", lambda: pem, 0.05)
+    client = OutboundClient("lab.localhost", ServerAddress("127.0.0.1", ca_pem=pem), 0.05)
     gone = asyncio.Event()
 
     async def never(writer: Writer) -> None:
@@ -127,7 +128,7 @@ async def test_a_server_that_takes_too_long_is_an_os_error(serve: Serve) -> None
     with pytest.raises(OSError):  # noqa: PT011 - a TimeoutError, which says all
         await client.request("GET", url, {})
     gone.set()
-    await client.close()
+    await client.stop()
 
 
 async def asked(

@@ -127,7 +127,7 @@ def test_reset_forgets_state_and_keeps_products() -> None:
 
 async def test_settle_waits_for_the_calls_of_cells_too() -> None:
     async with Platform(seed=1) as platform:
-        await platform.add_solution(SolutionSettings(id="acme"))
+        await platform.solutions.add(SolutionSettings(id="acme"))
         account = {"email": "ann@example.com", "name": "Ann", "password": "correct horse"}
         call = asyncio.create_task(platform.call("acme", "User", "createUser", account))
         await asyncio.sleep(0)

@@ -93,8 +93,8 @@ def test_it_shows_itself_without_trusting_what_it_shows() -> None:
     assert "ann@example.com" in repr(box)
 
 
-def test_clear() -> None:
+async def test_clear() -> None:
     box = mailbox()
     receive(box)
-    box.clear()
+    await box.clear()
     assert len(box) == 0

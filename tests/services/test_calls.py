@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from labkit.core.clock import Clock
 from labkit.core.errors import ServiceError
-from labkit.core.journal import Journal, Record
+from labkit.core.journal import Record
 from labkit.services.calls import Services
 from labkit.services.operation import Caller, Operation, Service, operation
+from tests.context import make_context
 
 
 class Shop(Service):
@@ -39,11 +39,11 @@ class Shop(Service):
 
 class Place:
     def __init__(self) -> None:
-        self.journal = Journal(Clock(0).micros)
-        self.configuration: dict[str, dict[str, dict[str, object]]] = {
-            "acme": {"Shop": {"price": 7, "none": 1}}
-        }
-        self.services = Services([Shop()], self.journal, self.configuration)
+        context = make_context()
+        self.journal = context.journal
+        self.configuration = context.configuration
+        self.configuration["acme"] = {"Shop": {"price": 7, "none": 1}}
+        self.services = Services(context, [Shop()])
 
     async def call(self, *asked: Any, solution: str = "other", cause: int | None = None) -> Any:
         return await self.services.call(Caller(solution, cause), *asked)

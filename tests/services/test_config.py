@@ -1,29 +1,34 @@
 """Config: what a solution learns of itself, and the parameters of its services."""
 
-from typing import Any
+from typing import Any, ClassVar
 
-from labkit.core.clock import Clock
-from labkit.core.journal import Journal
 from labkit.services.calls import Services
 from labkit.services.config import Config
-from labkit.services.operation import Caller
+from labkit.services.operation import Caller, Service
+from tests.context import Entry, make_context
 
 ACME = {
     "id": "acme",
     "name": "acme",
     "domain": "acme.apps.lab.localhost:8443",
     "products": ["thermostat"],
-    "business_id": "lab",
+    "business_id": "labkit",
 }
+
+
+class Notify(Service):
+    """A service to configure."""
+
+    name: ClassVar[str] = "Notify"
 
 
 class Place:
     def __init__(self) -> None:
-        self.configurations: Any = {"acme": {"Notify": {"AccountSid": "AC1"}}}
-        self.journal = Journal(Clock(rate=0).micros)
-        described = {"acme": ACME, "other": {**ACME, "id": "other", "products": []}}
-        config = Config(described.__getitem__, self.configurations, lambda: ["Config", "Notify"])
-        self.services = Services([config], self.journal, self.configurations)
+        context = make_context(Entry("acme", ("thermostat",)), Entry("other"))
+        self.configurations = context.configuration
+        self.configurations["acme"] = {"Notify": {"AccountSid": "AC1"}}
+        self.journal = context.journal
+        self.services = Services(context, [Config(context), Notify()])
 
     async def call(self, operation: str, solution: str = "acme", **parameters: Any) -> Any:
         return await self.services.call(Caller(solution), "Config", operation, parameters)

@@ -13,21 +13,22 @@ from unittest.mock import AsyncMock, Mock
 import pytest
 from pydantic import BaseModel, Field, SecretStr
 
-from labkit.core.clock import Clock
 from labkit.core.errors import LabError, ServiceError
-from labkit.core.journal import Journal
 from labkit.services.calls import Services
 from labkit.services.custom import CustomService
 from labkit.services.operation import Caller, Service, operation
+from tests.context import make_context
 
 
 class Place:
     """A service Twilio of some functions, called as scripts do."""
 
     def __init__(self, **functions: Any) -> None:
-        self.journal = Journal(Clock(0).micros)
+        context = make_context()
+        context.configuration["acme"] = {"Twilio": {"sender": "+1500"}}
+        self.journal = context.journal
         self.service = CustomService("Twilio", functions)
-        self.services = Services([self.service], self.journal, {"acme": {"Twilio": {"sender": "+1500"}}})
+        self.services = Services(context, [self.service])
 
     async def call(self, name: str, /, solution: str = "acme", **parameters: Any) -> Any:
         return await self.services.call(Caller(solution), "Twilio", name, parameters)

@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from labkit.core.clock import Clock
-from labkit.core.journal import Journal
 from labkit.providers.mail import Mailbox
 from labkit.services.calls import Services
 from labkit.services.email import Email
 from labkit.services.operation import Caller
+from tests.context import Entry, make_context
 
 CALLER = Caller("acme")
 GOOD: dict[str, Any] = {"to": "ann@example.com", "subject": "Hello", "text": "Hi"}
@@ -18,11 +17,11 @@ GOOD: dict[str, Any] = {"to": "ann@example.com", "subject": "Hello", "text": "Hi
 
 class Post:
     def __init__(self) -> None:
-        clock = Clock(rate=0)
-        self.box = Mailbox(clock.now)
-        self.journal = Journal(clock.micros)
-        email = Email(self.box, lambda solution: f"noreply@{solution}.apps.lab.localhost")
-        self.services = Services([email], self.journal, {})
+        context = make_context(Entry("acme"))
+        assert isinstance(context.mailbox, Mailbox)
+        self.box = context.mailbox
+        self.journal = context.journal
+        self.services = Services(context, [Email(context)])
 
     async def send(self, **parts: Any) -> Any:
         return await self.services.call(CALLER, "Email", "send", parts)

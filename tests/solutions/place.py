@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from aiohttp import ClientResponse, web
 from aiohttp.test_utils import RawTestServer, TestClient
 from yarl import URL
 
+from labkit.context import Configuration, Context
 from labkit.core.clock import Clock
+from labkit.core.directory import Directory
 from labkit.core.errors import ServiceError
-from labkit.core.identifiers import Identifiers
 from labkit.core.journal import Journal, Record
+from labkit.http.connection import Connection
 from labkit.services.calls import Services
 from labkit.services.operation import Caller, Service, operation
 from labkit.settings import SolutionSettings
-from labkit.solutions.room import Solutions
-from labkit.solutions.solution import Solution
+from labkit.solutions.solution import Outcome, Solution
+from labkit.solutions.solutions import Solutions
+from tests.context import make_context, open_database
 
 
 class Store(Service):
@@ -58,21 +61,30 @@ class Store(Service):
         return {"to": to, "from": from_}
 
 
-@dataclass(frozen=True)
-class Peer:
-    peer_ip: str = "192.0.2.7"
-
-
 @dataclass
 class Place:
     """Everything that a test may look at."""
 
+    context: Context
     solutions: Solutions
-    journal: Journal
-    clock: Clock
     store: Store
-    configuration: dict[str, dict[str, dict[str, Any]]]
     client: TestClient[web.BaseRequest, None] = field(init=False)
+
+    @property
+    def journal(self) -> Journal:
+        return self.context.journal
+
+    @property
+    def clock(self) -> Clock:
+        return self.context.clock
+
+    @property
+    def directory(self) -> Directory[Solution]:
+        return cast("Directory[Solution]", self.context.solutions)
+
+    @property
+    def configuration(self) -> Configuration:
+        return self.context.configuration
 
     async def add(self, id: str = "acme", path: Path | Sequence[Path] = (), **settings: Any) -> Solution:
         folders = (path,) if isinstance(path, Path) else tuple(path)
@@ -90,37 +102,39 @@ class Place:
         return self.journal.select(kind=kind)
 
 
+async def handle(
+    solution: Solution, service: str, event: str, argument: Any, **concerns: Any
+) -> Outcome | None:
+    """What a solution's handler of an event does with it; None where there is no handler."""
+    registration = solution.find(service, event, concerns.pop("product", None))
+    return None if registration is None else await solution.handle(registration, argument, **concerns)
+
+
 @asynccontextmanager
 async def place(
-    more: Service | None = None, clock: Clock | None = None, **limits: Any
+    more: Callable[[Context], Service] | None = None, clock: Clock | None = None, **guard: Any
 ) -> AsyncIterator[Place]:
-    clock = clock if clock is not None else Clock(rate=0)
-    journal = Journal(clock.micros)
+    """Solutions with a Store, and one more service if need be, on a context of their own."""
+    context = make_context(clock=clock, guard=guard)
+    open_database(context)
     store = Store()
-    configuration: dict[str, dict[str, dict[str, Any]]] = {}
-    services = Services([store, *([more] if more else [])], journal, configuration)
-    solutions = Solutions(
-        domain="lab.localhost",
-        journal=journal,
-        clock=clock,
-        identifiers=Identifiers(7),
-        services=services,
-        configuration=configuration,
-        url=lambda host, path: f"https://{host}:8443{path}",
-        **limits,
-    )
-    made = Place(solutions, journal, clock, store, configuration)
+    services = Services(context, [store, *([more(context)] if more else [])])
+    solutions = Solutions(context, services)
+    await services.start()
+    made = Place(context, solutions, store)
 
-    async def handle(request: web.BaseRequest) -> web.StreamResponse:
-        solution = solutions.at(request.host)
-        assert solution is not None
-        return await solutions.serve(solution, Peer(), request)
+    async def serve(request: web.BaseRequest) -> web.StreamResponse:
+        site = context.hosts.at(request.host)
+        assert site is not None
+        return await site.handle(Connection("c1", request.host, "192.0.2.7"), request)
 
-    server = RawTestServer(handle)
+    server = RawTestServer(serve)
     made.client = TestClient(server)
     await made.client.start_server()
     try:
         yield made
     finally:
         await made.client.close()
-        await solutions.close()
+        await solutions.stop()
+        await services.stop()
+        context.database.close()

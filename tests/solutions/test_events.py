@@ -2,7 +2,13 @@
 
 import pytest
 
-from labkit.solutions.events import arguments, candidates, of_device
+from labkit.core.activity import Activity
+from labkit.core.clock import Clock
+from labkit.core.events import Events
+from labkit.core.journal import Journal
+from labkit.device_api.emitted import EVENTS as DEVICE_EVENTS
+from labkit.services.user.service import User
+from labkit.solutions.events import EVENTS, arguments, candidates
 
 
 @pytest.mark.parametrize(
@@ -34,11 +40,6 @@ def test_candidates(service: str, event: str, product: str | None, keys: list[tu
     assert list(candidates(service, event, product)) == keys
 
 
-def test_events_of_devices() -> None:
-    assert of_device("datapoint") == ("device", "datapoint")
-    assert of_device("data_in") == of_device("provisioned") == ("device2", "event")
-
-
 @pytest.mark.parametrize(
     ("service", "event", "names"),
     [
@@ -58,4 +59,6 @@ def test_events_of_devices() -> None:
     ],
 )
 def test_arguments(service: str, event: str, names: tuple[str, ...]) -> None:
-    assert arguments(service, event) == names
+    events = Events(Journal(Clock(0).micros), Activity())
+    events.declare([*EVENTS, *DEVICE_EVENTS, *User.events])
+    assert arguments(events, service, event) == names

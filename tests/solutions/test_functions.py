@@ -9,7 +9,7 @@ import pytest
 
 from labkit.core.errors import LabError
 from labkit.solutions.workers import Workers
-from tests.solutions.place import place
+from tests.solutions.place import handle, place
 
 
 async def test_an_async_function_awaits_services_on_the_loop() -> None:
@@ -51,7 +51,7 @@ async def test_the_decorator_gives_the_function_back() -> None:
         assert handler() == "x"
         assert await account(5) == 5
         assert await (await lab.get("/a")).text() == "x"
-        outcome = await solution.handle("user", "account", {"id": 1})
+        outcome = await handle(solution, "user", "account", {"id": 1})
         assert outcome is not None
         assert outcome.result == {"id": 1}
 
@@ -189,15 +189,15 @@ async def test_a_handler_that_outlives_its_lab_gets_no_services() -> None:
     async with place() as lab:
         solution = await lab.add()
         solution.on("user", "account", handler)
-        handling = asyncio.create_task(solution.handle("user", "account", {}))
+        handling = asyncio.create_task(handle(solution, "user", "account", {}))
         await entered.wait()
-        closing = asyncio.create_task(lab.solutions.close())
+        closing = asyncio.create_task(lab.solutions.stop())
         await asyncio.sleep(0)
         leave.set()
         await closing
         await handling
         assert seen == ["the lab is closed"]
-        outcome = await solution.handle("user", "account", {})
+        outcome = await handle(solution, "user", "account", {})
         assert outcome is not None
         assert (outcome.status, outcome.error) == (500, "the lab is closed")
 

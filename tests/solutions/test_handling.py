@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.solutions.place import place
+from tests.solutions.place import handle, place
 
 DATA = {"alias": "temperature", "value": [1_767_225_600, "21.5"], "pid": "thermostat"}
 
@@ -25,10 +25,10 @@ DATA = {"alias": "temperature", "value": [1_767_225_600, "21.5"], "pid": "thermo
 async def test_a_handler_is_found_by_each_of_its_keys(key: tuple[str, str], event: tuple[str, str]) -> None:
     async with place() as lab:
         solution = await lab.add()
-        assert not solution.handles(*event, product="thermostat")
+        assert solution.find(*event, product="thermostat") is None
         solution.on(*key, lambda event: event)
-        assert solution.handles(*event, product="thermostat")
-        outcome = await lab.solutions.deliver(solution, *event, DATA, product="thermostat")
+        assert solution.find(*event, product="thermostat")
+        outcome = await handle(solution, *event, DATA, product="thermostat")
         assert outcome is not None
         assert (outcome.status, outcome.result) == (200, DATA)
 
@@ -39,7 +39,7 @@ async def test_the_most_particular_handler_gets_the_event() -> None:
         solution.on("device", "datapoint", lambda: "any")
         solution.on("thermostat", "datapoint", lambda: "mine")
         results = [
-            await solution.handle("device", "datapoint", DATA, product=product)
+            await handle(solution, "device", "datapoint", DATA, product=product)
             for product in ("thermostat", "x")
         ]
         assert [each and each.result for each in results] == ["mine", "any"]
@@ -49,8 +49,8 @@ async def test_events_compare_with_letter_case() -> None:
     async with place() as lab:
         solution = await lab.add()
         solution.on("user", "account", lambda: 1)
-        assert not solution.handles("user", "Account")
-        assert await solution.handle("user", "Account", {}) is None
+        assert solution.find("user", "Account") is None
+        assert await handle(solution, "user", "Account", {}) is None
         assert lab.records("script") == []
 
 
@@ -60,7 +60,7 @@ async def test_the_event_has_its_fixed_name_and_event() -> None:
         solution.on(
             "device", "datapoint", lambda data, event, context: [data["alias"], event["alias"], context]
         )
-        outcome = await solution.handle("device", "datapoint", DATA)
+        outcome = await handle(solution, "device", "datapoint", DATA)
         assert outcome is not None
         assert isinstance(outcome.result, list)
         alias, same, context = outcome.result
@@ -77,7 +77,7 @@ async def test_nothing_returned_is_204() -> None:
     async with place() as lab:
         solution = await lab.add()
         solution.on("user", "account", lambda: None)
-        outcome = await solution.handle("user", "account", {}, cause=None)
+        outcome = await handle(solution, "user", "account", {}, cause=None)
         assert outcome is not None
         assert (outcome.status, outcome.result) == (204, None)
         assert [each.status for each in lab.records("script")] == [204]
@@ -88,7 +88,7 @@ async def test_a_failure_is_an_outcome_and_a_record() -> None:
         solution = await lab.add()
         solution.on("user", "account", lambda event: event["x"])
         cause = lab.journal.record("event", "somebody", "account")
-        outcome = await solution.handle("user", "account", {}, cause=cause)
+        outcome = await handle(solution, "user", "account", {}, cause=cause)
         assert outcome is not None
         assert (outcome.status, outcome.error) == (500, "KeyError: 'x'")
         (script,) = lab.records("script")
@@ -101,8 +101,8 @@ async def test_events_without_a_handler_go_to_the_fallback() -> None:
         solution.on(
             "config", "fallback", lambda event, context: [event, context["service"], context["event"]]
         )
-        assert solution.handles("interface", "light")
-        outcome = await solution.handle("interface", "light", {"on": True})
+        assert solution.find("interface", "light")
+        outcome = await handle(solution, "interface", "light", {"on": True})
         assert outcome is not None
         assert outcome.result == [{"on": True}, "interface", "light"]
 
@@ -116,5 +116,5 @@ async def test_a_function_cannot_change_the_event_of_others() -> None:
 
         solution.on("device", "datapoint", spoil)
         payload = {"value": [1, "x"]}
-        await solution.handle("device", "datapoint", payload)
+        await handle(solution, "device", "datapoint", payload)
         assert payload == {"value": [1, "x"]}

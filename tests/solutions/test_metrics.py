@@ -8,11 +8,8 @@ from typing import Any
 
 import pytest
 
-from labkit.core.clock import Clock
-from labkit.core.database import Database
-from labkit.core.tables import metadata
 from labkit.services.keystore import Keystore
-from tests.solutions.place import Place, place
+from tests.solutions.place import Place, handle, place
 
 SOLUTIONS = Path(__file__).parents[2] / "notebooks" / "solutions"
 
@@ -20,11 +17,7 @@ SOLUTIONS = Path(__file__).parents[2] / "notebooks" / "solutions"
 @asynccontextmanager
 async def counting(language: str) -> AsyncIterator[Place]:
     """A place whose solution is the metrics pattern."""
-    clock, database = Clock(rate=0), Database()
-    database.start(metadata)
-    keystore = Keystore(clock, database)
-    await keystore.start()
-    async with place(keystore, clock) as lab:
+    async with place(Keystore) as lab:
         if language == "lua":
             await lab.add(path=SOLUTIONS / "metrics")
         else:
@@ -35,13 +28,11 @@ async def counting(language: str) -> AsyncIterator[Place]:
             spec.loader.exec_module(module)
             module.register(await lab.add())
         yield lab
-    await keystore.stop()
-    database.close()
 
 
 async def write(lab: Place, message: str) -> None:
     data = {"alias": "message", "value": [lab.clock.seconds(), message], "api": "write"}
-    outcome = await lab.solutions.get("acme").handle("device", "datapoint", data, product="thermostat")
+    outcome = await handle(lab.solutions.get("acme"), "device", "datapoint", data, product="thermostat")
     assert outcome is not None
     assert outcome.status == 204, outcome.error
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from labkit.core.errors import SettingsError
-from tests.solutions.place import Place, place
+from tests.solutions.place import Place, handle, place
 
 
 def folder(root: Path, files: dict[str, str]) -> Path:
@@ -182,7 +182,7 @@ async def test_doubled_slashes_find_routes_and_assets(tmp_path: Path) -> None:
 async def test_event_handlers(tmp_path: Path, service: str, event: str, argument: Any, result: Any) -> None:
     async with place() as lab:
         solution = await lab.add(path=folder(tmp_path, FOLDER))
-        outcome = await solution.handle(service, event, argument)
+        outcome = await handle(solution, service, event, argument)
         assert outcome is not None
         assert (outcome.status, outcome.result) == (200, result)
 
@@ -191,7 +191,7 @@ async def test_output_goes_to_the_journal(tmp_path: Path) -> None:
     async with place() as lab:
         solution = await lab.add()
         solution.on("user", "account", lua="print('seen', {a = 1}) log.error('bad')")
-        await solution.handle("user", "account", {})
+        await handle(solution, "user", "account", {})
         (script,) = lab.records("script")
         logs = lab.records("log")
         assert [each.detail for each in logs] == [{"level": "print"}, {"level": "error"}]
@@ -243,11 +243,11 @@ async def test_a_handler_of_a_cell_is_replaced_when_the_cell_runs_again() -> Non
         solution.on("scripts", "all", lua="return handle_user_account({})")
         for lua in ("return 'one'", "return 'two'"):
             solution.on("user", "account", lua=lua)
-        outcome = await solution.handle("scripts", "all", {})
+        outcome = await handle(solution, "scripts", "all", {})
         assert outcome is not None
         assert outcome.result == "two"
         solution.on("user", "account", lambda: "three")
-        outcome = await solution.handle("user", "account", {})
+        outcome = await handle(solution, "user", "account", {})
         assert outcome is not None
         assert outcome.result == "three"
 
@@ -277,7 +277,7 @@ async def test_a_folder_with_mistakes_is_refused_with_their_place(
             await lab.add(path=folder(tmp_path, files))
         assert str(error.value).startswith(f"{tmp_path}: ")
         assert words in str(error.value)
-        assert "acme" not in lab.solutions
+        assert "acme" not in lab.context.solutions
 
 
 async def test_a_script_of_a_cell_that_does_not_compile() -> None:
@@ -314,6 +314,6 @@ async def test_placeholders_and_odd_services_make_valid_function_names(tmp_path:
     files = {"services/{product.id}_event.lua": "return event.identity"}
     async with place() as lab:
         solution = await lab.add(path=folder(tmp_path, files))
-        outcome = await solution.handle("device2", "event", {"identity": "t-1"}, product="thermostat")
+        outcome = await handle(solution, "device2", "event", {"identity": "t-1"}, product="thermostat")
         assert outcome is not None
         assert outcome.result == "t-1"

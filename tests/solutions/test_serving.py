@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from labkit.core.errors import LabError, SettingsError
+from labkit.core.events import Event, EventKind
+from labkit.solutions.delivery import Delivery
+from labkit.solutions.site import BODY_LIMIT
 from tests.solutions.place import Place, place
 
 
@@ -88,17 +91,17 @@ async def test_a_body_that_is_not_the_declared_json_never_reaches_the_handler() 
 @pytest.mark.parametrize("chunked", [False, True])
 async def test_a_body_over_the_limit_is_refused_and_ends_the_connection(chunked: bool) -> None:
     async def pieces() -> Any:
-        for _ in range(11):
-            yield b"x" * 10
+        for _ in range(17):
+            yield b"x" * 65536
 
-    async with place(body_limit=100) as lab:
+    async with place() as lab:
         (await lab.add()).route("POST", "/a", echo, content_type="text/plain")
-        fits = await lab.request("POST", "/a", data=b"x" * 100)
+        fits = await lab.request("POST", "/a", data=b"x" * BODY_LIMIT)
         assert fits.status == 200
-        answer = await lab.request("POST", "/a", data=pieces() if chunked else b"x" * 101)
+        answer = await lab.request("POST", "/a", data=pieces() if chunked else b"x" * (BODY_LIMIT + 1))
         assert answer.status == 413
         assert answer.headers["Connection"] == "close"
-        assert await answer.json() == {"error": "the body is larger than 100 bytes"}
+        assert await answer.json() == {"error": "the body is larger than 1048576 bytes"}
 
 
 async def test_a_body_that_does_not_arrive_is_refused() -> None:
@@ -108,7 +111,7 @@ async def test_a_body_that_does_not_arrive_is_refused() -> None:
         yield b"x"
         await never.wait()
 
-    async with place(body_guard=0.02) as lab:
+    async with place(body=0.02) as lab:
         (await lab.add()).route("POST", "/a", echo, content_type="text/plain")
         answer = await lab.request("POST", "/a", data=stuck())
         assert answer.status == 408
@@ -259,20 +262,19 @@ async def test_a_route_of_a_cell_is_replaced_when_the_cell_runs_again() -> None:
         assert await (await lab.get("/a")).text() == "two"
 
 
-async def test_solutions_are_found_by_host_and_product() -> None:
+async def test_solutions_are_found_by_id_and_product() -> None:
     async with place() as lab:
         acme = await lab.add("acme", products=("p1", "p2"))
         other = await lab.add("other", domain="shop.example", products=("p2",))
         assert lab.solutions.get("acme") is acme
-        assert lab.solutions.at("acme.apps.lab.localhost") is acme
-        assert lab.solutions.at("shop.example") is other
-        assert lab.solutions.at("other.apps.lab.localhost") is None
-        assert lab.solutions.at(None) is None
-        assert lab.solutions.linked("p1") == [acme]
-        assert lab.solutions.linked("p2") == [acme, other]
         assert [each.id for each in lab.solutions] == ["acme", "other"]
-        assert "acme" in lab.solutions
-        assert lab.solutions.sender("other") == "noreply@shop.example"
+        assert lab.context.hosts.at("other.apps.lab.localhost") is None
+        kind = EventKind("device", "datapoint")
+        for product, concerned in (("p1", [acme]), ("p2", [acme, other]), ("p3", [])):
+            event = Event(kind, "p/d", dict, 0, product)
+            assert list(Delivery(lab.directory).concerned(event)) == concerned
+        own = Event(kind, "acme/user", dict, 0, solution="other")
+        assert list(Delivery(lab.directory).concerned(own)) == [other]
 
 
 async def test_ids_and_domains_are_unique() -> None:
@@ -282,7 +284,7 @@ async def test_ids_and_domains_are_unique() -> None:
             await lab.add("acme")
         with pytest.raises(SettingsError, match="is taken"):
             await lab.add("other", domain="acme.apps.lab.localhost")
-        with pytest.raises(LabError, match="no solution 'nobody'; there are: acme"):
+        with pytest.raises(LabError, match="no solution 'nobody', there are: acme"):
             lab.solutions.get("nobody")
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from aiohttp import web
 from oauthlib.oauth1.rfc5849.utils import parse_authorization_header
 
-from labkit.core.clock import Clock
+from labkit.context import Context
 from labkit.core.errors import LabError, SettingsError
-from labkit.core.identifiers import Identifiers
-from labkit.core.journal import Journal, Record
+from labkit.core.journal import Record
 from labkit.http.bodies import read_body
+from labkit.http.connection import Connection
 from labkit.http.error import HttpError
+from labkit.http.sites import Site
 from labkit.providers.social.faults import Faults, Step
 from labkit.providers.social.forms import Forms
 from labkit.providers.social.inbox import Arrival, Inbox, shown, shown_url
@@ -37,40 +37,23 @@ METHODS: dict[Step, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What the providers of a lab share.
-
-    url: the URL of a path at a host of the lab; patience: seconds of real time that the platform waits for an
-    answer; body_guard: those in which a body has to arrive.
-    """
-
-    domain: str
-    url: Callable[..., str]
-    clock: Clock
-    identifiers: Identifiers
-    journal: Journal
-    patience: float
-    body_guard: float
-    pages: Pages
-
-
 class Gone(Exception):
     """The connection ends without an answer."""
 
 
-class Provider:
+class Provider(Site):
     """An identity provider of the lab, at a host name of its own."""
 
-    def __init__(self, settings: SocialSettings, around: Surroundings) -> None:
+    def __init__(self, settings: SocialSettings, context: Context, pages: Pages) -> None:
+        super().__init__(f"{settings.name}.social.{context.settings.domain}", f"provider {settings.name!r}")
         self.name = settings.name
-        self.host = f"{settings.name}.social.{around.domain}"
         self.kind = kind_of(settings.name, settings.protocol)
         self.title = self.kind.title or settings.name
         self.inbox = Inbox()
         self.faults = Faults()
         self.people = People()
-        self._around = around
+        self._context = context
+        self._pages = pages
         self.settings = settings
         self._steps: dict[str, Step] = {
             getattr(self.kind, step): step for step in METHODS if getattr(self.kind, step)
@@ -80,7 +63,7 @@ class Provider:
     def clear(self) -> None:
         """Forget all but what the settings say: people, applications, tokens, faults, what arrived."""
         self.applications: dict[str, Application] = {}
-        self._forms = Forms(self._around.clock.seconds, self._secret)
+        self._forms = Forms(self._context.clock.seconds, self._secret)
         self._consents: deque[Person] = deque()
         self.inbox.clear()
         self.faults.clear()
@@ -89,7 +72,7 @@ class Provider:
             self._register(each)
         protocol = OAuth1 if self.kind.protocol == "oauth1" else OAuth2
         self._protocol: Spoken = protocol(
-            self.name, self.kind, self.applications, self._around.clock.seconds, self._secret
+            self.name, self.kind, self.applications, self._context.clock.seconds, self._secret
         )
 
     def extend(self, settings: SocialSettings) -> None:
@@ -122,9 +105,14 @@ class Provider:
 
     # ---- what a lab arranges
 
+    @property
+    def protocol(self) -> str:
+        """`oauth1` or `oauth2`."""
+        return self.kind.protocol
+
     def url(self, path: str = "") -> str:
         """The URL of a path at this provider."""
-        return self._around.url(self.host, path)
+        return self._context.url(self.host, path)
 
     def endpoints(self) -> dict[str, str]:
         """The URLs of authorize, token, userinfo and, for OAuth 1, request_token: those outside, if so set."""
@@ -178,26 +166,28 @@ class Provider:
     def _with_port(self, url: str) -> str:
         """A URL of the lab's own gets the lab's port where it names none: that may be any free one."""
         parts = urlsplit(url)
-        own = parts.netloc == self._around.domain or parts.netloc.endswith(f".{self._around.domain}")
+        own = parts.netloc == self._context.settings.domain or parts.netloc.endswith(
+            f".{self._context.settings.domain}"
+        )
         if parts.scheme != "https" or not own:
             return url
-        return self._around.url(parts.netloc, urlunsplit(("", "", parts.path, parts.query, "")))
+        return self._context.url(parts.netloc, urlunsplit(("", "", parts.path, parts.query, "")))
 
     def _secret(self, length: int) -> str:
-        return self._around.identifiers.alphanumeric(f"social/{self.name}", length)
+        return self._context.identifiers.alphanumeric(f"social/{self.name}", length)
 
     # ---- the way of a request
 
-    async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         """Answer a request to this provider's host."""
         path = request.rel_url.raw_path
         actor = f"social/{self.name}"
-        record = self._around.journal.open("request", actor, f"{request.method} {path}")
-        arrival = self.inbox.receive(Arrival(self._around.clock.now(), request.method, path, {}))
+        record = self._context.journal.open("request", actor, f"{request.method} {path}")
+        arrival = self.inbox.receive(Arrival(self._context.clock.now(), request.method, path, {}))
         try:
             answer = await self._answer(request, arrival)
         except HttpError as refused:
-            answer = self._around.pages.page(
+            answer = self._pages.page(
                 "refused.html",
                 refused.status,
                 refused.reason,
@@ -234,7 +224,7 @@ class Provider:
         record.detail = detail | ({"fault": arrival.fault} if arrival.fault else {})
 
     async def _answer(self, request: web.BaseRequest, arrival: Arrival) -> Answer:
-        data = await read_body(request, BODY, self._around.body_guard)
+        data = await read_body(request, BODY, self._context.settings.guard.body)
         body = data.decode("utf-8", "replace") if request.content_type == FORM else ""
         target = request.rel_url.raw_path_qs
         if not target.isascii():
@@ -255,7 +245,7 @@ class Provider:
         arrival.fault = self.faults.take(step) or ""
         match arrival.fault:
             case "slow":
-                await asyncio.sleep(2 * self._around.patience)  # the caller gives up before
+                await asyncio.sleep(2 * self._context.settings.guard.outbound)  # the caller gives up before
                 raise Gone
             case "down":
                 raise Gone
@@ -284,8 +274,8 @@ class Provider:
 
     def _portless(self, text: str) -> str:
         """`text` without the lab's port, which differs from run to run."""
-        with_port = self._around.url(self._around.domain).removeprefix("https://")
-        return text.replace(with_port, self._around.domain)
+        with_port = self._context.url(self._context.settings.domain).removeprefix("https://")
+        return text.replace(with_port, self._context.settings.domain)
 
     # ---- authorize
 
@@ -314,7 +304,7 @@ class Provider:
     ) -> Answer:
         people = list(self.people)
         form = self._forms.show(asked, call)
-        return self._around.pages.page(
+        return self._pages.page(
             "authorize.html",
             400 if problem else 200,
             problem or "the form",

@@ -6,10 +6,8 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Protocol, cast
 from urllib.parse import quote
 
-from labkit.core.clock import Clock
-from labkit.core.database import Database
+from labkit.context import Context
 from labkit.core.errors import LabError, ServiceError
-from labkit.core.identifiers import Identifiers
 from labkit.services.keystore.arguments import (
     LONGEST_LIST,
     Arguments,
@@ -42,41 +40,33 @@ class Store(Protocol):
 class Keystore(Service):
     """Values by key, in a namespace for each solution.
 
-    url: an outside Redis or Valkey (`redis://…`), None for the embedded store; prefix: what the keys of this
-    lab begin with in an outside Redis; quota: how many keys a solution may have, None for no limit.
+    They are in an outside Redis or Valkey where the settings name one, with the lab's domain as a prefix, since two
+    labs may share it; else in a store of the lab's own. quota: how many keys a solution may have, None for no limit.
     """
 
     name = "Keystore"
 
     def __init__(
         self,
-        clock: Clock,
-        database: Database,
+        context: Context,
         *,
-        url: str | None = None,
-        prefix: str = "labkit",
         quota: int | None = None,
-        identifiers: Identifiers | None = None,
     ) -> None:
-        self._clock = clock
-        self._database = database
-        self._url = url
-        self._prefix = prefix
+        self._context = context
         self._quota = quota
-        self._identifiers = identifiers or Identifiers()
         self._spaces: dict[str, bytes] = {}
         self._store: Store | None = None
 
     async def start(self) -> None:
         """Open the store. Raises SettingsError where an outside Redis cannot be used."""
         store: Store
-        if self._url is None:
-            log = CommandLog(self._database) if self._database.durable else None
-            store = Embedded(self._clock, self._identifiers, log)
+        if self._context.settings.keystore is None:
+            log = CommandLog(database) if (database := self._context.database).durable else None
+            store = Embedded(self._context.clock, self._context.identifiers, log)
         else:
             from labkit.services.keystore.outside import Outside
 
-            store = Outside(self._clock, self._url)
+            store = Outside(self._context.clock, self._context.settings.keystore)
         await store.start()
         self._store = store
 
@@ -85,6 +75,10 @@ class Keystore(Service):
         store, self._store = self._store, None
         if store is not None:
             await store.stop()
+
+    async def clear(self) -> None:
+        for solution in self._context.solutions:
+            await self.clear_(Caller(solution.id))
 
     @operation
     async def get(self, caller: Caller, key: Key) -> dict[str, Plain]:
@@ -134,7 +128,7 @@ class Keystore(Service):
         return {**found, "cursor": cursor} if cursor else found
 
     @operation
-    async def clear(
+    async def clear_(
         self, caller: Caller, match: str = "", cursor: Cursor | None = None, count: Count | None = None
     ) -> None:
         """Delete every key that contains `match`; with `cursor` or `count`, only those `list` would give."""
@@ -181,7 +175,8 @@ class Keystore(Service):
         """What the keys of a solution begin with; quoted, so that no two solutions and labs can meet."""
         space = self._spaces.get(caller.solution)
         if space is None:
-            names = [caller.solution] if self._url is None else [self._prefix, caller.solution]
+            settings = self._context.settings
+            names = [caller.solution] if settings.keystore is None else [settings.domain, caller.solution]
             space = "".join(f"{quote(name, safe='')}:" for name in names).encode()
             self._spaces[caller.solution] = space
         return space

@@ -20,10 +20,12 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import HMACAlgorithm, RSAAlgorithm
 from pydantic import BeforeValidator, Field, Secret, SecretStr
 
+from labkit.context import Context
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
 from labkit.services.user.arguments import listed
-from labkit.services.user.parts import Group, Parts
+from labkit.services.user.group import Group
+from labkit.services.user.passwords import Passwords
 
 LONGEST_KEY = 8 * 1024  # characters: an RSA key of 8192 bits takes 6,400 in PEM
 LONGEST_TOKEN = 256 * 1024  # characters
@@ -50,8 +52,8 @@ Token = Annotated[SecretStr, Field(max_length=LONGEST_TOKEN)]
 class Jwt(Group):
     """Signs and verifies JWTs."""
 
-    def __init__(self, parts: Parts) -> None:
-        super().__init__(parts)
+    def __init__(self, context: Context, passwords: Passwords | None = None) -> None:
+        super().__init__(context, passwords)
         self._jws = _signer()
 
     @operation
@@ -81,7 +83,7 @@ class Jwt(Group):
         token may be signed with. 400 for a malformed key or token, 401 for a token that is not to be trusted.
         """
         payload = _read(self._verified(key, token.get_secret_value(), algorithms))
-        _check_times(payload, self._parts.clock.now())
+        _check_times(payload, self._context.clock.now())
         return payload
 
     def _verified(self, key: SecretStr, token: str, algorithms: Iterable[str]) -> bytes:

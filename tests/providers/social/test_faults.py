@@ -99,7 +99,7 @@ def test_slow_holds_the_answer_until_the_caller_has_given_up(
 
 
 def test_slow_does_not_hold_for_ever() -> None:
-    with Lab(seed=7, guard={"way_out": 0.05}) as lab:
+    with Lab(seed=7, guard={"outbound": 0.05}) as lab:
         google = lab.provider("google")
         google.fault("slow", "userinfo")
         with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):

@@ -93,7 +93,7 @@ def test_a_fault_of_the_provider_is_told_and_the_next_login_is_well(
 
 
 def test_a_slow_provider_is_given_up() -> None:
-    with Lab(seed=7, guard={"way_out": 0.05}) as lab:
+    with Lab(seed=7, guard={"outbound": 0.05}) as lab:
         solution = lab.solution("metrics", path=GUIDE)
         google = linked(lab, solution, "google", "/social/handle/google")
         google.fault("slow")

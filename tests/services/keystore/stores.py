@@ -7,14 +7,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from labkit.context import Context
 from labkit.core.clock import Clock
-from labkit.core.database import Database
-from labkit.core.identifiers import Identifiers
-from labkit.core.journal import Journal
-from labkit.core.tables import metadata
 from labkit.services.calls import Services
 from labkit.services.keystore import Keystore
 from labkit.services.operation import Caller
+from tests.context import Entry, make_context, open_database
 
 ACME = Caller("acme")
 
@@ -22,12 +20,12 @@ ACME = Caller("acme")
 class Lab:
     """A Keystore that was started, with the clock and the database it stands on."""
 
-    def __init__(self, clock: Clock, database: Database, keystore: Keystore) -> None:
-        self.clock = clock
-        self.database = database
+    def __init__(self, context: Context, keystore: Keystore) -> None:
+        self.clock = context.clock
+        self.database = context.database
+        self.journal = context.journal
         self.keystore = keystore
-        self.journal = Journal(clock.micros)
-        self._services = Services([keystore], self.journal, {})
+        self._services = Services(context, [keystore])
 
     async def call(self, operation: str, caller: Caller = ACME, /, **parameters: Any) -> Any:
         """The result of an operation or its error object, as scripts get it."""
@@ -46,15 +44,21 @@ class Lab:
 
 
 @asynccontextmanager
-async def opened(path: Path | None = None, clock: Clock | None = None, **settings: Any) -> AsyncIterator[Lab]:
+async def opened(
+    path: Path | None = None,
+    clock: Clock | None = None,
+    *,
+    url: str | None = None,
+    quota: int | None = None,
+    **settings: Any,
+) -> AsyncIterator[Lab]:
     """A lab's Keystore: on a virtual clock and a seed unless told otherwise, in memory or in a file."""
-    clock = clock or Clock(rate=0)
-    database = Database(path)
-    database.start(metadata)
-    keystore = Keystore(clock, database, **{"identifiers": Identifiers(7), **settings})
+    context = make_context(Entry("acme"), clock=clock, data=path, keystore=url, **settings)
+    open_database(context)
+    keystore = Keystore(context, quota=quota)
     await keystore.start()
     try:
-        yield Lab(clock, database, keystore)
+        yield Lab(context, keystore)
     finally:
         await keystore.stop()
-        database.close()
+        context.database.close()

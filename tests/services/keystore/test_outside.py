@@ -8,17 +8,17 @@ import pytest
 from sqlalchemy import Connection, text
 
 from labkit.core.clock import Clock
-from labkit.core.database import Database
 from labkit.core.errors import SettingsError
 from labkit.services.keystore import Keystore
 from labkit.services.operation import Caller
+from tests.context import make_context
 from tests.services.keystore.stores import opened
 
 OTHER = Caller("other")
 
 
 async def test_the_operations_on_a_real_redis(redis_url: str) -> None:
-    async with opened(clock=Clock(), url=redis_url, prefix="labkit-operations", quota=1500) as lab:
+    async with opened(clock=Clock(), url=redis_url, domain="labkit-operations.localhost", quota=1500) as lab:
         await lab.call("clear")
         assert await lab.call("set", key="k", value=1.0) == {}
         assert await lab.call("get", key="k") == {"value": "1"}
@@ -51,8 +51,8 @@ async def test_the_operations_on_a_real_redis(redis_url: str) -> None:
 async def test_labs_and_solutions_never_share_a_key(redis_url: str) -> None:
     clock = Clock()
     async with (
-        opened(clock=clock, url=redis_url, prefix="labkit-a") as one,
-        opened(clock=clock, url=redis_url, prefix="labkit-a:acme") as other,
+        opened(clock=clock, url=redis_url, domain="labkit-a.localhost") as one,
+        opened(clock=clock, url=redis_url, domain="labkit-a.acme.localhost") as other,
     ):
         await one.call("set", key="k", value="one")
         await one.call("set", OTHER, key="k", value="the other solution's")
@@ -69,17 +69,17 @@ async def test_what_an_outside_redis_holds_is_not_logged_twice(redis_url: str, t
         return connection.execute(text("SELECT count(*) FROM keystore_log")).scalar()
 
     for expected in ({}, {"value": "v"}):
-        async with opened(tmp_path / "lab.db", Clock(), url=redis_url, prefix="labkit-log") as lab:
+        async with opened(tmp_path / "lab.db", Clock(), url=redis_url, domain="labkit-log.localhost") as lab:
             assert await lab.call("get", key="k") == expected
             await lab.call("set", key="k", value="v")
             assert await lab.database.run(rows) == 0
-    async with opened(clock=Clock(), url=redis_url, prefix="labkit-log") as lab:
+    async with opened(clock=Clock(), url=redis_url, domain="labkit-log.localhost") as lab:
         await lab.call("clear")
 
 
 @pytest.mark.parametrize("rate", [0, 60])
 async def test_an_outside_redis_needs_the_wall_clock(rate: float) -> None:
-    keystore = Keystore(Clock(rate=rate), Database(), url="redis://127.0.0.1:1/0")
+    keystore = Keystore(make_context(clock=Clock(rate=rate), keystore="redis://127.0.0.1:1/0"))
     with pytest.raises(SettingsError, match=r"^keystore: .* rate"):
         await keystore.start()
 
@@ -88,7 +88,7 @@ async def test_an_outside_redis_needs_the_wall_clock(rate: float) -> None:
     "url", ["redis://:secret@127.0.0.1:1/0", "http://127.0.0.1/", "redis://127.0.0.1:1/zero", "nonsense"]
 )
 async def test_a_redis_that_cannot_be_used_is_a_wrong_setting(url: str) -> None:
-    keystore = Keystore(Clock(), Database(), url=url)
+    keystore = Keystore(make_context(clock=Clock(), keystore=url))
     with pytest.raises(SettingsError, match=r"^keystore: ") as refused:
         await keystore.start()
     assert "secret" not in str(refused.value)

@@ -13,7 +13,7 @@ What stands around the service:
 - `place.consumers["github"] = Consumer(…)`: the identity providers that the lab has, names in lower case;
 - `place.web`: answers what the platform itself requests: `place.web.answers[url] = (200, "…")` (no query in the
   url) and tells in `place.web.requests` what it was asked: (method, url, headers, body);
-- `place.journal`, `place.database`, `place.parts`, `place.configuration`.
+- `place.journal`, `place.database`, `place.context`, `place.configuration`.
 
 Calls are made by the solution `acme` unless another is named: `place.call(…, solution="other")`. A person made
 without a password costs no hashing, and can not log in with one. `Place(data=tmp_path / "lab.db")` is durable:
@@ -22,72 +22,78 @@ close it and make another on the same file to restart. `await place.kept("user")
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection
 
-from labkit.core.clock import Clock
-from labkit.core.database import Database, execute
-from labkit.core.identifiers import Identifiers
-from labkit.core.journal import Journal
-from labkit.core.tables import metadata
-from labkit.services.calls import Configuration, Services
+from labkit.context import IdentityProvider
+from labkit.core.database import execute
+from labkit.core.directory import Directory
+from labkit.services.calls import Services
 from labkit.services.operation import Caller
 from labkit.services.user import people
-from labkit.services.user.keys import Keys
-from labkit.services.user.parts import Consumer, Parts
 from labkit.services.user.passwords import Passwords
 from labkit.services.user.service import User
+from labkit.services.user.socials.web import Consumer
 from labkit.services.user.users import tokens as user_tokens
+from tests.context import Entry, FakeOutbound, make_context, open_database
 
 SOLUTION = "acme"
 
 
-class FakeWeb:
-    """Answers requests from a table; 404 for what is not in it, OSError where the answer is None."""
+@dataclass(frozen=True)
+class FakeProvider:
+    """An identity provider that the lab is said to have."""
 
-    def __init__(self) -> None:
-        self.answers: dict[str, tuple[int, str] | None] = {}
-        self.requests: list[tuple[str, str, Mapping[str, str], str | None]] = []
+    consumer: Consumer
 
-    async def request(
-        self, method: str, url: str, headers: Mapping[str, str], body: str | None = None
-    ) -> tuple[int, str]:
-        self.requests.append((method, url, headers, body))
-        answer = self.answers.get(url.partition("?")[0], (404, ""))
-        if answer is None:
-            raise OSError(f"nobody listens at {url}")
-        return answer
+    @property
+    def protocol(self) -> str:
+        return self.consumer.protocol
+
+    def endpoints(self) -> dict[str, str]:
+        return {name: url for name, url in asdict(self.consumer).items() if name != "protocol"}
+
+
+class Consumers:
+    """The identity providers that the lab is said to have, by name in lower case."""
+
+    def __init__(self, providers: Directory[IdentityProvider]) -> None:
+        self._providers = providers
+
+    def __setitem__(self, name: str, consumer: Consumer) -> None:
+        if name in self._providers:
+            self._providers.remove(name)
+        self._providers.add(name, FakeProvider(consumer))
+
+    def __delitem__(self, name: str) -> None:
+        self._providers.remove(name)
 
 
 class Place:
     """The User service and what it works with. data: a file for state that survives `close`."""
 
     def __init__(self, seed: int | None = 7, data: Path | None = None) -> None:
-        self.clock = Clock(rate=0)
-        self.journal = Journal(self.clock.micros)
-        self.database = Database(data)
-        self.database.start(metadata)
-        self.identifiers = Identifiers(seed)
-        self.identifiers.start = self.database.starts
-        self.accounts: list[dict[str, object]] = []
-        self.consumers: dict[str, Consumer] = {}
-        self.web = FakeWeb()
+        self.context = make_context(Entry("acme"), Entry("other"), seed=seed, data=data)
+        open_database(self.context)
+        self.clock = self.context.clock
+        self.journal = self.context.journal
+        self.database = self.context.database
+        self.configuration = self.context.configuration
+        self.consumers = Consumers(self.context.providers)
+        assert isinstance(self.context.outbound, FakeOutbound)
+        self.web = self.context.outbound
         self.passwords = Passwords()
-        self.parts = Parts(
-            self.clock,
-            self.database,
-            self.identifiers,
-            Keys(self.database, self.identifiers),
-            self.passwords,
-            lambda name: self.consumers.get(name.lower()),
-            self.web,
-            lambda caller, payload: self.accounts.append(dict(payload)),
-        )
-        self.configuration: dict[str, Configuration] = {}
-        self.services = Services([User(self.parts)], self.journal, self.configuration)
+        self.user = User(self.context, self.passwords)
+        self.services = Services(self.context, [self.user])
+
+    @property
+    def accounts(self) -> list[dict[str, object]]:
+        """The payloads of the event `account`, oldest first."""
+        raised = self.journal.select("event")
+        return [dict(record.detail or {}) for record in raised if record.summary == "account"]
 
     def close(self) -> None:
         self.database.close()
@@ -133,4 +139,4 @@ class Place:
 
     async def token(self, user: people.User, time_to_live: int = 7200, solution: str = SOLUTION) -> str:
         """A user token, as getUserToken issues it."""
-        return await user_tokens.issue(self.parts, solution, user, time_to_live)
+        return await user_tokens.issue(self.context, self.user.keys, solution, user, time_to_live)

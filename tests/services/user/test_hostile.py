@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from labkit.core.database import driver
-from labkit.services.user.parts import Consumer
 from labkit.services.user.service import User
+from labkit.services.user.socials.web import Consumer
 from tests.services.user.oauth.clients import registered
 from tests.services.user.place import Place
 
@@ -59,7 +59,7 @@ async def given(place: Place) -> dict[str, object]:
     """Good values for the parameters of all operations, of whatever name."""
     for name, protocol in (("github", "oauth2"), ("twitter", "oauth1")):
         at = f"https://{name}.example"
-        place.consumers[name] = Consumer(protocol, f"{at}/a", f"{at}/t", f"{at}/u", f"{at}/r")  # type: ignore[arg-type]
+        place.consumers[name] = Consumer(protocol, f"{at}/a", f"{at}/t", f"{at}/u", f"{at}/r")
         place.web.answers[f"{at}/u"] = (200, "{}")
         about = {"redirect": f"{at}/cb", "client_id": "i", "client_secret": "s"}
         await place.call("createSocial", consumer=name, **about)

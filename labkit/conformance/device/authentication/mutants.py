@@ -21,10 +21,9 @@ def token_header_unseen(original: Any) -> Any:
     """the token header is not looked at"""
 
     def broken(exchange: Exchange) -> Credential | None:
-        wire = exchange.wire
-        exchange.wire = wire.model_copy(update={"token_headers": ()})
-        found: Credential | None = original(exchange)
-        exchange.wire = wire
+        wire = exchange.context.wire.model_copy(update={"token_headers": ()})
+        blind = replace(exchange, context=replace(exchange.context, wire=wire))
+        found: Credential | None = original(blind)
         return found
 
     return broken
@@ -179,7 +178,7 @@ def first_one_counts(original: Any) -> Any:
         try:
             found: Credential | None = original(exchange)
         except HttpError:
-            value = exchange.request.headers.get(exchange.wire.token_headers[0], "")
+            value = exchange.request.headers.get(exchange.context.wire.token_headers[0], "")
             return Credential("token", value)
         return found
 

@@ -10,11 +10,11 @@ from cryptography import x509
 
 from labkit.conformance.mutant import mutant
 from labkit.device_api.exchange import Exchange
-from labkit.device_api.rooms import Rooms
+from labkit.devices.devices import Devices
 from labkit.http.error import HttpError
 
-CONNECTED = "labkit.device_api.api:DeviceApi.connected"
-ENDPOINT = "labkit.device_api.api:DeviceApi._endpoint"
+CONNECTED = "labkit.device_api.api:ProductSite.connected"
+ENDPOINT = "labkit.device_api.api:ProductSite.answer"
 PROVISION = "labkit.devices.registry:Registry.provision_certificate"
 REPLACE = "labkit.device_api.provision:_replace_certificate"
 
@@ -55,7 +55,7 @@ def undone(original: Any) -> Any:
         except HttpError as refusal:
             product, name = exchange.product, exchange.connection.common_name
             if product.settings.auth == "certificate" and name and refusal.status != 401:
-                await api._rooms.registry.remove(product.id, name)
+                await api._devices.registry.remove(product.id, name)
             raise
         return response
 
@@ -100,8 +100,8 @@ def old_one_good_too(original: Any) -> Any:
 def echoed(original: Any) -> Any:
     """the new certificate is answered 200"""
 
-    async def broken(exchange: Exchange, rooms: Rooms, owner: Any) -> web.StreamResponse:
-        await original(exchange, rooms, owner)
+    async def broken(exchange: Exchange, devices: Devices, owner: Any) -> web.StreamResponse:
+        await original(exchange, devices, owner)
         return web.Response(text="replaced")
 
     return broken
@@ -206,9 +206,9 @@ def any_name(original: Any) -> Any:
 def any_replacement(original: Any) -> Any:
     """whatever is posted is pinned"""
 
-    async def broken(exchange: Exchange, rooms: Rooms, owner: Any) -> web.StreamResponse:
+    async def broken(exchange: Exchange, devices: Devices, owner: Any) -> web.StreamResponse:
         body = await exchange.body()
-        await rooms.registry.provision_certificate(
+        await devices.registry.provision_certificate(
             owner.product, owner.identity, body, register=False, replacing=owner.digest
         )
         return web.Response(status=204)

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from aiohttp import web
 
 from labkit.conformance.mutant import mutant
-from labkit.core.events import Events
-from labkit.device_api.api import DeviceApi
+from labkit.core.events import Event, Events
+from labkit.device_api import emitted
+from labkit.device_api.api import ProductSite
 from labkit.device_api.authenticate import authenticate
 from labkit.device_api.exchange import Exchange
-from labkit.device_api.rooms import Rooms
+from labkit.devices.devices import Devices
 from labkit.devices.registry import Device
 from labkit.devices.state import Datapoint
 from labkit.http.error import HttpError
-from labkit.platform import Platform
-from labkit.solutions.room import Solutions
+from labkit.solutions.delivery import Delivery
 from labkit.solutions.solution import Outcome, Solution
 
 DATAPOINT = "labkit.device_api.emitted:datapoint"
 DATA_IN = "labkit.device_api.emitted:data_in"
 DEVICE_DATA = "labkit.device_api.emitted:device_data"
-LINKED = "labkit.solutions.room:Solutions.linked"
-STORED = "labkit.device_api.rooms:Rooms.stored"
+LINKED = "labkit.solutions.delivery:Delivery.concerned"
+STORED = "labkit.device_api.emitted:stored"
 WRITE = "labkit.device_api.alias:write"
 
 Payload = dict[str, Any]
@@ -35,10 +35,10 @@ def hybrid_is_silent(original: Any) -> Any:
     """a hybrid write raises no event"""
 
     def broken(
-        self: Rooms, exchange: Exchange, device: Device, points: Sequence[Datapoint], api: str
+        exchange: Exchange, devices: Devices, device: Device, points: Sequence[Datapoint], api: str
     ) -> None:
         if not exchange.query():
-            original(self, exchange, device, points, api)
+            original(exchange, devices, device, points, api)
 
     return broken
 
@@ -48,10 +48,10 @@ def all_twice(original: Any) -> Any:
     """every event is raised twice"""
 
     def broken(
-        self: Rooms, exchange: Exchange, device: Device, points: Sequence[Datapoint], api: str
+        exchange: Exchange, devices: Devices, device: Device, points: Sequence[Datapoint], api: str
     ) -> None:
-        original(self, exchange, device, points, api)
-        original(self, exchange, device, points, api)
+        original(exchange, devices, device, points, api)
+        original(exchange, devices, device, points, api)
 
     return broken
 
@@ -61,10 +61,10 @@ def one_each(original: Any) -> Any:
     """a write of several aliases raises a data_in for each of them"""
 
     def broken(
-        self: Rooms, exchange: Exchange, device: Device, points: Sequence[Datapoint], api: str
+        exchange: Exchange, devices: Devices, device: Device, points: Sequence[Datapoint], api: str
     ) -> None:
         for point in points:
-            original(self, exchange, device, [point], api)
+            original(exchange, devices, device, [point], api)
 
     return broken
 
@@ -96,16 +96,15 @@ def values_as_numbers(original: Any) -> Any:
 @mutant("DEV-EVT-3", LINKED)
 def every_solution(original: Any) -> Any:
     """solutions are told of the devices of all products"""
-    return lambda self, product: list(self)
+    return lambda self, event: list(self.solutions)
 
 
 @mutant("DEV-EVT-3", LINKED)
 def first_solution(original: Any) -> Any:
     """only the first solution of a product is told"""
 
-    def broken(self: Solutions, product: str) -> list[Solution]:
-        linked: list[Solution] = original(self, product)
-        return linked[:1]
+    def broken(self: Delivery, event: Event) -> list[Solution]:
+        return list(original(self, event))[:1]
 
     return broken
 
@@ -135,10 +134,10 @@ def turned_round(original: Any) -> Any:
 @mutant("DEV-EVT-5", STORED)
 def first_alias_only(original: Any) -> Any:
     """a write of several aliases raises one datapoint"""
-    return lambda self, exchange, device, points, api: original(self, exchange, device, points[:1], api)
+    return lambda exchange, devices, device, points, api: original(exchange, devices, device, points[:1], api)
 
 
-@mutant("DEV-EVT-6", "labkit.device_api.rooms:Rooms._next")
+@mutant("DEV-EVT-6", "labkit.devices.devices:Devices.sequence")
 def never_counted(original: Any) -> Any:
     """seq is always 1"""
     return lambda self, *resource: 1
@@ -162,16 +161,16 @@ def first_entry_only(original: Any) -> Any:
     return _told(original, lambda event: event | {"payload": event["payload"][:1]})
 
 
-@mutant("DEV-EVT-8 DEV-REC-8", "labkit.device_api.api:DeviceApi._endpoint")
+@mutant("DEV-EVT-8 DEV-REC-8", "labkit.device_api.api:ProductSite.answer")
 def told_of_refusals(original: Any) -> Any:
     """a write or record that is refused raises events"""
 
-    async def tell(self: DeviceApi, exchange: Exchange) -> None:
-        device = await authenticate(exchange, self._rooms.registry)
-        point = Datapoint("text", self._rooms.clock.seconds(), "refused")
-        self._rooms.stored(exchange, device, [point], "write")
+    async def tell(self: ProductSite, exchange: Exchange) -> None:
+        device = await authenticate(exchange, self._devices.registry)
+        point = Datapoint("text", exchange.context.clock.seconds(), "refused")
+        emitted.stored(exchange, self._devices, device, [point], "write")
 
-    async def broken(self: DeviceApi, exchange: Exchange) -> web.StreamResponse:
+    async def broken(self: ProductSite, exchange: Exchange) -> web.StreamResponse:
         try:
             response: web.StreamResponse = await original(self, exchange)
         except HttpError as refusal:
@@ -191,7 +190,7 @@ def told_of_nothing(original: Any) -> Any:
     return _told_after(original)
 
 
-@mutant("DEV-EVT-9", "labkit.core.events:Events.emit")
+@mutant("DEV-EVT-9", "labkit.core.events:Events.queue")
 def newest_first(original: Any) -> Any:
     """the event that came last is handled next"""
 
@@ -214,10 +213,10 @@ def told_of_what_is_not_there(original: Any) -> Any:
 def handlers_awaited(original: Any) -> Any:
     """the device gets its answer when all handlers have ended"""
 
-    async def broken(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
-        response: web.StreamResponse = await original(exchange, rooms)
-        rooms.events._capacity = 1
-        await rooms.events.room(exchange.identify().actor)  # until none is queued
+    async def broken(exchange: Exchange, devices: Devices) -> web.StreamResponse:
+        response: web.StreamResponse = await original(exchange, devices)
+        exchange.context.events._capacity = 1
+        await exchange.context.events.capacity(exchange.identify().actor)  # until none is queued
         return response
 
     return broken
@@ -228,33 +227,36 @@ def silent_after_failure(original: Any) -> Any:
     """a solution whose handler failed is told of nothing more"""
     failed: set[str] = set()
 
-    async def broken(self: Solution, *event: Any, **options: Any) -> Outcome | None:
+    async def broken(self: Solution, *event: Any, **options: Any) -> Outcome:
         if self.id in failed:
-            return None
-        outcome: Outcome | None = await original(self, *event, **options)
-        if outcome is not None and outcome.error is not None:
+            return Outcome(204)
+        outcome: Outcome = await original(self, *event, **options)
+        if outcome.error is not None:
             failed.add(self.id)
         return outcome
 
     return broken
 
 
-@mutant("DEV-EVT-10", "labkit.platform:Platform._emit")
+@mutant("DEV-EVT-10", STORED)
 def unheard_refused(original: Any) -> Any:
     """a write that no solution handles is answered 404"""
 
-    def broken(self: Platform, product: str, identity: str, event: str, payload: Any, cause: int) -> None:
-        if not self.solutions.linked(product) and event == "data_in":
+    def broken(
+        exchange: Exchange, devices: Devices, device: Device, points: Sequence[Datapoint], api: str
+    ) -> None:
+        solutions: Iterable[Any] = exchange.context.solutions
+        if not any(device.product in each.products for each in solutions):
             raise HttpError(404, "nobody handles this")
-        original(self, product, identity, event, payload, cause)
+        original(exchange, devices, device, points, api)
 
     return broken
 
 
-@mutant("DEV-EVT-11", "labkit.device_api.rooms:Rooms.provisioned")
+@mutant("DEV-EVT-11", "labkit.device_api.emitted:provisioned")
 def silently_provisioned(original: Any) -> Any:
     """a provisioning raises no event"""
-    return lambda self, product, connection, identity, cause: None
+    return lambda context, product, connection, identity, cause: None
 
 
 @mutant("DEV-EVT-11", "labkit.device_api.alias:read")
@@ -264,9 +266,9 @@ def told_of_reads(original: Any) -> Any:
 
 
 def _told_after(original: Any) -> Any:
-    async def broken(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
-        response: web.StreamResponse = await original(exchange, rooms)
-        rooms.stored(exchange, await authenticate(exchange, rooms.registry), [], "write")
+    async def broken(exchange: Exchange, devices: Devices) -> web.StreamResponse:
+        response: web.StreamResponse = await original(exchange, devices)
+        emitted.stored(exchange, devices, await authenticate(exchange, devices.registry), [], "write")
         return response
 
     return broken

@@ -12,7 +12,7 @@ from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import nothing
 from labkit.http.error import HttpError
 
-ENDPOINT = "labkit.device_api.api:DeviceApi._endpoint"
+ENDPOINT = "labkit.device_api.api:ProductSite.answer"
 EXPECT_TYPE = "labkit.device_api.exchange:Exchange.expect_type"
 DECODE = "labkit.device_api.forms:decode"
 REFUSAL = "labkit.device_api.exchange:HttpError.__init__"
@@ -181,7 +181,7 @@ def options_without_allow(original: Any) -> Any:
 
     async def broken(api: Any, exchange: Exchange) -> web.StreamResponse:
         if exchange.request.method == "OPTIONS":
-            return nothing(exchange.wire)
+            return nothing(exchange.context.wire)
         response: web.StreamResponse = await original(api, exchange)
         return response
 

@@ -57,7 +57,7 @@ def waits_for_ever(original: Any) -> Any:
     return lambda protocol: None
 
 
-@mutant("DEV-LIM-4", "labkit.device_api.api:DeviceApi._endpoint")
+@mutant("DEV-LIM-4", "labkit.device_api.api:ProductSite.answer")
 def hundred_requests(original: Any) -> Any:
     """after a hundred requests of a connection there is a 429"""
     served: Counter[str] = Counter()

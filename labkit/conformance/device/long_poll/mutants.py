@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from copy import copy
 from typing import Any
 
 from aiohttp import web
@@ -10,8 +10,8 @@ from aiohttp import web
 from labkit.conformance.mutant import mutant
 from labkit.core.activity import Activity
 from labkit.device_api.exchange import Exchange
-from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import nothing
+from labkit.devices.devices import Devices
 from labkit.devices.polls import Key, Poll, Polls
 from labkit.devices.registry import Device
 from labkit.devices.state import Datapoint, State
@@ -49,13 +49,13 @@ def earlier_value(original: Any) -> Any:
     """without If-Modified-Since, a poll is answered with the value that is there"""
 
     async def broken(
-        exchange: Exchange, rooms: Rooms, device: Device, aliases: list[str]
+        exchange: Exchange, devices: Devices, device: Device, aliases: list[str]
     ) -> web.StreamResponse:
         if "If-Modified-Since" not in exchange.request.headers:
-            point = await rooms.state.first_after(device.product, device.identity, aliases[0], 0)
+            point = await devices.state.first_after(device.product, device.identity, aliases[0], 0)
             if point is not None:
                 return web.Response(text=f"{point.alias}={point.value}")
-        response: web.StreamResponse = await original(exchange, rooms, device, aliases)
+        response: web.StreamResponse = await original(exchange, devices, device, aliases)
         return response
 
     return broken
@@ -83,9 +83,9 @@ def woken_by_other_product(original: Any) -> Any:
 def time_of_answer(original: Any) -> Any:
     """Last-Modified is the time of the answer"""
 
-    def broken(exchange: Exchange, rooms: Rooms, point: Datapoint) -> web.StreamResponse:
-        response: web.StreamResponse = original(exchange, rooms, point)
-        response.headers["Last-Modified"] = str(rooms.clock.seconds())
+    def broken(exchange: Exchange, devices: Devices, point: Datapoint) -> web.StreamResponse:
+        response: web.StreamResponse = original(exchange, devices, point)
+        response.headers["Last-Modified"] = str(exchange.context.clock.seconds())
         return response
 
     return broken
@@ -149,14 +149,14 @@ def newest(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-POLL-11", "labkit.device_api.rooms:Rooms.stored")
+@mutant("DEV-POLL-11", "labkit.device_api.emitted:stored")
 def in_the_order_of_the_body(original: Any) -> Any:
     """of several points that one request records the one that is named first answers a waiting poll"""
 
-    def broken(self: Rooms, exchange: Exchange, device: Device, points: Any, api: str) -> None:
+    def broken(exchange: Exchange, devices: Devices, device: Device, points: Any, api: str) -> None:
         for point in points:
-            self.polls.wake(device.product, device.identity, point, api == "write")
-        original(self, exchange, device, points, api)
+            devices.polls.wake(device.product, device.identity, point, api == "write")
+        original(exchange, devices, device, points, api)
 
     return broken
 
@@ -164,7 +164,7 @@ def in_the_order_of_the_body(original: Any) -> Any:
 @mutant("DEV-POLL-9 DEV-POLL-10", WAIT)
 def first_of_two(original: Any) -> Any:
     """of several aliases the first one is polled"""
-    return lambda exchange, rooms, device, aliases: original(exchange, rooms, device, aliases[:1])
+    return lambda exchange, devices, device, aliases: original(exchange, devices, device, aliases[:1])
 
 
 @mutant("DEV-POLL-10", WAIT)
@@ -172,11 +172,11 @@ def two_unprocessable(original: Any) -> Any:
     """a poll of two aliases is answered 422"""
 
     async def broken(
-        exchange: Exchange, rooms: Rooms, device: Device, aliases: list[str]
+        exchange: Exchange, devices: Devices, device: Device, aliases: list[str]
     ) -> web.StreamResponse:
         if len(aliases) > 1:
             raise HttpError(422, "one alias only")
-        response: web.StreamResponse = await original(exchange, rooms, device, aliases)
+        response: web.StreamResponse = await original(exchange, devices, device, aliases)
         return response
 
     return broken
@@ -255,11 +255,11 @@ def anything_is_a_date(original: Any) -> Any:
 def conditional_read(original: Any) -> Any:
     """a read with If-Modified-Since is answered 304"""
 
-    async def broken(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
+    async def broken(exchange: Exchange, devices: Devices) -> web.StreamResponse:
         headers = exchange.request.headers
         if "If-Modified-Since" in headers and "Request-Timeout" not in headers:
-            return nothing(exchange.wire, 304)
-        response: web.StreamResponse = await original(exchange, rooms)
+            return nothing(exchange.context.wire, 304)
+        response: web.StreamResponse = await original(exchange, devices)
         return response
 
     return broken
@@ -270,11 +270,11 @@ def unknown_refused(original: Any) -> Any:
     """a poll of an unknown alias is answered 404"""
 
     async def broken(
-        exchange: Exchange, rooms: Rooms, device: Device, aliases: list[str]
+        exchange: Exchange, devices: Devices, device: Device, aliases: list[str]
     ) -> web.StreamResponse:
         if aliases[0] not in exchange.product.settings.resources:
             raise HttpError(404, "unknown alias")
-        response: web.StreamResponse = await original(exchange, rooms, device, aliases)
+        response: web.StreamResponse = await original(exchange, devices, device, aliases)
         return response
 
     return broken
@@ -288,13 +288,14 @@ def modified_never(original: Any) -> Any:
     )
 
 
-@mutant("DEV-POLL-19", "labkit.device_api.rooms:Rooms.stored")
+@mutant("DEV-POLL-19", "labkit.device_api.emitted:stored")
 def not_by_hybrid(original: Any) -> Any:
     """a hybrid write wakes no poll"""
 
-    def broken(self: Rooms, exchange: Exchange, device: Device, points: Any, api: str) -> None:
-        nobody = replace(self, polls=Polls(self.clock, Activity()))
-        original(nobody if exchange.query() else self, exchange, device, points, api)
+    def broken(exchange: Exchange, devices: Devices, device: Device, points: Any, api: str) -> None:
+        nobody = copy(devices)
+        nobody.polls = Polls(exchange.context.clock, Activity())
+        original(exchange, nobody if exchange.query() else devices, device, points, api)
 
     return broken
 

@@ -11,8 +11,8 @@ from aiohttp import web
 from labkit.conformance.mutant import mutant
 from labkit.device_api.authenticate import Credential
 from labkit.device_api.exchange import Exchange
-from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import reply
+from labkit.devices.devices import Devices
 from labkit.devices.registry import Device, Registry
 from labkit.http.error import HttpError
 
@@ -29,8 +29,8 @@ UNLESS_DONE = "labkit.device_api.provision:_refuse_unless_done"
 def _answering(original: Any, change: Any) -> Any:
     """activate, with its answer 200 changed"""
 
-    async def broken(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
-        response = await original(exchange, rooms)
+    async def broken(exchange: Exchange, devices: Devices) -> web.StreamResponse:
+        response = await original(exchange, devices)
         changed: web.StreamResponse = change(response.text) if response.status == 200 else response
         return changed
 
@@ -235,11 +235,11 @@ def _refusing_with(original: Any, status: int, other: int) -> Any:
 def always_on(original: Any) -> Any:
     """provisioning cannot be switched off"""
 
-    async def broken(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
+    async def broken(exchange: Exchange, devices: Devices) -> web.StreamResponse:
         settings = exchange.product.settings
         exchange.product.settings = settings.model_copy(update={"provisioning": True})
         try:
-            response: web.StreamResponse = await original(exchange, rooms)
+            response: web.StreamResponse = await original(exchange, devices)
         finally:
             exchange.product.settings = settings
         return response

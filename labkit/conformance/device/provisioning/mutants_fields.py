@@ -53,10 +53,10 @@ def nineteen(original: Any) -> Any:
 def twenty_one(original: Any) -> Any:
     """a password of 20 characters is too short"""
 
-    async def broken(exchange: Any, rooms: Any, identity: str, password: str, owner: Any) -> Any:
+    async def broken(exchange: Any, devices: Any, identity: str, password: str, owner: Any) -> Any:
         if len(password) < 21:
             raise HttpError(400, "too short")
-        return await original(exchange, rooms, identity, password, owner)
+        return await original(exchange, devices, identity, password, owner)
 
     return broken
 
@@ -70,11 +70,11 @@ def password_optional(original: Any) -> Any:
 def _lengthened(original: Any, shortest: int) -> Any:
     """_password, for which passwords of this length are long enough"""
 
-    async def broken(exchange: Any, rooms: Any, identity: str, password: str, owner: Any) -> Any:
+    async def broken(exchange: Any, devices: Any, identity: str, password: str, owner: Any) -> Any:
         if shortest <= len(password) < 20:
-            await rooms.registry.provision_password(exchange.product.id, identity, password, register=True)
+            await devices.registry.provision_password(exchange.product.id, identity, password, register=True)
             return reply(204)
-        return await original(exchange, rooms, identity, password, owner)
+        return await original(exchange, devices, identity, password, owner)
 
     return broken
 
@@ -83,8 +83,8 @@ def _lengthened(original: Any, shortest: int) -> Any:
 def any_colon(original: Any) -> Any:
     """an identity with a colon gets a password"""
 
-    async def broken(exchange: Any, rooms: Any, identity: str, password: str, owner: Any) -> Any:
-        return await original(exchange, rooms, identity.replace(":", "."), password, owner)
+    async def broken(exchange: Any, devices: Any, identity: str, password: str, owner: Any) -> Any:
+        return await original(exchange, devices, identity.replace(":", "."), password, owner)
 
     return broken
 

@@ -9,8 +9,8 @@ from aiohttp import web
 from labkit.conformance.mutant import mutant
 from labkit.device_api.authenticate import authenticate, presented
 from labkit.device_api.exchange import Exchange
-from labkit.device_api.rooms import Rooms
 from labkit.device_api.wire import reply
+from labkit.devices.devices import Devices
 
 TIMESTAMP = "labkit.device_api.timestamp:timestamp"
 
@@ -19,8 +19,8 @@ TIMESTAMP = "labkit.device_api.timestamp:timestamp"
 def html(original: Any) -> Any:
     """the time comes as text/html"""
 
-    async def broken(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
-        return reply(200, str(rooms.clock.seconds()), "text/html; charset=utf-8")
+    async def broken(exchange: Exchange, devices: Devices) -> web.StreamResponse:
+        return reply(200, str(exchange.context.clock.seconds()), "text/html; charset=utf-8")
 
     return broken
 
@@ -29,8 +29,8 @@ def html(original: Any) -> Any:
 def an_hour_late(original: Any) -> Any:
     """the time is that of another time zone"""
 
-    async def broken(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
-        return reply(200, str(rooms.clock.seconds() + 3600))
+    async def broken(exchange: Exchange, devices: Devices) -> web.StreamResponse:
+        return reply(200, str(exchange.context.clock.seconds() + 3600))
 
     return broken
 
@@ -39,8 +39,8 @@ def an_hour_late(original: Any) -> Any:
 def decimals(original: Any) -> Any:
     """the time has decimals"""
 
-    async def broken(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
-        return reply(200, f"{rooms.clock.now():.3f}")
+    async def broken(exchange: Exchange, devices: Devices) -> web.StreamResponse:
+        return reply(200, f"{exchange.context.clock.now():.3f}")
 
     return broken
 
@@ -50,8 +50,8 @@ def stands_still(original: Any) -> Any:
     """the first time that was asked for is given for ever"""
     first: list[web.StreamResponse] = []
 
-    async def broken(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
-        first.append(await original(exchange, rooms))
+    async def broken(exchange: Exchange, devices: Devices) -> web.StreamResponse:
+        first.append(await original(exchange, devices))
         text = first[0].text  # type: ignore[attr-defined]
         return reply(200, text)
 
@@ -62,9 +62,9 @@ def stands_still(original: Any) -> Any:
 def wants_credentials(original: Any) -> Any:
     """the time is for devices only"""
 
-    async def broken(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
-        await authenticate(exchange, rooms.registry)
-        response: web.StreamResponse = await original(exchange, rooms)
+    async def broken(exchange: Exchange, devices: Devices) -> web.StreamResponse:
+        await authenticate(exchange, devices.registry)
+        response: web.StreamResponse = await original(exchange, devices)
         return response
 
     return broken
@@ -74,9 +74,9 @@ def wants_credentials(original: Any) -> Any:
 def one_credential_at_most(original: Any) -> Any:
     """two credentials are refused here too"""
 
-    async def broken(exchange: Exchange, rooms: Rooms) -> web.StreamResponse:
+    async def broken(exchange: Exchange, devices: Devices) -> web.StreamResponse:
         presented(exchange)
-        response: web.StreamResponse = await original(exchange, rooms)
+        response: web.StreamResponse = await original(exchange, devices)
         return response
 
     return broken

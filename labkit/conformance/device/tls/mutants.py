@@ -115,10 +115,10 @@ def exact_port(original: Any) -> Any:
     return lambda text: None if ":" in text else original(text)
 
 
-@mutant("DEV-TLS-5", "labkit.platform:Platform._refused")
+@mutant("DEV-TLS-5", "labkit.core.journal:Journal.record_refusal")
 def silent(original: Any) -> Any:
     """the journal does not mention what was refused"""
-    return lambda platform, reason, detail: None
+    return lambda self, reason, detail: None
 
 
 @mutant("DEV-TLS-5", "labkit.edge.hosts:described")
@@ -158,6 +158,6 @@ def no_token_in_the_clear(original: Any) -> Any:
     """over plain HTTP tokens do not count"""
 
     def broken(exchange: Exchange) -> Any:
-        return original(exchange) if exchange.connection.tls else None  # type: ignore[attr-defined]
+        return original(exchange) if exchange.connection.tls else None
 
     return broken

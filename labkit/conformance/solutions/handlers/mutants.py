@@ -6,8 +6,7 @@ from typing import Any
 
 from labkit.conformance.mutant import mutant
 from labkit.core.errors import LabError
-from labkit.platform import Platform
-from labkit.solutions.events import of_device
+from labkit.core.events import Event, EventKind, Events
 from labkit.solutions.lua.environments import Environment
 from labkit.solutions.lua.program import Program
 from labkit.solutions.scripted import Scripts
@@ -40,7 +39,7 @@ def unnamed(original: Any) -> Any:
 @mutant("SOL-EVT-3", "labkit.solutions.events:arguments")
 def always_data(original: Any) -> Any:
     """every handler gets its event as data"""
-    return lambda service, event: ("data",)
+    return lambda known, service, event: ("data",)
 
 
 @mutant("SOL-EVT-3", CONTEXT)
@@ -55,15 +54,15 @@ def no_event(original: Any) -> Any:
     return lambda self, service, event: {**original(self, service, event), "event": ""}
 
 
-@mutant("SOL-EVT-4", "labkit.platform:Platform._emit")
+@mutant("SOL-EVT-4", "labkit.core.events:Events.emit")
 def must_be_handled(original: Any) -> Any:
     """an event without a handler is an error"""
 
-    def broken(self: Platform, product: str, identity: str, event: str, *rest: Any) -> None:
-        for solution in self.solutions.linked(product):
-            if not solution.handles(*of_device(event), product):
-                self._failed(LabError(f"{solution.id} has no handler for {event}"))
-        original(self, product, identity, event, *rest)
+    def broken(self: Events, kind: EventKind, source: str, payload: Any, **concerns: Any) -> None:
+        raised = Event(kind, source, payload, 0, concerns.get("product"), concerns.get("solution"))
+        if not list(self.receivers(raised)):
+            self.journal.record_error(LabError(f"nobody handles {kind.event}"))
+        original(self, kind, source, payload, **concerns)
 
     return broken
 

@@ -40,10 +40,10 @@ def twice(original: Any) -> Any:
     return broken
 
 
-@mutant("SOL-MET-2", "labkit.solutions.room:Solutions.linked")
+@mutant("SOL-MET-2", "labkit.solutions.delivery:Delivery.concerned")
 def all_products(original: Any) -> Any:
     """solutions handle events of all products"""
-    return lambda self, product: list(self)
+    return lambda self, event: list(self.solutions)
 
 
 @mutant("SOL-MET-3", "labkit.solutions.lua.runtime:Runtime._lab_time")

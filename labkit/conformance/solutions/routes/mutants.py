@@ -11,13 +11,14 @@ from aiohttp import web
 
 from labkit.conformance.mutant import mutant
 from labkit.http.error import HttpError
+from labkit.http.sites import HostTable, Site
 from labkit.solutions.request import Request
 from labkit.solutions.response import Response, reply
-from labkit.solutions.room import Solutions
 from labkit.solutions.routes import Node, Route, Routes
+from labkit.solutions.site import SolutionSite
 from labkit.solutions.solution import Solution
 
-WITHOUT_ROUTE = "labkit.solutions.room:Solutions._without_route"
+WITHOUT_ROUTE = "labkit.solutions.site:SolutionSite.without_route"
 
 
 @mutant("SOL-ROUTE-1 SOL-RESP-1 SOL-MET-1", "labkit.solutions.solution:Solution.answer")
@@ -46,20 +47,26 @@ def runs_once(original: Any) -> Any:
     return broken
 
 
-@mutant("SOL-ROUTE-1 SOL-ROUTE-2", "labkit.solutions.room:Solutions.at")
+@mutant("SOL-ROUTE-1 SOL-ROUTE-2", "labkit.http.sites:HostTable.at")
 def first_solution(original: Any) -> Any:
     """every solution's domain leads to the first solution"""
-    return lambda self, host: next(iter(self)) if original(self, host) else None
+
+    def broken(self: HostTable, host: str) -> Site | None:
+        site: Site | None = original(self, host)
+        first = (each for each in self if isinstance(each, SolutionSite))
+        return next(first) if isinstance(site, SolutionSite) else site
+
+    return broken
 
 
 @mutant("SOL-ROUTE-2", WITHOUT_ROUTE)
 def has_timestamp(original: Any) -> Any:
     """a solution's domain has a /timestamp"""
 
-    async def broken(self: Solutions, solution: Solution, request: Any, path: str, match: Any) -> Any:
+    async def broken(self: SolutionSite, request: Any, path: str, match: Any) -> Any:
         if path == "/timestamp":
             return web.Response(text="0")
-        return await original(self, solution, request, path, match)
+        return await original(self, request, path, match)
 
     return broken
 

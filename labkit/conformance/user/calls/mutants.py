@@ -9,8 +9,10 @@ from typing import Any
 from labkit.conformance.faults import CALL, failed, given, gives
 from labkit.conformance.mutant import mutant
 from labkit.core.errors import ServiceError
+from labkit.core.events import EventKind, Events
 from labkit.services.calls import Services
 from labkit.services.operation import Caller, Operation
+from labkit.services.user.group import ACCOUNT
 
 ARGUMENTS = "labkit.services.operation:Operation.arguments"
 ERROR = "labkit.services.user.errors:error_object"
@@ -156,16 +158,23 @@ def one_people(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-CALL-13", "labkit.platform:Platform._account")
+@mutant("USR-CALL-13", "labkit.core.events:Events.emit")
 def no_event(original: Any) -> Any:
     """no event tells of users"""
-    return lambda self, caller, payload: None
+    return lambda self, kind, *event, **concerns: (
+        None if kind is ACCOUNT else original(self, kind, *event, **concerns)
+    )
 
 
-@mutant("USR-CALL-13", "labkit.platform:Platform._account")
+@mutant("USR-CALL-13", "labkit.core.events:Events.emit")
 def always_created(original: Any) -> Any:
     """every event says that a user was created"""
-    return lambda self, caller, payload: original(self, caller, {**payload, "type": "CREATE"})
+
+    def broken(self: Events, kind: EventKind, source: str, payload: Any, **concerns: Any) -> None:
+        changed = (lambda: {**payload(), "type": "CREATE"}) if kind is ACCOUNT else payload
+        original(self, kind, source, changed, **concerns)
+
+    return broken
 
 
 @mutant("USR-OAUTH-39 USR-SOC-23 USR-JWT-17", "labkit.services.operation:Operation.shown")

@@ -10,7 +10,6 @@ from labkit.conformance.mutant import mutant
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
 
-DESCRIBED = "labkit.platform:Platform._described"
 STATUS = "labkit.solutions.response:_status"
 HEADERS = "labkit.solutions.response:_headers"
 
@@ -40,10 +39,16 @@ def _sent(original: Any, change: Any) -> Any:
 # ---- mails
 
 
-@mutant("USR-GUIDE-1 USR-GUIDE-5", DESCRIBED)
+@mutant("USR-GUIDE-1 USR-GUIDE-5", CALL)
 def domain_of_nobody(original: Any) -> Any:
     """a solution is told another domain than the one it is reached at"""
-    return lambda self, solution: {**original(self, solution), "domain": "elsewhere.example"}
+    return gives(
+        original,
+        "Config",
+        lambda operation, result: (
+            {**result, "domain": "elsewhere.example"} if operation == "solution" else result
+        ),
+    )
 
 
 @mutant("USR-GUIDE-1 USR-GUIDE-5", CALL)

@@ -12,9 +12,9 @@ from typing import Any
 import jwt
 from sqlalchemy import Connection
 
+from labkit.context import Context
 from labkit.core.database import execute
-from labkit.services.user.keys import SIGNATURE_ALONE
-from labkit.services.user.parts import Parts
+from labkit.services.user.keys import SIGNATURE_ALONE, Keys
 from labkit.services.user.people import ACTIVE, User
 
 ALGORITHM = "RS256"
@@ -28,7 +28,14 @@ HOLDER = (
 
 
 async def sign(
-    parts: Parts, client_id: int, user_id: int, jti: str, scopes: Sequence[str], now: int, lifetime: int
+    context: Context,
+    keys: Keys,
+    client_id: int,
+    user_id: int,
+    jti: str,
+    scopes: Sequence[str],
+    now: int,
+    lifetime: int,
 ) -> str:
     """An access token that is dead `lifetime` seconds after `now`."""
     claims = {
@@ -40,19 +47,19 @@ async def sign(
         "exp": now + lifetime,
         "scopes": list(scopes),
     }
-    return jwt.encode(claims, await parts.keys.private(), algorithm=ALGORITHM)
+    return jwt.encode(claims, await keys.private(), algorithm=ALGORITHM)
 
 
-async def user_of(parts: Parts, solution: str, token: str) -> User | None:
+async def user_of(context: Context, keys: Keys, solution: str, token: str) -> User | None:
     """The user that an access token speaks for; None where it is not valid, or not any more."""
-    key = await parts.keys.private()
+    key = await keys.private()
     try:
         claims = jwt.decode(token, key.public_key(), algorithms=[ALGORITHM], options=SIGNATURE_ALONE)
     except (jwt.InvalidTokenError, UnicodeError):  # text that cannot be encoded is no token either
         return None
-    if not claims["nbf"] <= parts.clock.seconds() < claims["exp"]:
+    if not claims["nbf"] <= context.clock.seconds() < claims["exp"]:
         return None
-    return await parts.database.read(_holder, solution, claims)
+    return await context.database.read(_holder, solution, claims)
 
 
 def _holder(connection: Connection, solution: str, claims: Mapping[str, Any]) -> User | None:

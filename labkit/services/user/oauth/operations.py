@@ -15,9 +15,9 @@ from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
 from labkit.services.user.arguments import Whole
 from labkit.services.user.errors import unknown
+from labkit.services.user.group import Group
 from labkit.services.user.oauth import access_tokens, clients, codes, tokens
 from labkit.services.user.oauth.clients import Redirects
-from labkit.services.user.parts import Group
 from labkit.services.user.people import Id
 from labkit.services.user.users import tokens as user_tokens
 
@@ -47,8 +47,8 @@ class Oauth(Group):
 
         404 where there is no such user; 400 where a URI is not absolute or has a fragment.
         """
-        secret = self._parts.identifiers.alphanumeric(f"{caller.solution}/oauth client", 40)
-        client = await self._parts.database.run(
+        secret = self._context.identifiers.alphanumeric(f"{caller.solution}/oauth client", 40)
+        client = await self._context.database.run(
             clients.create, caller.solution, id, name, redirect, secret, self._now()
         )
         return client.shown()
@@ -58,7 +58,7 @@ class Oauth(Group):
         self, caller: Caller, id: Id, client_id: Id, name: Name, redirect: Redirects
     ) -> dict[str, object]:
         """Give a user's client another name and redirect: the client. 404 where it is not theirs."""
-        client = await self._parts.database.run(
+        client = await self._context.database.run(
             clients.change, caller.solution, id, client_id, name, redirect, self._now()
         )
         return client.shown()
@@ -69,12 +69,12 @@ class Oauth(Group):
 
         Gives nil; 404 where it is not theirs.
         """
-        await self._parts.database.run(clients.revoke, caller.solution, id, client_id, self._now())
+        await self._context.database.run(clients.revoke, caller.solution, id, client_id, self._now())
 
     @operation
     async def getOauthClients(self, caller: Caller, id: Id) -> dict[str, object]:
         """The clients of a user: `{oauth_clients}`, a list."""
-        found = await self._parts.database.read(clients.of_user, caller.solution, id)
+        found = await self._context.database.read(clients.of_user, caller.solution, id)
         return {"oauth_clients": [client.shown() for client in found]}
 
     @operation
@@ -83,7 +83,7 @@ class Oauth(Group):
 
         Gives a path of the solution as text. 404 where there is no such client, 400 where it has no such redirect.
         """
-        client = await self._parts.database.read(clients.get, caller.solution, client_id)
+        client = await self._context.database.read(clients.get, caller.solution, client_id)
         if client is None:
             raise unknown("OAuth client", client_id)
         path = client.path(redirectIndex)
@@ -108,12 +108,12 @@ class Oauth(Group):
         Errors as in RFC 6750, 3.1 and RFC 6749, 4.1.2.1: invalid_token 401; unauthorized_client,
         invalid_request, unsupported_response_type, invalid_scope 400.
         """
-        user = await user_tokens.user_of(self._parts, caller.solution, token.get_secret_value())
+        user = await user_tokens.user_of(self._context, self.keys, caller.solution, token.get_secret_value())
         if user is None:
             raise codes.invalid_token()
-        code = self._parts.identifiers.alphanumeric(f"{caller.solution}/oauth code", 40)
+        code = self._context.identifiers.alphanumeric(f"{caller.solution}/oauth code", 40)
         approval = codes.Approval(client_id, redirect_uri, response_type, scope)
-        await self._parts.database.run(codes.issue, caller.solution, user, approval, code, self._now())
+        await self._context.database.run(codes.issue, caller.solution, user, approval, code, self._now())
         return code
 
     @operation
@@ -139,16 +139,23 @@ class Oauth(Group):
         now = self._now()
         actor = f"{caller.solution}/oauth token"
         made = tokens.NewSet(
-            self._parts.identifiers.hex(actor, 40),
-            _base64url(self._parts.identifiers.hex(actor, 128)),
+            self._context.identifiers.hex(actor, 40),
+            _base64url(self._context.identifiers.hex(actor, 128)),
             now + refresh_token_ttl,
         )
         asked = tokens.Exchange(
             grant_type, client_id, _plain(client_secret), _plain(code), redirect_uri, _plain(refresh_token)
         )
-        granted = await self._parts.database.run(tokens.exchange, caller.solution, asked, made, now)
+        granted = await self._context.database.run(tokens.exchange, caller.solution, asked, made, now)
         access_token = await access_tokens.sign(
-            self._parts, client_id, granted.user_id, made.jti, granted.scope.split(), now, access_token_ttl
+            self._context,
+            self.keys,
+            client_id,
+            granted.user_id,
+            made.jti,
+            granted.scope.split(),
+            now,
+            access_token_ttl,
         )
         return {
             "expires_in": access_token_ttl,
@@ -158,7 +165,7 @@ class Oauth(Group):
         }
 
     def _now(self) -> int:
-        return self._parts.clock.seconds()
+        return self._context.clock.seconds()
 
 
 def _plain(secret: SecretStr | None) -> str | None:

@@ -14,7 +14,7 @@ from sqlalchemy.dialects.sqlite import insert
 from labkit.core.database import execute
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
-from labkit.services.user.parts import Group
+from labkit.services.user.group import Group
 from labkit.services.user.people import Id, known
 from labkit.services.user.roles.arguments import (
     LARGEST_PAGE,
@@ -69,12 +69,12 @@ class Assignments(Group):
         `{type: 'wildcard'}` for every value; a role without values permits nothing. 404 where there is no such user
         or role, 400 where the role has no such parameter: then nothing is assigned.
         """
-        return await self._parts.database.run(_assign, caller.solution, id, roles)
+        return await self._context.database.run(_assign, caller.solution, id, roles)
 
     @operation
     async def deassignUser(self, caller: Caller, id: Id, role_id: RoleId) -> list[dict[str, object]]:
         """Take a role from a user, who need not hold it. Gives the list of assignments."""
-        return await self._parts.database.run(_deassign, caller.solution, id, role_id)
+        return await self._context.database.run(_deassign, caller.solution, id, role_id)
 
     @operation
     async def deassignUserParam(
@@ -86,7 +86,7 @@ class Assignments(Group):
         parameter_value: ParameterValue,
     ) -> list[dict[str, object]]:
         """Take one value from a user; the role stays, even without values. Gives the list of assignments."""
-        return await self._parts.database.run(
+        return await self._context.database.run(
             _deassign_values, caller.solution, id, role_id, parameter_name, parameter_value
         )
 
@@ -95,7 +95,9 @@ class Assignments(Group):
         self, caller: Caller, id: Id, role_id: RoleId, parameter_name: ParameterName
     ) -> list[dict[str, object]]:
         """Take all values of a parameter from a user; the role stays. Gives the list of assignments."""
-        return await self._parts.database.run(_deassign_values, caller.solution, id, role_id, parameter_name)
+        return await self._context.database.run(
+            _deassign_values, caller.solution, id, role_id, parameter_name
+        )
 
     @operation
     async def hasUserRoleParam(
@@ -107,7 +109,7 @@ class Assignments(Group):
         parameter_value: ParameterValue,
     ) -> str:
         """'OK' where the user holds the value or the wildcard in this role, otherwise 403."""
-        if not await self._parts.database.read(
+        if not await self._context.database.read(
             _has, caller.solution, id, role_id, parameter_name, parameter_value
         ):
             raise ServiceError(
@@ -118,7 +120,7 @@ class Assignments(Group):
     @operation
     async def listUserRoles(self, caller: Caller, id: Id) -> list[dict[str, object]]:
         """What a user holds: the list of assignments, `{role_id, parameters: [{name, value}]}`."""
-        return await self._parts.database.read(_assignments, caller.solution, id)
+        return await self._context.database.read(_assignments, caller.solution, id)
 
     @operation
     async def listUserRoleParamValues(
@@ -131,14 +133,14 @@ class Assignments(Group):
         limit: Limit = LARGEST_PAGE,
     ) -> dict[str, object]:
         """The values of a parameter that a user holds: `{items, total}`; the wildcard is `*`. limit: 1 to 100."""
-        return await self._parts.database.read(
+        return await self._context.database.read(
             _page, caller.solution, id, role_id, parameter_name, offset, limit
         )
 
     @operation
     async def listRoleUsers(self, caller: Caller, role_id: RoleId) -> list[int]:
         """The ids of the users who hold a role, in their order."""
-        return await self._parts.database.read(_holders, caller.solution, role_id)
+        return await self._context.database.read(_holders, caller.solution, role_id)
 
     @operation
     async def listRoleParamUsers(
@@ -149,7 +151,7 @@ class Assignments(Group):
         parameter_value: ParameterValue,
     ) -> list[int]:
         """The ids of the users who hold a value or the wildcard, in their order."""
-        return await self._parts.database.read(
+        return await self._context.database.read(
             _value_holders, caller.solution, role_id, parameter_name, parameter_value
         )
 
@@ -162,7 +164,7 @@ class Assignments(Group):
         parameter_value: ParameterValue,
     ) -> None:
         """Take a value of a parameter from all users. Gives nil."""
-        await self._parts.database.run(
+        await self._context.database.run(
             _delete_value, caller.solution, role_id, parameter_name, parameter_value
         )
 

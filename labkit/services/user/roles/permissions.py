@@ -16,7 +16,7 @@ from labkit.core.database import execute
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
 from labkit.services.user.errors import unknown
-from labkit.services.user.parts import Group
+from labkit.services.user.group import Group
 from labkit.services.user.roles.arguments import (
     NO_PAIRS,
     WILDCARD,
@@ -52,18 +52,18 @@ class Permissions(Group):
         parameter, and usually without a slash to begin with.
         """
         permission = Permission(method, end_point)
-        await self._parts.database.run(_register, caller.solution, [permission])
+        await self._context.database.run(_register, caller.solution, [permission])
         return {"method": method, "end_point": end_point}
 
     @operation
     async def listPerms(self, caller: Caller) -> list[dict[str, str]]:
         """All permissions, in the order of their registration: a list of `{method, end_point}`."""
-        return await self._parts.database.read(_all, caller.solution)
+        return await self._context.database.read(_all, caller.solution)
 
     @operation
     async def deletePerm(self, caller: Caller, perm_id: PermId) -> None:
         """Delete a permission, also from the roles that have it. Gives nil; 404 where there is none."""
-        await self._parts.database.run(_unregister, caller.solution, perm_id)
+        await self._context.database.run(_unregister, caller.solution, perm_id)
 
     @operation
     async def addRolePerm(
@@ -73,17 +73,17 @@ class Permissions(Group):
 
         Permissions that are not registered yet are registered.
         """
-        return await self._parts.database.run(_attach, caller.solution, role_id, body)
+        return await self._context.database.run(_attach, caller.solution, role_id, body)
 
     @operation
     async def deleteRolePerm(self, caller: Caller, role_id: RoleId, perm_id: PermId) -> list[dict[str, str]]:
         """Take a permission from a role. Gives what it has left; 404 where it did not have it."""
-        return await self._parts.database.run(_detach, caller.solution, role_id, perm_id)
+        return await self._context.database.run(_detach, caller.solution, role_id, perm_id)
 
     @operation
     async def listRolePerms(self, caller: Caller, role_id: RoleId) -> list[dict[str, str]]:
         """The permissions of a role, in the order in which it got them: a list of `{method, end_point}`."""
-        return await self._parts.database.read(_of_role, caller.solution, role_id)
+        return await self._context.database.read(_of_role, caller.solution, role_id)
 
     @operation
     async def hasUserPerm(
@@ -102,7 +102,7 @@ class Permissions(Group):
         if id is None or perm_id is None or parameters is None:
             wrong = "id" if id is None else "perm_id" if perm_id is None else "parameters"
             raise ServiceError(403, f"Parameter {wrong} is missing or malformed, so nothing is allowed.")
-        if not await self._parts.database.read(_may, caller.solution, id, perm_id, parameters):
+        if not await self._context.database.read(_may, caller.solution, id, perm_id, parameters):
             raise ServiceError(403, f"User {id} may not use {perm_id}.")
         return "OK"
 

@@ -12,7 +12,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
-from labkit.services.user.parts import Group
+from labkit.services.user.group import Group
 from labkit.services.user.roles.arguments import Parameter, ParameterName, Parameters, RoleId, fold
 from labkit.services.user.roles.tables import (
     known_parameter,
@@ -36,22 +36,22 @@ class Roles(Group):
         role_id: 1 to 80 of A-Z a-z 0-9 - _; parameter: a list of `{name}`, or one, of 1 to 40 letters each. Reserved
         words are refused (document 2, Name rules).
         """
-        return await self._parts.database.run(_create, caller.solution, role_id, parameter)
+        return await self._context.database.run(_create, caller.solution, role_id, parameter)
 
     @operation
     async def getRole(self, caller: Caller, role_id: RoleId) -> dict[str, object]:
         """The role, in any letter case: `{role_id, parameter: [{name}]}`. 404 where there is none."""
-        return await self._parts.database.read(_shown, caller.solution, role_id)
+        return await self._context.database.read(_shown, caller.solution, role_id)
 
     @operation
     async def listRoles(self, caller: Caller) -> list[dict[str, object]]:
         """All roles, in the order of their creation: a list of `{role_id, parameter: [{name}]}`."""
-        return await self._parts.database.read(_all, caller.solution)
+        return await self._context.database.read(_all, caller.solution)
 
     @operation
     async def deleteRole(self, caller: Caller, role_id: RoleId) -> None:
         """Delete a role, also from the users who hold it. Its permissions stay registered. Gives nil."""
-        await self._parts.database.run(_delete, caller.solution, role_id)
+        await self._context.database.run(_delete, caller.solution, role_id)
 
     @operation
     async def addRoleParam(self, caller: Caller, role_id: RoleId, body: Parameters) -> dict[str, object]:
@@ -59,14 +59,14 @@ class Roles(Group):
 
         A name that it has stays as it is. 404 where there is no such role.
         """
-        return await self._parts.database.run(_add, caller.solution, role_id, body)
+        return await self._context.database.run(_add, caller.solution, role_id, body)
 
     @operation
     async def deleteRoleParam(
         self, caller: Caller, role_id: RoleId, parameter_name: ParameterName
     ) -> dict[str, object]:
         """Take a parameter from a role, and its values from all users. Gives the role; 400 where it has none such."""
-        return await self._parts.database.run(_remove, caller.solution, role_id, parameter_name)
+        return await self._context.database.run(_remove, caller.solution, role_id, parameter_name)
 
 
 def _create(

@@ -12,11 +12,11 @@ from sqlalchemy import Connection
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
 from labkit.services.user.arguments import is_unicode, listed
-from labkit.services.user.parts import Group
+from labkit.services.user.group import Group
 from labkit.services.user.socials import oauth1, oauth2, records
 from labkit.services.user.socials.oauth1 import Stamp
 from labkit.services.user.socials.records import Kind, Login, Social, Token
-from labkit.services.user.socials.web import Provider, is_token
+from labkit.services.user.socials.web import Consumer, Provider, is_token
 
 
 def _absolute(url: str) -> str:
@@ -66,7 +66,7 @@ class Socials(Group):
         """
         social = Social(scope, consumer, redirect, client_id, client_secret.get_secret_value())
         self._provider(social)
-        await self._parts.database.run(records.add, caller.solution, social)
+        await self._context.database.run(records.add, caller.solution, social)
         return social.shown()
 
     @operation
@@ -87,22 +87,24 @@ class Socials(Group):
             "client_secret": client_secret.get_secret_value() if client_secret else None,
         }
         values = {name: value for name, value in given.items() if value is not None}
-        await self._parts.database.run(records.change, caller.solution, consumer, values)
+        await self._context.database.run(records.change, caller.solution, consumer, values)
 
     @operation
     async def deleteSocial(self, caller: Caller, consumer: Name) -> None:
         """Delete a social; logins that are on their way with it fail. Gives nil; 404 where there is none."""
-        await self._parts.database.run(records.remove, caller.solution, consumer)
+        await self._context.database.run(records.remove, caller.solution, consumer)
 
     @operation
     async def getSocial(self, caller: Caller, consumer: Name) -> dict[str, object]:
         """The social of a consumer, in any letter case. 404 where there is none."""
-        return (await self._parts.database.read(records.known, caller.solution, consumer)).shown()
+        return (await self._context.database.read(records.known, caller.solution, consumer)).shown()
 
     @operation
     async def socialList(self, caller: Caller) -> list[dict[str, object]]:
         """All socials of the solution: a list, by name."""
-        return [social.shown() for social in await self._parts.database.read(records.every, caller.solution)]
+        return [
+            social.shown() for social in await self._context.database.read(records.every, caller.solution)
+        ]
 
     @operation
     async def getSocialLoginUrl(self, caller: Caller, consumer: Name, reqToken: Hidden | None = None) -> str:
@@ -175,23 +177,24 @@ class Socials(Group):
 
     async def _found(self, caller: Caller, consumer: str) -> Provider:
         """The provider of a consumer that has a social."""
-        social = await self._parts.database.read(records.known, caller.solution, consumer)
+        social = await self._context.database.read(records.known, caller.solution, consumer)
         return self._provider(social)
 
     def _provider(self, social: Social) -> Provider:
-        at = self._parts.consumers(social.consumer)
-        if at is None:
+        found = self._context.providers.find(social.consumer.lower())
+        if found is None:
             raise ServiceError(400, f"The lab has no identity provider for the consumer {social.consumer}.")
-        return Provider(social, at, self._parts.web)
+        at = Consumer(found.protocol, **found.endpoints())
+        return Provider(social, at, self._context.outbound)
 
     def _login(self, caller: Caller, provider: Provider, kind: Kind, value: str) -> Login:
         return Login(caller.solution, provider.social.consumer, kind, value)
 
     async def _keep(self, login: Login, token: Token) -> None:
-        await self._parts.database.run(records.keep, login, token, self._parts.clock.now())
+        await self._context.database.run(records.keep, login, token, self._context.clock.now())
 
     async def _find(self, login: Login, parameter: str, status: int = 400) -> Token:
-        found = await self._parts.database.read(records.find, login, self._parts.clock.now())
+        found = await self._context.database.read(records.find, login, self._context.clock.now())
         if found is None:
             raise _dead(parameter, status)
         return found
@@ -200,20 +203,20 @@ class Socials(Group):
         """What was kept, once; named: the provider's token that it has to go with."""
 
         def take(connection: Connection) -> Token:
-            taken = records.take(connection, login, self._parts.clock.now())
+            taken = records.take(connection, login, self._context.clock.now())
             if taken is None:
                 raise _dead(parameter)
             if not compare_digest(taken.token.encode(), named.encode()):
                 raise ServiceError(400, "Parameter oauth_token is not the one that reqToken belongs to.")
             return taken
 
-        return await self._parts.database.run(take)
+        return await self._context.database.run(take)
 
     def _stamp(self, caller: Caller) -> Stamp:
-        return Stamp(self._made(caller, 32), self._parts.clock.seconds())
+        return Stamp(self._made(caller, 32), self._context.clock.seconds())
 
     def _made(self, caller: Caller, length: int) -> str:
-        return self._parts.identifiers.alphanumeric(f"{caller.solution}/social", length)
+        return self._context.identifiers.alphanumeric(f"{caller.solution}/social", length)
 
 
 def _required(name: str, value: SecretStr | None) -> str:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TypeGuard
 from urllib.parse import parse_qsl, quote, urlencode
 
+from labkit.context import Outbound
 from labkit.core.errors import ServiceError
 from labkit.services.user.errors import UserError
-from labkit.services.user.parts import Consumer, Web
 from labkit.services.user.socials.records import Social
 
 FORM = "application/x-www-form-urlencoded"
@@ -23,12 +23,26 @@ _ERROR = re.compile(r"[ !#-\[\]-~]{1,80}")
 
 
 @dataclass(frozen=True, slots=True)
+class Consumer:
+    """Where an identity provider is reached: the URLs of its endpoints.
+
+    request_token: of an OAuth 1 provider alone.
+    """
+
+    protocol: str
+    authorize: str
+    token: str
+    userinfo: str
+    request_token: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Provider:
     """An identity provider, as a social of a solution meets it."""
 
     social: Social
     at: Consumer
-    web: Web
+    web: Outbound
 
     async def ask(
         self, method: str, url: str, headers: Mapping[str, str], body: str | None = None

@@ -27,7 +27,7 @@ from labkit.core.errors import ServiceError
 from labkit.core.tables import metadata
 from labkit.services.operation import Caller, operation
 from labkit.services.user.arguments import listed
-from labkit.services.user.parts import Group
+from labkit.services.user.group import Group
 from labkit.services.user.people import Id, Text, belongs_to_user, known
 
 LONGEST_KEY = 200  # characters
@@ -59,7 +59,7 @@ class UserData(Group):
         400 where one of the keys exists, or there would be more than 1000: then nothing is kept. 404 where there
         is no such user.
         """
-        await self._parts.database.run(_create, caller.solution, id, _encoded(values))
+        await self._context.database.run(_create, caller.solution, id, _encoded(values))
 
     @operation
     async def updateUserData(self, caller: Caller, /, id: Id, **values: object) -> None:
@@ -67,18 +67,18 @@ class UserData(Group):
 
         400 where one of the keys does not exist: then nothing is replaced. 404 where there is no such user.
         """
-        await self._parts.database.run(_update, caller.solution, id, _encoded(values))
+        await self._context.database.run(_update, caller.solution, id, _encoded(values))
 
     @operation
     async def listUserData(self, caller: Caller, id: Id) -> dict[str, Any]:
         """All that is kept with a user: key → value. 404 where there is no such user."""
-        found = await self._parts.database.read(_found, caller.solution, id)
+        found = await self._context.database.read(_found, caller.solution, id)
         return {key: json.loads(value) for key, value in found.items()}
 
     @operation
     async def getUserData(self, caller: Caller, id: Id, key: Text) -> Any:
         """One value of a user. 404 where there is no such user or key."""
-        found = await self._parts.database.read(_found, caller.solution, id)
+        found = await self._context.database.read(_found, caller.solution, id)
         if key not in found:
             raise ServiceError(404, f"User {id} has no data with the key {key[:LONGEST_KEY]!r}.")
         return json.loads(found[key])
@@ -89,17 +89,17 @@ class UserData(Group):
 
         404 where there is no such user or one of the keys is missing: then nothing is deleted.
         """
-        await self._parts.database.run(_delete, caller.solution, id, set(keys))
+        await self._context.database.run(_delete, caller.solution, id, set(keys))
 
     @operation
     async def createUserStorage(self, caller: Caller, /, id: Id, **values: object) -> None:
         """createUserData by its older name: the values may also stand in one object, `key values`. Gives nil."""
-        await self._parts.database.run(_create, caller.solution, id, _encoded(_older(values)))
+        await self._context.database.run(_create, caller.solution, id, _encoded(_older(values)))
 
     @operation
     async def updateUserStorage(self, caller: Caller, /, id: Id, **values: object) -> None:
         """updateUserData by its older name: the values may also stand in one object, `key values`. Gives nil."""
-        await self._parts.database.run(_update, caller.solution, id, _encoded(_older(values)))
+        await self._context.database.run(_update, caller.solution, id, _encoded(_older(values)))
 
 
 def _older(values: Mapping[str, object]) -> Mapping[str, object]:

@@ -14,6 +14,7 @@ from labkit.services.addresses import Address, address
 from labkit.services.operation import Caller, operation
 from labkit.services.user import people
 from labkit.services.user.arguments import Whole
+from labkit.services.user.group import ACCOUNT
 from labkit.services.user.oauth import access_tokens
 from labkit.services.user.passwords import GivenPassword, NewPassword
 from labkit.services.user.people import ACTIVE, INACTIVE, Id, User
@@ -75,15 +76,15 @@ class Users(UserData):
         The address is compared without letter case; 400 where it is taken. The password has 6 to 1024
         characters.
         """
-        parts = self._parts
-        code = parts.identifiers.alphanumeric(f"{caller.solution}/user/{email}/code", CODE_LENGTH)
-        user = await parts.database.run(
+        context = self._context
+        code = context.identifiers.alphanumeric(f"{caller.solution}/user/{email}/code", CODE_LENGTH)
+        user = await context.database.run(
             people.add,
             caller.solution,
             email,
             name,
-            created=parts.clock.seconds(),
-            password=await parts.passwords.hash(password.get_secret_value()),
+            created=context.clock.seconds(),
+            password=await self._passwords.hash(password.get_secret_value()),
             activation=_digest(code),
         )
         self._tell(caller, "CREATE", user)
@@ -92,7 +93,7 @@ class Users(UserData):
     @operation
     async def activateUser(self, caller: Caller, code: SecretStr) -> str:
         """Make the user active who waits for this code: 'OK'. 400 where nobody does, so the second time too."""
-        user = await self._parts.database.run(
+        user = await self._context.database.run(
             people.activate, caller.solution, _digest(code.get_secret_value())
         )
         if user is None:
@@ -108,14 +109,14 @@ class Users(UserData):
 
         401 where there is no such user, the password is another or the user is not active.
         """
-        found = await self._parts.database.read(people.at_address, caller.solution, email)
+        found = await self._context.database.read(people.at_address, caller.solution, email)
         user, kept = found or (None, None)
-        fits = await self._parts.passwords.verify(kept, password.get_secret_value())
+        fits = await self._passwords.verify(kept, password.get_secret_value())
         if user is None or not fits:
             raise ServiceError(401, "Email or password is wrong.")
         if user.status != ACTIVE:
             raise ServiceError(401, "User is not active.")
-        return await tokens.issue(self._parts, caller.solution, user, time_to_live)
+        return await tokens.issue(self._context, self.keys, caller.solution, user, time_to_live)
 
     @operation
     async def getCurrentUser(self, caller: Caller, token: SecretStr) -> dict[str, object]:
@@ -126,7 +127,7 @@ class Users(UserData):
         given = token.get_secret_value()
         of_oauth = _algorithm(given) == access_tokens.ALGORITHM
         user_of = access_tokens.user_of if of_oauth else tokens.user_of
-        user = await user_of(self._parts, caller.solution, given)
+        user = await user_of(self._context, self.keys, caller.solution, given)
         if user is None:
             raise ServiceError(401, "Token is not valid: it is malformed, expired or of no active user.")
         return user.shown()
@@ -134,7 +135,7 @@ class Users(UserData):
     @operation
     async def getUser(self, caller: Caller, id: Id) -> dict[str, object]:
         """The user with an id: `{id, email, name, status, creation_date}`. 404 where there is none."""
-        user = await self._parts.database.read(people.known, caller.solution, id)
+        user = await self._context.database.read(people.known, caller.solution, id)
         return user.shown()
 
     @operation
@@ -151,12 +152,12 @@ class Users(UserData):
 
         A new password needs the original one, and ends all earlier tokens of the user.
         """
-        parts = self._parts
+        context = self._context
         hashed = generation = None
         if password is not None:
             generation = await self._proved(caller, id, original_password)
-            hashed = await parts.passwords.hash(password.get_secret_value())
-        user = await parts.database.run(
+            hashed = await self._passwords.hash(password.get_secret_value())
+        user = await context.database.run(
             people.change,
             caller.solution,
             id,
@@ -172,7 +173,7 @@ class Users(UserData):
     @operation
     async def deleteUser(self, caller: Caller, id: Id) -> None:
         """Delete a user and all that belongs to the user. Gives nil; 404 where there is no such user."""
-        self._tell(caller, "DELETE", await self._parts.database.run(people.remove, caller.solution, id))
+        self._tell(caller, "DELETE", await self._context.database.run(people.remove, caller.solution, id))
 
     @operation
     async def listUsers(
@@ -185,7 +186,7 @@ class Users(UserData):
         character). Who fits a like exactly comes first, then by id.
         """
         conditions = [filters.condition(each) for each in filter]
-        users = await self._parts.database.read(filters.listed, caller.solution, conditions, offset, limit)
+        users = await self._context.database.read(filters.listed, caller.solution, conditions, offset, limit)
         return [user.shown() for user in users]
 
     @operation
@@ -194,9 +195,9 @@ class Users(UserData):
 
         There is no `status` in the result: scripts take one for a failure.
         """
-        await self._parts.database.read(people.known, caller.solution, id)
-        hashed = await self._parts.passwords.hash(password.get_secret_value())
-        user = await self._parts.database.run(people.change, caller.solution, id, password=hashed)
+        await self._context.database.read(people.known, caller.solution, id)
+        hashed = await self._passwords.hash(password.get_secret_value())
+        user = await self._context.database.run(people.change, caller.solution, id, password=hashed)
         self._tell(caller, "UPDATE", user)
         return {name: value for name, value in user.shown().items() if name != "status"}
 
@@ -204,15 +205,21 @@ class Users(UserData):
         """The generation of the password that a caller knows. Raises ServiceError 400 where it is another."""
         if original is None:
             raise ServiceError(400, "Parameter original_password is required to change the password.")
-        user, kept = await self._parts.database.read(people.password_of, caller.solution, id)
-        if not await self._parts.passwords.verify(kept, original.get_secret_value()):
+        user, kept = await self._context.database.read(people.password_of, caller.solution, id)
+        if not await self._passwords.verify(kept, original.get_secret_value()):
             raise ServiceError(400, "Parameter original_password is not the user's password.")
         return user.generation
 
     def _tell(self, caller: Caller, type: str, user: User) -> None:
         """Raise the event `account`."""
         payload = {"type": type, "id": user.id, "email": user.email, "solution_id": caller.solution}
-        self._parts.account(caller, payload)
+        self._context.events.emit(
+            ACCOUNT,
+            f"{caller.solution}/user",
+            lambda: payload,
+            cause=caller.cause,
+            solution=caller.solution,
+        )
 
 
 def _algorithm(token: str) -> object:

@@ -11,9 +11,9 @@ from typing import Any
 import jwt
 from jwt.types import Options
 
+from labkit.context import Context
 from labkit.services.user import people
-from labkit.services.user.keys import SIGNATURE_ALONE
-from labkit.services.user.parts import Parts
+from labkit.services.user.keys import SIGNATURE_ALONE, Keys
 from labkit.services.user.people import ACTIVE, User
 
 ALGORITHM = "HS256"
@@ -21,31 +21,31 @@ CLAIMS = ("sub", "iss", "iat", "nbf", "exp", "jti", "gen")
 COMPLETE: Options = {**SIGNATURE_ALONE, "require": list(CLAIMS)}
 
 
-async def issue(parts: Parts, solution: str, user: User, time_to_live: int) -> str:
+async def issue(context: Context, keys: Keys, solution: str, user: User, time_to_live: int) -> str:
     """A token of a user; it is dead `time_to_live` seconds of lab time from now."""
-    now = parts.clock.seconds()
+    now = context.clock.seconds()
     claims = {
         "sub": str(user.id),
         "iss": solution,
         "iat": now,
         "nbf": now,
         "exp": now + time_to_live,
-        "jti": parts.identifiers.hex(f"{solution}/user/{user.id}/token", 32),
+        "jti": context.identifiers.hex(f"{solution}/user/{user.id}/token", 32),
         "gen": user.generation,
     }
-    return jwt.encode(claims, await parts.keys.secret(solution), ALGORITHM)
+    return jwt.encode(claims, await keys.secret(solution), ALGORITHM)
 
 
-async def user_of(parts: Parts, solution: str, token: str) -> User | None:
+async def user_of(context: Context, keys: Keys, solution: str, token: str) -> User | None:
     """The user whose token this is.
 
     None where the token is malformed, of another solution, not yet or no longer valid, of a password that was
     changed since, or of a user who is deleted or inactive.
     """
-    claims = _verified(await parts.keys.secret(solution), solution, token)
-    if claims is None or not claims["nbf"] <= parts.clock.seconds() < claims["exp"]:
+    claims = _verified(await keys.secret(solution), solution, token)
+    if claims is None or not claims["nbf"] <= context.clock.seconds() < claims["exp"]:
         return None
-    user = await parts.database.read(people.get, solution, int(claims["sub"]))
+    user = await context.database.read(people.get, solution, int(claims["sub"]))
     if user is None or user.status != ACTIVE or user.generation != claims["gen"]:
         return None
     return user

@@ -23,7 +23,7 @@ async def client(place: Place) -> OAuthClient:
 
 async def read(place: Place, token: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Header and claims, verified by another library."""
-    public = (await place.parts.keys.private()).public_key()
+    public = (await place.user.keys.private()).public_key()
     pem = public.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     decoded = jwt.decode(token, RSAKey.import_key(pem), algorithms=["RS256"])
     return dict(decoded.header), dict(decoded.claims)
@@ -64,7 +64,7 @@ async def test_a_token_stands_for_its_user(place: Place, client: OAuthClient) ->
     tokens = await client.tokens()
     user = await place.call("getUser", id=client.owner)
     assert await place.call("getCurrentUser", token=tokens["access_token"]) == user
-    found = await access_tokens.user_of(place.parts, "acme", tokens["access_token"])
+    found = await access_tokens.user_of(place.context, place.user.keys, "acme", tokens["access_token"])
     assert found is not None
     assert found.shown() == user
 
@@ -73,7 +73,7 @@ async def test_a_token_counts_in_its_own_solution_alone(place: Place, client: OA
     other = await place.person("eve", solution="other")
     assert other.id == client.owner
     token = (await client.tokens())["access_token"]
-    assert await access_tokens.user_of(place.parts, "other", token) is None
+    assert await access_tokens.user_of(place.context, place.user.keys, "other", token) is None
 
 
 async def test_a_token_sleeps_while_its_user_is_inactive(place: Place, client: OAuthClient) -> None:
@@ -108,17 +108,20 @@ async def test_signed_claims_that_name_no_living_set_are_refused(
 ) -> None:
     token = (await client.tokens())["access_token"]
     _, claims = await read(place, token)
-    key = await place.parts.keys.private()
+    key = await place.user.keys.private()
     pem = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    assert await access_tokens.user_of(place.parts, "acme", sign(pem, claims)) is not None
-    assert await access_tokens.user_of(place.parts, "acme", sign(pem, {**claims, **claim})) is None
+    assert await access_tokens.user_of(place.context, place.user.keys, "acme", sign(pem, claims)) is not None
+    assert (
+        await access_tokens.user_of(place.context, place.user.keys, "acme", sign(pem, {**claims, **claim}))
+        is None
+    )
 
 
 @pytest.mark.parametrize("token", ["", "a.b.c", "\udcff", "x" * 10_000, json.dumps({})])
 async def test_what_is_no_token_is_nobody(place: Place, token: str) -> None:
-    assert await access_tokens.user_of(place.parts, "acme", token) is None
+    assert await access_tokens.user_of(place.context, place.user.keys, "acme", token) is None
 
 
 def sign(pem: bytes, claims: dict[str, Any]) -> str:

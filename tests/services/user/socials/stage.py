@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from oauthlib.oauth1.rfc5849.signature import collect_parameters, verify_hmac_sha1
 
-from labkit.services.user.parts import Consumer
+from labkit.services.user.socials.web import Consumer
 from tests.services.user.place import Place
 
 SECRET = "client-secret-1"
@@ -34,7 +34,7 @@ SOCIAL: dict[str, Any] = {
 
 async def with_github(place: Place) -> None:
     """The consumer github, with a social and good answers."""
-    place.consumers |= {"github": GITHUB, "google": GITHUB}
+    place.consumers["github"] = place.consumers["google"] = GITHUB
     place.web.answers[GITHUB.token] = (200, '{"access_token": "gho_1", "token_type": "bearer"}')
     place.web.answers[GITHUB.userinfo] = (200, '{"login": "ann"}')
     assert await place.call("createSocial", SOCIAL) == SOCIAL

@@ -7,8 +7,8 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from labkit.services.user.parts import Consumer
 from labkit.services.user.socials.records import login_table
+from labkit.services.user.socials.web import Consumer
 from tests.services.user.place import Place
 from tests.services.user.socials.stage import (
     GITHUB,

@@ -191,12 +191,12 @@ class TestUpdateUser:
             error = await place.refused("updateUser", id=1, name="New", password="second one", **original)
             assert (error["status"], error["message"]) == (400, words)
         assert await fields_of(place, 1) == ann.shown()
-        assert await user_tokens.user_of(place.parts, "acme", token) == ann
+        assert await user_tokens.user_of(place.context, place.user.keys, "acme", token) == ann
         changed = await place.call(
             "updateUser", id=1, password="second one", original_password="first one", status=1
         )
         assert changed == ann.shown()
-        assert await user_tokens.user_of(place.parts, "acme", token) is None
+        assert await user_tokens.user_of(place.context, place.user.keys, "acme", token) is None
         assert isinstance(await place.call("getUserToken", email=ann.email, password="second one"), str)
 
     async def test_of_two_new_passwords_at_once_exactly_one_wins(self, place: Place) -> None:
@@ -235,7 +235,7 @@ class TestDeleteUser:
         await place.call("createUserData", id=1, color="red")
         assert await place.call("deleteUser", id=1) is None
         assert (await place.refused("getUser", id=1))["status"] == 404
-        assert await user_tokens.user_of(place.parts, "acme", token) is None
+        assert await user_tokens.user_of(place.context, place.user.keys, "acme", token) is None
         assert (await place.database.frame("select * from user_data")).empty
         assert (await place.person("ann")).id == 2  # the address is free again
 
@@ -257,7 +257,7 @@ class TestResetUserPassword:
         ann = await place.person("ann")
         token = await place.token(ann)
         await place.call("resetUserPassword", id=1, password="second one")
-        assert await user_tokens.user_of(place.parts, "acme", token) is None
+        assert await user_tokens.user_of(place.context, place.user.keys, "acme", token) is None
 
     async def test_a_login_that_a_reset_overtakes_gives_a_dead_token(self, place: Place) -> None:
         ann = await place.person("ann", password="first one")
@@ -265,12 +265,17 @@ class TestResetUserPassword:
         await asyncio.sleep(0)  # it has read the user, and verifies
         await place.call("resetUserPassword", id=1, password="second one")
         token = await login
-        assert isinstance(token, dict) or await user_tokens.user_of(place.parts, "acme", token) is None
+        assert (
+            isinstance(token, dict)
+            or await user_tokens.user_of(place.context, place.user.keys, "acme", token) is None
+        )
 
     async def test_a_short_password_is_refused(self, place: Place) -> None:
         ann = await place.person("ann")
         assert (await place.refused("resetUserPassword", id=1, password="12345"))["status"] == 400
-        assert await user_tokens.user_of(place.parts, "acme", await place.token(ann)) == ann
+        assert (
+            await user_tokens.user_of(place.context, place.user.keys, "acme", await place.token(ann)) == ann
+        )
 
 
 async def test_the_solution_is_told_of_every_change(place: Place) -> None:

@@ -109,13 +109,16 @@ class TestToken:
     async def test_it_leads_to_its_own_user(self, place: Place) -> None:
         people = [await place.person(name) for name in ("ann", "bob")]
         for person in people:
-            assert await user_tokens.user_of(place.parts, "acme", await place.token(person)) == person
+            assert (
+                await user_tokens.user_of(place.context, place.user.keys, "acme", await place.token(person))
+                == person
+            )
 
     @pytest.mark.parametrize(("after", "lives"), [(59, True), (60, False), (61, False)])
     async def test_it_is_dead_at_its_last_second(self, place: Place, after: int, lives: bool) -> None:
         token = await place.token(await place.person(), 60)
         await place.clock.advance(after)
-        assert (await user_tokens.user_of(place.parts, "acme", token) is not None) == lives
+        assert (await user_tokens.user_of(place.context, place.user.keys, "acme", token) is not None) == lives
 
     async def test_it_is_nothing_in_another_solution(self, place: Place) -> None:
         ann = await place.person()
@@ -160,6 +163,6 @@ class TestForgery:
         self, place: Place, forge: Callable[[dict[str, Any], bytes], str]
     ) -> None:
         claims = claims_of(await place.token(await place.person()))
-        secret = await place.parts.keys.secret("acme")
+        secret = await place.user.keys.secret("acme")
         assert await alive(place, jwt.encode(claims, secret))
         assert not await alive(place, forge(claims, secret))

@@ -1,0 +1,19 @@
+"""What has a life in a lab: it is started, stopped, and cleared when the lab is reset."""
+
+from __future__ import annotations
+
+
+class Component:
+    """What a platform starts, stops and resets in a loop. Each step does nothing unless it says otherwise."""
+
+    async def start(self) -> None:
+        """Begin, once the components before it have begun. Raises SettingsError where a setting cannot work."""
+
+    async def stop(self) -> None:
+        """End; those after it have ended. What is durable stays."""
+
+    async def clear(self) -> None:
+        """Forget what happened, for a reset; what was set up stays."""
+
+    async def refill(self) -> None:
+        """After a reset, once everything is cleared: put back what the settings name."""

@@ -1,0 +1,54 @@
+"""The named things of one kind in a lab: products, solutions, services, providers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+from labkit.core.errors import LabError, SettingsError
+
+T = TypeVar("T")
+
+
+class Directory(Generic[T]):
+    """Things by name, in the order in which they came. kind: what they are called in errors (`product`)."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._items: dict[str, T] = {}
+
+    def add(self, name: str, item: T) -> None:
+        """Raises SettingsError where the name is taken."""
+        if name in self._items:
+            raise SettingsError(f"{self.kind} {name!r} is there already")
+        self._items[name] = item
+
+    def remove(self, name: str) -> T:
+        """Take a thing out. Raises LabError where there is none of this name."""
+        item = self.get(name)
+        del self._items[name]
+        return item
+
+    def get(self, name: str) -> T:
+        """Raises LabError naming those that are there."""
+        try:
+            return self._items[name]
+        except KeyError:
+            known = ", ".join(self._items) or "none"
+            raise LabError(f"no {self.kind} {name!r}, there are: {known}") from None
+
+    def find(self, name: str) -> T | None:
+        """The thing of this name, if there is one."""
+        return self._items.get(name)
+
+    def names(self) -> list[str]:
+        return list(self._items)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(tuple(self._items.values()))
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._items

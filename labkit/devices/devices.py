@@ -1,0 +1,71 @@
+"""All that the platform keeps of devices, without HTTP."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import cast
+
+from labkit.context import Context
+from labkit.core.component import Component
+from labkit.core.directory import Directory
+from labkit.core.errors import SettingsError
+from labkit.devices.content import Content
+from labkit.devices.polls import Polls
+from labkit.devices.products import Product
+from labkit.devices.registry import Registry
+from labkit.devices.state import State
+from labkit.settings import ProductSettings
+
+
+class Devices(Component):
+    """Products, their devices and content, datapoints, and who waits for them."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.products = cast("Directory[Product]", context.products)  # nobody else adds to it
+        self.registry = Registry(context.database, context.clock, context.identifiers)
+        self.content = Content(context.database, context.clock)
+        self.state = State(context.database)
+        self.polls = Polls(context.clock, context.activity)
+        self._sequences: defaultdict[tuple[str, str, str], int] = defaultdict(int)
+
+    async def add(self, product: Product) -> None:
+        """Add a product with the identities and the content that its settings name.
+
+        Raises SettingsError, and adds nothing, where the id is taken or a content file cannot be read.
+        """
+        self.products.add(product.id, product)
+        try:
+            await self.fill(product.settings)
+        except SettingsError:
+            self.products.remove(product.id)
+            raise
+
+    def sequence(self, product: str, identity: str, alias: str) -> int:
+        """The number of the next datapoint of an alias, from 1."""
+        self._sequences[product, identity, alias] += 1
+        return self._sequences[product, identity, alias]
+
+    async def clear(self) -> None:
+        self.registry.forget_all()
+        self.state.forget_all()
+        self._sequences.clear()
+
+    async def refill(self) -> None:
+        for product in self.products:
+            await self.fill(product.settings)
+
+    async def fill(self, settings: ProductSettings) -> None:
+        """Whitelist the identities and add the content that settings name. Raises SettingsError for a file."""
+        if settings.identities:
+            await self.registry.allow(settings.id, settings.identities)
+        for item in settings.content:
+            try:
+                data = item.file.read_bytes()
+            except OSError as error:
+                raise SettingsError(f"product {settings.id!r}: {item.file}: {error.strerror}") from error
+            id = item.id or item.file.name
+            present = await self.content.info(settings.id, id)
+            whole = await self.content.read(settings.id, id, 0, len(data)) if present else b""
+            if present is None or whole != data:  # a restart on a data file does not touch what is the same
+                await self.content.add(settings.id, id, data, item.type, item.description)

@@ -1,0 +1,53 @@
+"""All identity providers of a lab."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+from labkit.context import Context
+from labkit.core.component import Component
+from labkit.core.directory import Directory
+from labkit.core.errors import LabError
+from labkit.providers.social.pages import Pages
+from labkit.providers.social.provider import Provider
+from labkit.settings import SOCIAL, SocialSettings
+
+
+class Social(Component):
+    """The identity providers: those that are always there, and those that were added."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._pages = Pages()
+        self._providers = cast("Directory[Provider]", context.providers)  # nobody else adds to it
+        for name in SOCIAL:
+            self.add(SocialSettings(name=name))
+
+    def add(self, settings: SocialSettings) -> Provider:
+        """Add a provider, or add to one that is there. Raises SettingsError (Provider.extend; a name is taken)."""
+        known = self._providers.find(settings.name)
+        if known is not None:
+            known.extend(settings)
+            return known
+        made = Provider(settings, self._context, self._pages)
+        self._context.hosts.add(made)
+        self._providers.add(made.name, made)
+        return made
+
+    def get(self, name: str) -> Provider:
+        """The provider of this name, in any letter case. Raises LabError naming those that are there."""
+        if name not in self:
+            raise LabError(f"no provider {name!r}, there are: {', '.join(self._providers.names())}")
+        return self._providers.get(name.lower())
+
+    async def clear(self) -> None:
+        """Forget all but what the settings say."""
+        for provider in self:
+            provider.clear()
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.lower() in self._providers
+
+    def __iter__(self) -> Iterator[Provider]:
+        return iter(self._providers)

@@ -1,0 +1,14 @@
+"""The services of the platform: the one list of them. A new one is a folder beside this file and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from labkit.context import Context
+from labkit.services.config import Config
+from labkit.services.email import Email
+from labkit.services.keystore import Keystore
+from labkit.services.operation import Service
+from labkit.services.user.service import User
+
+SERVICES: tuple[Callable[[Context], Service], ...] = (Keystore, User, Email, Config)

@@ -1,0 +1,33 @@
+"""What the groups of operations of the User service have in common."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from labkit.context import Context
+from labkit.core.errors import ServiceError
+from labkit.core.events import EventKind
+from labkit.services.operation import Service
+from labkit.services.user.errors import error_object
+from labkit.services.user.keys import Keys
+from labkit.services.user.passwords import Passwords
+
+ACCOUNT = EventKind("user", "account")
+
+
+class Group(Service):
+    """Base of the groups of operations; together they are the one service `User`."""
+
+    name: ClassVar[str] = "User"
+    events: ClassVar[tuple[EventKind, ...]] = (ACCOUNT,)
+
+    def __init__(self, context: Context, passwords: Passwords | None = None) -> None:
+        self._context = context
+        self.keys = Keys(context.database, context.identifiers)
+        self._passwords = passwords or Passwords()
+
+    async def clear(self) -> None:
+        self.keys.forget_all()
+
+    def error_object(self, error: ServiceError) -> dict[str, object]:
+        return error_object(error)

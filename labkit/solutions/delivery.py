@@ -1,0 +1,30 @@
+"""Which handlers of which solutions get an event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from labkit.core.directory import Directory
+from labkit.core.events import Event, Handler
+from labkit.solutions.solution import Solution
+
+
+class Delivery:
+    """Finds the handlers of an event: of the solution that it concerns, or of all linked to its product."""
+
+    def __init__(self, solutions: Directory[Solution]) -> None:
+        self.solutions = solutions
+
+    def receivers(self, event: Event) -> Iterator[tuple[str, Handler]]:
+        """Solution ids, each with the handler that the event's payload goes to."""
+        for solution in self.concerned(event):
+            registration = solution.find(event.kind.service, event.kind.event, event.product)
+            if registration is not None:
+                yield solution.id, partial(solution.handle, registration, cause=event.cause)
+
+    def concerned(self, event: Event) -> Iterable[Solution]:
+        """The solutions that an event is for."""
+        if event.solution is not None:
+            return (self.solutions.get(event.solution),)
+        return (each for each in self.solutions if event.product in each.products)

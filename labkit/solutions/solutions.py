@@ -1,0 +1,123 @@
+"""All solutions of a lab."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from labkit.context import Context
+from labkit.core.component import Component
+from labkit.core.directory import Directory
+from labkit.core.errors import SettingsError
+from labkit.services.calls import Services
+from labkit.settings import SolutionSettings
+from labkit.solutions import events
+from labkit.solutions import folder as folders
+from labkit.solutions.delivery import Delivery
+from labkit.solutions.handlers import explain
+from labkit.solutions.request import Request
+from labkit.solutions.site import SolutionSite
+from labkit.solutions.solution import Solution
+from labkit.solutions.workers import Workers
+
+
+class Solutions(Component):
+    """The solutions of a lab. They handle the events that others raise."""
+
+    def __init__(self, context: Context, services: Services) -> None:
+        self._context = context
+        self._services = services
+        self._workers = Workers()
+        self._solutions = cast("Directory[Solution]", context.solutions)  # nobody else adds to it
+        context.events.declare(events.EVENTS)
+        context.events.deliver_to(Delivery(self._solutions).receivers)
+
+    async def add(self, settings: SolutionSettings) -> Solution:
+        """Add a solution, from its folder if it has one, and run what the folder runs at the end of set-up.
+
+        Raises SettingsError, and adds nothing, where a product is unknown, the id or the domain is taken, or the
+        folder is wrong: names file and line.
+        """
+        for product in settings.products:
+            if product not in self._context.products:
+                known = ", ".join(self._context.products.names()) or "none"
+                raise SettingsError(f"no product {product!r}, there are: {known}")
+        folder = folders.read(*settings.path)
+        try:
+            solution = Solution(settings, self._context, self._services, self._workers, folder)
+        except SettingsError as error:
+            raise SettingsError(f"{', '.join(map(str, settings.path))}: {error}") from None
+        self._solutions.add(solution.id, solution)
+        try:
+            self._context.hosts.add(SolutionSite(solution, self._context, self._workers))
+        except SettingsError:
+            self._solutions.remove(solution.id)
+            solution.close()
+            raise
+        await self._set_up(solution)
+        return solution
+
+    def remove(self, id: str) -> None:
+        """Take a solution out. Raises LabError where there is none of this id."""
+        solution = self._solutions.remove(id)
+        self._context.hosts.remove(solution.domain)
+        self._context.configuration.pop(id, None)
+        solution.close()
+
+    def get(self, id: str) -> Solution:
+        """Raises LabError naming those that are there."""
+        return self._solutions.get(id)
+
+    def __iter__(self) -> Iterator[Solution]:
+        return iter(self._solutions)
+
+    async def stop(self) -> None:
+        """End the handlers that run in threads, the threads, and Lua."""
+        if not await self._workers.close():
+            self._context.journal.record(
+                "error", "platform", "a Python handler runs on in its thread", status=500
+            )
+        for solution in self:
+            solution.close()
+
+    async def clear(self) -> None:
+        self._context.configuration.clear()
+        for solution in self:
+            solution.clear()
+
+    async def refill(self) -> None:
+        for solution in self:
+            await self._set_up(solution)
+
+    async def _set_up(self, solution: Solution) -> None:
+        """Configure a solution's services, and run what its folder runs at the end of set-up."""
+        for warning in solution.folder.warnings:
+            solution.warn(warning)
+        self._configure(solution.id, solution.folder.configuration, solution.settings.services)
+        await solution.initialise()
+        for hook in solution.folder.hooks:
+            await self._run_hook(solution, hook)
+
+    def _configure(self, id: str, *layers: Mapping[str, Mapping[str, Any]]) -> None:
+        """Set parameters of a solution's services; later layers win. Files name services in lower case."""
+        names = {name.lower(): name for name in self._context.services.names()}
+        kept = self._context.configuration.setdefault(id, {})
+        for layer in layers:
+            for service, parameters in layer.items():
+                kept.setdefault(names.get(service.lower(), service), {}).update(parameters)
+
+    async def _run_hook(self, solution: Solution, path: str) -> None:
+        """Run an older folder's GET route once, at the end of set-up; it need not be there."""
+        route = solution.routes.match("GET", path).route
+        if route is None:
+            return
+        request = Request(
+            self._context.url(solution.domain, path),
+            route.path,
+            "GET",
+            timestamp=self._context.clock.micros(),
+        )
+        try:
+            await solution.answer(route, request, None)
+        except Exception as error:  # noqa: BLE001  whatever a handler raises is its outcome
+            solution.warn(f"GET {path} at set-up: {explain(error)}")

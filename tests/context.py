@@ -1,0 +1,68 @@
+"""A context for tests of one part of a lab, without the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.context import Context
+from labkit.core.clock import Clock
+from labkit.core.identifiers import Identifiers
+from labkit.core.tables import metadata
+from labkit.http.address import ServerAddress
+from labkit.providers.mail import Mailbox
+from labkit.settings import LabSettings, build
+
+
+class FakeOutbound:
+    """Answers requests from a table; 404 for what is not in it, OSError where the answer is None."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, tuple[int, str] | None] = {}
+        self.requests: list[tuple[str, str, Mapping[str, str], str | None]] = []
+
+    async def request(
+        self, method: str, url: str, headers: Mapping[str, str], body: str | None = None
+    ) -> tuple[int, str]:
+        self.requests.append((method, url, headers, body))
+        answer = self.answers.get(url.partition("?")[0], (404, ""))
+        if answer is None:
+            raise OSError(f"nobody listens at {url}")
+        return answer
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A solution or a product, as others know it."""
+
+    id: str
+    products: tuple[str, ...] = ()
+
+    @property
+    def domain(self) -> str:
+        return f"{self.id}.apps.lab.localhost"
+
+
+def make_context(
+    *solutions: Entry, seed: int | None = 7, clock: Clock | None = None, **settings: Any
+) -> Context:
+    """A context on a virtual clock, which listens nowhere and claims port 8443; its database is not open yet."""
+    clock = clock if clock is not None else Clock(rate=0)
+    made = Context.create(
+        build(LabSettings, settings, ""),
+        clock=clock,
+        identifiers=Identifiers(seed),
+        address=ServerAddress("127.0.0.1", https_port=8443),
+        outbound=FakeOutbound(),
+        mailbox=Mailbox(clock.now),
+    )
+    for solution in solutions:
+        made.solutions.add(solution.id, solution)
+    return made
+
+
+def open_database(context: Context) -> None:
+    """Open the database, as a platform does when it starts."""
+    context.database.start(metadata)
+    context.identifiers.start = context.database.starts
