@@ -93,7 +93,7 @@ class Edge(Component):
     async def clear(self) -> None:
         """End the connections that nobody waits on, so that those of a replayed story are as new as its first ones."""
         if self._server is not None:
-            self._server.close_connections()
+            self._server.end_idle()
 
     def _listen(self, setting: str, port: int) -> socket.socket:
         host = self._context.settings.host

@@ -110,6 +110,10 @@ class EdgeProtocol(web.RequestHandler):
         if transport is not None:
             transport.abort()
 
+    def is_idle(self) -> bool:
+        """Does it wait for the next request?"""
+        return self._waiter is not None and not self._messages
+
     def has_ended(self) -> bool:
         return self.transport is None or self.transport.is_closing()
 

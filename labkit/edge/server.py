@@ -56,14 +56,16 @@ class EdgeServer(web.Server):
         if not self._transports and self._all_gone is not None and not self._all_gone.done():
             self._all_gone.set_result(None)
 
-    def close_connections(self) -> None:
-        """End each connection once its request, if it has one, is answered."""
-        for protocol in tuple(self._transports):
-            protocol.close()
+    def end_idle(self) -> None:
+        """End each connection on which no request is being handled."""
+        for protocol, transport in tuple(self._transports.items()):
+            if protocol.is_idle():
+                transport.abort()
 
     async def stop(self) -> None:
         """End all connections; requests in progress get a moment to finish."""
-        self.close_connections()
+        for protocol in self._transports:
+            protocol.close()
         await self._tasks.finish(self._context.settings.guard.grace)
         for transport in self._transports.values():
             transport.abort()

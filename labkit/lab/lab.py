@@ -55,6 +55,8 @@ class Lab:
         profile: Literal["spec", "field"] | None = None,
         wire: Options | None = None,
         guard: Options | None = None,
+        tls: Options | None = None,
+        journal: Options | None = None,
         products: Iterable[Options] | None = None,
         solutions: Iterable[Options] | None = None,
         providers: Options | None = None,
@@ -73,6 +75,8 @@ class Lab:
             profile=profile,
             wire=wire,
             guard=guard,
+            tls=tls,
+            journal=journal,
             products=_several(products),
             solutions=_several(solutions),
             providers=providers,
@@ -218,9 +222,12 @@ class Lab:
     def reset(self) -> None:
         """Forget devices, datapoints, content, Keystore, users, mails and journal; products and solutions stay.
 
-        Providers stay with the people and applications of their settings.
+        Providers stay with the people and applications of their settings, and virtual devices have no credentials.
+        A virtual clock goes back to its start and identifiers begin anew: a seeded story is the same story again.
         """
         self._runtime.run(self._runtime.control.reset)
+        for product in self._products.values():
+            product.forget_credentials()
 
     def sql(self, query: str) -> pandas.DataFrame:
         """The rows of a SELECT on the lab's database: `lab.sql("select * from datapoint")`."""

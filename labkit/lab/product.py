@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from labkit.control.content import ContentInfo
 from labkit.control.products import ProductInfo
 from labkit.core.errors import LabError
-from labkit.fleet.device import VirtualDevice
+from labkit.fleet.device import Credentials, VirtualDevice
 from labkit.lab.arguments import content_bytes
 from labkit.lab.device import Device
 from labkit.lab.runtime import Runtime
@@ -63,6 +63,11 @@ class Product:
             self._runtime.keep(virtual)
             self._devices[identity] = Device(self._runtime, self.id, virtual)
         return self._devices[identity]
+
+    def forget_credentials(self) -> None:
+        """Let every virtual device begin without credentials, as it came; what the platform knows stays."""
+        for device in self._devices.values():
+            device.use(Credentials())
 
     def devices(self) -> pandas.DataFrame:
         """What the platform knows of the product's devices, a row each."""

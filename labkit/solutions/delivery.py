@@ -18,10 +18,11 @@ class Delivery:
 
     def receivers(self, event: Event) -> Iterator[tuple[str, Handler]]:
         """Solution ids, each with the handler that the event's payload goes to."""
+        raised = (event.kind.service, event.kind.event)
         for solution in self.concerned(event):
             registration = solution.find(event.kind.service, event.kind.event, event.product)
             if registration is not None:
-                yield solution.id, partial(solution.handle, registration, cause=event.cause)
+                yield solution.id, partial(solution.handle, registration, raised, cause=event.cause)
 
     def concerned(self, event: Event) -> Iterable[Solution]:
         """The solutions that an event is for."""

@@ -200,6 +200,7 @@ class Solution:
     def clear(self) -> None:
         """Forget what its scripts keep, for a reset; routes and handlers stay."""
         self.warnings.clear()
+        self._scripts.clear()
 
     def close(self) -> None:
         """Free the Lua of it."""
@@ -229,13 +230,19 @@ class Solution:
                 return self._handlers[key]
         return self._handlers.get(events.FALLBACK)
 
-    async def handle(self, registration: Registration, argument: Any, *, cause: int | None = None) -> Outcome:
-        """Run the handler of an event. Never raises for what a handler does."""
+    async def handle(
+        self, registration: Registration, raised: events.Key, argument: Any, *, cause: int | None = None
+    ) -> Outcome:
+        """Run the handler of an event. Never raises for what a handler does.
+
+        raised: service and event as they were raised; context names them where they have no handler of their own.
+        """
         key, handler = registration.key, registration.handler
         if isinstance(handler, FunctionHandler):
             argument = copy.deepcopy(argument)  # it belongs to the journal and to other solutions too
         named = dict.fromkeys((*registration.names, "event"), argument)
-        return await self._guarded(f"{key[0]} {key[1]}", handler, named, self.context(*key), cause)
+        context = self.context(*(raised if key == events.FALLBACK else key))
+        return await self._guarded(f"{key[0]} {key[1]}", handler, named, context, cause)
 
     async def run(
         self,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from labkit import LabError, SettingsError
+from labkit import LabError
 from labkit.control.clock import seconds_of
 from labkit.control.control import Control
 from labkit.control.functions import FunctionsControl
@@ -136,9 +136,9 @@ async def test_two_labs_and_two_solutions_are_told_apart(control: Control) -> No
 
 
 async def test_unknown_names_are_named(control: Control) -> None:
-    with pytest.raises(SettingsError, match="no product 'x'"):
+    with pytest.raises(LabError, match="no product 'x'"):
         await control.identities.allow("x", ["t-1"])
-    with pytest.raises(SettingsError, match="no product 'x'"):
+    with pytest.raises(LabError, match="no product 'x'"):
         await control.content.add("x", "fw", b"")
     with pytest.raises(LabError, match="no solution 'x'"):
         await control.services.call("x", "Keystore", "get", {"key": "a"})

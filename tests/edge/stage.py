@@ -16,7 +16,7 @@ from aiohttp import web
 from labkit.context import Context
 from labkit.core.clock import Clock
 from labkit.core.journal import Record
-from labkit.edge.certificates import Certificates
+from labkit.edge.certificates import Authority, Certificates
 from labkit.edge.listener import Edge
 from labkit.http.address import ServerAddress
 from labkit.http.connection import Connection
@@ -68,7 +68,7 @@ class Stage:
         self._clients: list[Client] = []
         self.edge: Edge | None = None
         self.hosts: Sequence[str] = (HOST, OTHER)
-        self.authority: Certificates | None = None  # by default as the settings say
+        self.authority: Certificates = Authority.create()
         self.context: Context
 
     async def start(
@@ -153,7 +153,7 @@ class Stage:
         ca_pem: str | None = None,
     ) -> ssl.SSLContext:
         """A client's context; pair: its certificate and key; ca_pem: whom it trusts, the edge's own by default."""
-        context = ssl.create_default_context(cadata=ca_pem or self.address.ca_pem)
+        context = ssl.create_default_context(cadata=ca_pem or self.authority.ca_pem.decode())
         if version is not None:
             context.minimum_version = context.maximum_version = version
         if pair is not None:

@@ -136,7 +136,7 @@ async def test_settle_waits_for_the_calls_of_cells_too() -> None:
 
 
 def test_a_token_of_before_a_reset_speaks_for_nobody_after_it() -> None:
-    with Lab(seed=1) as lab:
+    with Lab() as lab:  # under a seed the same story gives the same tokens again
         user = lab.solution("acme").User
 
         def token_of(name: str) -> str:

@@ -24,7 +24,7 @@ from labkit.services.operation import Caller, Service, operation
 from labkit.settings import SolutionSettings
 from labkit.solutions.solution import Outcome, Solution
 from labkit.solutions.solutions import Solutions
-from tests.context import make_context, open_database
+from tests.context import Entry, make_context, open_database
 
 
 class Store(Service):
@@ -88,6 +88,9 @@ class Place:
 
     async def add(self, id: str = "acme", path: Path | Sequence[Path] = (), **settings: Any) -> Solution:
         folders = (path,) if isinstance(path, Path) else tuple(path)
+        for product in settings.get("products", ()):
+            if product not in self.context.products:
+                self.context.products.add(product, Entry(product))
         return await self.solutions.add(SolutionSettings(id=id, path=folders, **settings))
 
     async def request(self, method: str, path: str, id: str = "acme", **options: Any) -> ClientResponse:
@@ -107,7 +110,11 @@ async def handle(
 ) -> Outcome | None:
     """What a solution's handler of an event does with it; None where there is no handler."""
     registration = solution.find(service, event, concerns.pop("product", None))
-    return None if registration is None else await solution.handle(registration, argument, **concerns)
+    return (
+        None
+        if registration is None
+        else await solution.handle(registration, (service, event), argument, **concerns)
+    )
 
 
 @asynccontextmanager

@@ -1,6 +1,7 @@
 """The way of a request through a solution, over HTTP."""
 
 import asyncio
+import io
 from pathlib import Path
 from typing import Any
 
@@ -96,9 +97,11 @@ async def test_a_body_over_the_limit_is_refused_and_ends_the_connection(chunked:
 
     async with place() as lab:
         (await lab.add()).route("POST", "/a", echo, content_type="text/plain")
-        fits = await lab.request("POST", "/a", data=b"x" * BODY_LIMIT)
+        fits = await lab.request("POST", "/a", data=io.BytesIO(b"x" * BODY_LIMIT))
         assert fits.status == 200
-        answer = await lab.request("POST", "/a", data=pieces() if chunked else b"x" * (BODY_LIMIT + 1))
+        answer = await lab.request(
+            "POST", "/a", data=pieces() if chunked else io.BytesIO(b"x" * (BODY_LIMIT + 1))
+        )
         assert answer.status == 413
         assert answer.headers["Connection"] == "close"
         assert await answer.json() == {"error": "the body is larger than 1048576 bytes"}

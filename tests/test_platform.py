@@ -1,0 +1,161 @@
+"""The whole platform: what a reset starts again, and how it is added to from outside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from aiohttp import web
+
+from labkit import Lab
+from labkit.context import Context
+from labkit.core.errors import LabError, SettingsError
+from labkit.core.events import EventKind
+from labkit.fleet.flow import Address, FlowClient
+from labkit.http.connection import Connection
+from labkit.http.sites import Site
+from labkit.platform import Platform
+from labkit.services.operation import Caller, Service, operation
+from labkit.settings import LabSettings, ProductSettings, SolutionSettings
+
+ENDPOINT = "counter = (counter or 0) + 1 return {counter, math.random(), context.tracking_id}"
+EVENT = """
+seen = (seen or 0) + 1
+print(seen, data.seq, data.value[1], math.random())
+Keystore.command{key = 'n', command = 'incr'}
+"""
+
+
+def story(lab: Lab) -> list[object]:
+    """Two devices, two solutions, time that passes, people, mail; all that anybody could see of it."""
+    thermostat, acme, other = lab.product("thermostat"), lab.solution("acme"), lab.solution("other")
+    told: list[object] = []
+    for identity in ("a", "b"):
+        device = thermostat.device(identity).activate()
+        device.write(message=f"from {identity}", temperature=20.5)
+        lab.clock.advance(seconds=0.75)
+        device.write(message="again")
+    lab.settle()
+    told += [acme.get("/count").json(), acme.get("/count").json(), other.get("/count").json()]
+    told.append(acme.User.createUser(email="ann@example.com", name="Ann", password="correct horse"))
+    acme.Email.send(to="ann@example.com", subject="Hello", text="x")
+    acme.Config.setParameters(service="Email", parameters={"changed": True})
+    told += [acme.Keystore.get(key="n"), len(lab.mailbox), lab.clock.time, lab.journal.canonical()]
+    return told
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_a_seeded_story_after_a_reset_is_the_same_story(tmp_path: Path, durable: bool) -> None:
+    with Lab(seed=3, data=tmp_path / "lab.db" if durable else None) as lab:
+        lab.product("thermostat", resources={"message": "string", "temperature": "number"})
+        for name in ("acme", "other"):
+            solution = lab.solution(name, products=["thermostat"])
+            solution.route("GET", "/count", lua=ENDPOINT)
+            solution.on("device", "datapoint", lua=EVENT)
+        lab.reset()  # the journal of the set-up is not part of the story
+        first = story(lab)
+        lab.reset()
+        assert story(lab) == first
+
+
+class Counter(Service):
+    """Counts calls for each solution, and says so."""
+
+    name: ClassVar[str] = "Counter"
+    events: ClassVar[tuple[EventKind, ...]] = (EventKind("counter", "counted", ("count", "number")),)
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.counts: dict[str, int] = {}
+        self.started = False
+
+    async def start(self) -> None:
+        self.started = True
+
+    async def stop(self) -> None:
+        self.started = False
+
+    async def clear(self) -> None:
+        self.counts.clear()
+
+    @operation
+    async def add(self, caller: Caller, amount: int = 1) -> dict[str, object]:
+        """Count, and raise `counted`."""
+        count = self.counts[caller.solution] = self.counts.get(caller.solution, 0) + amount
+        self._context.events.emit(
+            self.events[0],
+            f"{caller.solution}/counter",
+            lambda: {"count": count},
+            cause=caller.cause,
+            solution=caller.solution,
+        )
+        return {"count": count}
+
+
+class Greeter(Site):
+    """A host that greets."""
+
+    async def handle(self, connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(text=f"Hello {request.path} at {connection.host}")
+
+
+async def test_a_service_is_added_from_outside_and_lives_as_the_others_do() -> None:
+    async with Platform(seed=1) as platform:
+        for name in ("acme", "other"):
+            solution = await platform.solutions.add(SolutionSettings(id=name))
+            solution.route("GET", "/add", lua="return Counter.add{amount = 2}")
+        counter = Counter(platform.context)
+        await platform.services.add(counter)
+        assert counter.started
+        heard: list[object] = []
+        # Declared by the service: the argument of a handler has these names.
+        platform.solutions.get("acme").on(
+            "counter", "counted", lambda count, number: heard.append((count, number))
+        )
+        assert await platform.call("acme", "Counter", "add", {"amount": 2}) == {"count": 2}
+        assert await platform.call("other", "Counter", "add") == {"count": 1}
+        await platform.settle()
+        assert heard == [({"count": 2}, {"count": 2})]
+        listed = await platform.call("acme", "Config", "listServices")
+        assert isinstance(listed, list)
+        assert "Counter" in [each["service"] for each in listed]
+        with pytest.raises(SettingsError, match="service 'Counter' is there already"):
+            await platform.services.add(Counter(platform.context))
+        await platform.reset()
+        assert counter.counts == {}
+        await platform.services.remove("Counter")
+        refused = await platform.call("acme", "Counter", "add")
+        assert isinstance(refused, dict)
+        assert refused["status"] == 404
+        with pytest.raises(LabError, match="no service 'Counter'"):
+            await platform.services.remove("Counter")
+        again = Counter(platform.context)
+        await platform.services.add(again)
+    assert not again.started
+
+
+async def test_a_host_is_added_from_outside_and_has_a_certificate() -> None:
+    async with Platform() as platform:
+        hosts = ("hello.lab.localhost", "shop.localhost")
+        for host in hosts:
+            platform.context.hosts.add(Greeter(host, "a test"))
+        address = platform.context.address
+        client = Address(address.host, address.https_port, address.ca_pem)
+        for host in hosts:
+            flow = FlowClient(client, host)
+            answer = await flow.request("GET", "/you")
+            await flow.close()
+            assert (answer.status_code, answer.text) == (200, f"Hello /you at {host}")
+        with pytest.raises(SettingsError, match=r"product 'p': domain shop.localhost is taken by a test"):
+            await platform.add_product(ProductSettings(id="p", domain="shop.localhost"))
+
+
+async def test_what_cannot_start_leaves_nothing(tmp_path: Path) -> None:
+    async with Platform() as platform:
+        taken = platform.context.address.https_port
+        other = Platform(LabSettings(https_port=taken, data=tmp_path / "lab.db"))
+        with pytest.raises(SettingsError, match=r"^https_port: cannot listen"):
+            await other.start()
+        async with Platform(LabSettings(https_port=0, data=tmp_path / "lab.db")):
+            pass  # the data file was let go
