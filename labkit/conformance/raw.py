@@ -9,7 +9,10 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+import h11
+
 from labkit.conformance import expect
+from labkit.conformance.answers import Answers
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch, Unavailable
 from labkit.core.certificates import KeyPair
@@ -35,7 +38,7 @@ class Raw:
 
     def __init__(self, name: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.name = name
-        self._reader = reader
+        self._answers = Answers(reader)
         self._writer = writer
 
     def send(self, data: bytes | str) -> None:
@@ -68,30 +71,12 @@ class Raw:
         asked = f"the answer to {request.method} {request.url.raw_path.decode()}"
         try:
             async with asyncio.timeout(PATIENCE):
-                start = await self._reader.readuntil(b"\r\n\r\n")
-                first, *lines = start.decode("latin-1").split("\r\n")[:-2]
-                fields = (line.partition(":") for line in lines)
-                headers = httpx.Headers([(name, value.strip()) for name, _, value in fields])
-                protocol, _, status = first.partition(" ")
-                if protocol not in ("HTTP/1.0", "HTTP/1.1"):
-                    raise Mismatch(asked, "that it begins with HTTP/1.1", repr(first))
-                bodiless = request.method == "HEAD" or status[:3] in ("204", "304")
-                body = b"" if bodiless else await self._body(headers)
+                answer = await self._answers.next(request.method)
         except TimeoutError:
             raise Mismatch(asked, "an answer", f"none within {PATIENCE:g} seconds") from None
-        except (OSError, EOFError, ValueError, asyncio.LimitOverrunError) as error:
+        except (OSError, h11.RemoteProtocolError) as error:
             raise Mismatch(asked, "an answer", f"{type(error).__name__}: {error}") from None
-        return httpx.Response(int(status[:3]), headers=headers, content=body, request=request)
-
-    async def _body(self, headers: httpx.Headers) -> bytes:
-        if headers.get("Transfer-Encoding") != "chunked":
-            return await self._reader.readexactly(int(headers["Content-Length"]))
-        body = b""
-        while size := int((await self._reader.readuntil(b"\r\n")).split(b";")[0], 16):
-            body += await self._reader.readexactly(size)
-            await self._reader.readexactly(2)
-        await self._reader.readexactly(2)
-        return body
+        return httpx.Response(answer.status, headers=answer.headers, content=answer.body, request=request)
 
     async def rest(self, patience: float = PATIENCE) -> bytes:
         """All that comes until the connection ends. Raises Mismatch where it does not end."""
@@ -104,7 +89,7 @@ class Raw:
         """What comes next, nothing at the end. Raises Mismatch where neither happens."""
         try:
             async with asyncio.timeout(patience):
-                return await self._reader.read(65536)
+                return await self._answers.more()
         except TimeoutError:
             raise Mismatch("the connection", "that it ends", f"open after {patience:g} seconds") from None
         except OSError:
