@@ -6,10 +6,11 @@ PyJWT signs and parses; lifetimes are judged here, on lab time.
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, NoReturn
 
 import jwt
@@ -18,7 +19,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import HMACAlgorithm, RSAAlgorithm
-from pydantic import BeforeValidator, Field, Secret, SecretStr
+from pydantic import BeforeValidator, Field, PlainValidator, Secret, SecretBytes, SecretStr
 
 from labkit.context import Context
 from labkit.core.errors import ServiceError
@@ -35,17 +36,44 @@ LARGEST_WHOLE = 2**53  # up to here a number of a script is exact
 SMALLEST_RSA = 2048  # bits: RFC 7518, section 3.3
 LARGEST_RSA = 8192  # bits: reading a larger one takes many seconds
 
-_PEM = re.compile("----[- ]BEGIN ")
+KEY_FORMS = 'text, or a table {base64 = "…"} for a key of bytes'
+URL_SAFE = str.maketrans("-_", "+/")  # the two alphabets of RFC 4648, as one
+_PEM = re.compile(b"----[- ]BEGIN ")
 
 
 def _object(value: object) -> object:
     return {} if value == [] else value  # an empty table of a script may look like a list
 
 
+def _key(value: object) -> SecretStr | SecretBytes:
+    """A key as text, or as `{base64 = "…"}` where it is bytes."""
+    if isinstance(value, str):
+        _check_length(len(value), "characters")
+        return SecretStr(value)
+    if not isinstance(value, Mapping) or set(value) != {"base64"} or not isinstance(value["base64"], str):
+        raise ValueError(f"expected {KEY_FORMS}")
+    text = value["base64"]
+    _check_length(len(text), "characters")
+    try:
+        plain = text.translate(URL_SAFE).rstrip("=")
+        data = base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+    except ValueError:
+        raise ValueError("expected base64 (RFC 4648, section 4 or 5)") from None
+    _check_length(len(data), "bytes")
+    return SecretBytes(data)
+
+
+def _check_length(length: int, what: str) -> None:
+    if not 1 <= length <= LONGEST_KEY:
+        raise ValueError(f"expected 1 to {LONGEST_KEY} {what}, not {length}")
+
+
 Algorithm = Literal["HS256", "HS384", "HS512", "RS256"]
 Algorithms = Annotated[list[Algorithm], BeforeValidator(listed), Field(min_length=1)]
 Payload = Annotated[Secret[dict[str, Any]], BeforeValidator(_object)]
-KeyText = Annotated[SecretStr, Field(min_length=1, max_length=LONGEST_KEY)]
+Key = Annotated[
+    SecretStr | SecretBytes, PlainValidator(_key, json_schema_input_type=str | dict[Literal["base64"], str])
+]
 Token = Annotated[SecretStr, Field(max_length=LONGEST_TOKEN)]
 
 
@@ -58,11 +86,12 @@ class Jwt(Group):
 
     @operation
     async def jwtSign(
-        self, caller: Caller, key: KeyText, payload: Payload, algorithm: Algorithm
+        self, caller: Caller, key: Key, payload: Payload, algorithm: Algorithm
     ) -> dict[str, object]:
         """Sign a payload as it is given: `{token}`.
 
-        key: the shared secret, or for RS256 a private key in PEM (PKCS#1 or PKCS#8, not encrypted).
+        key: the shared secret, as text or, where it is bytes, as `{base64 = "…"}` (either alphabet of RFC 4648); for
+        RS256 a private key in PEM (PKCS#1 or PKCS#8, not encrypted).
         400 for a key that does not fit the algorithm, and for what JSON cannot hold.
         """
         data = _written(payload.get_secret_value())
@@ -75,18 +104,18 @@ class Jwt(Group):
 
     @operation
     async def jwtVerify(
-        self, caller: Caller, key: KeyText, token: Token, algorithms: Algorithms
+        self, caller: Caller, key: Key, token: Token, algorithms: Algorithms
     ) -> dict[str, Any]:
         """The payload of a token whose signature, `exp` and `nbf` are right; `aud` and `iss` are the caller's to judge.
 
-        key: the shared secret, or for RS256 a public key or certificate in PEM; algorithms: those that the
+        key: as for jwtSign, or for RS256 a public key or certificate in PEM; algorithms: those that the
         token may be signed with. 400 for a malformed key or token, 401 for a token that is not to be trusted.
         """
         payload = _read(self._verified(key, token.get_secret_value(), algorithms))
         _check_times(payload, self._context.clock.now())
         return payload
 
-    def _verified(self, key: SecretStr, token: str, algorithms: Iterable[str]) -> bytes:
+    def _verified(self, key: SecretStr | SecretBytes, token: str, algorithms: Iterable[str]) -> bytes:
         """The payload of a token with a right signature."""
         try:
             algorithm = self._jws.get_unverified_header(token).get("alg")
@@ -126,25 +155,34 @@ def _signer() -> jwt.PyJWS:
 # ---- keys
 
 
-def _shared(key: SecretStr) -> bytes:
-    """The UTF-8 bytes of a shared secret.
+def _bytes(key: SecretStr | SecretBytes) -> bytes:
+    """The bytes of a key. Text of a script that is no UTF-8 is the bytes that it was."""
+    value = key.get_secret_value()
+    try:
+        return value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise ServiceError(400, f"Parameter key is no valid Unicode: expected {KEY_FORMS}.") from None
+
+
+def _shared(key: SecretStr | SecretBytes) -> bytes:
+    """The bytes of a shared secret.
 
     A key in PEM is none: who takes a public key for one lets anybody sign (RFC 8725, section 2.1).
     """
-    text = key.get_secret_value()
-    if _PEM.search(text):
+    data = _bytes(key)
+    if _PEM.search(data):
         raise ServiceError(400, "Parameter key is a key in PEM: an HS algorithm needs a shared secret.")
     try:
-        return HMACAlgorithm(HMACAlgorithm.SHA256).prepare_key(text)  # refuses other forms of public keys
-    except (jwt.InvalidKeyError, UnicodeEncodeError):
+        return HMACAlgorithm(HMACAlgorithm.SHA256).prepare_key(data)  # refuses other forms of public keys
+    except jwt.InvalidKeyError:
         raise ServiceError(
-            400, "Parameter key is no shared secret: expected text that is not a key of another kind."
+            400, f"Parameter key is a key of another kind: expected a shared secret, {KEY_FORMS}."
         ) from None
 
 
-def _private(key: SecretStr) -> rsa.RSAPrivateKey:
+def _private(key: SecretStr | SecretBytes) -> rsa.RSAPrivateKey:
     try:
-        loaded = serialization.load_pem_private_key(key.get_secret_value().encode(), None)
+        loaded = serialization.load_pem_private_key(_bytes(key), None)
     except (ValueError, TypeError, UnsupportedAlgorithm):  # TypeError: the key is encrypted
         raise ServiceError(
             400, "Parameter key is malformed: RS256 signs with an RSA private key in PEM, not encrypted."
@@ -155,9 +193,9 @@ def _private(key: SecretStr) -> rsa.RSAPrivateKey:
     return loaded
 
 
-def _public(key: SecretStr) -> rsa.RSAPublicKey:
+def _public(key: SecretStr | SecretBytes) -> rsa.RSAPublicKey:
+    data = _bytes(key)
     try:
-        data = key.get_secret_value().encode()
         loaded = (
             x509.load_pem_x509_certificate(data).public_key()
             if b"CERTIFICATE-----" in data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import datetime
 import functools
 import hashlib
@@ -302,15 +303,33 @@ async def algorithms(target: Target) -> None:
     user.same("payload", found, {"a": 1})
 
 
-@check("USR-JWT-17", "the journal has neither key nor token", needs={"journal"})
+@check("USR-JWT-17", "the journal has neither key, payload nor token", needs={"journal"})
 async def secrecy(target: Target) -> None:
-    user = User(target)
+    user, signed = User(target), f"{target.identity()} pays"
     key, other = f"{SECRET} {target.identity()}", hashlib.sha256(target.identity().encode()).hexdigest()
-    token = await signs(user, {"a": 1}, key=key)
+    token = await signs(user, {"a": signed}, key=key)
     await verifies(user, token, key=key)
     await refuses(user, 401, token, key=other)
     await refuses(user, 400, f"{token}.{other}", key=other)
-    written = await target.journalled("User.jwtVerify")
-    expect.true("the calls are there", "algorithms" in written, "nothing")
-    for secret in (key, token, token.rpartition(".")[2], other):
+    written = await target.journalled("User.jwtVerify") + await target.journalled("User.jwtSign")
+    expect.true("the calls are there", "algorithms" in written and "payload" in written, "nothing")
+    for secret in (key, signed, token, token.rpartition(".")[2], other):
         expect.true("the journal has no secret", secret not in written, "a secret")
+
+
+@check("USR-JWT-18", "keys of bytes, and tables that are none")
+async def keys_of_bytes(target: Target) -> None:
+    user, key = User(target), bytes([0, 251, 255, 254, *range(128, 188)])
+    signed = f"{part({'alg': 'HS256'})}.{part({'a': 1})}"
+    token = f"{signed}.{coded(hmac.new(key, signed.encode(), 'sha256').digest())}"
+    standard, url_safe = base64.b64encode(key).decode(), coded(key)
+    for text in (standard, url_safe):
+        given = {"base64": text}
+        result = await user.table("jwtVerify", key=given, token=token, algorithms=["HS256"])
+        user.same("payload", result, {"a": 1})
+        made_here = await user.table("jwtSign", key=given, payload={"a": 1}, algorithm="HS256")
+        result = await user.table("jwtVerify", key=given, token=made_here["token"], algorithms=["HS256"])
+        user.same("payload of its own token", result, {"a": 1})
+    await user.refused("jwtVerify", 401, key=standard, token=token, algorithms=["HS256"])
+    for wrong in ({}, {"base64": ""}, {"base64": "a"}, {"hex": "00"}, {"base64": url_safe, "hex": "00"}):
+        await user.refused("jwtSign", 400, key=wrong, payload={}, algorithm="HS256")

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from cryptography.hazmat.primitives import serialization
-from pydantic import SecretStr
+from pydantic import SecretBytes, SecretStr
 
 from labkit.conformance.faults import CALL, with_parameters, with_result
 from labkit.conformance.mutant import mutant
@@ -217,3 +217,13 @@ def every_algorithm_by_default(original: Any) -> Any:
         "jwtVerify",
         lambda parameters: {**parameters, "algorithms": parameters.get("algorithms") or everything},
     )
+
+
+@mutant("USR-JWT-18", SHARED)
+def keys_are_text(original: Any) -> Any:
+    """the base64 of a key counts as its text"""
+
+    def broken(key: Any) -> bytes:
+        return base64.b64encode(original(key)) if isinstance(key, SecretBytes) else original(key)
+
+    return broken
