@@ -180,4 +180,4 @@ def always_created(original: Any) -> Any:
 @mutant("USR-OAUTH-39 USR-SOC-23 USR-JWT-17", "labkit.services.operation:Operation.shown")
 def secrets_shown(original: Any) -> Any:
     """the journal has the parameters as they are"""
-    return lambda self, parameters: dict(parameters)
+    return lambda self, parameters, **_: dict(parameters)
