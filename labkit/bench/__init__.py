@@ -5,8 +5,8 @@ rounds     rounds that alternate between the lab and its reference, and their me
 server     the server process: the lab, or the reference
 load       the load process: many keep-alive connections that cost little
 inside     the process that measures calls within itself, without HTTP
-users      which calls of the User service, and their floors
+users      which calls of the User service, and their baselines
 stand      the User service that they are made to
-floor      the least that must be done for a token
+baseline      the least that must be done for a token
 control    how the bench talks to all of these
 """

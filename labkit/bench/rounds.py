@@ -95,7 +95,7 @@ def take_calls(
 def summarize_calls(calls: Calls, found: dict[str, list[float]], rounds: int) -> Result:
     """The medians of the rounds."""
     cost = {side: statistics.median(micros) for side, micros in found.items()}
-    lab, floor = cost.pop("lab"), cost.pop("floor")
+    lab, baseline = cost.pop("lab"), cost.pop("baseline")
     details = {
         "calls_per_cpu_second": 1e6 / lab,
         **{f"{side}_micros": micros for side, micros in cost.items()},
@@ -103,5 +103,15 @@ def summarize_calls(calls: Calls, found: dict[str, list[float]], rounds: int) ->
     if calls.beside:
         details[f"{calls.beside}_times"] = cost[calls.beside] / lab
     return Result(
-        calls.name, calls.title, "µs of CPU a call", lab, floor, floor / lab, None, None, rounds, 0, details
+        calls.name,
+        calls.title,
+        "µs of CPU a call",
+        lab,
+        baseline,
+        baseline / lab,
+        None,
+        None,
+        rounds,
+        0,
+        details,
     )

@@ -1,6 +1,6 @@
-"""What the operations of the User service cost by themselves, each beside its floor (see `floor`).
+"""What the operations of the User service cost by themselves, each beside its baseline (see `baseline`).
 
-Each measure has the sides `lab` and `floor`, and others that tell more about it.
+Each measure has the sides `lab` and `baseline`, and others that tell more about it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import partial
 from itertools import count, islice
 from typing import Any
 
-from labkit.bench import floor
+from labkit.bench import baseline
 from labkit.bench.inside import Side
 from labkit.bench.stand import PASSWORD, SOLUTION, Stand, Unhashed, approval
 from labkit.services.user.passwords import Passwords
@@ -39,16 +39,16 @@ async def issue(stack: AsyncExitStack, assignments: int) -> Sides:
     """getUserToken where passwords cost nothing, and (`hashed`) as it is."""
     stand = await Stand(Unhashed()).start(stack, PEOPLE)
     hashed = await Stand(Passwords()).start(stack, 2)
-    claims = floor.claims_of(await stand.call("getUserToken", stand.logins[0]))
+    claims = baseline.claims_of(await stand.call("getUserToken", stand.logins[0]))
     secret = await stand.user.keys.secret(SOLUTION)
 
     async def least(user: int) -> str:
-        await floor.read(stand.database, SOLUTION, user)
-        return floor.hs256(secret, claims)
+        await baseline.read(stand.database, SOLUTION, user)
+        return baseline.hs256(secret, claims)
 
     return {
         "lab": in_turn(stand.logins, partial(stand.call, "getUserToken")),
-        "floor": in_turn(range(1, PEOPLE + 1), least),
+        "baseline": in_turn(range(1, PEOPLE + 1), least),
         "hashed": in_turn(hashed.logins, partial(hashed.call, "getUserToken")),
     }
 
@@ -62,12 +62,12 @@ async def resolve(stack: AsyncExitStack, assignments: int) -> Sides:
     sets = [await stand.call("getOauthToken", exchange) for exchange in exchanges]
 
     async def least(token: str) -> object:
-        return await floor.read(stand.database, SOLUTION, int(floor.verified(secret, token)["sub"]))
+        return await baseline.read(stand.database, SOLUTION, int(baseline.verified(secret, token)["sub"]))
 
     resolved = partial(stand.call, "getCurrentUser")
     return {
         "lab": in_turn([{"token": token} for token in tokens], resolved),
-        "floor": in_turn(tokens, least),
+        "baseline": in_turn(tokens, least),
         "access_token": in_turn([{"token": each["access_token"]} for each in sets], resolved),
     }
 
@@ -75,32 +75,34 @@ async def resolve(stack: AsyncExitStack, assignments: int) -> Sides:
 async def approve(stack: AsyncExitStack, assignments: int) -> Sides:
     """getOauthAuthorizeApproved: a user token for a code."""
     stand = await Stand(Unhashed()).start(stack, PEOPLE)
-    await floor.prepare(stand.database)
+    await baseline.prepare(stand.database)
     secret = await stand.user.keys.secret(SOLUTION)
     tokens = await stand.tokens()
     client = await stand.client()
 
     async def least(token: str) -> None:
-        claims = floor.verified(secret, token)
-        await floor.write(stand.database, client["id"], int(claims["sub"]), "", claims["jti"], claims["exp"])
+        claims = baseline.verified(secret, token)
+        await baseline.write(
+            stand.database, client["id"], int(claims["sub"]), "", claims["jti"], claims["exp"]
+        )
 
     approvals = [approval(client, token) for token in tokens]
     return {
         "lab": in_turn(approvals, partial(stand.call, "getOauthAuthorizeApproved")),
-        "floor": in_turn(tokens, least),
+        "baseline": in_turn(tokens, least),
     }
 
 
 async def exchange(stack: AsyncExitStack, assignments: int) -> Sides:
     """getOauthToken: a code for an access token and a refresh token."""
     stand = await Stand(Unhashed()).start(stack, PEOPLE)
-    await floor.prepare(stand.database)
+    await baseline.prepare(stand.database)
     key = await stand.user.keys.private()
     tokens = await stand.tokens()
     client = await stand.client()
     (example,) = await stand.exchanges(client, tokens[:1])
     given = await stand.call("getOauthToken", example)
-    claims = floor.claims_of(given["access_token"])
+    claims = baseline.claims_of(given["access_token"])
     numbers = count()
 
     async def codes(number: int) -> list[dict[str, object]]:
@@ -109,12 +111,12 @@ async def exchange(stack: AsyncExitStack, assignments: int) -> Sides:
 
     async def least(user: int) -> str:
         refresh = given["refresh_token"]
-        await floor.write(stand.database, client["id"], user, claims["jti"], refresh, claims["exp"])
-        return floor.rs256(key, claims)
+        await baseline.write(stand.database, client["id"], user, claims["jti"], refresh, claims["exp"])
+        return baseline.rs256(key, claims)
 
     return {
         "lab": Side(codes, partial(stand.call, "getOauthToken")),
-        "floor": in_turn(range(1, PEOPLE + 1), least),
+        "baseline": in_turn(range(1, PEOPLE + 1), least),
     }
 
 
@@ -137,7 +139,7 @@ async def permit(stack: AsyncExitStack, assignments: int) -> Sides:
 
     return {
         "lab": in_turn(asked(many), partial(many.call, "hasUserPerm")),
-        "floor": in_turn(range(1, len(many.logins) + 1), partial(floor.read, many.database, SOLUTION)),
+        "baseline": in_turn(range(1, len(many.logins) + 1), partial(baseline.read, many.database, SOLUTION)),
         "refused": in_turn(asked(many, 1), partial(many.call, "hasUserPerm", expected=403)),
         "of_few": in_turn(asked(few), partial(few.call, "hasUserPerm")),
     }
@@ -182,7 +184,7 @@ async def verify(stack: AsyncExitStack, assignments: int) -> Sides:
 
     return {
         "lab": in_turn([PASSWORD], partial(ours.verify, kept)),
-        "floor": in_turn([PASSWORD], least),
+        "baseline": in_turn([PASSWORD], least),
         "hash": in_turn([PASSWORD], ours.hash),
     }
 

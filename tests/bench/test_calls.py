@@ -1,4 +1,4 @@
-"""Calls of the User service are measured beside their floors, each side doing what it says."""
+"""Calls of the User service are measured beside their baselines, each side doing what it says."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import jwt
 import pytest
 from click.testing import CliRunner
 
-from labkit.bench import bench, floor, rounds, users
+from labkit.bench import baseline, bench, rounds, users
 from labkit.bench.control import BenchError
 from labkit.bench.inside import Side
 from labkit.bench.measures import CALLS, Calls
@@ -21,12 +21,12 @@ from labkit.cli import main
 FEWEST = 40  # assignments: two users
 
 EVERY_SIDE = {
-    "user-token": {"lab", "floor", "hashed"},
-    "user-resolve": {"lab", "floor", "access_token"},
-    "oauth-code": {"lab", "floor"},
-    "oauth-token": {"lab", "floor"},
-    "permission": {"lab", "floor", "refused", "of_few"},
-    "password": {"lab", "floor", "hash"},
+    "user-token": {"lab", "baseline", "hashed"},
+    "user-resolve": {"lab", "baseline", "access_token"},
+    "oauth-code": {"lab", "baseline"},
+    "oauth-token": {"lab", "baseline"},
+    "permission": {"lab", "baseline", "refused", "of_few"},
+    "password": {"lab", "baseline", "hash"},
 }
 
 
@@ -48,7 +48,7 @@ def test_every_measure_of_calls_has_its_sides() -> None:
     assert all(calls.beside in {"", *EVERY_SIDE[calls.name]} for calls in CALLS)
 
 
-def test_calls_are_measured_beside_their_floor_and_nothing_is_asked() -> None:
+def test_calls_are_measured_beside_their_baseline_and_nothing_is_asked() -> None:
     (result,) = bench.run(["permission"], count=1, seconds=0.02, assignments=FEWEST)
     assert result.ratio == pytest.approx(result.reference / result.value)
     assert 0 < result.ratio < 1  # a check cannot be cheaper than the read that it makes
@@ -82,7 +82,7 @@ async def test_only_the_calls_count_not_what_supplies_them() -> None:
 
 
 def test_the_median_of_each_side_counts() -> None:
-    found = {"lab": [10.0, 30.0, 20.0], "floor": [5.0, 4.0, 90.0], "other": [40.0, 40.0, 1.0]}
+    found = {"lab": [10.0, 30.0, 20.0], "baseline": [5.0, 4.0, 90.0], "other": [40.0, 40.0, 1.0]}
     result = rounds.summarize_calls(Calls("measure", "title", "other"), found, rounds=3)
     assert (result.value, result.reference, result.ratio) == (20.0, 5.0, 0.25)
     assert result.details == {"calls_per_cpu_second": 50_000, "other_micros": 40.0, "other_times": 2.0}
@@ -97,14 +97,14 @@ async def test_a_call_that_does_not_give_what_it_should_is_an_error() -> None:
             await stand.call("getUserToken", stand.logins[0], expected=403)
 
 
-async def test_the_floor_signs_the_tokens_of_the_service() -> None:
+async def test_the_baseline_signs_the_tokens_of_the_service() -> None:
     async with AsyncExitStack() as stack:
         stand = await Stand(Unhashed()).start(stack, 1)
         (token,) = await stand.tokens()
         secret = await stand.user.keys.secret("bench")
-        claims = floor.verified(secret, token)
-        assert jwt.decode(floor.hs256(secret, claims), secret, algorithms=["HS256"]) == claims
+        claims = baseline.verified(secret, token)
+        assert jwt.decode(baseline.hs256(secret, claims), secret, algorithms=["HS256"]) == claims
         with pytest.raises(BenchError, match="signature"):
-            floor.verified(b"another secret", token)
+            baseline.verified(b"another secret", token)
         key = await stand.user.keys.private()
-        assert jwt.decode(floor.rs256(key, claims), key.public_key(), algorithms=["RS256"]) == claims
+        assert jwt.decode(baseline.rs256(key, claims), key.public_key(), algorithms=["RS256"]) == claims

@@ -25,10 +25,10 @@ Claims = Mapping[str, Any]
 
 READ = "SELECT id, email, status FROM user WHERE solution = ? AND id = ?"
 TABLE = (
-    "CREATE TABLE IF NOT EXISTS floor_set (client INTEGER, user INTEGER, jti TEXT, refresh BLOB, expires INTEGER, "
+    "CREATE TABLE IF NOT EXISTS baseline_set (client INTEGER, user INTEGER, jti TEXT, refresh BLOB, expires INTEGER, "
     "PRIMARY KEY (client, user))"
 )
-WRITE = "INSERT OR REPLACE INTO floor_set VALUES (?, ?, ?, ?, ?)"
+WRITE = "INSERT OR REPLACE INTO baseline_set VALUES (?, ?, ?, ?, ?)"
 
 
 def hs256(secret: bytes, claims: Claims) -> str:
