@@ -82,7 +82,7 @@ async def obey(ready: Answer, commands: dict[str, Callable[..., Awaitable[Answer
         command = json.loads(line)
         try:
             _say(await commands[command.pop("do")](**command))
-        except Exception as error:  # noqa: BLE001  whatever it is, the other side is told
+        except Exception as error:  # noqa: BLE001  whatever it is, the parent process learns of it
             _say({"error": f"{type(error).__name__}: {error}"})
 
 

@@ -16,7 +16,7 @@ LARGEST = 2000  # calls in a batch
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class Variant:
     """One of the things that a measure compares: calls of one kind.
 
     supply: makes what a number of calls is given, outside of the measured time; call: what is measured. It raises
@@ -42,16 +42,16 @@ class Side:
 
 
 async def serve(measure: str, size: int) -> None:
-    from labkit.bench.users import SIDES
+    from labkit.bench.users import VARIANTS
 
     async with AsyncExitStack() as stack:
-        sides = await SIDES[measure](stack, size)
+        variants = await VARIANTS[measure](stack, size)
 
-        async def play(side: str, seconds: float) -> Answer:
-            micros, calls = await sides[side].micros(seconds)
+        async def play(variant: str, seconds: float) -> Answer:
+            micros, calls = await variants[variant].micros(seconds)
             return {"micros": micros, "calls": calls}
 
-        await obey({"sides": list(sides)}, {"play": play})
+        await obey({"variants": list(variants)}, {"play": play})
 
 
 def main() -> None:

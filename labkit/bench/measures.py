@@ -47,7 +47,7 @@ class Calls:
     """Calls of service operations, one after the other in one process, beside the baseline: the least that any
     implementation would have to do for them.
 
-    beside: a side (see `users`) whose cost is shown as a multiple too: how often it holds the cost of the measure.
+    beside: a variant (see `users`) whose cost is shown as a multiple too: how often it holds the cost of the measure.
     """
 
     name: str

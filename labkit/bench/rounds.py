@@ -55,7 +55,7 @@ def take(traffic: Traffic, rounds: int, seconds: float, progress: Callable[[str]
 def summarize(
     traffic: Traffic, found: dict[str, list[tuple[float, float]]], rounds: int, void: int
 ) -> Result:
-    """The medians of the rounds that count. Raises BenchError where none of a side does."""
+    """The medians of the rounds that count. Raises BenchError where no round of one of the two does."""
     if not all(found.values()):
         raise BenchError(f"{traffic.name}: the load was too busy in every round, all are void")
     cost = {name: statistics.median(micros for micros, _ in each) for name, each in found.items()}
@@ -79,26 +79,29 @@ def summarize(
 def take_calls(
     calls: Calls, assignments: int, rounds: int, seconds: float, progress: Callable[[str], object]
 ) -> Result:
-    """Measure calls: rounds that alternate between their sides and share the seconds, after one that does not count."""
+    """Measure calls: rounds that alternate between their variants, after one that does not count.
+
+    The variants share the seconds of a round.
+    """
     found: dict[str, list[float]] = {}
     with Child("labkit.bench.inside", calls.name, str(assignments), core=0) as process:
-        sides = process.ready["sides"]
+        variants = process.ready["variants"]
         for number in range(rounds + 1):  # the first is a warm-up
-            for side in sides:
-                played = process.ask("play", side=side, seconds=seconds / len(sides))
-                progress(f"{calls.name}: {side}, round {number} of {rounds}")
+            for variant in variants:
+                played = process.ask("play", variant=variant, seconds=seconds / len(variants))
+                progress(f"{calls.name}: {variant}, round {number} of {rounds}")
                 if number:
-                    found.setdefault(side, []).append(played["micros"])
+                    found.setdefault(variant, []).append(played["micros"])
     return summarize_calls(calls, found, rounds)
 
 
 def summarize_calls(calls: Calls, found: dict[str, list[float]], rounds: int) -> Result:
     """The medians of the rounds."""
-    cost = {side: statistics.median(micros) for side, micros in found.items()}
+    cost = {variant: statistics.median(micros) for variant, micros in found.items()}
     lab, baseline = cost.pop("lab"), cost.pop("baseline")
     details = {
         "calls_per_cpu_second": 1e6 / lab,
-        **{f"{side}_micros": micros for side, micros in cost.items()},
+        **{f"{variant}_micros": micros for variant, micros in cost.items()},
     }
     if calls.beside:
         details[f"{calls.beside}_times"] = cost[calls.beside] / lab

@@ -1,6 +1,6 @@
 """What the operations of the User service cost by themselves, each beside its baseline (see `baseline`).
 
-Each measure has the sides `lab` and `baseline`, and others that tell more about it.
+Each measure has the variants `lab` and `baseline`, and others that tell more about it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import count, islice
 from typing import Any
 
 from labkit.bench import baseline
-from labkit.bench.inside import Side
+from labkit.bench.inside import Variant
 from labkit.bench.stand import PASSWORD, SOLUTION, Stand, Unhashed, approval
 from labkit.services.user.passwords import Passwords
 
@@ -22,20 +22,20 @@ ROLES = 20  # of the solution
 ROLES_EACH, VALUES_EACH = 4, 5  # roles of a user, and values in each of them: one assignment each
 PERMISSION = "GET/device/{thing}/state"
 
-Sides = dict[str, Side]
+Variants = dict[str, Variant]
 
 
-def in_turn(given: Sequence[Any], call: Callable[[Any], Awaitable[object]]) -> Side:
+def in_turn(given: Sequence[Any], call: Callable[[Any], Awaitable[object]]) -> Variant:
     """Calls that are given one thing after the other, over and over."""
     numbers = count()
 
     async def supply(number: int) -> list[Any]:
         return [given[turn % len(given)] for turn in islice(numbers, number)]
 
-    return Side(supply, call)
+    return Variant(supply, call)
 
 
-async def issue(stack: AsyncExitStack, assignments: int) -> Sides:
+async def issue(stack: AsyncExitStack, assignments: int) -> Variants:
     """getUserToken where passwords cost nothing, and (`hashed`) as it is."""
     stand = await Stand(Unhashed()).start(stack, PEOPLE)
     hashed = await Stand(Passwords()).start(stack, 2)
@@ -53,7 +53,7 @@ async def issue(stack: AsyncExitStack, assignments: int) -> Sides:
     }
 
 
-async def resolve(stack: AsyncExitStack, assignments: int) -> Sides:
+async def resolve(stack: AsyncExitStack, assignments: int) -> Variants:
     """getCurrentUser with a user token, and (`access_token`) with one of the OAuth provider."""
     stand = await Stand(Unhashed()).start(stack, PEOPLE)
     secret = await stand.user.keys.secret(SOLUTION)
@@ -72,7 +72,7 @@ async def resolve(stack: AsyncExitStack, assignments: int) -> Sides:
     }
 
 
-async def approve(stack: AsyncExitStack, assignments: int) -> Sides:
+async def approve(stack: AsyncExitStack, assignments: int) -> Variants:
     """getOauthAuthorizeApproved: a user token for a code."""
     stand = await Stand(Unhashed()).start(stack, PEOPLE)
     await baseline.prepare(stand.database)
@@ -93,7 +93,7 @@ async def approve(stack: AsyncExitStack, assignments: int) -> Sides:
     }
 
 
-async def exchange(stack: AsyncExitStack, assignments: int) -> Sides:
+async def exchange(stack: AsyncExitStack, assignments: int) -> Variants:
     """getOauthToken: a code for an access token and a refresh token."""
     stand = await Stand(Unhashed()).start(stack, PEOPLE)
     await baseline.prepare(stand.database)
@@ -115,12 +115,12 @@ async def exchange(stack: AsyncExitStack, assignments: int) -> Sides:
         return baseline.rs256(key, claims)
 
     return {
-        "lab": Side(codes, partial(stand.call, "getOauthToken")),
+        "lab": Variant(codes, partial(stand.call, "getOauthToken")),
         "baseline": in_turn(range(1, PEOPLE + 1), least),
     }
 
 
-async def permit(stack: AsyncExitStack, assignments: int) -> Sides:
+async def permit(stack: AsyncExitStack, assignments: int) -> Variants:
     """hasUserPerm, allowed and (`refused`) not; `of_few`: allowed, in a solution with FEW assignments."""
     many, few = await _assigned(stack, assignments), await _assigned(stack, FEW)
 
@@ -172,7 +172,7 @@ def _value(user: int, role: int, place: int) -> str:
     return f"{user}x{role}x{place}"
 
 
-async def verify(stack: AsyncExitStack, assignments: int) -> Sides:
+async def verify(stack: AsyncExitStack, assignments: int) -> Variants:
     """A password verified off the loop, beside argon2-cffi alone; and (`hash`) one hashed."""
     from argon2 import PasswordHasher
 
@@ -189,7 +189,7 @@ async def verify(stack: AsyncExitStack, assignments: int) -> Sides:
     }
 
 
-SIDES: dict[str, Callable[[AsyncExitStack, int], Awaitable[Sides]]] = {
+VARIANTS: dict[str, Callable[[AsyncExitStack, int], Awaitable[Variants]]] = {
     "user-token": issue,
     "user-resolve": resolve,
     "oauth-code": approve,

@@ -1,4 +1,4 @@
-"""Calls of the User service are measured beside their baselines, each side doing what it says."""
+"""Calls of the User service are measured beside their baselines, each variant doing what it says."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from click.testing import CliRunner
 
 from labkit.bench import baseline, bench, rounds, users
 from labkit.bench.control import BenchError
-from labkit.bench.inside import Side
+from labkit.bench.inside import Variant
 from labkit.bench.measures import CALLS, Calls
 from labkit.bench.stand import Stand, Unhashed
 from labkit.cli import main
 
 FEWEST = 40  # assignments: two users
 
-EVERY_SIDE = {
+EVERY_VARIANT = {
     "user-token": {"lab", "baseline", "hashed"},
     "user-resolve": {"lab", "baseline", "access_token"},
     "oauth-code": {"lab", "baseline"},
@@ -30,22 +30,22 @@ EVERY_SIDE = {
 }
 
 
-@pytest.mark.parametrize("measure", users.SIDES)
-async def test_every_side_of_a_measure_can_be_called_again_and_again(
+@pytest.mark.parametrize("measure", users.VARIANTS)
+async def test_every_variant_of_a_measure_can_be_called_again_and_again(
     measure: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(users, "PEOPLE", 2)
     async with AsyncExitStack() as stack:
-        sides = await users.SIDES[measure](stack, FEWEST)
-        assert set(sides) == EVERY_SIDE[measure]
-        for side in sides.values():
-            for each in await side.supply(3):
-                await side.call(each)
+        variants = await users.VARIANTS[measure](stack, FEWEST)
+        assert set(variants) == EVERY_VARIANT[measure]
+        for variant in variants.values():
+            for each in await variant.supply(3):
+                await variant.call(each)
 
 
-def test_every_measure_of_calls_has_its_sides() -> None:
-    assert [calls.name for calls in CALLS] == list(users.SIDES)
-    assert all(calls.beside in {"", *EVERY_SIDE[calls.name]} for calls in CALLS)
+def test_every_measure_of_calls_has_its_variants() -> None:
+    assert [calls.name for calls in CALLS] == list(users.VARIANTS)
+    assert all(calls.beside in {"", *EVERY_VARIANT[calls.name]} for calls in CALLS)
 
 
 def test_calls_are_measured_beside_their_baseline_and_nothing_is_asked() -> None:
@@ -76,12 +76,12 @@ async def test_only_the_calls_count_not_what_supplies_them() -> None:
         given.append(each)
         await asyncio.sleep(0)
 
-    micros, calls = await Side(supply, call).micros(0.002)
+    micros, calls = await Variant(supply, call).micros(0.002)
     assert calls == len(given) > 1
     assert micros * calls == pytest.approx(2000, rel=1)  # µs: stops at its time
 
 
-def test_the_median_of_each_side_counts() -> None:
+def test_the_median_of_each_variant_counts() -> None:
     found = {"lab": [10.0, 30.0, 20.0], "baseline": [5.0, 4.0, 90.0], "other": [40.0, 40.0, 1.0]}
     result = rounds.summarize_calls(Calls("measure", "title", "other"), found, rounds=3)
     assert (result.value, result.reference, result.ratio) == (20.0, 5.0, 0.25)
