@@ -4,9 +4,9 @@ measures   what is measured and what is asked of it
 rounds     rounds that alternate between the lab and its reference, and their medians
 server     the server process: the lab, or the reference
 load       the load process: many keep-alive connections that cost little
-inside     the process that measures calls within itself, without HTTP
+calls      the process that measures calls within itself, without HTTP
 users      which calls of the User service, and their baselines
-stand      the User service that they are made to
-baseline      the least that must be done for a token
+fixture    the User service that they are made to
+baseline   the least that must be done for a token
 control    how the bench talks to all of these
 """

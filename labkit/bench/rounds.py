@@ -84,7 +84,7 @@ def take_calls(
     The variants share the seconds of a round.
     """
     found: dict[str, list[float]] = {}
-    with Child("labkit.bench.inside", calls.name, str(assignments), core=0) as process:
+    with Child("labkit.bench.calls", calls.name, str(assignments), core=0) as process:
         variants = process.ready["variants"]
         for number in range(rounds + 1):  # the first is a warm-up
             for variant in variants:

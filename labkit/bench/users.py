@@ -12,8 +12,8 @@ from itertools import count, islice
 from typing import Any
 
 from labkit.bench import baseline
-from labkit.bench.inside import Variant
-from labkit.bench.stand import PASSWORD, SOLUTION, Stand, Unhashed, approval
+from labkit.bench.calls import Variant
+from labkit.bench.fixture import PASSWORD, SOLUTION, Fixture, Unhashed, approval
 from labkit.services.user.passwords import Passwords
 
 PEOPLE = 100  # whom tokens are issued to in turn
@@ -37,17 +37,17 @@ def in_turn(given: Sequence[Any], call: Callable[[Any], Awaitable[object]]) -> V
 
 async def issue(stack: AsyncExitStack, assignments: int) -> Variants:
     """getUserToken where passwords cost nothing, and (`hashed`) as it is."""
-    stand = await Stand(Unhashed()).start(stack, PEOPLE)
-    hashed = await Stand(Passwords()).start(stack, 2)
-    claims = baseline.claims_of(await stand.call("getUserToken", stand.logins[0]))
-    secret = await stand.user.keys.secret(SOLUTION)
+    fixture = await Fixture(Unhashed()).start(stack, PEOPLE)
+    hashed = await Fixture(Passwords()).start(stack, 2)
+    claims = baseline.claims_of(await fixture.call("getUserToken", fixture.logins[0]))
+    secret = await fixture.user.keys.secret(SOLUTION)
 
     async def least(user: int) -> str:
-        await baseline.read(stand.database, SOLUTION, user)
+        await baseline.read(fixture.database, SOLUTION, user)
         return baseline.hs256(secret, claims)
 
     return {
-        "lab": in_turn(stand.logins, partial(stand.call, "getUserToken")),
+        "lab": in_turn(fixture.logins, partial(fixture.call, "getUserToken")),
         "baseline": in_turn(range(1, PEOPLE + 1), least),
         "hashed": in_turn(hashed.logins, partial(hashed.call, "getUserToken")),
     }
@@ -55,16 +55,16 @@ async def issue(stack: AsyncExitStack, assignments: int) -> Variants:
 
 async def resolve(stack: AsyncExitStack, assignments: int) -> Variants:
     """getCurrentUser with a user token, and (`access_token`) with one of the OAuth provider."""
-    stand = await Stand(Unhashed()).start(stack, PEOPLE)
-    secret = await stand.user.keys.secret(SOLUTION)
-    tokens = await stand.tokens()
-    exchanges = await stand.exchanges(await stand.client(), tokens)
-    sets = [await stand.call("getOauthToken", exchange) for exchange in exchanges]
+    fixture = await Fixture(Unhashed()).start(stack, PEOPLE)
+    secret = await fixture.user.keys.secret(SOLUTION)
+    tokens = await fixture.tokens()
+    exchanges = await fixture.exchanges(await fixture.client(), tokens)
+    sets = [await fixture.call("getOauthToken", exchange) for exchange in exchanges]
 
     async def least(token: str) -> object:
-        return await baseline.read(stand.database, SOLUTION, int(baseline.verified(secret, token)["sub"]))
+        return await baseline.read(fixture.database, SOLUTION, int(baseline.verified(secret, token)["sub"]))
 
-    resolved = partial(stand.call, "getCurrentUser")
+    resolved = partial(fixture.call, "getCurrentUser")
     return {
         "lab": in_turn([{"token": token} for token in tokens], resolved),
         "baseline": in_turn(tokens, least),
@@ -74,48 +74,48 @@ async def resolve(stack: AsyncExitStack, assignments: int) -> Variants:
 
 async def approve(stack: AsyncExitStack, assignments: int) -> Variants:
     """getOauthAuthorizeApproved: a user token for a code."""
-    stand = await Stand(Unhashed()).start(stack, PEOPLE)
-    await baseline.prepare(stand.database)
-    secret = await stand.user.keys.secret(SOLUTION)
-    tokens = await stand.tokens()
-    client = await stand.client()
+    fixture = await Fixture(Unhashed()).start(stack, PEOPLE)
+    await baseline.prepare(fixture.database)
+    secret = await fixture.user.keys.secret(SOLUTION)
+    tokens = await fixture.tokens()
+    client = await fixture.client()
 
     async def least(token: str) -> None:
         claims = baseline.verified(secret, token)
         await baseline.write(
-            stand.database, client["id"], int(claims["sub"]), "", claims["jti"], claims["exp"]
+            fixture.database, client["id"], int(claims["sub"]), "", claims["jti"], claims["exp"]
         )
 
     approvals = [approval(client, token) for token in tokens]
     return {
-        "lab": in_turn(approvals, partial(stand.call, "getOauthAuthorizeApproved")),
+        "lab": in_turn(approvals, partial(fixture.call, "getOauthAuthorizeApproved")),
         "baseline": in_turn(tokens, least),
     }
 
 
 async def exchange(stack: AsyncExitStack, assignments: int) -> Variants:
     """getOauthToken: a code for an access token and a refresh token."""
-    stand = await Stand(Unhashed()).start(stack, PEOPLE)
-    await baseline.prepare(stand.database)
-    key = await stand.user.keys.private()
-    tokens = await stand.tokens()
-    client = await stand.client()
-    (example,) = await stand.exchanges(client, tokens[:1])
-    given = await stand.call("getOauthToken", example)
+    fixture = await Fixture(Unhashed()).start(stack, PEOPLE)
+    await baseline.prepare(fixture.database)
+    key = await fixture.user.keys.private()
+    tokens = await fixture.tokens()
+    client = await fixture.client()
+    (example,) = await fixture.exchanges(client, tokens[:1])
+    given = await fixture.call("getOauthToken", example)
     claims = baseline.claims_of(given["access_token"])
     numbers = count()
 
     async def codes(number: int) -> list[dict[str, object]]:
         turns = islice(numbers, number)
-        return await stand.exchanges(client, [tokens[turn % len(tokens)] for turn in turns])
+        return await fixture.exchanges(client, [tokens[turn % len(tokens)] for turn in turns])
 
     async def least(user: int) -> str:
         refresh = given["refresh_token"]
-        await baseline.write(stand.database, client["id"], user, claims["jti"], refresh, claims["exp"])
+        await baseline.write(fixture.database, client["id"], user, claims["jti"], refresh, claims["exp"])
         return baseline.rs256(key, claims)
 
     return {
-        "lab": Variant(codes, partial(stand.call, "getOauthToken")),
+        "lab": Variant(codes, partial(fixture.call, "getOauthToken")),
         "baseline": in_turn(range(1, PEOPLE + 1), least),
     }
 
@@ -124,9 +124,9 @@ async def permit(stack: AsyncExitStack, assignments: int) -> Variants:
     """hasUserPerm, allowed and (`refused`) not; `of_few`: allowed, in a solution with FEW assignments."""
     many, few = await _assigned(stack, assignments), await _assigned(stack, FEW)
 
-    def asked(stand: Stand, of: int = 0) -> list[dict[str, object]]:
+    def asked(fixture: Fixture, of: int = 0) -> list[dict[str, object]]:
         """What each user asks for: what they have in each role, or what the user `of` places further on has."""
-        number = len(stand.logins)
+        number = len(fixture.logins)
         return [
             {
                 "id": 1 + user,
@@ -145,31 +145,31 @@ async def permit(stack: AsyncExitStack, assignments: int) -> Variants:
     }
 
 
-async def _assigned(stack: AsyncExitStack, assignments: int) -> Stand:
+async def _assigned(stack: AsyncExitStack, assignments: int) -> Fixture:
     """Users who have `assignments` values in all: the same number each, in some of the roles."""
     number = assignments // (ROLES_EACH * VALUES_EACH)
-    stand = await Stand(Unhashed()).start(stack, number)
+    fixture = await Fixture(Unhashed()).start(stack, number)
     method, _, end_point = PERMISSION.partition("/")
     for role in range(ROLES):
-        await stand.call("createRole", {"role_id": f"role{role}", "parameter": [{"name": "thing"}]})
+        await fixture.call("createRole", {"role_id": f"role{role}", "parameter": [{"name": "thing"}]})
         permission = {"method": method, "end_point": end_point}
-        await stand.call("addRolePerm", {"role_id": f"role{role}", "body": [permission]})
+        await fixture.call("addRolePerm", {"role_id": f"role{role}", "body": [permission]})
     for user in range(1, number + 1):
         roles = [
             {
                 "role_id": f"role{(user + role) % ROLES}",
                 "parameters": [
-                    {"name": "thing", "value": _value(user, role, place)} for place in range(VALUES_EACH)
+                    {"name": "thing", "value": _value(user, role, number)} for number in range(VALUES_EACH)
                 ],
             }
             for role in range(ROLES_EACH)
         ]
-        await stand.call("assignUser", {"id": user, "roles": roles})
-    return stand
+        await fixture.call("assignUser", {"id": user, "roles": roles})
+    return fixture
 
 
-def _value(user: int, role: int, place: int) -> str:
-    return f"{user}x{role}x{place}"
+def _value(user: int, role: int, number: int) -> str:
+    return f"{user}x{role}x{number}"
 
 
 async def verify(stack: AsyncExitStack, assignments: int) -> Variants:
@@ -180,7 +180,7 @@ async def verify(stack: AsyncExitStack, assignments: int) -> Variants:
     kept = await ours.hash(PASSWORD)
 
     async def least(password: str) -> None:
-        straight.verify(kept, password)  # by the parameters that stand in what is kept
+        straight.verify(kept, password)  # by the parameters that fixture in what is kept
 
     return {
         "lab": in_turn([PASSWORD], partial(ours.verify, kept)),

@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from labkit.bench import baseline, bench, rounds, users
+from labkit.bench.calls import Variant
 from labkit.bench.control import BenchError
-from labkit.bench.inside import Variant
+from labkit.bench.fixture import Fixture, Unhashed
 from labkit.bench.measures import CALLS, Calls
-from labkit.bench.stand import Stand, Unhashed
 from labkit.cli import main
 
 FEWEST = 40  # assignments: two users
@@ -90,21 +90,21 @@ def test_the_median_of_each_variant_counts() -> None:
 
 async def test_a_call_that_does_not_give_what_it_should_is_an_error() -> None:
     async with AsyncExitStack() as stack:
-        stand = await Stand(Unhashed()).start(stack, 1)
+        fixture = await Fixture(Unhashed()).start(stack, 1)
         with pytest.raises(BenchError, match="getUserToken: expected status 200"):
-            await stand.call("getUserToken", {**stand.logins[0], "password": "another one"})
+            await fixture.call("getUserToken", {**fixture.logins[0], "password": "another one"})
         with pytest.raises(BenchError, match="expected status 403"):
-            await stand.call("getUserToken", stand.logins[0], expected=403)
+            await fixture.call("getUserToken", fixture.logins[0], expected=403)
 
 
 async def test_the_baseline_signs_the_tokens_of_the_service() -> None:
     async with AsyncExitStack() as stack:
-        stand = await Stand(Unhashed()).start(stack, 1)
-        (token,) = await stand.tokens()
-        secret = await stand.user.keys.secret("bench")
+        fixture = await Fixture(Unhashed()).start(stack, 1)
+        (token,) = await fixture.tokens()
+        secret = await fixture.user.keys.secret("bench")
         claims = baseline.verified(secret, token)
         assert jwt.decode(baseline.hs256(secret, claims), secret, algorithms=["HS256"]) == claims
         with pytest.raises(BenchError, match="signature"):
             baseline.verified(b"another secret", token)
-        key = await stand.user.keys.private()
+        key = await fixture.user.keys.private()
         assert jwt.decode(baseline.rs256(key, claims), key.public_key(), algorithms=["RS256"]) == claims

@@ -38,7 +38,7 @@ class Unhashed(Passwords):
         return kept == password
 
 
-class Stand:
+class Fixture:
     """A User service for one solution, with active users: ids from 1."""
 
     def __init__(self, passwords: Passwords) -> None:
@@ -58,7 +58,7 @@ class Stand:
         self._caller = Caller(SOLUTION)
         self.logins: list[dict[str, str]] = []  # of each user, what getUserToken is given
 
-    async def start(self, stack: AsyncExitStack, people: int) -> Stand:
+    async def start(self, stack: AsyncExitStack, people: int) -> Fixture:
         """Open the database, until `stack` closes it, and make the users."""
         self.database.start(metadata)
         stack.callback(self.database.close)

@@ -1,4 +1,4 @@
-"""The process that measures calls within itself: `python -m labkit.bench.inside CORE MEASURE SIZE`."""
+"""The process that measures calls within itself: `python -m labkit.bench.calls CORE MEASURE SIZE`."""
 
 from __future__ import annotations
 
