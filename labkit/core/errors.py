@@ -6,7 +6,7 @@ LabkitError
 ├── LabError         a handle was used in a way that cannot work: names what to do instead
 └── ServiceError     a service operation refuses: becomes the error object {type, error, status}
 
-Errors of one room alone (Lua, conformance) live in that room and derive from LabkitError too.
+Errors of one package alone (Lua, conformance) live there and derive from LabkitError too.
 """
 
 from __future__ import annotations

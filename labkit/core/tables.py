@@ -1,4 +1,4 @@
-"""The one collection of table definitions; each room declares its own tables on it."""
+"""The one collection of table definitions; each package declares its own tables on it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What solution scripts call: a room for each service, all alike."""
+"""What solution scripts call: a service each, all alike."""

@@ -37,7 +37,7 @@ class Shop(Service):
         return {name: each for name, each in self.operations.items() if name != "steal"}
 
 
-class Place:
+class Environment:
     def __init__(self) -> None:
         context = make_context()
         self.journal = context.journal
@@ -55,14 +55,14 @@ class Place:
 
 
 @pytest.fixture
-def place() -> Place:
-    return Place()
+def environment() -> Environment:
+    return Environment()
 
 
-async def test_a_result_and_its_record(place: Place) -> None:
-    result = await place.call("Shop", "sell", {"item": "x", "price": 3, "nonsense": 1}, cause=41)
+async def test_a_result_and_its_record(environment: Environment) -> None:
+    result = await environment.call("Shop", "sell", {"item": "x", "price": 3, "nonsense": 1}, cause=41)
     assert result == {"item": "x", "price": 3, "to": "other", "key": ""}
-    entry = place.entry
+    entry = environment.entry
     assert (entry.kind, entry.actor, entry.summary, entry.cause, entry.status, entry.detail) == (
         "call",
         "other",
@@ -104,43 +104,45 @@ async def test_a_result_and_its_record(place: Place) -> None:
         ),
     ],
 )
-async def test_an_error_object_and_its_record(place: Place, asked: Any, error: Any) -> None:
-    assert await place.call(*asked) == error
-    entry = place.entry
+async def test_an_error_object_and_its_record(environment: Environment, asked: Any, error: Any) -> None:
+    assert await environment.call(*asked) == error
+    entry = environment.entry
     assert (entry.status, entry.summary) == (error["status"], f"{asked[0]}.{asked[1]}")
     assert entry.detail is not None
     assert entry.detail["error"] == error
 
 
-async def test_an_operation_may_be_offered_to_some_solutions_alone(place: Place) -> None:
-    assert await place.call("Shop", "steal", solution="thief") == []
-    assert sorted(place.services.operations(Caller("thief"))["Shop"]) == ["sell", "steal"]
-    assert sorted(place.services.operations(Caller("acme"))["Shop"]) == ["sell"]
-    assert [service.name for service in place.services] == ["Shop"]
+async def test_an_operation_may_be_offered_to_some_solutions_alone(environment: Environment) -> None:
+    assert await environment.call("Shop", "steal", solution="thief") == []
+    assert sorted(environment.services.operations(Caller("thief"))["Shop"]) == ["sell", "steal"]
+    assert sorted(environment.services.operations(Caller("acme"))["Shop"]) == ["sell"]
+    assert [service.name for service in environment.services] == ["Shop"]
 
 
 @pytest.mark.parametrize("nothing", [None, {}, []])  # an empty table of a script may come as a list
-async def test_nothing_is_no_parameters(place: Place, nothing: object) -> None:
-    assert (await place.call("Shop", "sell", nothing))["error"] == "Parameter item is required."
+async def test_nothing_is_no_parameters(environment: Environment, nothing: object) -> None:
+    assert (await environment.call("Shop", "sell", nothing))["error"] == "Parameter item is required."
 
 
-async def test_configured_parameters_are_the_defaults_of_their_solution(place: Place) -> None:
-    assert (await place.call("Shop", "sell", {"item": "x"}, solution="acme"))["price"] == 7
-    assert (await place.call("Shop", "sell", {"item": "x", "price": 2}, solution="acme"))["price"] == 2
-    assert (await place.call("Shop", "sell", {"item": "x"}))["price"] == 1
-    place.configuration["other"] = {"Shop": {"price": 9}}  # as a running lab is configured
-    assert (await place.call("Shop", "sell", {"item": "x"}))["price"] == 9
+async def test_configured_parameters_are_the_defaults_of_their_solution(environment: Environment) -> None:
+    assert (await environment.call("Shop", "sell", {"item": "x"}, solution="acme"))["price"] == 7
+    assert (await environment.call("Shop", "sell", {"item": "x", "price": 2}, solution="acme"))["price"] == 2
+    assert (await environment.call("Shop", "sell", {"item": "x"}))["price"] == 1
+    environment.configuration["other"] = {"Shop": {"price": 9}}  # as a running lab is configured
+    assert (await environment.call("Shop", "sell", {"item": "x"}))["price"] == 9
 
 
-async def test_the_journal_names_unknown_arguments_and_what_was_meant(place: Place) -> None:
-    await place.call("Shop", "sell", {"itm": "x", "Price": 3, 7: "seven"})
-    detail: Any = place.entry.detail
+async def test_the_journal_names_unknown_arguments_and_what_was_meant(environment: Environment) -> None:
+    await environment.call("Shop", "sell", {"itm": "x", "Price": 3, 7: "seven"})
+    detail: Any = environment.entry.detail
     assert detail["unknown"] == {"itm": "item", "Price": "price", "7": None}
     assert detail["error"]["error"] == "Parameter item is required."
 
 
 @pytest.mark.parametrize("asked", [("Twilio", "postMessage"), ("Shop", "ship"), ("Shop", "steal")])
-async def test_a_call_to_what_is_not_there_keeps_its_arguments(place: Place, asked: tuple[str, str]) -> None:
+async def test_a_call_to_what_is_not_there_keeps_its_arguments(
+    environment: Environment, asked: tuple[str, str]
+) -> None:
     given = {
         "From": "+15005550006",
         "AuthToken": "s3cret",
@@ -148,9 +150,9 @@ async def test_a_call_to_what_is_not_there_keeps_its_arguments(place: Place, ask
         "password": "s3cret",
         "options": {"api_key": ["s3cret"], "retries": 2, "tags": ["a", {"accesstoken": "s3cret"}]},
     }
-    result = await place.call(*asked, given)
+    result = await environment.call(*asked, given)
     assert result["status"] == 404
-    detail: Any = place.entry.detail
+    detail: Any = environment.entry.detail
     assert detail["parameters"] == {
         "From": "+15005550006",
         "AuthToken": "***",
@@ -161,20 +163,20 @@ async def test_a_call_to_what_is_not_there_keeps_its_arguments(place: Place, ask
 
 
 @pytest.mark.parametrize("odd", [None, [], [1, 2], "text", {1: 2}, {"\udc80": "x"}])
-async def test_arguments_of_any_form_are_kept(place: Place, odd: Any) -> None:
-    assert (await place.call("Twilio", "postMessage", odd))["status"] == 404
-    detail: Any = place.entry.detail
+async def test_arguments_of_any_form_are_kept(environment: Environment, odd: Any) -> None:
+    assert (await environment.call("Twilio", "postMessage", odd))["status"] == 404
+    detail: Any = environment.entry.detail
     assert detail["parameters"] == ({"1": 2} if odd == {1: 2} else odd)
-    place.journal.canonical().encode("utf-8", "surrogatepass")
+    environment.journal.canonical().encode("utf-8", "surrogatepass")
 
 
-async def test_endless_arguments_to_what_is_not_there_are_cut(place: Place) -> None:
+async def test_endless_arguments_to_what_is_not_there_are_cut(environment: Environment) -> None:
     deep: list[Any] = []
     for _ in range(5000):
         deep = [deep]
-    await place.call(
+    await environment.call(
         "Twilio", "post", {"deep": deep, "many": [1] * 10**6, **{f"n{n}": n for n in range(10**5)}}
     )
-    detail: Any = place.entry.detail
+    detail: Any = environment.entry.detail
     assert len(str(detail)) < 5000
     assert detail["parameters"]["…"] == 10**5 + 2 - 100

@@ -22,7 +22,7 @@ class Notify(Service):
     name: ClassVar[str] = "Notify"
 
 
-class Place:
+class Environment:
     def __init__(self) -> None:
         context = make_context(Entry("acme", ("thermostat",)), Entry("other"))
         self.configurations = context.configuration
@@ -35,46 +35,48 @@ class Place:
 
 
 async def test_solution_describes_the_caller() -> None:
-    place = Place()
-    assert await place.call("solution") == ACME
-    assert (await place.call("solution", solution="other"))["products"] == []
+    environment = Environment()
+    assert await environment.call("solution") == ACME
+    assert (await environment.call("solution", solution="other"))["products"] == []
 
 
 async def test_parameters_are_the_callers_own() -> None:
-    place = Place()
-    assert await place.call("getParameters", service="notify") == {"parameters": {"AccountSid": "AC1"}}
-    assert await place.call("getParameters", "other", service="Notify") == {"parameters": {}}
+    environment = Environment()
+    assert await environment.call("getParameters", service="notify") == {"parameters": {"AccountSid": "AC1"}}
+    assert await environment.call("getParameters", "other", service="Notify") == {"parameters": {}}
 
 
 async def test_set_parameters_merges_and_counts_as_configuration() -> None:
-    place = Place()
-    result = await place.call("setParameters", service="notify", parameters={"AuthToken": "s3cret"})
+    environment = Environment()
+    result = await environment.call("setParameters", service="notify", parameters={"AuthToken": "s3cret"})
     assert result == {"parameters": {"AccountSid": "AC1", "AuthToken": "s3cret"}}
-    assert place.configurations["acme"]["Notify"] == {"AccountSid": "AC1", "AuthToken": "s3cret"}
-    await place.call("setParameters", "other", service="Notify", parameters={"x": 1})
-    assert place.configurations["other"] == {"Notify": {"x": 1}}
+    assert environment.configurations["acme"]["Notify"] == {"AccountSid": "AC1", "AuthToken": "s3cret"}
+    await environment.call("setParameters", "other", service="Notify", parameters={"x": 1})
+    assert environment.configurations["other"] == {"Notify": {"x": 1}}
 
 
 async def test_what_is_configured_never_reaches_the_journal() -> None:
-    place = Place()
-    await place.call("setParameters", service="Notify", parameters={"AuthToken": "s3cret"})
-    assert "s3cret" not in place.journal.canonical()
+    environment = Environment()
+    await environment.call("setParameters", service="Notify", parameters={"AuthToken": "s3cret"})
+    assert "s3cret" not in environment.journal.canonical()
 
 
 async def test_an_unknown_service_is_not_found() -> None:
-    place = Place()
+    environment = Environment()
     for operation in ("getParameters", "setParameters"):
-        error = await place.call(operation, service="Nope", parameters={})
+        error = await environment.call(operation, service="Nope", parameters={})
         assert (error["status"], error["error"]) == (404, "Service Nope Not Found")
 
 
 async def test_list_services() -> None:
-    place = Place()
-    listed = await place.call("listServices")
+    environment = Environment()
+    listed = await environment.call("listServices")
     assert [(each["type"], each["service"]) for each in listed] == [
         ("core", "Config"),
         ("core", "Notify"),
         ("product", "thermostat"),
     ]
-    assert [each["service"] for each in await place.call("listServices", type="product")] == ["thermostat"]
-    assert await place.call("listServices", "other", type="product") == []
+    assert [each["service"] for each in await environment.call("listServices", type="product")] == [
+        "thermostat"
+    ]
+    assert await environment.call("listServices", "other", type="product") == []

@@ -20,7 +20,7 @@ from labkit.services.operation import Caller, Service, operation
 from tests.context import make_context
 
 
-class Place:
+class Environment:
     """A service Twilio of some functions, called as scripts do."""
 
     def __init__(self, **functions: Any) -> None:
@@ -43,50 +43,54 @@ async def test_a_function_gets_the_arguments_of_the_call_by_name() -> None:
         """Send an SMS."""
         return {"sid": "SM1", "to": To, "body": Body, "from": sender}
 
-    place = Place(postMessage=post)
-    assert await place.call("postMessage", To="+1", Body="hi") == {
+    environment = Environment(postMessage=post)
+    assert await environment.call("postMessage", To="+1", Body="hi") == {
         "sid": "SM1",
         "to": "+1",
         "body": "hi",
         "from": "+1500",  # as the solution's configuration has it
     }
-    entry = list(place.journal)[-1]
+    entry = list(environment.journal)[-1]
     assert (entry.kind, entry.summary, entry.actor, entry.status) == (
         "call",
         "Twilio.postMessage",
         "acme",
         200,
     )
-    assert place.detail == {"parameters": {"To": "+1", "Body": "hi", "sender": "+1500"}}
-    assert place.service.operations["postMessage"].doc == "Send an SMS."
-    assert (await place.call("postMessage", To="+1"))["error"] == "Parameter Body is required."
-    await place.call("postMessage", To="+1", Body="hi", body="ho")
-    assert place.detail["unknown"] == {"body": "Body"}
+    assert environment.detail == {"parameters": {"To": "+1", "Body": "hi", "sender": "+1500"}}
+    assert environment.service.operations["postMessage"].doc == "Send an SMS."
+    assert (await environment.call("postMessage", To="+1"))["error"] == "Parameter Body is required."
+    await environment.call("postMessage", To="+1", Body="hi", body="ho")
+    assert environment.detail["unknown"] == {"body": "Body"}
 
 
 async def test_annotated_arguments_are_validated_and_secrets_stay_out_of_the_journal() -> None:
     def post(count: Annotated[int, Field(le=3)], token: SecretStr, anything=None):  # type: ignore[no-untyped-def]
         return [count, token.get_secret_value(), anything]
 
-    place = Place(post=post)
-    assert await place.call("post", count="2", token="t0ken", anything={"a": [1]}) == [2, "t0ken", {"a": [1]}]
-    assert place.detail["parameters"] == {"count": "2", "token": "***", "anything": {"a": [1]}}
-    refused = await place.call("post", count=4, token="t0ken")
+    environment = Environment(post=post)
+    assert await environment.call("post", count="2", token="t0ken", anything={"a": [1]}) == [
+        2,
+        "t0ken",
+        {"a": [1]},
+    ]
+    assert environment.detail["parameters"] == {"count": "2", "token": "***", "anything": {"a": [1]}}
+    refused = await environment.call("post", count=4, token="t0ken")
     assert (refused["status"], refused["error"]) == (
         400,
         "Parameter count validation failed: Input should be less than or equal to 3.",
     )
-    assert "t0ken" not in place.journal.canonical()
+    assert "t0ken" not in environment.journal.canonical()
 
 
 async def test_a_function_may_take_whatever_it_is_given_and_its_caller() -> None:
     def post(by: Caller, **others: object) -> object:
         return [by.solution, others]
 
-    place = Place(post=post)
+    environment = Environment(post=post)
     words = {"self": 1, "caller": 2, "_caller": 3, "two words": [4], "by": 5}
-    given = await place.services.call(Caller("acme"), "Twilio", "post", words)
-    assert place.detail["parameters"] == dict.fromkeys(words, "***")
+    given = await environment.services.call(Caller("acme"), "Twilio", "post", words)
+    assert environment.detail["parameters"] == dict.fromkeys(words, "***")
     del words["by"]  # which is for the platform to say
     assert given == ["acme", words]
 
@@ -103,11 +107,11 @@ async def test_sync_functions_run_beside_the_loop_and_async_ones_on_it() -> None
         await asyncio.sleep(0)
         return threading.get_ident() == loop_thread
 
-    place = Place(sync=sync, on_loop=on_loop)
+    environment = Environment(sync=sync, on_loop=on_loop)
     for _ in range(2):  # started anew the second time
-        assert [*await asyncio.gather(place.call("sync"), place.call("sync"))] == [False, False]
-        assert await place.call("on_loop") is True
-        await place.service.stop()
+        assert [*await asyncio.gather(environment.call("sync"), environment.call("sync"))] == [False, False]
+        assert await environment.call("on_loop") is True
+        await environment.service.stop()
     assert not [
         each for each in threading.enumerate() if each.name.startswith("labkit-Twilio") and not _ends(each)
     ]
@@ -129,22 +133,22 @@ async def test_a_refusal_is_an_error_object_and_any_other_error_a_500_with_its_p
         await asyncio.sleep(0)
         raise ValueError("odd")
 
-    place = Place(refuse=refuse, broken=broken, broken_too=broken_too)
-    assert await place.call("refuse", status=404) == {
+    environment = Environment(refuse=refuse, broken=broken, broken_too=broken_too)
+    assert await environment.call("refuse", status=404) == {
         "type": "QueryError",
         "error": "no such number",
         "status": 404,
     }
-    assert "trace" not in place.detail
-    assert await place.call("broken") == {
+    assert "trace" not in environment.detail
+    assert await environment.call("broken") == {
         "type": "ServerError",
         "error": "Twilio.broken: KeyError: 's3cret'",
         "status": 500,
     }
-    assert place.detail["trace"][-1].startswith("test_custom.py:")
-    assert place.detail["trace"][-1].endswith(" in broken")
-    assert (await place.call("broken_too"))["error"] == "Twilio.broken_too: ValueError: odd"
-    assert (await place.call("missing"))["status"] == 404
+    assert environment.detail["trace"][-1].startswith("test_custom.py:")
+    assert environment.detail["trace"][-1].endswith(" in broken")
+    assert (await environment.call("broken_too"))["error"] == "Twilio.broken_too: ValueError: odd"
+    assert (await environment.call("missing"))["status"] == 404
 
 
 class Sms(BaseModel):
@@ -167,13 +171,13 @@ async def test_results_reach_scripts_as_plain_data() -> None:
         None,
     ]
     plain = [{"sid": "SM1", "sent": "2026-01-01T00:00:00Z"}, {"1": [{"x": 2.5}, ["a"]]}, *results[2:]]
-    place = Place(next=Mock(side_effect=results))
-    assert [await place.call("next") for _ in results] == plain
+    environment = Environment(next=Mock(side_effect=results))
+    assert [await environment.call("next") for _ in results] == plain
     loop: list[Any] = []
     loop.append(loop)
-    place = Place(endless=lambda: loop, thing=object)
-    assert "nested deeper than 100" in (await place.call("endless"))["error"]
-    assert (await place.call("thing"))["status"] == 500
+    environment = Environment(endless=lambda: loop, thing=object)
+    assert "nested deeper than 100" in (await environment.call("endless"))["error"]
+    assert (await environment.call("thing"))["status"] == 500
 
 
 async def test_mocks_and_callable_objects_serve_too() -> None:
@@ -182,12 +186,12 @@ async def test_mocks_and_callable_objects_serve_too() -> None:
             return {"to": to}
 
     sync, later = Mock(return_value={"sid": 1}), AsyncMock(return_value={"sid": 2})
-    place = Place(sync=sync, later=later, answering=Answering(), chained=lambda: later(a=1))
-    assert await place.call("sync", to="+1", json={}) == {"sid": 1}
+    environment = Environment(sync=sync, later=later, answering=Answering(), chained=lambda: later(a=1))
+    assert await environment.call("sync", to="+1", json={}) == {"sid": 1}
     sync.assert_called_once_with(to="+1", json={})
-    assert await place.call("later", to="+1") == {"sid": 2}
-    assert await place.call("answering", to="5") == {"to": 5}
-    assert await place.call("chained") == {"sid": 2}
+    assert await environment.call("later", to="+1") == {"sid": 2}
+    assert await environment.call("answering", to="5") == {"to": 5}
+    assert await environment.call("chained") == {"sid": 2}
 
 
 @pytest.mark.filterwarnings("error")
@@ -195,9 +199,9 @@ async def test_arguments_may_have_any_name() -> None:
     def post(json: str, copy: int, from_: str, model_fields: int = 1, schema: object = None) -> object:
         return [json, copy, from_, model_fields, schema]
 
-    place = Place(start=post, stop=post, name=post, operations=post, from_=post)
+    environment = Environment(start=post, stop=post, name=post, operations=post, from_=post)
     for name in ("start", "stop", "name", "operations", "from"):
-        assert await place.call(name, json="j", copy=2, **{"from": "f"}) == ["j", 2, "f", 1, None]
+        assert await environment.call(name, json="j", copy=2, **{"from": "f"}) == ["j", 2, "f", 1, None]
 
 
 @pytest.mark.parametrize("name", ["", "1a", "a b", "Twilio-2", "é", "x" * 65, "a\n"])
@@ -231,13 +235,13 @@ def test_the_operation_of_a_class_is_an_async_method() -> None:
 
 async def test_a_slow_function_keeps_nobody_waiting() -> None:
     release = threading.Event()
-    place = Place(slow=lambda: release.wait(20), quick=AsyncMock(return_value=1))
-    slow = [asyncio.create_task(place.call("slow")) for _ in range(20)]
+    environment = Environment(slow=lambda: release.wait(20), quick=AsyncMock(return_value=1))
+    slow = [asyncio.create_task(environment.call("slow")) for _ in range(20)]
     await asyncio.sleep(0.05)
     began = time.perf_counter()
-    assert await place.call("quick") == 1
+    assert await environment.call("quick") == 1
     assert await asyncio.to_thread(lambda: 2) == 2  # the threads that hash passwords are others
     assert time.perf_counter() - began < 5
     release.set()
     assert set(await asyncio.gather(*slow)) == {True}
-    await place.service.stop()
+    await environment.service.stop()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-_Part = tuple["re.Pattern[bytes]", int]
+_Segment = tuple["re.Pattern[bytes]", int]
 
 
 def matcher(pattern: bytes) -> Callable[[bytes], bool]:
     """Tells whether a text matches a pattern of `?`, `*`, `[a-z]`, `[^a]`, `\\` (Redis, KEYS)."""
-    first, *rest = _parts(pattern)
+    first, *rest = _segments(pattern)
 
     def matches(text: bytes) -> bool:
         if not rest:
@@ -29,26 +29,26 @@ def matcher(pattern: bytes) -> Callable[[bytes], bool]:
     return matches
 
 
-def _parts(pattern: bytes) -> list[_Part]:
+def _segments(pattern: bytes) -> list[_Segment]:
     """What stands between the stars, each with the number of characters it takes."""
-    parts: list[list[bytes]] = [[]]
+    segments: list[list[bytes]] = [[]]
     position = 0
     while position < len(pattern):
         character = pattern[position : position + 1]
         position += 1
         if character == b"*":
-            parts.append([])
+            segments.append([])
         elif character == b"?":
-            parts[-1].append(b".")
+            segments[-1].append(b".")
         elif character == b"[":
             members, position = _members(pattern, position)
-            parts[-1].append(members)
+            segments[-1].append(members)
         else:
             if character == b"\\" and position < len(pattern):
                 character = pattern[position : position + 1]
                 position += 1
-            parts[-1].append(re.escape(character))
-    return [(re.compile(b"".join(part), re.DOTALL), len(part)) for part in parts]
+            segments[-1].append(re.escape(character))
+    return [(re.compile(b"".join(segment), re.DOTALL), len(segment)) for segment in segments]
 
 
 def _members(pattern: bytes, position: int) -> tuple[bytes, int]:

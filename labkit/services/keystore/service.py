@@ -54,7 +54,7 @@ class Keystore(Service):
     ) -> None:
         self._context = context
         self._quota = quota
-        self._spaces: dict[str, bytes] = {}
+        self._namespaces: dict[str, bytes] = {}
         self._store: Store | None = None
 
     async def start(self) -> None:
@@ -83,7 +83,7 @@ class Keystore(Service):
     @operation
     async def get(self, caller: Caller, key: Key) -> dict[str, Plain]:
         """The value of a key, as text: `{value}`; without `value` where there is no such key."""
-        value = plain(await self._run(b"GET", self._space(caller) + encoded(key)))
+        value = plain(await self._run(b"GET", self._namespace(caller) + encoded(key)))
         return {} if value is None else {"value": value}
 
     @operation
@@ -95,7 +95,7 @@ class Keystore(Service):
     @operation
     async def delete(self, caller: Caller, key: Key) -> dict[str, Plain]:
         """Delete a key; it may be missing."""
-        await self._delete(self._space(caller), [key])
+        await self._delete(self._namespace(caller), [key])
         return {}
 
     @operation
@@ -103,8 +103,8 @@ class Keystore(Service):
         """The values of several keys, `{values}` in their order; null where there is none."""
         if not keys:
             return {"values": []}
-        space = self._space(caller)
-        return {"values": plain(await self._run(b"MGET", *(space + encoded(key) for key in keys)))}
+        namespace = self._namespace(caller)
+        return {"values": plain(await self._run(b"MGET", *(namespace + encoded(key) for key in keys)))}
 
     @operation
     async def mset(self, caller: Caller, values: Pairs) -> dict[str, Plain]:
@@ -115,7 +115,7 @@ class Keystore(Service):
     @operation
     async def mdelete(self, caller: Caller, keys: Keys) -> dict[str, Plain]:
         """Delete several keys; any may be missing."""
-        await self._delete(self._space(caller), keys)
+        await self._delete(self._namespace(caller), keys)
         return {}
 
     @operation
@@ -123,7 +123,7 @@ class Keystore(Service):
         self, caller: Caller, match: str = "", cursor: Cursor = 0, count: Count = LONGEST_LIST
     ) -> dict[str, Plain]:
         """Keys that contain `match`, about `count` of them: `{keys}`, with `cursor` while there are more."""
-        keys, cursor = await self._page(self._space(caller), match, cursor, count)
+        keys, cursor = await self._page(self._namespace(caller), match, cursor, count)
         found: dict[str, Plain] = {"keys": [*keys]}
         return {**found, "cursor": cursor} if cursor else found
 
@@ -132,22 +132,22 @@ class Keystore(Service):
         self, caller: Caller, match: str = "", cursor: Cursor | None = None, count: Count | None = None
     ) -> None:
         """Delete every key that contains `match`; with `cursor` or `count`, only those `list` would give."""
-        space = self._space(caller)
-        page, after = await self._page(space, match, cursor or 0, count or LONGEST_LIST)
-        await self._delete(space, page)
+        namespace = self._namespace(caller)
+        page, after = await self._page(namespace, match, cursor or 0, count or LONGEST_LIST)
+        await self._delete(namespace, page)
         while after and cursor is None and count is None:
-            page, after = await self._page(space, match, after, LONGEST_LIST)
-            await self._delete(space, page)
+            page, after = await self._page(namespace, match, after, LONGEST_LIST)
+            await self._delete(namespace, page)
 
     @operation
     async def info(self, caller: Caller) -> dict[str, dict[str, int]]:
         """`{quota: {keys}, usage: {keys, size}}`, size in bytes; `quota` is empty where there is none."""
-        space = self._space(caller)
+        namespace = self._namespace(caller)
         number = size = 0
-        async for key in self._all(space):
-            kind = cast("bytes", await self._run(b"TYPE", space + key))
+        async for key in self._all(namespace):
+            kind = cast("bytes", await self._run(b"TYPE", namespace + key))
             if kind != b"none":  # else it expired meanwhile
-                held = await self._run(*reading(kind, space + key))
+                held = await self._run(*reading(kind, namespace + key))
                 number, size = number + 1, size + len(key) + sum(map(len, items(held)))
         quota = {} if self._quota is None else {"keys": self._quota}
         return {"quota": quota, "usage": {"keys": number, "size": size}}
@@ -161,25 +161,29 @@ class Keystore(Service):
         Replies and errors are Redis' own; hgetall gives an object. 400 as Redis refuses, 403 over quota.
         """
         kind = COMMANDS[command]
-        space = self._space(caller)
-        place = space + encoded(key)
+        namespace = self._namespace(caller)
+        full_key = namespace + encoded(key)
         if kind.grows and self._quota is not None:
-            await self._check_quota(space, [place], self._quota)
-        rest = [space + encoded(checked_key(item)) for item in args] if kind.only_keys else map(encoded, args)
-        value = plain(await self._run(kind.name, place, *rest))
+            await self._check_quota(namespace, [full_key], self._quota)
+        rest = (
+            [namespace + encoded(checked_key(item)) for item in args]
+            if kind.only_keys
+            else map(encoded, args)
+        )
+        value = plain(await self._run(kind.name, full_key, *rest))
         if kind.unordered and isinstance(value, list):
             value = sorted(value, key=str)
         return {} if value is None else {"value": value}
 
-    def _space(self, caller: Caller) -> bytes:
+    def _namespace(self, caller: Caller) -> bytes:
         """What the keys of a solution begin with; quoted, so that no two solutions and labs can meet."""
-        space = self._spaces.get(caller.solution)
-        if space is None:
+        namespace = self._namespaces.get(caller.solution)
+        if namespace is None:
             settings = self._context.settings
             names = [caller.solution] if settings.keystore is None else [settings.domain, caller.solution]
-            space = "".join(f"{quote(name, safe='')}:" for name in names).encode()
-            self._spaces[caller.solution] = space
-        return space
+            namespace = "".join(f"{quote(name, safe='')}:" for name in names).encode()
+            self._namespaces[caller.solution] = namespace
+        return namespace
 
     async def _run(self, *command: bytes) -> Reply:
         if self._store is None:
@@ -189,49 +193,49 @@ class Keystore(Service):
     async def _set(self, caller: Caller, pairs: Sequence[tuple[str, Scalar | None]]) -> None:
         if not pairs:
             return
-        space = self._space(caller)
-        values = {space + encoded(key): encoded(value) for key, value in pairs}
+        namespace = self._namespace(caller)
+        values = {namespace + encoded(key): encoded(value) for key, value in pairs}
         if self._quota is not None:
-            await self._check_quota(space, list(values), self._quota)
+            await self._check_quota(namespace, list(values), self._quota)
         await self._run(b"MSET", *(item for pair in values.items() for item in pair))
 
-    async def _delete(self, space: bytes, keys: Iterable[str]) -> None:
-        places = [space + encoded(key) for key in keys]
-        if places:
-            await self._run(b"DEL", *places)
+    async def _delete(self, namespace: bytes, keys: Iterable[str]) -> None:
+        full_keys = [namespace + encoded(key) for key in keys]
+        if full_keys:
+            await self._run(b"DEL", *full_keys)
 
-    async def _check_quota(self, space: bytes, places: list[bytes], quota: int) -> None:
+    async def _check_quota(self, namespace: bytes, full_keys: list[bytes], quota: int) -> None:
         """Raises ServiceError 403 where the keys that are missing yet would exceed the quota."""
-        present = await self._run(b"EXISTS", *places)
-        missing = len(places) - (present if isinstance(present, int) else 0)
+        present = await self._run(b"EXISTS", *full_keys)
+        missing = len(full_keys) - (present if isinstance(present, int) else 0)
         if not missing:
             return
-        used = len({key async for key in self._all(space)})
+        used = len({key async for key in self._all(namespace)})
         if used + missing > quota:
             raise ServiceError(403, f"Key count quota reached: {used} of {quota} keys are in use.")
 
-    async def _all(self, space: bytes) -> AsyncIterator[bytes]:
+    async def _all(self, namespace: bytes) -> AsyncIterator[bytes]:
         """Every key of a solution, without what it begins with; one may come twice, as from any SCAN."""
         after = 0
         while True:
-            keys, after = await self._scan(space, after, LONGEST_LIST)
+            keys, after = await self._scan(namespace, after, LONGEST_LIST)
             for key in keys:
                 yield key
             if not after:
                 return
 
-    async def _page(self, space: bytes, match: str, cursor: int, count: int) -> tuple[list[str], int]:
+    async def _page(self, namespace: bytes, match: str, cursor: int, count: int) -> tuple[list[str], int]:
         """About `count` keys that contain `match`, and where to go on; 0 at the end."""
         page: list[str] = []
         while True:
-            keys, cursor = await self._scan(space, cursor, count)
+            keys, cursor = await self._scan(namespace, cursor, count)
             page += [text for text in (key.decode() for key in keys) if match in text]
             if not cursor or len(page) >= count:
                 return page, cursor
 
-    async def _scan(self, space: bytes, cursor: int, count: int) -> tuple[list[bytes], int]:
+    async def _scan(self, namespace: bytes, cursor: int, count: int) -> tuple[list[bytes], int]:
         reply = await self._run(
-            b"SCAN", str(cursor).encode(), b"MATCH", space + b"*", b"COUNT", str(count).encode()
+            b"SCAN", str(cursor).encode(), b"MATCH", namespace + b"*", b"COUNT", str(count).encode()
         )
         after, keys = cast("tuple[bytes, list[bytes]]", reply)
-        return [key[len(space) :] for key in keys], int(after)
+        return [key[len(namespace) :] for key in keys], int(after)

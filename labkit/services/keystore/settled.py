@@ -200,19 +200,19 @@ def _incrbyfloat(store: Store, command: Command) -> Settled:
     hashed = name == b"HINCRBYFLOAT"
     if len(rest) != (3 if hashed else 2):
         return _as_is(store, command)
-    *place, amount = rest
+    *target, amount = rest
     if hashed:
         _check_float(amount, "value is not a valid float")
         if _INFINITE.fullmatch(amount):
             raise ServiceError(400, "ERR value is NaN or Infinity")
-    held = store.run(b"HGET" if hashed else b"GET", *place)  # refused where it is of another type
+    held = store.run(b"HGET" if hashed else b"GET", *target)  # refused where it is of another type
     old = held if isinstance(held, bytes) else b"0"
     _check_float(old, "hash value is not a float" if hashed else "value is not a valid float")
     _check_float(amount, "value is not a valid float")
     if _INFINITE.fullmatch(old) or _INFINITE.fullmatch(amount):
         raise ServiceError(400, "ERR increment would produce NaN or Infinity")
     total = added(old, amount)
-    effect = (b"HSET", *place, total) if hashed else (b"SET", *place, total, b"KEEPTTL")
+    effect = (b"HSET", *target, total) if hashed else (b"SET", *target, total, b"KEEPTTL")
     store.run(*effect)
     return Settled(total, (effect,))
 
@@ -263,11 +263,11 @@ def _bitpos(store: Store, command: Command) -> Settled:
     assert isinstance(length, int)
     size = length * 8 if command[5:] and command[5].upper() == b"BIT" else length
     # An end before the first byte is the first byte; fakeredis takes it for an empty range.
-    places = [
+    positions = [
         _text(max(0, size + end)) if end is not None and end < 0 else given
         for end, given in zip(ends, command[3:5], strict=True)
     ]
-    return _as_is(store, (*command[:3], *places, *command[5:]))
+    return _as_is(store, (*command[:3], *positions, *command[5:]))
 
 
 def _hscan(store: Store, command: Command) -> Settled:
@@ -281,8 +281,8 @@ def _hscan(store: Store, command: Command) -> Settled:
     pattern, count = _scan_options(command[3:])
     if size <= SMALL_HASH:
         cursor, count = 0, size
-    place = _text(min(cursor, LONGEST - 1))  # fakeredis counts with 63 bits
-    reply = store.run(b"HSCAN", command[1], place, b"COUNT", _text(count))
+    start = _text(min(cursor, LONGEST - 1))  # fakeredis counts with 63 bits
+    reply = store.run(b"HSCAN", command[1], start, b"COUNT", _text(count))
     if pattern is not None and isinstance(reply, list) and isinstance(reply[1], list):
         reply[1] = _matching(pattern, reply[1])
     return Settled(reply)

@@ -73,7 +73,7 @@ def list_is_key(original: Any) -> Any:
     return broken
 
 
-@mutant("KEY-CALL-4", "labkit.services.keystore.service:Keystore._space")
+@mutant("KEY-CALL-4", "labkit.services.keystore.service:Keystore._namespace")
 def shared_keys(original: Any) -> Any:
     """all solutions have the same keys"""
     return lambda self, caller: b"all:"
@@ -194,9 +194,9 @@ def set_keeps_expiry(original: Any) -> Any:
 def emptied(original: Any) -> Any:
     """delete leaves the key with an empty value"""
 
-    async def broken(self: Keystore, space: bytes, keys: Sequence[str]) -> None:
+    async def broken(self: Keystore, namespace: bytes, keys: Sequence[str]) -> None:
         for key in keys:
-            await self._run(b"SET", space + key.encode(), b"")
+            await self._run(b"SET", namespace + key.encode(), b"")
 
     return broken
 
@@ -205,7 +205,7 @@ def emptied(original: Any) -> Any:
 def kept(original: Any) -> Any:
     """delete leaves everything as it is"""
 
-    async def broken(self: Keystore, space: bytes, keys: Sequence[str]) -> None:
+    async def broken(self: Keystore, namespace: bytes, keys: Sequence[str]) -> None:
         pass
 
     return broken
@@ -221,10 +221,10 @@ def delete_gives_nothing(original: Any) -> Any:
 def delete_refused(original: Any) -> Any:
     """delete of a key that is not there is an error"""
 
-    async def broken(self: Keystore, space: bytes, keys: Sequence[str]) -> None:
-        if not await self._run(b"EXISTS", *(space + key.encode() for key in keys)):
+    async def broken(self: Keystore, namespace: bytes, keys: Sequence[str]) -> None:
+        if not await self._run(b"EXISTS", *(namespace + key.encode() for key in keys)):
             raise ServiceError(404, "no such key")
-        await original(self, space, keys)
+        await original(self, namespace, keys)
 
     return broken
 
@@ -324,7 +324,7 @@ def first_page(original: Any) -> Any:
 def match_ignored(original: Any) -> Any:
     """list and clear do not heed match, nor the solution"""
 
-    async def broken(self: Keystore, space: bytes, match: str, cursor: int, count: int) -> Any:
+    async def broken(self: Keystore, namespace: bytes, match: str, cursor: int, count: int) -> Any:
         page, after = await original(self, b"", "", cursor, count)
         return [key.partition(":")[2] for key in page], after
 
