@@ -70,6 +70,12 @@ class Tab:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
+    async def size(self, width: int, medium: str = "screen") -> None:
+        """Be so many pixels wide, on a screen or as it will be printed."""
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        await self._answer(await self._send("Emulation.setDeviceMetricsOverride", **metrics))
+        await self._answer(await self._send("Emulation.setEmulatedMedia", media=medium))
+
     async def enable(self) -> None:
         """Hear of pages that are loaded."""
         await self._answer(await self._send("Page.enable"))
@@ -99,16 +105,22 @@ async def chromium(folder: Path, address: Address, host: str) -> AsyncIterator[T
     """
     key = x509.load_der_x509_certificate(await _certificate(address, host)).public_key()
     digest = hashlib.sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).digest()
-    command = [
-        str(COMMAND),
-        *FLAGS.split(),
-        "--remote-debugging-port=0",
-        f"--user-data-dir={folder}",
-        f"--ignore-certificate-errors-spki-list={base64.b64encode(digest).decode()}",
-        "about:blank",
-    ]
+    trust = f"--ignore-certificate-errors-spki-list={base64.b64encode(digest).decode()}"
+    async with browser(folder, trust) as tab:
+        yield tab
+
+
+@asynccontextmanager
+async def browser(folder: Path, *flags: str) -> AsyncIterator[Tab]:
+    """A browser with one empty tab. folder: of its profile."""
+    options = [*FLAGS.split(), "--remote-debugging-port=0", f"--user-data-dir={folder}", *flags]
     process = await asyncio.create_subprocess_exec(
-        *command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, limit=1024 * 1024
+        str(COMMAND),
+        *options,
+        "about:blank",
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        limit=1024 * 1024,
     )
     try:
         port = await asyncio.wait_for(_port(process), PATIENCE)

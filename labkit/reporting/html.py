@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from labkit import __version__
 from labkit.reporting import matrix
 from labkit.reporting.run_notebook import NotebookRun
-from labkit.reporting.verdicts import MARKS, Verdicts, collected
+from labkit.reporting.verdicts import BAD, MARKS, Verdicts, collected
 
 if TYPE_CHECKING:
     from nbconvert import HTMLExporter
@@ -46,7 +48,7 @@ def notebook_page(run: NotebookRun) -> str:
 def _facts(report: Report) -> dict[str, Any]:
     rows = report.rows
     summary = report.summary()
-    bad = len(report.bad)
+    bad = sum(each.outcome in BAD for each in report.verdicts)
     raised = sum(run.error is not None for run in report.runs)
     catalogue = report.coverage.catalogue
     groups = {
@@ -58,13 +60,16 @@ def _facts(report: Report) -> dict[str, Any]:
     }
     return {
         "report": report,
+        "facts": _run(report),
+        "only": report.parameters.get("only", ""),
+        "requirements": catalogue.requirements,
         "summary": summary,
         "rows": rows,
         "parts": matrix.parts(rows, report.coverage),
         "states": matrix.counts(rows),
         "checks": summary["checks"],
         "bad": bad,
-        "problems": bad + raised or int(not report.verdicts),
+        "problems": len(report.bad) + raised or int(not report.verdicts),
         "books": [(run, _nonzero(Verdicts(collected(run.notebook)).counts)) for run in report.runs],
         "totals": report.coverage.counts(),
         "groups": groups,
@@ -74,6 +79,23 @@ def _facts(report: Report) -> dict[str, Any]:
         "not_mutable": report.coverage.not_mutable,
         "marks": MARKS,
     }
+
+
+def _run(report: Report) -> dict[str, str]:
+    """When, of what, with which parameters, how long."""
+    given = {name: value for name, value in report.parameters.items() if name not in ("target", "only")}
+    parameters = ", ".join(f"{name} {value}" for name, value in given.items())
+    facts = {
+        "target": f"a platform at {report.address}" if report.address else "the lab itself",
+        "requirements": f"below {report.parameters['only']}" if report.parameters.get("only") else "all",
+        "parameters": parameters or "the notebooks' own",
+        "labkit": __version__,
+        "begun": datetime.fromtimestamp(report.began, UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
+        "took": f"{report.seconds:.0f} s",
+    }
+    if report.strict:
+        facts["fails on"] = "choices that differ, too"
+    return facts
 
 
 def _nonzero(counts: dict[str, int]) -> dict[str, int]:
@@ -94,4 +116,4 @@ def _pygments() -> str:
     light = HtmlFormatter(style="friendly").get_style_defs(".highlight")
     dark = HtmlFormatter(style="github-dark").get_style_defs(".highlight")
     plain = ".highlight, .highlight pre { background: var(--code); }"
-    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n{plain}"
+    return f"{light}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}\n}}\n{plain}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from itertools import groupby
 from xml.etree import ElementTree
 
@@ -12,19 +13,28 @@ from labkit.reporting.run_notebook import NotebookRun
 ILLEGAL = {code: "�" for code in range(32) if chr(code) not in "\t\n\r"}  # XML 1.0 has no such characters
 
 
-def junit(verdicts: Iterable[Verdict], runs: Iterable[NotebookRun]) -> str:
+def junit(
+    verdicts: Iterable[Verdict],
+    runs: Iterable[NotebookRun],
+    *,
+    strict: bool = False,
+    began: float = 0.0,
+    seconds: float = 0.0,
+) -> str:
     """A suite for each part of the requirements, a case for each check; and a suite of the notebooks.
 
-    failed is a failure, broken an error; warned passes and says so in its output.
+    failed is a failure, broken an error; warned passes and says so in its output, or, when `strict`, is a failure.
+    began: seconds since 1970; seconds: how long the whole took.
     """
-    root = ElementTree.Element("testsuites", name="labkit conformance")
+    when = datetime.fromtimestamp(began, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    root = ElementTree.Element("testsuites", name="labkit conformance", timestamp=when, time=f"{seconds:.3f}")
     ordered = sorted(verdicts, key=_part)  # a stable sort: checks stay in order within their part
     for part, members in groupby(ordered, _part):
-        suite = ElementTree.SubElement(root, "testsuite", name=part)
+        suite = ElementTree.SubElement(root, "testsuite", name=part, timestamp=when)
         for verdict in members:
-            _case(suite, verdict, part)
+            _case(suite, verdict, part, strict)
         _count(suite)
-    suite = ElementTree.SubElement(root, "testsuite", name="notebooks")
+    suite = ElementTree.SubElement(root, "testsuite", name="notebooks", timestamp=when)
     for run in runs:
         case = ElementTree.SubElement(suite, "testcase", classname="notebooks", name=run.name)
         if run.error is not None:
@@ -37,7 +47,7 @@ def junit(verdicts: Iterable[Verdict], runs: Iterable[NotebookRun]) -> str:
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _case(suite: ElementTree.Element, verdict: Verdict, part: str) -> None:
+def _case(suite: ElementTree.Element, verdict: Verdict, part: str, strict: bool) -> None:
     case = ElementTree.SubElement(
         suite,
         "testcase",
@@ -45,12 +55,12 @@ def _case(suite: ElementTree.Element, verdict: Verdict, part: str) -> None:
         name=_legal(f"{verdict.check}: {verdict.title}"),
         time=f"{verdict.seconds:.3f}",
     )
-    message = _legal(verdict.reason)
+    message = _legal(verdict.told())
     ids = " ".join(verdict.requirements)
     detail = _legal(
         f"requirements: {ids}\nexpected: {verdict.expected}\nactual: {verdict.actual}\n\n{verdict.exchange}"
     )
-    match verdict.outcome:
+    match "failed" if strict and verdict.outcome == "warned" else verdict.outcome:
         case "failed":
             ElementTree.SubElement(case, "failure", message=message).text = detail
         case "broken":

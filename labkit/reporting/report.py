@@ -290,7 +290,10 @@ def _short(text: str, longest: int = 160) -> str:
 def write(report: Report, folder: Path) -> None:
     """Write verdicts.json, junit.xml, report.html and a page for each notebook."""
     (folder / "verdicts.json").write_text(verdicts_json(report), encoding="utf-8")
-    (folder / "junit.xml").write_text(junit(report.verdicts, report.runs), encoding="utf-8")
+    suites = junit(
+        report.verdicts, report.runs, strict=report.strict, began=report.began, seconds=report.seconds
+    )
+    (folder / "junit.xml").write_text(suites, encoding="utf-8")
     (folder / "report.html").write_text(html.report_page(report), encoding="utf-8")
     for each in report.runs:
         (folder / f"{each.name}.html").write_text(html.notebook_page(each), encoding="utf-8")

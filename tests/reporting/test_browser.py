@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import nbformat
+import pytest
+
 from labkit.reporting import html
-from tests.chromium import needs_chromium, shown
+from labkit.reporting.run_notebook import NotebookRun
+from tests.chromium import browser, needs_chromium, shown
 from tests.reporting.test_html import made, run
 
 pytestmark = needs_chromium
@@ -28,3 +32,59 @@ def test_what_a_page_must_not_do_would_show(tmp_path: Path) -> None:
     found = complaints(page, tmp_path)
     assert len(found) == 2, found
     assert all("Content Security Policy" in each for each in found)
+
+
+# ---- narrow screens and paper
+
+WORD = "x" * 300  # what cannot be broken at a space
+CUT = """JSON.stringify([...document.querySelectorAll('body *')].filter(each => {
+    const style = getComputedStyle(each)
+    const clips = [style.overflowX, style.overflowY].some(value => value !== 'visible')
+    return clips && !each.closest('.bar') && each.scrollWidth > each.clientWidth + 1
+}).map(each => each.tagName + '.' + each.className))"""
+HIDDEN = """JSON.stringify([...document.querySelectorAll('.req')].filter(
+    each => !each.getBoundingClientRect().height || !each.checkVisibility({contentVisibilityAuto: true})
+).map(each => each.id))"""
+
+
+def wide() -> NotebookRun:
+    """A notebook whose output is wider than any page."""
+    book = run(f"value = '{WORD}'")
+    row = "".join(f"<td>{WORD[:40]}</td>" for _ in range(9))
+    book.notebook.cells[-1].outputs = [
+        nbformat.v4.new_output("stream", name="stdout", text=f"{WORD}\n"),
+        nbformat.v4.new_output("execute_result", data={"text/html": f"<table><tr>{row}</tr></table>"}),
+    ]
+    return book
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> list[str]:
+    """The URLs of a report and of a page, each with words too long for a line."""
+    files = {
+        "report.html": html.report_page(made(run())).replace("onep:v1", WORD).replace("gist", WORD),
+        "page.html": html.notebook_page(wide()),
+    }
+    for name, text in files.items():
+        assert WORD in text
+        (tmp_path / name).write_text(text)
+    return [(tmp_path / name).as_uri() for name in files]
+
+
+async def test_they_fit_a_screen_of_400_pixels(pages: list[str], tmp_path: Path) -> None:
+    async with browser(tmp_path / "profile") as tab:
+        await tab.size(400)
+        for page in pages:
+            await tab.goto(page)
+            assert await tab.evaluate("document.documentElement.scrollWidth") <= 400, page
+
+
+async def test_nothing_is_cut_or_folded_on_paper(pages: list[str], tmp_path: Path) -> None:
+    async with browser(tmp_path / "profile") as tab:
+        for page in pages:
+            await tab.size(1000)
+            await tab.goto(page)
+            await tab.size(720, "print")
+            assert await tab.evaluate(CUT) == "[]", page
+            assert await tab.evaluate(HIDDEN) == "[]", page
+            assert await tab.evaluate("document.documentElement.scrollWidth") <= 720, page

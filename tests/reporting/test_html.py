@@ -1,11 +1,13 @@
 """The pages: all of what happened, nothing from outside, nothing taken for markup."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import nbformat
 
+from labkit import __version__
 from labkit.reporting import html
 from labkit.reporting.report import Report
 from labkit.reporting.run_notebook import CellError, NotebookRun
@@ -91,6 +93,24 @@ class TestTheReport:
         page = offline(html.report_page(made(run())))
         assert {"AA-ONE-1", "AA-ONE-2", "AA-TWO-1", "AA-ONE", "AA-TWO"} <= set(page.ids)
         assert {"01_book.html", "verdicts.json", "junit.xml", "#AA-ONE-1"} <= set(page.links)
+
+    def test_it_says_when_of_what_and_how_long(self) -> None:
+        whole = replace(
+            made(run()), began=1_795_300_000.0, seconds=41.6, address="192.0.2.7:8443", strict=True
+        )
+        text = html.report_page(replace(whole, parameters={"target": "x", "only": "AA", "hours": 1.5}))
+        for shown in (
+            *("2026-11-21 22:26:40 UTC", "42 s", __version__, "a platform at 192.0.2.7:8443"),
+            *("below AA", "hours 1.5", "choices that differ, too"),
+        ):
+            assert shown in text, shown
+        assert "the lab itself" in html.report_page(made(run()))
+
+    def test_a_problem_shows_the_sentence_of_its_requirements(self) -> None:
+        text = html.report_page(made(run()))
+        problems = text[text.index('id="problems"') : text.index('id="notebooks"')]
+        assert "It answers &lt; 1 s | always." in problems
+        assert "It answers politely." in problems
 
     def test_a_failing_check_shows_expected_actual_and_the_exchange(self) -> None:
         text = html.report_page(made(run()))

@@ -35,10 +35,25 @@ def test_every_outcome_has_its_own_element() -> None:
         "a/warns": ["system-out"], "01_a": [], "02_b": ["error"],
     }  # fmt: skip
     failure = cases["b/fails"][0]
-    assert failure.get("message") == "status"
+    assert failure.get("message") == "status: expected 1 < 2, got \ufffd"
     assert failure.text is not None
     assert "expected: 1 < 2" in failure.text
     assert "GET /" in failure.text
+
+
+def test_choices_that_differ_are_failures_where_that_is_asked_for() -> None:
+    root = ElementTree.fromstring(junit(VERDICTS, RUNS, strict=True))
+    assert root.get("failures") == "2"
+    assert [each.get("message") for each in root.iter("failure")] == [
+        "header",
+        "status: expected 1 < 2, got \ufffd",
+    ]
+
+
+def test_it_says_when_and_how_long() -> None:
+    root = ElementTree.fromstring(junit(VERDICTS, RUNS, began=1_795_300_000.0, seconds=41.5))
+    assert (root.get("timestamp"), root.get("time")) == ("2026-11-21T22:26:40", "41.500")
+    assert {each.get("timestamp") for each in root} == {"2026-11-21T22:26:40"}
 
 
 def test_counts_add_up() -> None:
