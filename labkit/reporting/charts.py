@@ -66,9 +66,11 @@ def chart(
 ) -> pandas.DataFrame:
     """Draw a frame, a series for each column, and return it for the cell to show.
 
-    A picture differs from machine to machine, so tests compare the frame beside it instead. x, y: labels.
+    A picture differs from machine to machine, so tests compare the frame beside it instead. x, y: labels. Where the
+    index holds times, the ticks are at round ones; the legend stands above the picture, where it crosses nothing.
     """
     import matplotlib as mpl
+    import pandas
     from matplotlib.figure import Figure
 
     plot_style()
@@ -77,17 +79,64 @@ def chart(
         height = max(height, 0.26 * len(frame))
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots()
-    if kind == "step":
-        for column in frame:
-            axes.step(frame.index, frame[column], where="post", label=column)
-        axes.legend()
+    over_time = isinstance(frame.index, pandas.DatetimeIndex)
+    if kind == "step" or (
+        kind == "line" and over_time
+    ):  # pandas has formatters of its own for lines over time
+        style = "steps-post" if kind == "step" else "default"
+        for column, colour in zip(frame, colours or CYCLE, strict=False):
+            axes.plot(frame.index, frame[column], drawstyle=style, label=column, color=colour)
     else:
-        frame.plot(kind=kind, stacked=stacked, color=colours, ax=axes, legend=len(frame.columns) > 1)
-    axes.set(title=title, xlabel=x, ylabel=y)
+        frame.plot(kind=kind, stacked=stacked, color=colours, ax=axes, legend=False)
+    axes.set(xlabel=x, ylabel=y)
+    if kind == "barh":
+        axes.set_xlim(right=1.04 * (frame.sum(axis=1) if stacked else frame).to_numpy().max())
+    else:
+        axes.margins(y=0.06)
     if kind == "barh":
         axes.invert_yaxis()
+    if over_time:
+        _round_times(axes, frame.index[0], frame.index[-1])
+    _headed(axes, title)
     _show(figure)
     return frame
+
+
+def _round_times(axes: Axes, first: pandas.Timestamp, last: pandas.Timestamp) -> None:
+    """Ticks at whole hours of a day, at midnight over several days; the axis ends with the data."""
+    from matplotlib.dates import (
+        AutoDateLocator,
+        ConciseDateFormatter,
+        DateFormatter,
+        DayLocator,
+        HourLocator,
+        date2num,
+    )
+
+    days = (last - first).total_seconds() / 86_400
+    if days <= 2:
+        axes.xaxis.set_major_locator(HourLocator(byhour=range(0, 24, 3)))
+        axes.xaxis.set_major_formatter(DateFormatter("%H:%M"))
+    elif days <= 10:
+        axes.xaxis.set_major_locator(DayLocator())
+        axes.xaxis.set_major_formatter(DateFormatter("%a %d %b"))
+    else:
+        axes.xaxis.set_major_locator(locator := AutoDateLocator())
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+    axes.set_xlim(date2num(first.floor("h")), date2num(last.ceil("h")))
+
+
+def _headed(axes: Axes, title: str) -> None:
+    """Title and legend above the picture, the one at its left, the other at its right."""
+    axes.set_title(title, pad=10)
+    labels = axes.get_legend_handles_labels()[1]
+    axes.legend(
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        ncols=max(len(labels), 1),
+        borderaxespad=0.3,
+        handlelength=1.4,
+    )
 
 
 def outcome_chart(shown: Verdicts, title: str = "Checks by part") -> pandas.DataFrame:
@@ -158,7 +207,10 @@ def sequence_chart(steps: Iterable[tuple[str, str, str]], *, title: str) -> pand
     actors = list(
         dict.fromkeys(name for pair in zip(frame["from"], frame["to"], strict=True) for name in pair)
     )
-    figure = Figure(figsize=(max(8.0, 3.0 * len(actors)), 1.0 + 0.46 * len(frame)), layout="constrained")
+    gap = max(
+        2.2, *(0.08 * len(text) + 0.5 for _, _, text in _numbered(frame))
+    )  # inches between two lifelines
+    figure = Figure(figsize=(gap * len(actors), 0.9 + 0.36 * len(frame)), layout="constrained")
     axes = figure.subplots()
     for place, name in enumerate(actors):
         axes.plot([place, place], [0.2, len(frame) + 0.4], color="#c8cfd8", linewidth=1, zorder=1)
@@ -172,15 +224,20 @@ def sequence_chart(steps: Iterable[tuple[str, str, str]], *, title: str) -> pand
             color="white",
             bbox={"boxstyle": "round,pad=0.45", "facecolor": CYCLE[place % len(CYCLE)], "edgecolor": "none"},
         )
-    for number, (source, to, what) in enumerate(frame.itertuples(index=False), 1):
-        _arrow(axes, actors.index(source), actors.index(to), number, f"{number}. {what}")
+    for number, (source, to, text) in enumerate(_numbered(frame), 1):
+        _arrow(axes, actors.index(source), actors.index(to), number, text)
     axes.set(title=title, xlim=(-0.6, len(actors) - 0.4), ylim=(len(frame) + 0.6, -0.8))
     axes.axis("off")
     _show(figure)
     return frame
 
 
+def _numbered(frame: pandas.DataFrame) -> list[tuple[str, str, str]]:
+    return [(row[0], row[1], f"{n}. {row[2]}") for n, row in enumerate(frame.itertuples(index=False), 1)]
+
+
 def _arrow(axes: Axes, source: int, to: int, y: float, text: str) -> None:
+    """An arrow with its label beside the sender, between two lifelines, so that it crosses none."""
     if source == to:
         axes.text(source + 0.05, y, text, ha="left", va="center", fontsize=9, backgroundcolor="white")
         axes.plot(source, y, marker="o", color="#3d4852", markersize=5)
@@ -188,7 +245,8 @@ def _arrow(axes: Axes, source: int, to: int, y: float, text: str) -> None:
     axes.annotate(
         "", xy=(to, y), xytext=(source, y), arrowprops={"arrowstyle": "-|>", "color": "#3d4852", "shrinkA": 0}
     )
-    axes.text((source + to) / 2, y - 0.1, text, ha="center", va="bottom", fontsize=9)
+    middle = source + (0.5 if to > source else -0.5)
+    axes.text(middle, y - 0.1, text, ha="center", va="bottom", fontsize=9)
 
 
 def _show(figure: Figure) -> None:

@@ -1,4 +1,4 @@
-"""What notebooks use: the verdict table of an area, and charts that can be compared (charts.py)."""
+"""What notebooks use: verdicts of an area, the table of attacks, and charts that can be compared (charts.py)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from labkit.conformance.catalogue import load
 from labkit.conformance.check import all_checks
 from labkit.conformance.coverage import coverage, in_order
 from labkit.conformance.target import LOCAL_TARGET, opened
+from labkit.reporting.attacks import attack_frame
 from labkit.reporting.charts import chart, matrix_chart, outcome_chart, sequence_chart
-from labkit.reporting.verdicts import Verdicts, read_verdicts
+from labkit.reporting.verdicts import Verdicts, folded_html, read_verdicts
 
 if TYPE_CHECKING:
     import pandas
 
 __all__ = [
+    "Folded",
+    "attack_frame",
     "chart",
     "coverage_frame",
     "matrix_chart",
@@ -50,6 +53,20 @@ def verdicts(
         return Verdicts((), name)
     with opened(target, seed) as platform:
         return Verdicts(runner.run(checks, platform, catalogue), name)
+
+
+class Folded:
+    """A table that a page shows once its title is clicked; a terminal shows all of it."""
+
+    def __init__(self, frame: pandas.DataFrame, title: str) -> None:
+        self.frame = frame
+        self.title = title
+
+    def __repr__(self) -> str:
+        return f"{self.title}\n{self.frame.to_string()}"
+
+    def _repr_html_(self) -> str:
+        return folded_html(self.title, self.frame.to_html(notebook=True))
 
 
 def coverage_frame(only: str = "") -> pandas.DataFrame:

@@ -129,6 +129,7 @@ def _execute(
             progress_bar=False,
             execution_timeout=PATIENCE,
             kernel_manager_class=Kernel,
+            coalesce_streams=True,  # else what is printed comes in as many pieces as the moment has it
             config=Config(Kernel=Config(folder=str(folder))),
             # Not papermill's `cwd`, which moves this whole process: two notebooks may run side by side.
             resources={"metadata": {"path": str(path.parent.resolve())}},

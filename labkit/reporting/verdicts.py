@@ -93,11 +93,18 @@ class Verdicts:
         return shown, {METADATA: {"verdicts": [each.as_dict() for each in self]}}
 
     def _html(self) -> str:
-        rows = "\n".join(_row(each) for each in self)
-        return (
-            f"<p><b>{escape(self.summary())}</b></p>\n<table>\n<thead><tr><th>requirement</th><th>check</th>"
-            f"<th>verdict</th></tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
-        )
+        """What needs attention as a table; what passed folded below it."""
+        rest = [each for each in self if each.outcome != "passed"]
+        passed = [each for each in self if each.outcome == "passed"]
+        parts = [f"<p><b>{escape(self.summary())}</b></p>"]
+        parts += [_table(rest)] if rest else []
+        parts += [folded_html(f"{len(passed)} passed", _table(passed))] if passed else []
+        return "\n".join(parts)
+
+
+def folded_html(title: str, html: str) -> str:
+    """HTML that is shown once the title is clicked, and on paper."""
+    return f"<details><summary>{escape(title)}</summary>\n{html}\n</details>"
 
 
 def read_verdicts(path: Path) -> list[Verdict]:
@@ -124,6 +131,14 @@ def collected(notebook: NotebookNode) -> list[Verdict]:
 
 def _because(verdict: Verdict) -> str:
     return f": {verdict.reason}" if verdict.reason else ""
+
+
+def _table(verdicts: Iterable[Verdict]) -> str:
+    rows = "\n".join(_row(each) for each in verdicts)
+    return (
+        "<table>\n<thead><tr><th>requirement</th><th>check</th><th>verdict</th></tr></thead>\n"
+        f"<tbody>\n{rows}\n</tbody>\n</table>"
+    )
 
 
 def _row(verdict: Verdict) -> str:

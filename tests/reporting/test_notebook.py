@@ -2,9 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from labkit import settings
 from labkit.conformance.catalogue import UnknownRequirementError, load
@@ -12,7 +15,7 @@ from labkit.conformance.check import all_checks
 from labkit.conformance.target import LAB_YAML
 from labkit.core.errors import SettingsError
 from labkit.lab.lab import Lab
-from labkit.reporting import notebook
+from labkit.reporting import charts, notebook
 from labkit.reporting.verdicts import Verdicts
 from tests.reporting.books import verdict
 
@@ -84,6 +87,90 @@ def test_a_matrix_and_a_sequence_give_back_what_they_drew(monkeypatch: pytest.Mo
     assert [tuple(row) for row in shown.itertuples(index=False)] == steps
     assert list(shown.columns) == ["from", "to", "what"]
     assert len(drawn) == 2
+
+
+class Drawn(NamedTuple):
+    """A chart as it was drawn: where its ticks are, and the boxes of its labels, in pixels."""
+
+    axes: Axes
+
+    def ticks(self) -> list[str]:
+        low, high = self.axes.get_xlim()
+        found = zip(self.axes.get_xticks(), self.axes.get_xticklabels(), strict=True)
+        return [label.get_text() for place, label in found if low <= place <= high]
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Drawn]:
+    found: list[Drawn] = []
+
+    def show(figure: Figure) -> None:
+        figure.canvas.draw()
+        found.append(Drawn(figure.axes[0]))
+
+    monkeypatch.setattr(charts, "_show", show)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("first", "step", "count", "ticks"),
+    [
+        (
+            "2026-01-01 00:11",
+            "10min",
+            142,
+            ["00:00", *(f"{hour:02}:00" for hour in range(3, 24, 3)), "00:00"],
+        ),
+        ("2026-01-02", "6h", 13, ["Fri 02 Jan", "Sat 03 Jan", "Sun 04 Jan", "Mon 05 Jan"]),
+    ],
+)
+def test_ticks_are_at_round_times(
+    drawn: list[Drawn], first: str, step: str, count: int, ticks: list[str]
+) -> None:
+    frame = pd.DataFrame({"n": range(count)}, index=pd.date_range(first, periods=count, freq=step))
+    for kind in ("line", "step"):
+        notebook.chart(frame, title="t", kind=kind)
+        assert drawn.pop().ticks() == ticks
+
+
+def test_a_legend_covers_nothing(drawn: list[Drawn]) -> None:
+    frame = pd.DataFrame({"a": [1, 2], "b": [3, 4]}, index=["x", "y"])
+    for kind in ("bar", "barh", "line", "step", "area"):
+        notebook.chart(frame, title="t", kind=kind)
+        axes = drawn.pop().axes
+        legend = axes.get_legend()
+        assert legend is not None
+        assert [each.get_text() for each in legend.get_texts()] == ["a", "b"]
+        assert legend.get_window_extent().y0 >= axes.get_window_extent().y1 - 1
+
+
+def test_labels_of_arrows_cross_no_line(drawn: list[Drawn]) -> None:
+    steps = [
+        ("ann", "lab", "asks for something with a long name"),
+        ("ann", "bank", "pays"),
+        ("bank", "ann", "thanks"),
+    ]
+    notebook.sequence_chart([*steps, ("lab", "bank", "asks")], title="t")
+    axes = drawn.pop().axes
+    lines = [axes.transData.transform((place, 0))[0] for place in range(3)]
+    labels = [
+        each.get_window_extent() for each in axes.texts if each.get_text()[:2] in ("1.", "2.", "3.", "4.")
+    ]
+    assert len(labels) == 4
+    assert not [(box.x0, x, box.x1) for box in labels for x in lines if box.x0 <= x <= box.x1]
+
+
+def test_what_passed_is_folded() -> None:
+    shown = Verdicts([verdict("a/b", "AA-ONE-1"), verdict("a/c", "AA-ONE-2", "failed", reason="status")])
+    text = shown._repr_mimebundle_()[0]["text/html"]
+    above, _, folded = text.partition("<details><summary>1 passed</summary>")
+    assert "AA-ONE-2" in above
+    assert "AA-ONE-1" not in above
+    assert "AA-ONE-1" in folded
+    frame = pd.DataFrame({"a": [1]}, index=["<x>"])
+    table = notebook.Folded(frame, "all <of> it")
+    assert table._repr_html_().startswith("<details><summary>all &lt;of&gt; it</summary>\n<div>")
+    assert repr(table) == f"all <of> it\n{frame}"
 
 
 def test_coverage_counts_each_check_once() -> None:

@@ -39,6 +39,13 @@ def test_it_runs_here_with_what_was_given_whatever_kernels_there_are(
     assert path.read_bytes() == before
 
 
+def test_what_is_printed_is_one_output_however_it_came(tmp_path: Path) -> None:
+    slowly = "import time\nfor n in range(3):\n    print(n, flush=True)\n    time.sleep(0.3)"
+    run = run_notebook(written(tmp_path / "a.ipynb", slowly))
+    [output] = code_cells(run.notebook)[-1].outputs
+    assert output.text == "0\n1\n2\n"
+
+
 def test_an_unknown_parameter_is_an_error_before_anything_runs(tmp_path: Path) -> None:
     mark = tmp_path / "ran"
     path = written(tmp_path / "a.ipynb", "# parameters\nseed = 7", f"open({str(mark)!r}, 'w').close()")
