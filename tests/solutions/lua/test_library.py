@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.solutions.lua import LuaError, LuaLimits
+from labkit.solutions.lua.runtime import luajit
 from tests.solutions.lua.bench import Bench
 
 
@@ -188,6 +189,15 @@ class TestSeed:
         assert caught.value.message == "script.lua:1: bad argument #1 to 'pairs' (table expected, got nil)"
 
 
+ORDERS = [
+    "function(a, b) return a[1] > b[1] end",
+    "function(a, b) return a[1] >= b[1] end",
+    "function(a, b) return true end",
+    "function(a, b) return false end",
+    "function(a, b) return (a[1] + b[2]) % 3 == 0 end",
+]
+
+
 class TestTables:
     @given(st.lists(st.integers(-50, 50) | st.floats(-5, 5), max_size=200))
     def test_sort_numbers(self, values: list[float]) -> None:
@@ -197,15 +207,26 @@ class TestTables:
     def test_sort_texts(self, values: list[str]) -> None:
         assert self.sorted(values, "table.sort(x)") == sorted(values)
 
-    @given(st.lists(st.integers(0, 5), max_size=100))
-    def test_sort_is_stable(self, values: list[int]) -> None:
+    @given(st.lists(st.integers(0, 5), max_size=100), st.sampled_from(ORDERS))
+    def test_sort_as_lua_does_it(self, values: list[int], less: str) -> None:
+        """Equal items come out in the same order, and an order that contradicts itself is the same error."""
         pairs = [[value, at] for at, value in enumerate(values)]
-        given = self.sorted(pairs, "table.sort(x, function(a, b) return a[1] > b[1] end)")
-        assert given == sorted(pairs, key=lambda pair: -pair[0])
+        source = f"""
+            local ok, problem = pcall(table.sort, x, {less})
+            local out = {{tostring(ok), ok and '' or problem}}
+            for i, pair in ipairs(x) do out[i + 2] = pair[1] .. ':' .. pair[2] end
+            return table.concat(out, ' ')
+        """
+        native = luajit().LuaRuntime()
+        expected = native.eval(f"function(x) {source} end")(native.table_from(pairs, recursive=True))
+        assert self.call(source, pairs) == expected
 
     def sorted(self, values: list[Any], source: str) -> Any:
+        return self.call(f"{source} return x", values)
+
+    def call(self, source: str, values: list[Any]) -> Any:
         bench = Bench()
-        function = bench.host.load("f", f"{source} return x", ["x"])
+        function = bench.host.load("f", source, ["x"])
         return asyncio.run(bench.host.run(function, values)).value
 
     @pytest.mark.parametrize(

@@ -82,24 +82,37 @@ def latin(text: str) -> str:
     return text.encode().decode("latin-1")
 
 
-class TestAgainstTheNativeOnes:
-    """quick: what a native call may do at worst. As it is, most go to the native functions; with 0 none does."""
+LIMITS = "local FREE, QUICK, WINDOW = 1e4, 2e6, 1e5"
+NONE = {LIMITS: "local FREE, QUICK, WINDOW = 0, 0, 0", "return huge": "return -1"}
+ALONE = {
+    **NONE,
+    "pattern.linear = is_linear(items)": "pattern.linear = false",
+    "pattern.tail = is_tail(items)": "",
+}
+VARIANTS = {  # what is replaced in cost.lua
+    "as it is: most go to the native functions": {},
+    "where the pattern allows any length": NONE,
+    "one place at a time where the pattern allows it": ALONE,
+    "the matcher alone": {**ALONE, "pattern.skips = pattern.power <= 1 and skips(items)": ""},
+}
 
-    @pytest.mark.parametrize("quick", ["1e6", "0"])
+
+class TestAgainstTheNativeOnes:
+    @pytest.mark.parametrize("variant", VARIANTS)
     @pytest.mark.parametrize("name", FUNCTIONS)
     @given(s=subjects, p=patterns, r=replacements, at=st.integers(-15, 15) | st.none())
-    def test_patterns(self, quick: str, name: str, s: str, p: str, r: str, at: int | None) -> None:
-        self.check(quick, name, s, p, r, at)
+    def test_patterns(self, variant: str, name: str, s: str, p: str, r: str, at: int | None) -> None:
+        self.check(variant, name, s, p, r, at)
 
-    @pytest.mark.parametrize("quick", ["1e6", "0"])
+    @pytest.mark.parametrize("variant", VARIANTS)
     @given(s=subjects, p=garbage)
-    def test_garbage(self, quick: str, s: str, p: str) -> None:
-        self.check(quick, "find", s, p, "", None)
+    def test_garbage(self, variant: str, s: str, p: str) -> None:
+        self.check(variant, "find", s, p, "", None)
 
-    def check(self, quick: str, name: str, s: str, p: str, r: str, at: int | None) -> None:
+    def check(self, variant: str, name: str, s: str, p: str, r: str, at: int | None) -> None:
         expected, found = (
             re.sub(r"string:\S* ?\S*:\d+: ", "string:", functions(name, latin(s), latin(p), latin(r), at))
-            for functions in (native(), library(quick))
+            for functions in (native(), library(variant))
         )
         if found.startswith("false") and ("pattern" in found or "capture" in found):
             # A malformed pattern is refused at once, even where matching would have ended before it got there,
@@ -110,15 +123,15 @@ class TestAgainstTheNativeOnes:
 
 
 @cache
-def library(quick: str) -> Any:
+def library(variant: str) -> Any:
     """The parts of the prelude alone, in a state of their own."""
     lua = luajit().LuaRuntime(encoding="latin-1")
 
     def part(name: str) -> Any:
         source = files("labkit.solutions.lua").joinpath("prelude", f"{name}.lua").read_text()
-        if name == "patterns":
-            assert "local QUICK = 1e6" in source
-            source = source.replace("local QUICK = 1e6", f"local QUICK = {quick}")
+        for old, new in VARIANTS[variant].items() if name == "cost" else ():
+            assert old in source
+            source = source.replace(old, new)
         return lua.compile(source, name=f"@{name}")
 
     lua.globals().part = part
@@ -127,7 +140,7 @@ def library(quick: str) -> Any:
         local function nothing() end
         local budget = {{charge = nothing, stop = error, reserve = nothing, pcall = pcall}}
         local tables = part("tables")(budget)
-        local matcher = part("matcher")(1e9, error)
+        local matcher = part("matcher")(1e9, error, part("cost")())
         local mine = part("patterns")(matcher, budget, tables.concat)
         local string = setmetatable(mine, {{__index = string}})
         {SHOW}

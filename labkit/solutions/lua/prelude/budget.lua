@@ -1,28 +1,29 @@
 -- What a running script may use: CPU between two service calls, and memory. Everything here runs beside the
 -- script's own code. A run that goes long leaves the event loop to others now and then.
 --
--- A count hook looks every few instructions. One instruction on big data (`..` of long strings, a table that
--- grows) costs up to a millisecond per MiB, so the hook comes more often as the heap grows, and the allocator
--- is never allowed more than `room` ahead of the last look: no single step can take long. Once a limit is
--- hit, the hook raises at every instruction, so that no pcall, handler or coroutine keeps the script alive.
+-- A count hook looks every few instructions. One instruction on a long text (`..`, a number read from it) or a large
+-- table (that grows) costs up to a millisecond per MiB, so the hook comes more often where there are some, and the
+-- allocator is never allowed more than `room` ahead of the last look. Once a limit is hit, the hook raises at every
+-- instruction, so that no pcall, handler or coroutine keeps the script alive.
 local set_limit, thread_cpu, pause, cpu_seconds, memory_bytes = ...
 
 local sethook, running, clock, collect = debug.sethook, coroutine.running, os.clock, collectgarbage
 local error, floor, pcall, traceback = error, math.floor, pcall, debug.traceback
 
 local MIB = 1024 * 1024
-local LIGHT = MIB / 4        -- with less data than this no instruction is slow
-local RARE, OFTEN = 400, 200 -- instructions between two looks with light data, and the most otherwise ...
-local SLOW = 400 * MIB       -- ... where data times instructions is this
-local BULKY, LEAST = 24, 20  -- the most while there are long texts, and the least
-local MOST_ROOM, MOST_RESERVED = 24 * MIB, 32 * MIB
+local RARE, LEAST = 400, 20  -- instructions between two looks, at most and at least; in between so many ...
+local SLOW = 200 * MIB       -- ... that they times the bytes of the longest thing there may be are this
+local SMALL = MIB / 4        -- nothing is taken to be shorter than this
+local SHARED = 16            -- of many small things together, so much is taken to be one thing
+local LEAST_ROOM, MOST_ROOM, MOST_RESERVED = 16 * MIB, 32 * MIB, 32 * MIB
 local LOOKS = 2              -- the clock is read at every so many looks ...
-local NOTICEABLE = 32 * 1024 -- ... or when so many bytes were gained or lost since
-local LARGE, BULK = 256, 1024 -- KiB gained that the collector has to be told about; that mean long texts
+local BULK = 1024            -- KiB gained that the collector has to be told about
+local NOTICEABLE = 256       -- ... or when so many KiB were gained or lost since
 local LONG, SHORT = 0.02, 0.005 -- seconds that a run keeps the loop: at first, and once it went long
 local CHARGE = 1e6             -- units (about 2 ns each) of native work between two readings of the clock
 
 local code = 0             -- bytes in use that are no data of scripts
+local longest = SMALL      -- bytes: the most that was gained between two looks, so what a text or table may take
 local interval = RARE
 local ceiling = 0          -- bytes the allocator may hand out until the next look
 local looks = 0            -- until the clock is read again
@@ -30,7 +31,6 @@ local least, most = 0, 0   -- KiB in use that call for nothing
 local owed = 0             -- units of native work since the clock was last read
 local started, deadline    -- thread CPU at the first reading; process CPU when it is worth reading again
 local since, share         -- thread CPU when the run last got the loop; how long it may keep it
-local hurried, bulky       -- is the collector; are there long texts?
 local stopped, reason      -- the limit that was hit, and the text for people ...
 local where                -- ... with the place in the script
 local look
@@ -38,7 +38,7 @@ local look
 -- How much may be needed until the next look: a table doubles, long texts are copied a few times.
 local function room(used)
   local data = 6 * (used - code)
-  return data > MOST_ROOM and MOST_ROOM or data < MIB and MIB or data
+  return data > MOST_ROOM and MOST_ROOM or data < LEAST_ROOM and LEAST_ROOM or data
 end
 
 local function raise_ceiling(bytes)
@@ -55,10 +55,15 @@ end
 local CPU = "CPU limit: more than " .. cpu_seconds .. " s between two service calls (guard.script_cpu)"
 local ENDED = "the run was ended"
 
+local function raise()
+  if running() then error(reason, 0) end -- otherwise the driver
+end
+
 local function stop(limit, text)
   local ok, place = pcall(traceback, "", 2)
   stopped, reason, where = limit, text, ok and place
-  every(1)
+  interval = 1
+  sethook(raise, "", 1)
   error(text, 0)
 end
 
@@ -89,48 +94,46 @@ end
 -- What is in use calls for nothing while it stays near `used`.
 local function expect(used)
   looks = LOOKS
-  least, most = (used - NOTICEABLE) / 1024, (used + NOTICEABLE) / 1024
+  least, most = used / 1024 - NOTICEABLE, used / 1024 + NOTICEABLE
 end
 
--- An allocation that fails does not collect garbage, so the collector starts early, and earlier and faster the fuller
--- it gets.
-local function pace(full)
-  if full == hurried then return end
-  hurried = full
-  collect("setpause", full and 110 or 150)
-  collect("setstepmul", full and 1000 or 400)
+local function look_often_enough(used)
+  local data = used - code
+  if longest > data then longest = data > SMALL and data or SMALL end
+  local long = data / SHARED > longest and data / SHARED or longest
+  local wanted = floor(SLOW / long)
+  wanted = wanted < LEAST and LEAST or wanted > RARE and RARE or wanted
+  if wanted ~= interval then every(wanted) end
 end
 
-local function look_closely()
-  if not running() then return end -- the driver, not a script
-  if stopped then error(reason, 0) end
-  local used = collect("count") * 1024
-  bulky = used / 1024 > most + BULK or bulky and used - code > LIGHT
-  if used / 1024 > most + LARGE then -- the collector does little for each allocation, however large
-    collect("step", floor(used / 1024 - most))
+local function look_at_memory(used)
+  local gained = used / 1024 - most + NOTICEABLE -- KiB
+  if gained * 1024 > longest then longest = gained * 1024 end
+  if gained > BULK then -- the collector does little for each allocation, however large
+    collect("step", floor(gained))
     used = collect("count") * 1024
   end
   local free, ahead = ceiling - used, room(used)
   if free > 2 * ahead or free < ahead and ceiling < memory_bytes then raise_ceiling(used + 1.5 * ahead) end
   expect(used)
-  pace(used > memory_bytes / 3)
-  local data, wanted = used - code, RARE
-  if data > LIGHT then
-    wanted = floor(SLOW / data)
-    local longest = bulky and BULKY or OFTEN
-    wanted = wanted < LEAST and LEAST or wanted > longest and longest or wanted
-  end
-  if wanted ~= interval then every(wanted) end
+  look_often_enough(used)
+end
+
+local function look_closely()
+  if not running() then return end -- the driver, not a script
+  if stopped then error(reason, 0) end
+  look_at_memory(collect("count") * 1024)
   read_clock()
 end
 
 look = function()
+  local used = collect("count")
+  if used < least or used > most then return look_closely() end
   looks = looks - 1
-  if looks > 0 then
-    local used = collect("count")
-    if used > least and used < most and not stopped then return end
+  if looks <= 0 and running() then
+    looks = LOOKS
+    read_clock()
   end
-  look_closely()
 end
 
 local budget = { stop = stop }
@@ -188,13 +191,17 @@ function budget.charge(units)
   end
 end
 
--- Let the next allocation be larger than `room`, for those who know the size beforehand.
-function budget.reserve(bytes)
-  bulky = true
+-- Let the next allocations be larger than `room`, for those who know the sizes beforehand: `copies` of so many bytes.
+function budget.reserve(bytes, copies)
   look_closely()
-  local used = collect("count") * 1024
-  bytes = bytes < MOST_RESERVED and bytes or MOST_RESERVED
-  raise_ceiling(used + bytes + room(used + bytes))
+  local used, needed = collect("count") * 1024, bytes * copies
+  needed = needed < MOST_RESERVED and needed or MOST_RESERVED
+  raise_ceiling(used + needed + room(used + needed))
+  most = (used + needed) / 1024 + NOTICEABLE -- that they are gained says nothing about how long anything is
+  if bytes > longest then
+    longest = bytes
+    look_often_enough(used + needed)
+  end
 end
 
 -- Source of so many bytes was loaded, or given up (less than 0): code is no data that could slow an instruction down.
@@ -204,7 +211,8 @@ end
 
 -- The prelude is complete.
 function budget.ready()
-  pace(false)
+  collect("setpause", 150) -- an allocation that fails does not collect garbage, so that starts early
+  collect("setstepmul", 400)
   code = collect("count") * 1024
   every(RARE)
 end

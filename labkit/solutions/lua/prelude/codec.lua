@@ -166,7 +166,7 @@ local function write(value, lenient)
   local n = encode(value, out, 0, 0, lenient)
   local text = n == 1 and out[1] or join(out, "", 1, n)
   if #long > 0 then
-    budget.reserve(2 * (#long + #text))
+    budget.reserve(#long + #text, 2)
     text = get(put(long, text))
     free(long)
   end
@@ -350,7 +350,7 @@ function codec.receive(data)
   if byte(data, 1) == 31 then return decoded(sub(data, 2), true) end
   if #data > LARGE then
     budget.charge(10 * #data)
-    budget.reserve(GROWTH * #data)
+    budget.reserve(#data, GROWTH)
   end
   return read(set(buffer, data))
 end

@@ -1,6 +1,6 @@
 -- Lua patterns, matched step by step where the hook can see it. Same rules and messages as the native
 -- matcher, which no hook stops: a pattern that backtracks can keep it busy for years.
-local most_steps, stop = ...
+local most_steps, stop, measure = ...
 
 local byte, char, find, sub = string.byte, string.char, string.find, string.sub
 local error, tonumber = error, tonumber
@@ -51,7 +51,8 @@ local QUANTIFIERS = { ["*"] = "greedy", ["+"] = "some", ["-"] = "lazy", ["?"] = 
 local function single(p, at, items)
   local stop_at = class_end(p, at)
   local quantifier = QUANTIFIERS[sub(p, stop_at, stop_at)]
-  items[#items + 1] = { op = quantifier or "one", set = bytes_of(sub(p, at, stop_at - 1)) }
+  local class = sub(p, at, stop_at - 1)
+  items[#items + 1] = { op = quantifier or "one", set = bytes_of(class), class = class, run = "^" .. class .. "*" }
   return quantifier and stop_at + 1 or stop_at
 end
 
@@ -74,21 +75,13 @@ local function escaped(p, at, items, closed)
   return single(p, at, items)
 end
 
--- How often matching may go back: weight * (n + 1)^power + n steps for a subject of n characters at worst.
-local function measure(pattern)
-  local items, power, weight = pattern.items, pattern.anchored and 0 or 1, 1
+-- The class of the character that every match begins with; nil if that is not known.
+local function beginning(items)
   for i = 1, #items do
     local op = items[i].op
-    weight = weight + 1
-    if op == "maybe" then weight = weight * 2 end
-    if op == "greedy" or op == "some" or op == "lazy" or op == "balance" or op == "again" then
-      local last = i == #items or i == #items - 1 and items[i + 1].op == "close"
-      -- What follows the last item cannot fail, so there is nothing to go back for.
-      power = power + ((last and op ~= "balance" and op ~= "again") and 0 or 1)
-    end
+    if op == "one" or op == "some" then return items[i].class end
+    if op ~= "open" and op ~= "position" then return nil end
   end
-  pattern.power, pattern.weight = power, weight
-  return pattern
 end
 
 -- The pattern in pieces; raises a text without position if it is malformed. gmatch takes no anchor.
@@ -126,7 +119,10 @@ function matcher.compile(p, anchors)
     end
   end
   if #opened > 0 then error("unfinished capture", 0) end
-  return measure({ items = items, anchored = anchored })
+  local pattern = { items = items, anchored = anchored, beginning = beginning(items), captures = captures }
+  measure(pattern)
+  if pattern.skips then pattern.here = "^" .. p end
+  return pattern
 end
 
 -- Matching.
@@ -140,9 +136,9 @@ local function count(m, steps)
   end
 end
 
-local function longest(m, i, k, depth, set)
-  local s, j = m.s, i
-  while set[byte(s, j)] do j = j + 1 end
+local function longest(m, i, k, depth, item)
+  local _, j = find(m.s, item.run, i)
+  j = j + 1
   count(m, j - i)
   while j >= i do
     local stop_at = match(m, j, k + 1, depth)
@@ -220,10 +216,10 @@ match = function(m, i, k, depth)
       if not set[byte(s, i)] then return nil end
       i = i + 1
     elseif op == "greedy" then
-      return longest(m, i, k, depth, set)
+      return longest(m, i, k, depth, item)
     elseif op == "some" then
       if not set[byte(s, i)] then return nil end
-      return longest(m, i + 1, k, depth, set)
+      return longest(m, i + 1, k, depth, item)
     elseif op == "lazy" then
       return shortest(m, i, k, depth, set)
     elseif op == "maybe" then
@@ -250,14 +246,32 @@ local function captures(m, level)
   return sub(m.s, from, from + length - 1), captures(m, level + 1)
 end
 
+-- What an attempt at `at` gave, or the first one after it. Where a loop at the beginning found nothing to go on with, no
+-- match begins in the stretch that it went over.
+local function skipping(s, pattern, at, from, ...)
+  if from then return from, ... end
+  local _, stop_at = find(s, pattern.skips, at)
+  at = stop_at + 2
+  if at > #s + 1 then return nil end
+  return skipping(s, pattern, at, find(s, pattern.here, at))
+end
+
 -- The first match at or after `at`: its start, its end, and its captures if there are any; nil if there is
 -- none.
 function matcher.search(s, pattern, at)
+  if pattern.here then return skipping(s, pattern, at, find(s, pattern.here, at)) end
   local m = { s = s, n = #s, items = pattern.items, steps = 0, from = {}, length = {} }
-  for i = at, pattern.anchored and at or m.n + 1 do
+  local class, last = not pattern.anchored and pattern.beginning, pattern.anchored and at or m.n + 1
+  local i = at
+  while i <= last do
+    if class then -- on to where there can be one
+      i = find(s, class, i)
+      if not i then return nil end
+    end
     m.level = 0
     local stop_at = match(m, i, 1, 0)
     if stop_at then return i, stop_at - 1, captures(m, 1) end
+    i = i + 1
   end
   return nil
 end

@@ -5,45 +5,68 @@ local matcher, budget, join = ...
 
 local find, gmatch, gsub, match = string.find, string.gmatch, string.gsub, string.match
 local byte, sub = string.byte, string.sub
-local charge, pcall, stop = budget.charge, budget.pcall, budget.stop
-local error, select, tonumber, tostring, type = error, select, tonumber, tostring, type
+local charge, pcall, reserve, stop = budget.charge, budget.pcall, budget.reserve, budget.stop
+local error, getmetatable, select, tonumber, tostring, type = error, debug.getmetatable, select, tonumber, tostring, type
 
-local QUICK = 1e6       -- steps (2 to 5 ns each) that a native call may take at worst
 local MOST_PLAIN = 2e9  -- bytes that a plain search may compare at worst
-local CACHE = 200
+local FREE_PLAIN = 1e5  -- bytes that need no look at the clock
+local MOST_GSUB = 4e6   -- characters that one native call may work through
+local LARGE = 2 ^ 20    -- characters of a subject whose replacement may need more memory at once than is at hand
+local CACHE, LONG = 500, 200 -- patterns kept; characters of one that is not
 
 local library = {}
-local compiled, kept = { [true] = {}, [false] = {} }, 0
-local PLAIN = {}
+-- Patterns in pieces by their text: those of gmatch, which takes no anchor, are apart.
+local searching, iterating = {}, {}
+local lengths = {} -- of what was searched for plainly
+local kept = 0     -- in all of these
 
--- The pattern in pieces, or PLAIN if it has no special character; to find (and to nothing else) a lone ) is none.
+local function forget()
+  searching, iterating, lengths, kept = {}, {}, {}, 0
+end
+
+-- Of a pattern without a special character; to find (and to nothing else) a lone ) is none.
+local function plain_pattern(p, finding)
+  if not find(p, "[%^%$%*%+%?%.%(%[%%%-]") and (finding or not find(p, ")", 1, true)) then
+    return { plain = #p, free = FREE_PLAIN / (#p + 1), captures = 0 }
+  end
+end
+
 local function prepare(p, anchors, finding)
-  local pattern = compiled[anchors][p]
-  if pattern then return pattern end
-  if not find(p, "[%^%$%*%+%?%.%(%[%%%-]") and (finding or not find(p, ")", 1, true)) then return PLAIN end
-  local ok
-  ok, pattern = pcall(matcher.compile, p, anchors)
-  if not ok then error(pattern, 3) end -- the place of the script that called find, match, gmatch or gsub
-  if kept >= CACHE then compiled, kept = { [true] = {}, [false] = {} }, 0 end
-  if #p <= CACHE then compiled[anchors][p], kept = pattern, kept + 1 end
+  local pattern = (anchors and searching or iterating)[p]
+  if pattern and not (finding == false and pattern.lone) then return pattern end
+  pattern = plain_pattern(p, finding)
+  if pattern then
+    pattern.lone = finding and find(p, ")", 1, true)
+  else
+    local ok
+    ok, pattern = pcall(matcher.compile, p, anchors)
+    if not ok then error(pattern, 3) end -- where the script called find, match, gmatch or gsub
+  end
+  if kept >= CACHE then forget() end
+  if #p <= LONG then
+    (anchors and searching or iterating)[p], kept = pattern, kept + 1
+  end
   return pattern
 end
 
-local function quick(pattern, n)
-  local steps, power = pattern.weight, pattern.power
-  for _ = 1, power do
-    steps = steps * (n + 1)
-    if steps > QUICK then return false end
-  end
-  charge(steps + n)
-  return steps + n <= QUICK
+-- All but the last stretch is linear: is that short?
+local function ends_soon(s, p, pattern)
+  return pattern.tail and pattern.window > 0 and find(s, p, -pattern.window) ~= nil
 end
 
-local function plain(n, m)
-  if n * m > MOST_PLAIN then
-    stop("pattern", "pattern limit: the text to find and the text to search are too long")
+-- May a native function work on the subject? Otherwise the matcher must.
+local function native(s, p, pattern)
+  local n = #s
+  if n <= pattern.free then return true end
+  if pattern.plain then
+    if n * pattern.plain > MOST_PLAIN then
+      stop("pattern", "pattern limit: the text to find and the text to search are too long")
+    end
+    charge(n + n * pattern.plain / 16)
+    return true
   end
-  charge(n + n * m / 16)
+  charge(n)
+  return n <= pattern.quick or pattern.linear or ends_soon(s, p, pattern)
 end
 
 local function texts(s, p)
@@ -57,16 +80,40 @@ local function start(init, n)
   return init < 1 and 1 or init > n + 1 and n + 1 or init - init % 1
 end
 
-function library.find(s, p, init, exactly)
+-- A plain search in a long text takes as long as it goes.
+local function find_plain(s, p, init)
+  local from, to = find(s, p, init, true)
+  local passed = (to or #s) - (init or 1)
+  charge(passed + passed * #p / 16)
+  return from, to
+end
+
+local function find_slowly(s, p, init, exactly)
   if not texts(s, p) then return find(s, p, init, exactly) end -- complains
   s, p = tostring(s), tostring(p)
-  local pattern = exactly and PLAIN or prepare(p, true, true)
-  if pattern == PLAIN then
-    plain(#s, #p)
-  elseif not quick(pattern, #s) then
-    return matcher.search(s, pattern, start(init, #s))
+  local pattern = exactly and { plain = #p, free = 0 } or prepare(p, true, true)
+  if exactly and #p <= LONG then
+    if kept >= CACHE then forget() end
+    lengths[p], kept = #p, kept + 1
   end
-  return find(s, p, init, exactly)
+  if native(s, p, pattern) then return find(s, p, init, exactly) end
+  return matcher.search(s, pattern, start(init, #s))
+end
+
+-- The usual cases first: what was searched for before, in a text.
+function library.find(s, p, init, exactly)
+  if exactly then
+    local m = lengths[p]
+    if m and type(s) == "string" then
+      m = m * #s
+      if m <= FREE_PLAIN then return find(s, p, init, true) end
+      if m <= MOST_PLAIN and (not init or type(init) == "number") then return find_plain(s, p, init) end
+    end
+  else
+    local pattern = searching[p]
+    if pattern and type(s) == "string" and #s <= pattern.free then return find(s, p, init) end
+  end
+  return find_slowly(s, p, init, exactly)
 end
 
 -- Captures as match gives them, from what a search gave.
@@ -77,27 +124,20 @@ local function results(s, from, to, ...)
 end
 
 function library.match(s, p, init)
+  local pattern = searching[p]
+  if pattern and type(s) == "string" and #s <= pattern.free and not pattern.lone then return match(s, p, init) end
   if not texts(s, p) then return match(s, p, init) end -- complains
   s, p = tostring(s), tostring(p)
-  local pattern = prepare(p, true)
-  if pattern == PLAIN then
-    plain(#s, #p)
-  elseif not quick(pattern, #s) then
-    return results(s, matcher.search(s, pattern, start(init, #s)))
-  end
-  return match(s, p, init)
+  pattern = prepare(p, true, false)
+  if native(s, p, pattern) then return match(s, p, init) end
+  return results(s, matcher.search(s, pattern, start(init, #s)))
 end
 
 function library.gmatch(s, p)
   if not texts(s, p) then return gmatch(s, p) end -- complains
   s, p = tostring(s), tostring(p)
-  local pattern = prepare(p, false)
-  if pattern == PLAIN then
-    plain(#s, #p)
-    return gmatch(s, p)
-  elseif quick(pattern, #s) then
-    return gmatch(s, p)
-  end
+  local pattern = prepare(p, false, false)
+  if native(s, p, pattern) then return gmatch(s, p) end
   local at = 1
   local function advance(from, to, ...)
     if not from then
@@ -156,6 +196,32 @@ local function replaced(s, replacement, from, to, ...)
   return value
 end
 
+-- gsub of a pattern without captures by native search.
+local function substitute_whole(s, p, replacement, most, anchored)
+  local out, n, done, at, kind = {}, 0, 0, 1, type(replacement)
+  while done < most and at <= #s + 1 do
+    local from, to = find(s, p, at)
+    if not from then break end
+    local whole, value = sub(s, from, to), nil
+    if kind == "function" then value = replacement(whole) else value = replaced(s, replacement, from, to) end
+    if not value then
+      value = whole
+    elseif type(value) ~= "string" and type(value) ~= "number" then
+      error("invalid replacement value (a " .. type(value) .. ")", 0)
+    end
+    done = done + 1
+    out[n + 1], out[n + 2] = sub(s, at, from - 1), value
+    n, at = n + 2, to + 1
+    if to < from then -- empty: step over one character
+      n = n + 1
+      out[n], at = sub(s, from, from), from + 1
+    end
+    if anchored then break end
+  end
+  out[n + 1] = sub(s, at)
+  return join(out, "", 1, n + 1), done
+end
+
 -- gsub by search(at), which gives what find gives.
 local function substitute(s, replacement, most, anchored, search)
   local out, n, done, at = {}, 0, 0, 1
@@ -184,18 +250,18 @@ function library.gsub(s, p, replacement, most)
     return gsub(s, p, replacement, most) -- complains
   end
   s, p = tostring(s), tostring(p)
-  local pattern = prepare(p, true)
-  local native
-  if pattern == PLAIN then
-    plain(#s, #p)
-    native = true
-  else
-    native = quick(pattern, #s)
+  local pattern = prepare(p, true, false)
+  local natively = native(s, p, pattern)
+  if natively and #s <= MOST_GSUB and (kind == "string" or kind == "table" and not getmetatable(replacement)) then
+    if #s > LARGE then reserve(#s, 3) end
+    return gsub(s, p, replacement, most)
   end
-  if native and kind == "string" then return gsub(s, p, replacement, most) end
   most = most == nil and #s + 1 or tonumber(most) or error("bad argument #4 to 'gsub' (number expected)", 2)
+  if natively and pattern.captures == 0 then
+    return substitute_whole(s, p, replacement, most, pattern.anchored)
+  end
   return substitute(s, replacement, most, pattern.anchored, function(at)
-    if native then return find(s, p, at) end
+    if natively then return find(s, p, at) end
     return matcher.search(s, pattern, at)
   end)
 end

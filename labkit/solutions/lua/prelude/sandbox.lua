@@ -13,7 +13,7 @@ local KEPT = {
   "_VERSION", "assert", "error", "getmetatable", "ipairs", "next", "pairs", "rawequal", "rawget", "rawset",
   "select", "tonumber", "tostring", "type", "unpack",
 }
-local STRING = { "byte", "char", "len" }
+local STRING = { "byte", "char", "len", "sub" }
 local TABLE = { "foreach", "foreachi", "getn", "maxn", "move", "remove" }
 
 local function copy(source, names)

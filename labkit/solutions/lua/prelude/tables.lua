@@ -3,13 +3,14 @@
 local budget = ...
 
 local concat, insert, format, rep = table.concat, table.insert, string.format, string.rep
-local reserve = budget.reserve
-local error, pcall, select, tostring, type = error, pcall, select, tostring, type
+local charge, reserve = budget.charge, budget.reserve
+local error, floor, pcall, select, tostring, type = error, math.floor, pcall, select, tostring, type
 
-local LARGE = 64 * 1024  -- bytes that need more memory at once than may be at hand
+local LARGE = 1024 * 1024 -- bytes that may need more memory at once than is at hand, and time
+local LONG = 4096        -- bytes that take a time worth counting
 local FAR = 2 ^ 20       -- places before a table's first
 local MANY = 4096        -- items of a list that are joined at once
-local RUN = 8            -- sorted by insertion, then merged
+local INVALID = "invalid order function for sorting"
 
 local buffer = require("string.buffer")
 local new_buffer = buffer.new
@@ -17,54 +18,81 @@ local put, get = new_buffer().put, new_buffer().get
 
 local library = {}
 
-local function ascending(a, b)
+-- Quicksort as Lua 5.1 does it: the same comparisons in the same order, so that equal items come out as they do there
+-- and an order that contradicts itself is found out.
+local function partition_by(t, low, high, pivot, less)
+  local i, j = low, high - 1
+  while true do
+    i = i + 1
+    while less(t[i], pivot) do
+      if i >= high then error(INVALID, 0) end
+      i = i + 1
+    end
+    j = j - 1
+    while less(pivot, t[j]) do
+      if j <= low then error(INVALID, 0) end
+      j = j - 1
+    end
+    if j < i then return i end
+    t[i], t[j] = t[j], t[i]
+  end
+end
+
+-- The same by `<`: a function would cost twice the time.
+local function partition(t, low, high, pivot)
+  local i, j = low, high - 1
+  while true do
+    i = i + 1
+    while t[i] < pivot do
+      if i >= high then error(INVALID, 0) end
+      i = i + 1
+    end
+    j = j - 1
+    while pivot < t[j] do
+      if j <= low then error(INVALID, 0) end
+      j = j - 1
+    end
+    if j < i then return i end
+    t[i], t[j] = t[j], t[i]
+  end
+end
+
+local function ordered(a, b, less)
+  if less then return less(a, b) end
   return a < b
 end
 
-local function insertion(t, from, to, less)
-  for i = from + 1, to do
-    local v, j = t[i], i - 1
-    while j >= from and less(v, t[j]) do
-      t[j + 1] = t[j]
-      j = j - 1
+local function sort(t, low, high, less)
+  while low < high do
+    if ordered(t[high], t[low], less) then t[low], t[high] = t[high], t[low] end
+    if high - low == 1 then return end
+    local middle = floor((low + high) / 2)
+    if ordered(t[middle], t[low], less) then
+      t[middle], t[low] = t[low], t[middle]
+    elseif ordered(t[high], t[middle], less) then
+      t[middle], t[high] = t[high], t[middle]
     end
-    t[j + 1] = v
-  end
-end
-
-local function merge(source, target, from, middle, to, less)
-  local i, j = from, middle + 1
-  for k = from, to do
-    if j > to or i <= middle and not less(source[j], source[i]) then
-      target[k] = source[i]
-      i = i + 1
+    if high - low == 2 then return end
+    local pivot = t[middle]
+    t[middle], t[high - 1] = t[high - 1], t[middle]
+    middle = (less and partition_by or partition)(t, low, high, pivot, less)
+    t[high - 1], t[middle] = t[middle], t[high - 1]
+    if middle - low < high - middle then
+      sort(t, low, middle - 1, less)
+      low = middle + 1
     else
-      target[k] = source[j]
-      j = j + 1
+      sort(t, middle + 1, high, less)
+      high = middle - 1
     end
   end
 end
 
--- A stable merge sort: ends whatever the comparator answers.
 function library.sort(t, less)
   if type(t) ~= "table" then error("bad argument #1 to 'sort' (table expected, got " .. type(t) .. ")", 2) end
-  less = less or ascending
-  local n, width = #t, RUN
-  for from = 1, n, RUN do
-    insertion(t, from, from + RUN - 1 < n and from + RUN - 1 or n, less)
+  if less ~= nil and type(less) ~= "function" then
+    error("bad argument #2 to 'sort' (function expected, got " .. type(less) .. ")", 2)
   end
-  local source, target = t, {}
-  while width < n do
-    for from = 1, n, 2 * width do
-      local middle, to = from + width - 1, from + 2 * width - 1
-      merge(source, target, from, middle < n and middle or n, to < n and to or n, less)
-    end
-    source, target = target, source
-    width = 2 * width
-  end
-  if source ~= t then
-    for i = 1, n do t[i] = source[i] end
-  end
+  sort(t, 1, #t, less)
 end
 
 local function size(list, separator, from, to)
@@ -80,7 +108,7 @@ local function joined(list, separator, from, to)
   local ok, text = pcall(concat, list, separator, from, to)
   if ok then return text end
   if text == "not enough memory" then -- a text larger than the room ahead: ask for its size
-    reserve(3 * size(list, separator, from, to))
+    reserve(size(list, separator, from, to), 3)
   end
   return concat(list, separator, from, to)
 end
@@ -91,7 +119,7 @@ local function joined_long(list, separator, from, to)
   for i = from, to, MANY do
     local last = i + MANY - 1 < to and i + MANY - 1 or to
     local piece = joined(list, separator, i, last)
-    if #out + #piece > LARGE then reserve(2 * (#out + #piece)) end
+    if #out + #piece > LARGE then reserve(#out + #piece, 2) end
     put(out, piece)
     if last < to then put(out, separator) end
   end
@@ -107,14 +135,12 @@ function library.concat(list, separator, from, to)
   return joined(list, text, first, last)
 end
 
-function library.insert(t, ...)
-  if select("#", ...) == 2 and type(t) == "table" then
-    local at = ...
-    if type(at) == "number" and at < -FAR then
-      error("bad argument #2 to 'insert' (position out of bounds)", 2)
-    end
+function library.insert(t, at, ...)
+  if select("#", ...) == 0 then return insert(t, at) end
+  if type(t) == "table" and type(at) == "number" and at < -FAR then
+    error("bad argument #2 to 'insert' (position out of bounds)", 2)
   end
-  return insert(t, ...)
+  return insert(t, at, ...)
 end
 
 local texts = {}
@@ -122,16 +148,20 @@ local texts = {}
 function texts.rep(text, n, separator)
   if type(text) == "string" and type(n) == "number" and n > 1 then
     local bytes = n * (#text + (type(separator) == "string" and #separator or 0))
-    if bytes > LARGE then reserve(3 * bytes) end
+    if bytes > LARGE then reserve(bytes, 3) end
+    if bytes > LONG then charge(bytes) end
   end
   return rep(text, n, separator)
 end
 
-for _, name in ipairs({ "lower", "reverse", "sub", "upper" }) do
+for _, name in ipairs({ "lower", "reverse", "upper" }) do
   local native = string[name]
-  texts[name] = function(text, ...)
-    if type(text) == "string" and #text > LARGE then reserve(#text) end
-    return native(text, ...)
+  texts[name] = function(text)
+    if type(text) == "string" and #text > LONG then
+      if #text > LARGE then reserve(#text, 1) end
+      charge(#text)
+    end
+    return native(text)
   end
 end
 
@@ -144,12 +174,28 @@ local function shown(from, n, ...)
   return unpack(values, 1, n)
 end
 
-function texts.format(text, ...)
+local function format_all(text, ...)
   local n = select("#", ...)
   for i = 1, n do
     local value = (select(i, ...))
     if type(value) == "table" then return format(text, shown(i, n, ...)) end
-    if type(value) == "string" and #value > LARGE then reserve(2 * #value) end
+    if type(value) == "string" and #value > LONG then
+      if #value > LARGE then reserve(#value, 2) end
+      charge(#value)
+    end
+  end
+  return format(text, ...)
+end
+
+function texts.format(text, ...)
+  if select("#", ...) > 3 then return format_all(text, ...) end
+  local a, b, c = ... -- the usual case
+  local of_a, of_b, of_c = type(a), type(b), type(c)
+  if
+    of_a == "table" or of_b == "table" or of_c == "table"
+    or of_a == "string" and #a > LONG or of_b == "string" and #b > LONG or of_c == "string" and #c > LONG
+  then
+    return format_all(text, ...)
   end
   return format(text, ...)
 end
