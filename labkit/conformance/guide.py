@@ -58,6 +58,17 @@ class Guide(User):
         parts = (each.partition("=") for each in attributes)
         return pair.partition("=")[2], {key.lower(): value for key, _, value in parts}
 
+    async def keys(self, *, containing: str) -> list[str]:
+        """The keys of the solution's Keystore that contain a text."""
+        found: list[str] = []
+        cursor: object = 0
+        while True:
+            _, page = await self.call("Keystore", "list", {"match": containing, "cursor": cursor})
+            found += page["keys"]
+            cursor = page.get("cursor")
+            if not cursor:
+                return found
+
     def mails(self, email: str) -> list[Mail]:
         """The mails to an address (a target with a mailbox only)."""
         return self._target.lab.mailbox.find(to=email)

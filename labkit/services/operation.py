@@ -26,7 +26,8 @@ import pydantic
 from labkit.core.component import Component
 from labkit.core.errors import LabError, ServiceError
 from labkit.core.events import EventKind
-from labkit.services.redaction import HIDDEN, holds_secret, journaling
+from labkit.core.hiding import HIDDEN
+from labkit.services.redaction import holds_secret, journaling
 
 MOST_UNKNOWN = 20  # names of arguments
 LONGEST_NAME = 64  # characters of a name that is compared with others

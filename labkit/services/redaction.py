@@ -11,7 +11,8 @@ from typing import Any
 
 from pydantic import Secret, SecretBytes, SecretStr
 
-HIDDEN = "***"
+from labkit.core.hiding import HIDDEN, without_issued, without_query_values
+
 CUT = "…"
 DEEPEST = 8  # tables within tables
 MOST_ITEMS = 100  # of one table
@@ -46,6 +47,22 @@ def lengths(value: object) -> object:
         return f"<{type(value).__name__}>"
     count = len(value if isinstance(value, str | bytes) else str(value))
     return f"<{count} character{'' if count == 1 else 's'}>"
+
+
+def names(value: object) -> object:
+    """Names, one or a list of them, without those parts that look like a secret that a platform has issued."""
+    return _each(without_issued, value)
+
+
+def urls(value: object) -> object:
+    """URLs, one or a list of them, without the values in their queries."""
+    return _each(without_query_values, value)
+
+
+def _each(show: Callable[[str], str], value: object) -> object:
+    if isinstance(value, list | tuple):
+        return [_each(show, each) for each in islice(value, MOST_ITEMS)]
+    return show(value) if isinstance(value, str) else value
 
 
 def redacted(value: object, depth: int = DEEPEST) -> object:

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from labkit.context import Context
+from labkit.core.hiding import without_issued_in_path
 from labkit.core.journal import Record
 from labkit.http.bodies import read_body
 from labkit.http.connection import Connection
@@ -40,7 +41,9 @@ class SolutionSite(Site):
         """Answer a request to the solution's domain. What the solution itself refuses is JSON {error: text}."""
         solution = self._solution
         path, _, query = (request.rel_url.raw_path_qs or "/").partition("?")
-        record = self._context.journal.open("request", solution.id, f"{request.method} {path}")
+        record = self._context.journal.open(
+            "request", solution.id, f"{request.method} {without_issued_in_path(path)}"
+        )
         try:
             response = await self._answer(connection, request, path, query, record)
         except HttpError as refused:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, urlsplit
 
+from labkit.core.hiding import without_query_values
+
 if TYPE_CHECKING:
     import pandas
 
@@ -15,8 +17,9 @@ CAPACITY = 10_000  # requests kept; the oldest goes first
 HIDDEN = "…"
 SECRET = frozenset(
     "access_token client_secret code code_challenge code_verifier denied form id_token oauth_signature oauth_token "
-    "oauth_token_secret oauth_verifier password refresh_token token".split()
+    "oauth_token_secret oauth_verifier password refresh_token state token".split()
 )
+TOLD = frozenset({"error", "error_description"})
 
 
 @dataclass(slots=True)
@@ -85,13 +88,16 @@ class Inbox:
 
 
 def shown(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Parameters without the values of those that are secret."""
-    return {name: HIDDEN if name in SECRET and value else value for name, value in pairs}
+    """Parameters without the values of those that are secret, or of the queries of URLs."""
+    return {
+        name: HIDDEN if name in SECRET and value else without_query_values(value, HIDDEN)
+        for name, value in pairs
+    }
 
 
 def shown_url(url: str) -> str:
-    """A URL of which the secret parameters are hidden."""
+    """A URL of whose parameters those alone are told that say what went wrong."""
     parts = urlsplit(url)
-    pairs = shown(parse_qsl(parts.query, keep_blank_values=True))
-    query = "&".join(f"{name}={value if value == HIDDEN else quote(value)}" for name, value in pairs.items())
+    pairs = dict(parse_qsl(parts.query, keep_blank_values=True))
+    query = "&".join(f"{name}={quote(value) if name in TOLD else HIDDEN}" for name, value in pairs.items())
     return f"{parts.scheme}://{parts.netloc}{parts.path}" + (f"?{query}" if query else "")

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, Field, PlainValidator
 
 from labkit.core.errors import ServiceError
 from labkit.services.keystore.commands import COMMANDS
-from labkit.services.redaction import MOST_ITEMS, InJournal, lengths
+from labkit.services.redaction import MOST_ITEMS, InJournal, lengths, names
 
 LONGEST_KEY = 200
 LONGEST_LIST = 1000  # keys that `list` gives at once
@@ -78,11 +78,11 @@ def _at_most(most: int) -> BeforeValidator:
 
 
 Scalar: TypeAlias = str | int | float | bool
-Key = Annotated[str, PlainValidator(_key)]
+Key = Annotated[str, PlainValidator(_key), InJournal(names)]
 Value = Annotated[Scalar | None, PlainValidator(_value), InJournal(lengths)]
 Argument = Annotated[Scalar, PlainValidator(_argument)]
 CommandName = Annotated[str, PlainValidator(_command)]
-Keys = Annotated[Sequence[Key], BeforeValidator(_listed), _at_most(MOST_ARGUMENTS)]
+Keys = Annotated[Sequence[Key], BeforeValidator(_listed), _at_most(MOST_ARGUMENTS), InJournal(names)]
 Arguments = Annotated[
     Sequence[Argument], BeforeValidator(_listed), _at_most(MOST_ARGUMENTS), InJournal(lengths)
 ]
@@ -105,10 +105,15 @@ def _pairs(value: object) -> object:
 
 def _pair_lengths(value: object) -> object:
     """The keys of mset as they are, and the lengths of their values."""
+    if isinstance(value, Mapping):
+        return {names(name): lengths(each) for name, each in islice(value.items(), MOST_ITEMS)}
     if not isinstance(value, list | tuple):
         return lengths(value)
     return [
-        {name: each if name == "key" else lengths(each) for name, each in islice(pair.items(), MOST_ITEMS)}
+        {
+            name: names(each) if name == "key" else lengths(each)
+            for name, each in islice(pair.items(), MOST_ITEMS)
+        }
         if isinstance(pair, Mapping)
         else lengths(pair)
         for pair in islice(value, MOST_ITEMS)

@@ -26,6 +26,7 @@ from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
 from labkit.services.user.arguments import listed
 from labkit.services.user.group import Group
+from labkit.services.user.keys import is_strict
 from labkit.services.user.passwords import Passwords
 
 LONGEST_KEY = 8 * 1024  # characters: an RSA key of 8192 bits takes 6,400 in PEM
@@ -125,6 +126,8 @@ class Jwt(Group):
                 raise ServiceError(
                     401, f"The token's alg is {algorithm[:20]!r}, expected {' or '.join(algorithms)}."
                 )
+            if not is_strict(token):
+                _malformed("its signature is not base64url without padding")
             public = _public(key) if algorithm == "RS256" else _shared(key)
             payload = self._jws.decode(token, public, [algorithm])
         except jwt.InvalidSignatureError:

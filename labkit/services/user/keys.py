@@ -7,6 +7,7 @@ lab (RS256).
 from __future__ import annotations
 
 import asyncio
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -27,6 +28,28 @@ SIGNATURE_ALONE: Options = {
     "verify_iat": False,
     "verify_aud": False,
 }
+
+LONGEST_TOKEN = 16 * 1024  # characters: those that a lab issues are below 4 KiB
+
+
+def is_as_issued(token: str) -> bool:
+    """Can a lab have issued this token, by its length and its letters?"""
+    return len(token) <= LONGEST_TOKEN and is_strict(token)
+
+
+def is_strict(token: str) -> bool:
+    """Is the signature of a JWT base64url without padding (RFC 7515, section 2)?
+
+    Decoders overlook other letters, so without this look `token=` and `token!` would count too. What stands before
+    the signature is signed as it is written.
+    """
+    signature = token.rpartition(".")[2]
+    try:
+        written = urlsafe_b64encode(urlsafe_b64decode(f"{signature}=="))
+        return written.rstrip(b"=") == signature.encode()
+    except ValueError:
+        return False
+
 
 key_table = Table(
     "signing_key",

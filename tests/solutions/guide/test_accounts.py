@@ -36,9 +36,21 @@ class TestSignUp:
 
     @pytest.mark.parametrize("body", [b"", b"[]", b'"ann@example.com"', b"7", b"null"])
     def test_refuses_a_body_without_fields(self, guide: Guide, body: bytes) -> None:
-        refused(guide.solution.post("/api/user/signup", content=body), 400, "email")
-        text = guide.solution.post("/api/user/signup", content=body, headers={"Content-Type": "text/plain"})
-        refused(text, 400, "email")
+        json = {"Content-Type": "Application/JSON; charset=utf-8"}
+        refused(guide.solution.post("/api/user/signup", content=body, headers=json), 400, "email")
+
+    @pytest.mark.parametrize(
+        "kind", [None, "text/plain", "application/x-www-form-urlencoded", "application/json-seq", "text/json"]
+    )
+    @pytest.mark.parametrize(
+        "path", ["/api/user/signup", "/api/forgotten", "/api/resetPassword", "/api/session/login"]
+    )
+    def test_takes_nothing_but_json_for_json(self, guide: Guide, path: str, kind: str | None) -> None:
+        headers = {"Content-Type": kind} if kind else {}
+        body = b'{"email": "ann@example.com", "name": "Ann", "password": "correct horse", "resetToken": "x"}'
+        answer = guide.solution.post(path, content=body, headers=headers)
+        refused(answer, 415, "application/json")
+        assert "Set-Cookie" not in answer.headers
 
     def test_does_not_hand_on_fields_of_other_names(self, guide: Guide) -> None:
         person = guide.visitor()
@@ -61,6 +73,13 @@ class TestVerify:
         )
         assert visitor.post("/api/session/login", **login).status_code == 303
         refused(visitor.follow_mail(email), 401)
+
+    def test_to_look_at_the_link_with_head_activates_nothing(self, guide: Guide) -> None:
+        visitor, email = guide.visitor(), guide.email()
+        visitor.post("/api/user/signup", email=email, name="Ann", password=PASSWORD)
+        looked = visitor.browser.request("HEAD", guide.link(email))
+        assert (looked.status_code, looked.headers["Allow"]) == (405, "GET")
+        assert visitor.follow_mail(email).status_code == 200
 
     def test_refuses_an_unknown_code(self, guide: Guide) -> None:
         refused(guide.visitor().get("/api/verify/nonsense"), 401, "not activated: ")
@@ -91,6 +110,26 @@ class TestForgotten:
     ) -> None:
         assert guide.visitor().post("/api/forgotten", email=ann.email.upper()).status_code == 200
         assert guide.lab.mailbox[-1].to == (ann.email,)
+
+    @pytest.mark.parametrize(
+        "form",
+        [
+            "jürgen{}@müller.example",
+            "JÜRGEN{}@MÜLLER.EXAMPLE",
+            "ju\u0308rgen{}@mu\u0308ller.example",
+            "jürgen{}@xn--mller-kva.example",
+        ],
+    )
+    def test_finds_whomever_a_login_finds(self, guide: Guide, form: str) -> None:
+        visitor, number = guide.visitor(), guide.email().partition("@")[0]
+        signup = {"email": f"Jürgen{number}@Müller.example", "name": "Jürgen", "password": PASSWORD}
+        assert visitor.post("/api/user/signup", **signup).status_code == 200
+        kept = guide.lab.mailbox[-1].to[0]
+        assert visitor.follow_mail(kept).status_code == 200
+        asked = form.format(number)
+        assert visitor.post("/api/session/login", email=asked, password=PASSWORD).status_code == 303
+        assert visitor.post("/api/forgotten", email=asked).status_code == 200
+        assert guide.lab.mailbox[-1].to == (kept,)
 
 
 class TestResetPassword:
@@ -161,7 +200,8 @@ class TestResetPassword:
 
     def test_takes_no_other_key_of_the_keystore_for_a_token(self, guide: Guide) -> None:
         guide.solution.Keystore.set(key="dailyCount", value="1")
-        for token in ("dailyCount", *guide.solution.Keystore.list()["keys"]):
+        guide.solution.Keystore.set(key="a" * 40, value="1")
+        for token in ("dailyCount", "a" * 40, *guide.solution.Keystore.list()["keys"]):
             answer = guide.visitor().post("/api/resetPassword", resetToken=token, password="long enough")
             refused(answer, 400, "unknown")
 
@@ -178,15 +218,50 @@ class TestResetPassword:
         one, other = self.forgotten(guide, ann.email)[1], self.forgotten(guide, ann.email)[1]
         assert one != other
         shown = guide.lab.journal.canonical()
-        keys = str(guide.solution.Keystore.list()["keys"])
         for token in (one, other):
             assert token not in shown
-            assert token not in keys
 
-    def test_leaves_no_client_behind(self, guide: Guide, ann: Person) -> None:
-        email, _ = self.forgotten(guide, ann.email)
-        (user,) = guide.solution.User.listUsers(filter=f"email::like::{email}")
-        assert guide.solution.User.getOauthClients(id=user["id"]) == {"oauth_clients": []}
+    def test_is_kept_with_the_users_id_for_a_day(self, guide: Guide) -> None:
+        email, token = self.forgotten(guide)
+        (user,) = guide.solution.User.listUsers(filter=f"email::eq::{email}")
+        key = f"reset:{token}"
+        assert guide.solution.Keystore.get(key=key) == {"value": str(user["id"])}
+        assert guide.solution.Keystore.command(key=key, command="ttl") == {"value": LIFETIME}
+
+    def test_no_token_of_a_person_outlives_the_first_that_is_used(self, guide: Guide) -> None:
+        email, first = self.forgotten(guide)
+        tokens = [first, *(self.forgotten(guide, email)[1] for _ in range(2))]
+        _, others = self.forgotten(guide)
+        visitor = guide.visitor()
+        refused(visitor.post("/api/resetPassword", resetToken=tokens[1], password="short"), 400)
+        assert (
+            visitor.post("/api/resetPassword", resetToken=tokens[1], password="long enough").status_code
+            == 200
+        )
+        _, later = self.forgotten(guide, email)
+        for token in tokens:
+            refused(
+                visitor.post("/api/resetPassword", resetToken=token, password="not this one"), 400, "unknown"
+            )
+        keys = str(guide.solution.Keystore.list()["keys"])
+        assert not any(token in keys for token in tokens)
+        for token in (later, others):
+            answer = visitor.post("/api/resetPassword", resetToken=token, password="long enough")
+            assert answer.status_code == 200
+
+    def test_of_all_tokens_of_a_person_at_once_one_sets_the_password(self, guide: Guide) -> None:
+        email, first = self.forgotten(guide)
+        tokens = [first, *(self.forgotten(guide, email)[1] for _ in range(3))]
+
+        def reset(token: str) -> int:
+            body = {"resetToken": token, "password": f"password of {token}"}
+            return guide.solution.post("/api/resetPassword", json=body).status_code
+
+        with ThreadPoolExecutor(len(tokens)) as pool:
+            statuses = list(pool.map(reset, tokens))
+        assert sorted(statuses) == [200, 400, 400, 400]
+        login = {"email": email, "password": f"password of {tokens[statuses.index(200)]}"}
+        assert guide.visitor().post("/api/session/login", **login).status_code == 303
 
 
 class TestThePageOfTheLink:

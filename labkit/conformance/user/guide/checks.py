@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+import unicodedata
 from urllib.parse import parse_qs, urlsplit
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.guide import Guide
 from labkit.conformance.people import NEW_PASSWORD, PASSWORD
+from labkit.conformance.set_up import set_up
 from labkit.conformance.target import Target
 
 LIFETIME = 86400  # seconds: of a reset token
@@ -113,16 +116,17 @@ async def forgotten_by_nobody(target: Target) -> None:
 async def reset_of_nothing(target: Target) -> None:
     guide = Guide(target)
     token, password = {"resetToken": target.identity()}, {"password": NEW_PASSWORD}
-    for given in ({}, password, token, {**token, **password}):
+    unknown = {"resetToken": target.identity().replace("-", "").ljust(40, "x")}
+    for given in ({}, password, token, {**token, **password}, {**unknown, **password}):
         guide.message(expect.status(await guide.post(RESET, **given), 400))
 
 
 @check("USR-GUIDE-9", "a reset token is good for 86400 seconds, and no longer", needs={"clock", "mailbox"})
 async def reset_lifetime(target: Target) -> None:
     guide = Guide(target)
-    person = await guide.person()
+    person, other = await guide.person(), await guide.person()
     early = await forgot(guide, person.email)
-    late = await forgot(guide, person.email)
+    late = await forgot(guide, other.email)
     await target.advance(LIFETIME)
     expect.status(await guide.post(RESET, resetToken=early, password=NEW_PASSWORD), 200)
     await target.advance(1)
@@ -137,18 +141,66 @@ async def near_addresses(target: Target) -> None:
         expect.status(await guide.post(FORGOTTEN, email=email), 404)
 
 
-@check("USR-GUIDE-11", "no key of the Keystore is a reset token, nor holds one", needs={"mailbox"})
+@check("USR-GUIDE-11 USR-GUIDE-32", "the Keystore has the user under the token alone", needs={"mailbox"})
 async def keys_are_no_tokens(target: Target) -> None:
     guide = Guide(target)
     person = await guide.person()
     token = await forgot(guide, person.email)
-    other = target.identity()
-    await guide.call("Keystore", "set", {"key": other, "value": person.id})
-    _, listed = await guide.call("Keystore", "list", {})
-    keys = listed["keys"]
-    expect.true("no key holds the token", not any(token in key for key in keys), "one does", guide.last)
-    for key in (other, *[key for key in keys if "reset" in key][:10]):
+    other = target.identity().replace("-", "")
+    for key in (other, other.ljust(len(token), "0")):
+        await guide.call("Keystore", "set", {"key": key, "value": person.id})
         expect.status(await guide.post(RESET, resetToken=key, password=NEW_PASSWORD), 400)
+    keys = await guide.keys(containing=token)
+    held = [(await guide.call("Keystore", "get", {"key": key}))[1].get("value") for key in keys]
+    expect.equal("what stands under the token", held, [str(person.id)], guide.last)
+    for key in keys:
+        if key != token:
+            expect.status(await guide.post(RESET, resetToken=key, password=NEW_PASSWORD), 400)
+
+
+@check("USR-GUIDE-33", "with the first reset token that is used end all of its user's", needs={"mailbox"})
+async def tokens_end_together(target: Target) -> None:
+    guide = Guide(target)
+    person, other = await guide.person(), await guide.person()
+    tokens = [await forgot(guide, person.email) for _ in range(3)]
+    others = await forgot(guide, other.email)
+    expect.status(await guide.post(RESET, resetToken=tokens[1], password=NEW_PASSWORD), 200)
+    later = await forgot(guide, person.email)
+    for token in tokens:
+        expect.status(await guide.post(RESET, resetToken=token, password="a third one"), 400)
+    expect.equal("keys of dead tokens", await guide.keys(containing=tokens[0]), [], guide.last)
+    for token in (later, others):
+        expect.status(await guide.post(RESET, resetToken=token, password="a third one"), 200)
+
+
+@check("USR-GUIDE-34", "who forgot the password is found by every form of the address", needs={"mailbox"})
+async def forms_of_an_address(target: Target) -> None:
+    guide, number = Guide(target), target.identity()
+    email = f"j\u00fcrgen{number}@m\u00fcller.example"
+    with set_up("somebody with an address beyond ASCII"):
+        code = await guide.text("createUser", email=email, name="J\u00fcrgen", password=PASSWORD)
+        await guide.text("activateUser", code=code)
+    for form in (
+        email,
+        email.upper(),
+        unicodedata.normalize("NFD", email),
+        f"j\u00fcrgen{number}@xn--mller-kva.example",
+    ):
+        expect.status(await guide.post(LOGIN, email=form, password=PASSWORD), 303)
+        before = len(guide.mails(email))
+        expect.status(await guide.post(FORGOTTEN, email=form), 200)
+        expect.equal("mails", len(guide.mails(email)), before + 1, guide.last)
+
+
+@check("USR-GUIDE-35", "to look at the link of the mail activates nothing")
+async def looked_at(target: Target) -> None:
+    guide = Guide(target)
+    email, password, code = await guide.signed_up()
+    looked = await guide.request("HEAD", f"/api/verify/{code}")
+    expect.status(looked, 405)
+    expect.status(await guide.post(LOGIN, email=email, password=password), 401)
+    guide.message(expect.status(await guide.get(f"/api/verify/{code}"), 200))
+    expect.status(await guide.post(LOGIN, email=email, password=password), 303)
 
 
 # ---- sessions
@@ -190,3 +242,26 @@ async def no_session(target: Target) -> None:
     guide = Guide(target)
     for sid in ("", "nonsense", target.identity()):
         guide.message(expect.status(await guide.get(USER, sid=sid), 400))
+
+
+@check("USR-GUIDE-36", "a login that a form of another site could send is none")
+async def forms_of_other_sites(target: Target) -> None:
+    guide = Guide(target)
+    person = await guide.person()
+    sid = await guide.login(person)
+    body = json.dumps({"email": person.email, "password": person.password})
+    kinds = (
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "text/json",
+        None,
+    )
+    for path in (LOGIN, FORGOTTEN, SIGNUP, RESET):
+        for kind in kinds:
+            headers = {"Cookie": f"sid={sid}", **({"Content-Type": kind} if kind else {})}
+            response = await guide.request("POST", path, headers=headers, content=body)
+            guide.message(expect.status(response, 415))
+            expect.equal("cookies", response.headers.get_list("Set-Cookie"), [], response)
+    json_type = {"Content-Type": "Application/JSON; charset=utf-8"}
+    expect.status(await guide.request("POST", LOGIN, headers=json_type, content=body), 303)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import jwt
+
 from labkit.conformance.faults import CALL, failed, given, gives, with_parameters, with_result
 from labkit.conformance.mutant import mutant
 from labkit.services.calls import Services
@@ -82,7 +84,7 @@ def everybody_is_found(original: Any) -> Any:
     """listUsers makes up a user for an address that nobody has"""
 
     def made_up(parameters: Any, result: Any) -> Any:
-        email = str(parameters.get("filter", "")).removeprefix("email::like::")
+        email = str(parameters.get("filter", "")).removeprefix("email::eq::")
         return result or [{"id": 1, "email": email, "name": "Ann", "status": 1, "creation_date": 0}]
 
     return _answered(original, "listUsers", made_up)
@@ -94,7 +96,7 @@ def nobody_is_found(original: Any) -> Any:
     return _answered(original, "listUsers", lambda parameters, result: [])
 
 
-@mutant("USR-GUIDE-7", CALL)
+@mutant("USR-GUIDE-7 USR-GUIDE-33", CALL)
 def never_deleted(original: Any) -> Any:
     """the Keystore deletes nothing"""
 
@@ -106,12 +108,20 @@ def never_deleted(original: Any) -> Any:
 
 @mutant("USR-GUIDE-8", CALL)
 def every_token_known(original: Any) -> Any:
-    """a key that is not there has a value, and is deleted"""
+    """a key that is not there has a value, stands in every set, and is deleted"""
+    asked: list[str] = []
 
-    def there(operation: str, result: Any) -> Any:
-        return result if operation not in ("get", "command") or result.get("value") else {"value": 1}
+    async def broken(self: Services, caller: Caller, service: str, name: str, parameters: Any = None) -> Any:
+        result = await original(self, caller, service, name, parameters)
+        command = parameters.get("command") if service == "Keystore" else None
+        if service == "Keystore" and name == "get" and not result.get("value"):
+            asked.append(parameters["key"].rpartition(":")[2])
+            return {"value": "1"}
+        if command == "smembers" and asked:
+            return {"value": [*result["value"], asked[-1]]}
+        return {"value": 1} if command == "del" else result
 
-    return gives(original, "Keystore", there)
+    return broken
 
 
 @mutant("USR-GUIDE-9", CALL)
@@ -128,8 +138,8 @@ def long_lived(original: Any) -> Any:
 
 def _for_seconds(original: Any, seconds: int) -> Any:
     def lengthened(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        if parameters.get("command") == "setex":
-            return {**parameters, "args": [seconds, parameters["args"][1]]}
+        if parameters.get("command") in ("setex", "expire"):
+            return {**parameters, "args": [seconds, *parameters["args"][1:]]}
         return parameters
 
     return given(original, "Keystore", lengthened)
@@ -137,23 +147,65 @@ def _for_seconds(original: Any, seconds: int) -> Any:
 
 @mutant("USR-GUIDE-10", CALL)
 def first_is_meant(original: Any) -> Any:
-    """whoever is found has the address that was asked for"""
+    """eq finds whoever has a part of the value"""
 
-    def renamed(parameters: Any, result: Any) -> Any:
-        email = str(parameters.get("filter", "")).removeprefix("email::like::")
-        return [{**user, "email": email} for user in result]
+    def loosened(parameters: dict[str, Any]) -> dict[str, Any]:
+        return {**parameters, "filter": str(parameters.get("filter", "")).replace("::eq::", "::like::")}
 
-    return _answered(original, "listUsers", renamed)
+    return with_parameters(original, "listUsers", loosened)
 
 
-@mutant("USR-GUIDE-11", CALL)
-def tokens_not_hashed(original: Any) -> Any:
-    """a signature is the key that it was made with"""
+@mutant("USR-GUIDE-32", CALL)
+def another_value(original: Any) -> Any:
+    """the Keystore keeps under a key that expires more than it is given"""
 
-    def unsigned(parameters: Any, result: Any) -> Any:
-        return {"token": f"a.b.{parameters.get('key')}"}
+    def longer(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        if parameters.get("command") == "setex":
+            seconds, value = parameters["args"]
+            return {**parameters, "args": [seconds, f"user {value}"]}
+        return parameters
 
-    return _answered(original, "jwtSign", unsigned)
+    return given(original, "Keystore", longer)
+
+
+@mutant("USR-GUIDE-34", "labkit.services.user.users.filters:folded")
+def compared_as_written(original: Any) -> Any:
+    """a filter compares addresses as they are written"""
+    return lambda text: text
+
+
+@mutant("USR-GUIDE-35", "labkit.solutions.request:Request.table")
+def head_as_get(original: Any) -> Any:
+    """a script sees HEAD as GET"""
+    return lambda self: {**original(self), "method": "GET" if self.method == "HEAD" else self.method}
+
+
+@mutant("USR-GUIDE-36", "labkit.solutions.request:headers")
+def all_is_json(original: Any) -> Any:
+    """a script is told that each body is JSON"""
+    return lambda given: {**original(given), "content-type": "application/json"}
+
+
+@mutant("USR-GUIDE-37 USR-GUIDE-39", "labkit.services.user.oauth.access_tokens:sign")
+def scopes_untold(original: Any) -> Any:
+    """an access token tells the scopes under another name"""
+
+    async def broken(context: Any, keys: Any, *args: Any) -> str:
+        key = await keys.private()
+        text = await original(context, keys, *args)
+        claims = jwt.decode(text, options={"verify_signature": False})
+        claims["scope"] = claims.pop("scopes")
+        return jwt.encode(claims, key, algorithm="RS256")
+
+    return broken
+
+
+@mutant("USR-GUIDE-38", "labkit.services.user.oauth.tokens:_authenticate")
+def any_secret(original: Any) -> Any:
+    """a wrong client_secret counts as none"""
+    return lambda connection, solution, asked: original(
+        connection, solution, asked._replace(client_secret=None)
+    )
 
 
 # ---- sessions

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from labkit.context import Context
 from labkit.core.database import execute
-from labkit.services.user.keys import SIGNATURE_ALONE, Keys
+from labkit.services.user.keys import SIGNATURE_ALONE, Keys, is_as_issued
 from labkit.services.user.people import ACTIVE, User
 
 ALGORITHM = "RS256"
@@ -52,6 +52,8 @@ async def sign(
 
 async def user_of(context: Context, keys: Keys, solution: str, token: str) -> User | None:
     """The user that an access token speaks for; None where it is not valid, or not any more."""
+    if not is_as_issued(token):
+        return None
     key = await keys.private()
     try:
         claims = jwt.decode(token, key.public_key(), algorithms=[ALGORITHM], options=SIGNATURE_ALONE)

@@ -25,7 +25,9 @@ from sqlalchemy import (
 )
 
 from labkit.core.database import execute
+from labkit.core.hiding import without_query_values
 from labkit.core.tables import metadata
+from labkit.services.redaction import InJournal, urls
 from labkit.services.user.errors import unknown
 from labkit.services.user.oauth.approvals import revoke_client
 from labkit.services.user.people import belongs_to_user, known, next_id
@@ -62,11 +64,15 @@ def _listed(value: object) -> object:
 def _absolute(uri: str) -> str:
     """RFC 6749, 3.1.2: absolute, without a fragment; RFC 8252, 7.1: a private scheme is a domain name reversed."""
     if not URI.fullmatch(uri):
-        raise ValueError(f"expected an absolute URI without a fragment, got {uri[:200]!r}")
+        raise ValueError(
+            f"expected an absolute URI without a fragment, got {without_query_values(uri[:200])!r}"
+        )
     parts = urlsplit(uri)
     web = parts.scheme in ("http", "https")
     if not (parts.hostname if web else "." in parts.scheme):
-        raise ValueError(f"expected an https, http or reverse.domain.name: URI, got {uri[:200]!r}")
+        raise ValueError(
+            f"expected an https, http or reverse.domain.name: URI, got {without_query_values(uri[:200])!r}"
+        )
     return uri
 
 
@@ -74,6 +80,7 @@ Redirects = Annotated[
     tuple[Annotated[str, Field(max_length=2000), AfterValidator(_absolute)], ...],
     BeforeValidator(_listed),
     Field(min_length=1, max_length=50),
+    InJournal(urls),
 ]
 
 

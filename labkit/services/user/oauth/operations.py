@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field, SecretStr
 
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
+from labkit.services.redaction import InJournal, urls
 from labkit.services.user.arguments import Whole
 from labkit.services.user.errors import unknown
 from labkit.services.user.group import Group
@@ -99,7 +100,7 @@ class Oauth(Group):
         caller: Caller,
         token: SecretStr,
         client_id: Id,
-        redirect_uri: str,
+        redirect_uri: Annotated[str, InJournal(urls)],
         response_type: str,
         scope: Scope = "",
     ) -> str:
@@ -124,7 +125,7 @@ class Oauth(Group):
         client_id: Id,
         client_secret: SecretStr | None = None,
         code: SecretStr | None = None,
-        redirect_uri: str | None = None,
+        redirect_uri: Annotated[str | None, InJournal(urls)] = None,
         refresh_token: SecretStr | None = None,
         access_token_ttl: Lifetime = ACCESS_LIFETIME,
         refresh_token_ttl: Lifetime = REFRESH_LIFETIME,

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
+from labkit.services.redaction import InJournal, urls
 from labkit.services.user.arguments import is_unicode, listed
 from labkit.services.user.group import Group
 from labkit.services.user.socials import oauth1, oauth2, records
@@ -40,7 +41,7 @@ Scope = Annotated[
     BeforeValidator(listed),
     Field(max_length=50),
 ]
-Redirect = Annotated[str, Field(max_length=2000), AfterValidator(_absolute)]
+Redirect = Annotated[str, Field(max_length=2000), AfterValidator(_absolute), InJournal(urls)]
 ClientId = Annotated[str, Field(min_length=1, max_length=500)]
 Hidden = Annotated[SecretStr, AfterValidator(_utf8)]
 Secret = Annotated[Hidden, Field(min_length=1, max_length=4096)]
@@ -75,7 +76,7 @@ class Socials(Group):
         caller: Caller,
         consumer: Name,
         scope: Scope | None = None,
-        redirect: Redirect | None = None,
+        redirect: Annotated[Redirect | None, InJournal(urls)] = None,
         client_id: ClientId | None = None,
         client_secret: Secret | None = None,
     ) -> None:

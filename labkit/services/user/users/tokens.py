@@ -13,7 +13,7 @@ from jwt.types import Options
 
 from labkit.context import Context
 from labkit.services.user import people
-from labkit.services.user.keys import SIGNATURE_ALONE, Keys
+from labkit.services.user.keys import SIGNATURE_ALONE, Keys, is_as_issued
 from labkit.services.user.people import ACTIVE, User
 
 ALGORITHM = "HS256"
@@ -42,6 +42,8 @@ async def user_of(context: Context, keys: Keys, solution: str, token: str) -> Us
     None where the token is malformed, of another solution, not yet or no longer valid, of a password that was
     changed since, or of a user who is deleted or inactive.
     """
+    if not is_as_issued(token):
+        return None
     claims = _verified(await keys.secret(solution), solution, token)
     if claims is None or not claims["nbf"] <= context.clock.seconds() < claims["exp"]:
         return None

@@ -1,7 +1,10 @@
 --#ENDPOINT POST /api/user/signup
 -- {email, name, password}: a new account, which the link in the mail activates.
 local answers, people = require("answers"), require("people")
-local given = answers.fields(request)
+local given, refusal = answers.json(request, response)
+if not given then
+  return refusal
+end
 local code = User.createUser{email = given.email, name = given.name, password = given.password}
 if answers.failed(code) then
   return answers.hand_on(response, code)
@@ -14,7 +17,12 @@ end
 return {message = "A mail with a link to activate the account is on its way."}
 
 --#ENDPOINT GET /api/verify/{code}
+-- Only who opens the link activates: a mail program that looks at it with HEAD does not.
 local answers = require("answers")
+if request.method ~= "GET" then
+  response.headers.Allow = "GET"
+  return answers.refuse(response, 405, "open the link to activate the account")
+end
 local result = User.activateUser{code = request.parameters.code}
 if result ~= "OK" then
   return answers.refuse(response, 401, "The account was not activated: " .. (result.message or "unknown code"))
@@ -24,7 +32,11 @@ return {message = "The account is active: you can log in."}
 --#ENDPOINT POST /api/forgotten
 -- {email}: sends a link that lets its owner set a new password.
 local answers, people, reset_tokens = require("answers"), require("people"), require("reset_tokens")
-local email = answers.text(answers.fields(request).email)
+local given, refusal = answers.json(request, response)
+if not given then
+  return refusal
+end
+local email = answers.text(given.email)
 if not email then
   return answers.refuse(response, 400, "email is missing")
 end
@@ -46,20 +58,24 @@ return {message = "A mail with a link to set a new password is on its way."}
 --#ENDPOINT POST /api/resetPassword
 -- {resetToken, password}
 local answers, reset_tokens = require("answers"), require("reset_tokens")
-local given = answers.fields(request)
+local given, refusal = answers.json(request, response)
+if not given then
+  return refusal
+end
 local token, password = answers.text(given.resetToken), answers.text(given.password)
 if not token or not password then
   return answers.refuse(response, 400, (token and "password" or "resetToken") .. " is missing")
 end
-local user_id, left = reset_tokens.take(token)
+local user_id, tokens = reset_tokens.take(token)
 if not user_id then
   return answers.refuse(response, 400, "the reset token is unknown, used or expired")
 end
 local result = User.resetUserPassword{id = user_id, password = password}
 if result.status then
-  reset_tokens.give_back(token, user_id, left)
+  reset_tokens.give_back(user_id, tokens)
   return answers.hand_on(response, result)
 end
+reset_tokens.forget(user_id, tokens)
 return result
 
 --#ENDPOINT GET /reset

@@ -41,7 +41,11 @@ local user, refusal = require("guard").pass(request, response)
 if not user then
   return refusal
 end
-local reader = require("people").find(answers.text(answers.fields(request).email) or "")
+local given, refused = answers.json(request, response)
+if not given then
+  return refused
+end
+local reader = require("people").find(answers.text(given.email) or "")
 if not reader then
   return answers.refuse(response, 404, "nobody has this email")
 end

@@ -1,6 +1,6 @@
 --#ENDPOINT GET /oauth/authorize
 -- Asks the person who is logged in whether a client may act for him (RFC 6749, section 4.1.1).
-local consent, pages = require("consent"), require("pages")
+local answers, consent, pages = require("answers"), require("consent"), require("pages")
 local asked = consent.asked(request.parameters)
 if not asked then
   return pages.refuse(response, 400, "expected client_id, redirect_uri and response_type, each once")
@@ -18,7 +18,7 @@ return pages.show(response, "May it act for you?", ([[
 ]]):format(
   pages.escaped(user.email),
   pages.escaped(asked.client_id),
-  pages.escaped(asked.scope or "none"),
+  pages.escaped(answers.text(asked.scope) or "none"),
   pages.escaped(asked.redirect_uri),
   pages.escaped(consent.sealed(asked, token))
 ))
@@ -66,13 +66,24 @@ response.headers.Location = "/oauth/authorize?" .. table.concat(query, "&")
 --#ENDPOINT POST /oauth/token application/x-www-form-urlencoded
 -- Tokens for a code or a refresh token (RFC 6749, sections 4.1.3 and 6). Only the fields named here go on: the
 -- lifetimes are this solution's to set, never a client's.
-local answers = require("answers")
+local answers, clients = require("answers"), require("clients")
 local given = answers.fields(request)
 response.headers["Cache-Control"] = "no-store"
+local function refuse(status, code, description)
+  response.code = status
+  if status == 401 and request.headers.authorization then
+    response.headers["WWW-Authenticate"] = 'Basic realm="oauth"'
+  end
+  return {error = code, error_description = description}
+end
+local client, status, problem = clients.credentials(request, given)
+if not client then
+  return refuse(status, problem, "the client authenticates by Basic, or in the body, and once")
+end
 local set = User.getOauthToken{
   grant_type = given.grant_type,
-  client_id = given.client_id,
-  client_secret = given.client_secret,
+  client_id = client.id,
+  client_secret = client.secret,
   code = given.code,
   redirect_uri = given.redirect_uri,
   refresh_token = given.refresh_token,
@@ -81,5 +92,26 @@ if not answers.failed(set) then
   return set
 end
 local told = answers.told(set)
-response.code = set.status
-return {error = told.code or "invalid_request", error_description = told.message}
+return refuse(set.status, told.code or "invalid_request", told.message)
+
+--#ENDPOINT GET /oauth/userinfo
+-- What a client may know of the person whose access token it shows (RFC 6750): the scope profile opens the name, the
+-- scope email the address.
+local answers, clients = require("answers"), require("clients")
+response.headers["Cache-Control"] = "no-store"
+local function challenge(status, code)
+  response.headers["WWW-Authenticate"] = 'Bearer realm="oauth"' .. (code and ', error="' .. code .. '"' or "")
+  return answers.refuse(response, status, code or "show an access token")
+end
+local token = (request.headers.authorization or ""):match("^[Bb][Ee][Aa][Rr][Ee][Rr] +(%S+)$")
+if not token then
+  return challenge(401)
+end
+local scopes, user = clients.scopes(token), User.getCurrentUser{token = token}
+if not scopes or answers.failed(user) then
+  return challenge(401, "invalid_token")
+end
+if not scopes.profile and not scopes.email then
+  return challenge(403, "insufficient_scope")
+end
+return {sub = tostring(user.id), name = scopes.profile and user.name, email = scopes.email and user.email}

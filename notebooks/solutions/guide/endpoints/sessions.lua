@@ -1,8 +1,11 @@
 --#ENDPOINT POST /api/session/login
 -- {email, password}: the token goes into the cookie sid. Whoever fails is logged out, too.
 local answers, sessions = require("answers"), require("sessions")
+local given, refusal = answers.json(request, response)
+if not given then
+  return refusal
+end
 sessions.clear(response)
-local given = answers.fields(request)
 local token = User.getUserToken{email = given.email, password = given.password}
 if type(token) ~= "string" then
   return answers.hand_on(response, token, 401)

@@ -32,6 +32,17 @@ function answers.fields(request)
   return type(request.body) == "table" and request.body or {}
 end
 
+-- The fields of a body of JSON, or nil and a refusal. A page of another site can have a browser send any text, and with
+-- it a login that is not its user's, but not as application/json: so nothing else is taken for JSON.
+function answers.json(request, response)
+  local sent = (request.headers["content-type"] or ""):lower():match("^%s*([^;%s]*)")
+  local empty = type(request.body) == "table" and next(request.body) == nil
+  if not empty and sent ~= "application/json" then
+    return nil, answers.refuse(response, 415, "send JSON, with the Content-Type application/json")
+  end
+  return answers.fields(request)
+end
+
 -- A field that must be text with something in it, or nil.
 function answers.text(value)
   return type(value) == "string" and value ~= "" and value or nil

@@ -1,15 +1,10 @@
 -- Finding people, and writing to them.
 local people = {}
 
--- The user with an address, or nil. The operator like also finds addresses that only contain the text (and
--- takes % and _ for anything): whoever is not exactly the one that was asked for must not be taken for him.
+-- The user with an address, in whatever form a login takes it, or nil. The operator eq finds that one alone: like
+-- would also find addresses that only contain the text, and take % and _ for anything.
 function people.find(email)
-  local found = User.listUsers{filter = "email::like::" .. email}
-  for _, user in ipairs(found) do
-    if user.email:lower() == email:lower() then
-      return user
-    end
-  end
+  return User.listUsers{filter = "email::eq::" .. email}[1]
 end
 
 -- Send a link to this solution; gives what Email.send does.

@@ -1,4 +1,5 @@
 -- Who calls: the user token is kept in the cookie sid.
+local clients = require("clients")
 local sessions = {}
 
 -- Scripts of a page cannot read the cookie, and forms of other sites do not send it.
@@ -21,10 +22,14 @@ function sessions.cookie(request, wanted)
   end
 end
 
--- The user who is logged in, and the token; nil where nobody is.
+-- The user who is logged in, and the token; nil where nobody is. What a person let a client do is no login: an access
+-- token is none, although it names its user too.
 function sessions.user(request)
   local token = sessions.cookie(request, "sid")
-  local user = token and User.getCurrentUser{token = token}
+  if not token or clients.scopes(token) then
+    return nil
+  end
+  local user = User.getCurrentUser{token = token}
   if type(user) == "table" and user.id then
     return user, token
   end

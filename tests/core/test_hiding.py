@@ -1,0 +1,53 @@
+"""What logs show in place of secrets."""
+
+from __future__ import annotations
+
+import pytest
+
+from labkit.core.hiding import without_issued, without_issued_in_path, without_query_values
+
+CODE = "Ab1" + "x" * 37
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (CODE, "***"),
+        (f"reset:{CODE}", "reset:***"),
+        (f"{CODE}/{CODE}", "***/***"),
+        (f"{CODE}1", f"{CODE}1"),
+        (CODE[1:], CODE[1:]),
+        ("a" * 100_000, "a" * 100_000),
+        ("thermostat/t-001", "thermostat/t-001"),
+    ],
+)
+def test_what_was_issued_is_hidden(text: str, shown: str) -> None:
+    assert without_issued(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        (f"/api/verify/{CODE}", "/api/verify/***"),
+        (f"/api/verify/%41{CODE[1:]}", "/api/verify/***"),
+        ("/api/a%20b", "/api/a%20b"),
+        ("/%ff", "/%ff"),
+    ],
+)
+def test_paths_may_be_percent_encoded(path: str, shown: str) -> None:
+    assert without_issued_in_path(path) == shown
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://a.example/b", "https://a.example/b"),
+        ("https://a.example/b?key=s3cret&x=&y", "https://a.example/b?key=***&x=&y"),
+        (
+            "https://a.example/?k=1,https://b.example/?l=2#z",
+            "https://a.example/?k=***,https://b.example/?l=***#z",
+        ),
+    ],
+)
+def test_queries_keep_their_names_alone(url: str, shown: str) -> None:
+    assert without_query_values(url) == shown
