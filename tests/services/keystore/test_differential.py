@@ -195,10 +195,10 @@ def drawn_alike(played: Played, one: Any, other: Any, held: Any) -> bool:
 @pytest.fixture
 async def pair(redis_url: str) -> AsyncIterator[Pair]:
     clock = Clock()
-    prefix = f"labkit-differential-{os.getpid()}"  # tests in other processes may use the same Redis
+    domain = f"differential-{os.getpid()}.localhost"  # tests in other processes may use the same Redis
     async with (
         opened(clock=clock) as embedded,
-        opened(clock=clock, url=redis_url, prefix=prefix) as real,
+        opened(clock=clock, url=redis_url, domain=domain) as real,
     ):
         await real.call("clear")
         yield Pair(embedded.keystore, real.keystore, clock.seconds())
