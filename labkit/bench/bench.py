@@ -8,7 +8,12 @@ from labkit.bench import polls, rounds
 from labkit.bench.control import BenchError
 from labkit.bench.measures import ASSIGNMENTS, CALLS, TRAFFIC, Result
 
-NAMES = (*(traffic.name for traffic in TRAFFIC), "polls", *(calls.name for calls in CALLS))
+TITLES = {
+    **{traffic.name: traffic.title for traffic in TRAFFIC},
+    "polls": polls.TITLE,
+    **{calls.name: calls.title for calls in CALLS},
+}
+NAMES = tuple(TITLES)
 
 
 def run(

@@ -8,6 +8,7 @@ from labkit.bench.control import Child
 from labkit.bench.measures import Result
 
 POLLS = 5000
+TITLE = "long polls held over TLS, each woken by its own write"
 MOST_MEMORY = 80.0  # KiB of server memory a poll
 
 
@@ -29,7 +30,7 @@ def take(polls: int, progress: Callable[[str], object]) -> Result:
     kib = (held - before) / polls / 1024
     return Result(
         "polls",
-        f"{polls} long polls held over TLS, each woken by its own write",
+        f"{polls} {TITLE}",
         "KiB of server memory a poll",
         kib,
         MOST_MEMORY,
