@@ -115,7 +115,17 @@ def _ready_text(platform: Platform, ready: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-@main.command()
+class Measures(click.Command):
+    """Lists the measures in its help; they are imported when somebody asks."""
+
+    def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        from labkit.bench.bench import TITLES
+
+        with formatter.section("Measures"):
+            formatter.write_dl(list(TITLES.items()))
+
+
+@main.command(cls=Measures)
 @click.argument("names", nargs=-1)
 @click.option("--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Rounds that count.")
 @click.option(
@@ -128,7 +138,7 @@ def _ready_text(platform: Platform, ready: dict[str, Any]) -> str:
 def bench(names: tuple[str, ...], rounds: int, seconds: float, polls: int, as_json: bool) -> None:
     """Measure speed as ratios to a bare server beside the lab, or to the least that a call must do.
 
-    NAMES are the measures to take.
+    NAMES are the measures to take; without one, all. With --json, each has its value, its reference and their ratio.
     """
     from tqdm import tqdm
 
@@ -198,7 +208,8 @@ def report(output: Path | None, notebooks: Path | None, as_json: bool, **options
 def list_(topic: str | None, as_json: bool) -> None:
     """List every statement of the documents with its requirements, checks and mutants, and the coverage.
 
-    Or one TOPIC: the requirements, the operations of the services, or the coverage.
+    Or one TOPIC: the requirements; the operations of the services, with the events and globals of scripts; or the
+    coverage.
     """
     from labkit.conformance import listing
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from labkit.conformance.coverage import Coverage, Covered, coverage
+from labkit.control.services import described
+from labkit.core.events import EventKind
 from labkit.services.operation import Operation
-from labkit.services.type_names import type_name
+from labkit.solutions.events import EVENTS as OTHERS
+from labkit.solutions.events import FALLBACK
+from labkit.solutions.functions import HELPERS
+from labkit.solutions.lua.globals import script_globals
+from labkit.solutions.scripted import ROUTE, SOCKET
 
 
 def statements() -> tuple[dict[str, Any], str]:
@@ -23,22 +30,32 @@ def requirements() -> tuple[list[dict[str, Any]], str]:
     return [each.as_dict() for each in whole], "\n".join(_requirement_lines(whole))
 
 
-def operations() -> tuple[list[dict[str, Any]], str]:
-    """Every operation of the services, with its arguments and documentation; some take arguments of any name."""
+def operations() -> tuple[dict[str, Any], str]:
+    """What scripts are written against: operations of the services, events that they handle, globals that they find."""
     from labkit.platform import Platform
 
-    data = [
-        {
-            "service": service.name,
-            "operation": each.name,
-            "arguments": arguments(each),
-            "takes_others": each.collects,
-            "doc": each.doc,
-        }
-        for service in Platform().services  # it is only described here, never started
-        for each in service.operations.values()
-    ]
-    return data, "\n".join(_operation_lines(data))
+    platform = Platform()  # it is only described here, never started
+    data = {
+        "operations": [
+            {
+                "service": service.name,
+                "operation": each.name,
+                "arguments": arguments(each),
+                "takes_others": each.collects,
+                "doc": each.doc,
+            }
+            for service in platform.services
+            for each in service.operations.values()
+        ],
+        "events": [_event(each) for each in platform.context.events.kinds()],
+        "handlers": [
+            _handler("endpoint", ROUTE),
+            _handler("websocket", SOCKET),
+            _handler("function", HELPERS),
+        ],
+        "globals": asyncio.run(script_globals()),
+    }
+    return data, "\n".join(_script_lines(data))
 
 
 def covered() -> tuple[dict[str, Any], str]:
@@ -56,18 +73,22 @@ TOPICS: dict[str, Callable[[], tuple[Any, str]]] = {
 
 def arguments(operation: Operation) -> list[dict[str, Any]]:
     """The arguments of an operation: name, type, whether required, the default, whether secret."""
-    return [
-        {
-            "name": name,
-            "type": type_name(parameter.annotation),
-            "required": field.is_required(),
-            "default": None if field.is_required() else field.default,
-            "secret": name in operation.secrets,
-        }
-        for (name, field), parameter in zip(  # what collects all others comes last, and has no field
-            operation.model.model_fields.items(), operation.signature.parameters.values(), strict=False
-        )
-    ]
+    return [each.model_dump() for each in described(operation).parameters]
+
+
+def _event(kind: EventKind) -> dict[str, Any]:
+    """raised: by this platform; others are bound too, so that solutions that handle them can be read."""
+    return {
+        "service": kind.service,
+        "event": kind.event,
+        "type": kind.type,
+        "arguments": [*kind.arguments],
+        "raised": kind not in OTHERS or (kind.service, kind.event) == FALLBACK,
+    }
+
+
+def _handler(kind: str, names: Iterable[str]) -> dict[str, Any]:
+    return {"kind": kind, "arguments": [*names]}
 
 
 # --- as text ------------------------------------------------------------------------------------------------
@@ -108,6 +129,23 @@ def _requirement_lines(whole: Coverage) -> Iterator[str]:
         yield from (f"      mutant  {each.name}: {each.title}" for each in covered.mutants)
         if requirement.not_mutable is not None:
             yield f"      not mutable: {requirement.not_mutable}"
+
+
+def _script_lines(data: dict[str, Any]) -> Iterator[str]:
+    yield from _operation_lines(data["operations"])
+    yield from (
+        "",
+        "Events, and the names that a handler has the event under; a script has `context` besides",
+    )
+    for each in data["events"]:
+        names = ", ".join(each["arguments"])
+        kind = f" ({each['type']})" if each["type"] else ""
+        yield f"  {each['service']} {each['event']}{kind}: {names}{'' if each['raised'] else '; not raised here'}"
+    yield from ("", "Other handlers, and what they have")
+    yield from (f"  {each['kind']}: {', '.join(each['arguments'])}" for each in data["handlers"])
+    yield from ("", "Globals of scripts; each service is one too, by its name")
+    for name, inner in data["globals"].items():
+        yield f"  {name}{': ' if inner else ''}{', '.join(inner)}"
 
 
 def _operation_lines(operations: Iterable[dict[str, Any]]) -> Iterator[str]:

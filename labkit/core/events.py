@@ -63,6 +63,7 @@ class Events(Component):
         self._capacity = capacity
         self.receivers: Receivers = lambda event: ()
         self._kinds: dict[tuple[str, str], EventKind] = {}
+        self._declared: dict[tuple[str, str, str], EventKind] = {}
         self._lanes: dict[tuple[str, str], deque[tuple[Handler, Any]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting: dict[str, list[asyncio.Future[None]]] = {}
@@ -70,11 +71,13 @@ class Events(Component):
 
     def declare(self, kinds: Iterable[EventKind]) -> None:
         """Make kinds known; a later declaration of the same service and event replaces the earlier one."""
-        self._kinds.update(((kind.service.lower(), kind.event.lower()), kind) for kind in kinds)
+        for kind in kinds:
+            service, event = kind.service.lower(), kind.event.lower()
+            self._kinds[service, event] = self._declared[service, event, kind.type] = kind
 
     def kinds(self) -> list[EventKind]:
-        """All kinds that were declared."""
-        return list(self._kinds.values())
+        """All kinds that were declared; of those that one handler gets, each."""
+        return list(self._declared.values())
 
     def kind(self, service: str, event: str) -> EventKind | None:
         """The kind that was declared, in any letter case; `*` stands for every event of a service."""

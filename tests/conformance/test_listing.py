@@ -58,7 +58,7 @@ def test_coverage_tells_what_labkit_chose_and_what_is_not_mutable() -> None:
 
 
 def test_operations_come_with_arguments_and_documentation() -> None:
-    data, text = json.loads(listed("operations", "--json")), listed("operations")
+    data, text = json.loads(listed("operations", "--json"))["operations"], listed("operations")
     found = {f"{each['service']}.{each['operation']}": each for each in data}
     assert {"Keystore.get", "Keystore.command", "Email.send", "Config.solution"} <= set(found)
     assert all(each["doc"] for each in data)
@@ -72,6 +72,40 @@ def test_operations_come_with_arguments_and_documentation() -> None:
         f"User.{verb}User{what}" for verb in ("create", "update") for what in ("Data", "Storage")
     }
     assert "\n  createUserData(id: int, …)\n" in text
+
+
+def test_events_come_with_the_names_that_handlers_have_them_under() -> None:
+    data, text = json.loads(listed("operations", "--json")), listed("operations")
+    events = {(each["service"], each["event"], each["type"]): each for each in data["events"]}
+    assert events["device", "datapoint", ""]["arguments"] == ["data"]
+    assert {type for service, _, type in events if service == "device2"} == {"data_in", "provisioned"}
+    assert [name for name, each in events.items() if each["raised"]] == [
+        ("device", "datapoint", ""),
+        ("device2", "event", "data_in"),
+        ("device2", "event", "provisioned"),
+        ("user", "account", ""),
+        ("config", "fallback", ""),
+    ]
+    assert events["timer", "timer", ""]["arguments"] == ["message", "request"]
+    assert "\n  device datapoint: data\n" in text
+    assert "\n  timer timer: message, request; not raised here\n" in text
+    assert {each["kind"]: each["arguments"] for each in data["handlers"]}["endpoint"] == [
+        "request",
+        "response",
+        "context",
+    ]
+
+
+def test_globals_are_those_that_a_script_finds() -> None:
+    data, text = json.loads(listed("operations", "--json")), listed("operations")
+    found = data["globals"]
+    assert {"to_json", "from_json", "print", "require", "pcall"} <= set(found)
+    assert found["log"] == sorted(found["log"])
+    assert {"find", "gsub"} <= set(found["string"])
+    assert not {"io", "debug", "package", "dofile", "Keystore"} & set(found)
+    assert "execute" not in found["os"]
+    assert "\n  to_json\n" in text
+    assert f"\n  json: {', '.join(found['json'])}\n" in text
 
 
 def test_a_topic_that_there_is_not_is_an_error() -> None:
