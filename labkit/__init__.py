@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from labkit.fleet.device import Credentials, DeviceError
     from labkit.lab.lab import Lab
     from labkit.platform import Platform
+    from labkit.services.operation import Caller, Service, operation
     from labkit.settings import LabSettings
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Caller": "labkit.services.operation",
     "Clock": "labkit.core.clock",
     "Credentials": "labkit.fleet.device",
     "DeviceError": "labkit.fleet.device",
@@ -28,11 +30,14 @@ _HOMES = {
     "LabWarning": "labkit.core.errors",
     "LabkitError": "labkit.core.errors",
     "Platform": "labkit.platform",
+    "Service": "labkit.services.operation",
     "ServiceError": "labkit.core.errors",
     "SettingsError": "labkit.core.errors",
+    "operation": "labkit.services.operation",
 }
 
 __all__ = [
+    "Caller",
     "Clock",
     "Credentials",
     "DeviceError",
@@ -42,8 +47,10 @@ __all__ = [
     "LabWarning",
     "LabkitError",
     "Platform",
+    "Service",
     "ServiceError",
     "SettingsError",
+    "operation",
 ]
 
 

@@ -7,7 +7,7 @@ from labkit.platform import Platform
 
 
 class ContentControl:
-    """The content of products. Each operation raises SettingsError for an unknown product."""
+    """The content of products. Each operation raises LabError for an unknown product."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform

@@ -7,6 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+BRIEF = 60  # characters of a value in a message
+
 
 class Data(BaseModel):
     """Base of all results. Bytes are base64 in JSON."""
@@ -21,6 +23,19 @@ class Table(Data):
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     hidden: tuple[str, ...] = ()
+
+
+def differences(there: BaseModel, given: BaseModel) -> str:
+    """In what two settings differ: `auth ('token' there, 'password' here)`; empty where they do not."""
+    pairs = ((name, getattr(there, name), getattr(given, name)) for name in type(there).model_fields)
+    return ", ".join(
+        f"{name} ({_brief(old)} there, {_brief(new)} here)" for name, old, new in pairs if old != new
+    )
+
+
+def _brief(value: object) -> str:
+    text = str(value) if isinstance(value, BaseModel) else repr(value)
+    return text if len(text) <= BRIEF else f"{text[: BRIEF - 1]}…"
 
 
 def copied(value: Any) -> Any:

@@ -5,9 +5,15 @@ An async function runs on the platform's loop, a sync one in a worker's thread (
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 
+from labkit.control.services import OperationInfo, described
+from labkit.core.errors import LabError, SettingsError
 from labkit.platform import Platform
+from labkit.services.custom import CustomService
+from labkit.services.operation import Service
+from labkit.services.registry import SERVICES
 
 
 class FunctionsControl:
@@ -25,3 +31,41 @@ class FunctionsControl:
     async def on(self, solution: str, service: str, event: str, function: Callable[..., object]) -> None:
         """Handle an event of a solution with a function (Solution.on)."""
         self._platform.solutions.get(solution).on(service, event, function)
+
+    async def service(
+        self, service: object, functions: Mapping[str, Callable[..., object]]
+    ) -> tuple[str, list[OperationInfo]]:
+        """Add a service that the platform lacks; one of this name that was added before is replaced.
+
+        service: its name, with a function for each operation; or a class of `Service` or an object of one, without.
+        Gives its name and operations. Raises LabError for what cannot be a service, SettingsError for the name of
+        one of the platform's own.
+        """
+        made = self._made(service, functions)
+        there = self._platform.context.services.find(made.name)
+        if there is not None:
+            if type(there) in SERVICES:
+                raise SettingsError(f"service {made.name!r} is the platform's own, and cannot be replaced")
+            await self._platform.services.remove(made.name)
+        await self._platform.services.add(made)
+        return made.name, [described(each) for each in made.operations.values()]
+
+    async def remove_service(self, name: str) -> None:
+        """Take out a service that was added. Raises LabError where there is none of this name."""
+        if type(self._platform.context.services.get(name)) in SERVICES:
+            raise LabError(f"service {name!r} is the platform's own, and cannot be removed")
+        await self._platform.services.remove(name)
+
+    def _made(self, service: object, functions: Mapping[str, Callable[..., object]]) -> Service:
+        if isinstance(service, str):
+            return CustomService(service, functions)
+        if functions:
+            raise LabError(
+                f"service: expected a name with functions, or a class of Service without, not {service!r}"
+            )
+        if isinstance(service, Service):
+            return service
+        if not (isinstance(service, type) and issubclass(service, Service)):
+            raise LabError(f"service: expected a name, or a class of Service, not {service!r}")
+        made: Callable[..., Service] = service
+        return made(self._platform.context) if inspect.signature(made).parameters else made()

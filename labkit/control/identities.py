@@ -19,7 +19,7 @@ class DeviceInfo(Data):
 
 
 class IdentitiesControl:
-    """Who may speak for a product. Each operation raises SettingsError for an unknown product."""
+    """Who may speak for a product. Each operation raises LabError for an unknown product."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from labkit.control.data import Data
+from labkit.control.data import Data, differences
 from labkit.core.errors import SettingsError
 from labkit.devices.products import Product
 from labkit.platform import Platform
@@ -32,7 +32,7 @@ class ProductsControl:
         return [self._info(each) for each in self._platform.devices.products]
 
     async def get(self, id: str) -> ProductInfo:
-        """Raises SettingsError naming those that are there."""
+        """Raises LabError naming those that are there."""
         return self._info(self._platform.devices.products.get(id))
 
     async def find(self, id: str) -> ProductInfo | None:
@@ -52,13 +52,10 @@ class ProductsControl:
             return await self.add(settings)
         if replace:
             return await self.replace(settings)
-        now = self._platform.devices.products.get(settings.id).settings
-        if differ := [
-            name for name in type(now).model_fields if getattr(now, name) != getattr(settings, name)
-        ]:
+        if differ := differences(self._platform.devices.products.get(settings.id).settings, settings):
             raise SettingsError(
-                f"product {settings.id!r} is there already, with another {', '.join(differ)}: "
-                f"settings.change({differ[0]}=…) changes it, replace=True gives it these settings alone"
+                f"product {settings.id!r} is there already with other settings: {differ}; change them with "
+                f"settings.change(…), or pass replace=True for these alone (its devices and their data stay)"
             )
         return await self.get(settings.id)
 

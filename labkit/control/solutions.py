@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from labkit.control.data import Data
-from labkit.control.journal import Entry, entries
+from collections.abc import Mapping
+
+from labkit.control.data import Data, differences
+from labkit.core.errors import SettingsError
+from labkit.core.journal import Record
 from labkit.platform import Platform
 from labkit.settings import SolutionSettings
 from labkit.solutions.solution import Solution
@@ -30,6 +33,21 @@ class RouteInfo(Data):
     where: str
 
 
+class LogLine(Data):
+    """A line of a solution's log.
+
+    time: lab time in microseconds; level: of a printed line, `warning`, or `run`; run: what ran (`GET /metrics`);
+    status: how a run ended, None while it is under way; text: the line, or the error of a run.
+    """
+
+    sequence: int
+    time: int
+    level: str
+    run: str
+    status: int | None
+    text: str
+
+
 class SolutionsControl:
     """The solutions of a lab. Each operation raises LabError for an unknown one."""
 
@@ -53,8 +71,28 @@ class SolutionsControl:
         return self._info(await self._platform.solutions.add(settings))
 
     async def ensure(self, settings: SolutionSettings, replace: bool = False) -> SolutionInfo:
-        """As `add`."""
-        return await self.add(settings)
+        """As `add`; one that is there with these very settings stays, with others it is replaced if so asked.
+
+        Raises SettingsError telling how to change it where it has others.
+        """
+        if settings.id not in self._platform.context.solutions:
+            return await self.add(settings)
+        if replace:
+            return self._info(await self._platform.solutions.replace(settings))
+        if differ := differences(self._platform.solutions.get(settings.id).settings, settings):
+            raise SettingsError(
+                f"solution {settings.id!r} is there already with other settings: {differ}; pass replace=True for "
+                f"these alone (what its services keep stays)"
+            )
+        return await self.get(settings.id)
+
+    async def reload(self, id: str) -> SolutionInfo:
+        """Read the folder of a solution anew, and run its set-up; routes and handlers that were added stay.
+
+        Raises SettingsError naming file and line, and changes nothing, where the folder is wrong.
+        """
+        settings = self._platform.solutions.get(id).settings
+        return self._info(await self._platform.solutions.replace(settings, keep=True))
 
     async def route(self, id: str, method: str, path: str, lua: str, content_type: str) -> None:
         """Answer `method path` with a Lua script. Raises SettingsError for a wrong method, path or script."""
@@ -73,12 +111,12 @@ class SolutionsControl:
             )
         ]
 
-    async def logs(self, id: str) -> list[Entry]:
-        """What its scripts printed (`log`), how each run ended (`script`), and warnings, oldest first."""
+    async def logs(self, id: str) -> list[LogLine]:
+        """What its scripts printed, how each run ended, and warnings, oldest first."""
         known = self._platform.solutions.get(id).id
-        return await entries(
-            each for each in self._platform.context.journal.select(actor=known) if each.kind in LOGGED
-        )
+        records = self._platform.context.journal.select(actor=known)
+        runs = {each.sequence: each.summary for each in records if each.kind == "script"}
+        return [_line(each, runs) for each in records if each.kind in LOGGED]
 
     def _info(self, solution: Solution) -> SolutionInfo:
         return SolutionInfo(
@@ -88,3 +126,15 @@ class SolutionsControl:
             products=tuple(solution.products),
             warnings=tuple(solution.warnings),
         )
+
+
+def _line(record: Record, runs: Mapping[int, str]) -> LogLine:
+    detail = record.detail or {}
+    if record.kind == "script":
+        level, run, text = "run", record.summary, str(detail.get("error", ""))
+    else:
+        level = str(detail.get("level", "warning"))
+        run, text = runs.get(record.cause or 0, ""), record.summary
+    return LogLine(
+        sequence=record.sequence, time=record.time, level=level, run=run, status=record.status, text=text
+    )

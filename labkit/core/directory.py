@@ -29,6 +29,12 @@ class Directory(Generic[T]):
         del self._items[name]
         return item
 
+    def replace(self, name: str, item: T) -> T:
+        """Put another in the place of a thing, which it gives. Raises LabError where there is none of this name."""
+        replaced = self.get(name)
+        self._items[name] = item
+        return replaced
+
     def get(self, name: str) -> T:
         """Raises LabError naming those that are there."""
         try:

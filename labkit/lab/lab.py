@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -18,8 +18,9 @@ from labkit.lab.mailbox import LabMailbox
 from labkit.lab.product import Product
 from labkit.lab.provider import Provider
 from labkit.lab.runtime import Runtime
+from labkit.lab.services import CustomService
 from labkit.lab.show import card
-from labkit.lab.solution import Solution
+from labkit.lab.solution import Solution, warn_of
 from labkit.settings import LabSettings, ProductSettings, SocialSettings, SolutionSettings, build, load
 
 if TYPE_CHECKING:
@@ -50,12 +51,12 @@ class Lab:
         host: str | None = None,
         https_port: int | None = None,
         http_port: int | None = None,
+        tls: Options | None = None,
         data: str | Path | None = None,
         keystore: str | None = None,
         profile: Literal["spec", "field"] | None = None,
         wire: Options | None = None,
         guard: Options | None = None,
-        tls: Options | None = None,
         journal: Options | None = None,
         products: Iterable[Options] | None = None,
         solutions: Iterable[Options] | None = None,
@@ -70,12 +71,12 @@ class Lab:
             host=host,
             https_port=https_port,
             http_port=http_port,
+            tls=tls,
             data=data,
             keystore=keystore,
             profile=profile,
             wire=wire,
             guard=guard,
-            tls=tls,
             journal=journal,
             products=_several(products),
             solutions=_several(solutions),
@@ -169,6 +170,7 @@ class Lab:
         if info is None:
             built = build(SolutionSettings, {"id": id, **named}, "")
             info = self._runtime.run(solutions.ensure, built, replace)
+            warn_of(info)
         if id not in self._solutions:
             self._solutions[id] = Solution(self._runtime, info)
         return self._solutions[id]
@@ -205,6 +207,16 @@ class Lab:
         else:
             info = self._runtime.run(providers.get, name)
         return Provider(self._runtime, info, self.browser)
+
+    def service(self, service: object, /, **functions: Callable[..., object]) -> CustomService:
+        """Stand in for a service that the platform does not have, for all solutions, their scripts included.
+
+        `lab.service("Twilio", postMessage=function)`: the function gets the arguments of a call by name, and gives
+        the result as plain data, or raises ServiceError(status, message). Or a class of `labkit.Service`. One that
+        was added before under this name is replaced.
+        """
+        added = self._runtime.control.functions.service
+        return CustomService(self._runtime, *self._runtime.run(added, service, functions))
 
     def browser(self) -> Browser:
         """A new person's browser, with no cookies yet: it visits the lab's hosts by their URLs."""

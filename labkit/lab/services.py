@@ -5,12 +5,16 @@ from __future__ import annotations
 import inspect
 import keyword
 import warnings
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from labkit.control.services import OperationInfo
 from labkit.core.errors import LabWarning
 from labkit.lab.runtime import Runtime
+from labkit.lab.show import card, of_entries
+
+if TYPE_CHECKING:
+    import pandas
 
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
@@ -48,6 +52,33 @@ class ServiceHandle:
 
     def __repr__(self) -> str:
         return f"<service {self._name}: {', '.join(dir(self))}>"
+
+
+class CustomService:
+    """A service that stands in for one that the platform does not have."""
+
+    def __init__(self, runtime: Runtime, name: str, operations: Iterable[OperationInfo]) -> None:
+        self._runtime = runtime
+        self.name = name
+        self._operations = list(operations)
+
+    @property
+    def calls(self) -> pandas.DataFrame:
+        """The calls of it, of whatever solution, a row each."""
+        called = self._runtime.run(self._runtime.control.journal.select, "call")
+        return of_entries(each for each in called if each.summary.startswith(f"{self.name}."))
+
+    def remove(self) -> None:
+        """Take it out again: calls of it are 404 error objects then."""
+        self._runtime.run(self._runtime.control.functions.remove_service, self.name)
+
+    def __repr__(self) -> str:
+        return f"<service {self.name}: {', '.join(each.name for each in self._operations)}>"
+
+    def _repr_html_(self) -> str:
+        return card(
+            f"service {self.name}", {each.name: f"{signature(each)} {each.doc}" for each in self._operations}
+        )
 
 
 def call(runtime: Runtime, solution: str, service: str, operation: str, parameters: Any) -> Any:

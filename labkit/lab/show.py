@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from labkit.control.journal import Entry
 from labkit.control.providers import Arrived
+from labkit.control.solutions import LogLine
 
 if TYPE_CHECKING:
     import pandas
 
 ENTRY = ("time", "kind", "actor", "summary", "status", "size", "cause", "detail")
+LINE = ("time", "run", "level", "status", "text")
 ARRIVED = ("time", "method", "path", "parameters", "status", "answer", "fault")
 
 
@@ -41,6 +43,17 @@ def of_entries(entries: Iterable[Entry]) -> pandas.DataFrame:
     frame = pandas.DataFrame(rows, columns=names).set_index("sequence")
     frame["time"] = pandas.to_datetime(frame["time"], unit="us", utc=True)
     return frame.astype({"status": "Int64", "size": "Int64", "cause": "Int64"})
+
+
+def of_lines(lines: Iterable[LogLine]) -> pandas.DataFrame:
+    """Lines of a solution's log, a row each, indexed by the record's sequence; `time` is a UTC timestamp."""
+    import pandas
+
+    names = ["sequence", *LINE]
+    rows = [[getattr(each, name) for name in names] for each in lines]
+    frame = pandas.DataFrame(rows, columns=names).set_index("sequence")
+    frame["time"] = pandas.to_datetime(frame["time"], unit="us", utc=True)
+    return frame.astype({"status": "Int64"})
 
 
 def of_arrived(arrived: Iterable[Arrived]) -> pandas.DataFrame:

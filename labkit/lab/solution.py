@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from labkit.control.solutions import SolutionInfo
+from labkit.core.errors import LabWarning
 from labkit.lab.client import Session, SiteClient
 from labkit.lab.runtime import Runtime
 from labkit.lab.services import ServiceHandle, call
-from labkit.lab.show import card, of_entries
+from labkit.lab.show import card, of_lines
 
 if TYPE_CHECKING:
     import pandas
 
 JSON = "application/json"
+
+
+def warn_of(info: SolutionInfo) -> None:
+    """Warn of what the author of a solution ought to know."""
+    for text in info.warnings:
+        warnings.warn(f"solution {info.id!r}: {text}", LabWarning, stacklevel=3)
 
 
 class Solution(SiteClient):
@@ -82,8 +90,19 @@ class Solution(SiteClient):
 
     @property
     def logs(self) -> pandas.DataFrame:
-        """What its scripts printed (`log`), how each run ended (`script`) and warnings, a row each."""
-        return of_entries(self._runtime.run(self._control.logs, self.id))
+        """What its scripts printed, how each run ended, and warnings: a row each, oldest first.
+
+        level: of a printed line, `warning`, or `run`; status: how a run ended; text: the line, or the error.
+        """
+        return of_lines(self._runtime.run(self._control.logs, self.id))
+
+    def reload(self) -> Self:
+        """Read its folder anew after an edit, and run its set-up; routes and handlers of cells stay.
+
+        Raises SettingsError naming file and line, and changes nothing, where the folder is wrong.
+        """
+        warn_of(self._runtime.run(self._control.reload, self.id))
+        return self
 
     def __getattr__(self, name: str) -> ServiceHandle:
         if name.startswith("_"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar, overload
@@ -81,6 +82,7 @@ class Solution:
         self._services = services
         self._workers = workers
         self._handlers: dict[events.Key, Registration] = {}
+        self._added: dict[tuple[str, ...], Callable[[Solution], object]] = {}  # beside the folder
         seeded = context.identifiers.seed is not None
         self._scripts = Scripts(
             folder.modules,
@@ -142,6 +144,10 @@ class Solution:
         replaced = self.routes.replace(Route(method, path, handler, content_type))
         if replaced is not None:
             replaced.handler.close()
+        add: Callable[..., object] = Solution.route
+        self._added[method, path] = partial(
+            add, method=method, path=path, function=function, lua=lua, content_type=content_type
+        )
         return function
 
     @overload
@@ -171,7 +177,16 @@ class Solution:
             self._keep(service, event, self._function(function, offered), names)
         else:
             self._handle_with(service, event, Script(f"{service}_{event}", 1, lua or ""))
+        add: Callable[..., object] = Solution.on
+        self._added[events.key(service, event)] = partial(
+            add, service=service, event=event, function=function, lua=lua
+        )
         return function
+
+    def adopt(self, other: Solution) -> None:
+        """Add the routes and handlers that another one has beside its folder."""
+        for add in other._added.values():
+            add(self)
 
     # ---- running
 

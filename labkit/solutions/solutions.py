@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
@@ -28,6 +29,9 @@ class Solutions(Component):
         self._context = context
         self._services = services
         self._workers = Workers()
+        self._retiring: dict[
+            asyncio.Task[None], Solution
+        ] = {}  # those that were replaced, until they are idle
         self._solutions = cast("Directory[Solution]", context.solutions)  # nobody else adds to it
         context.events.declare(events.EVENTS)
         context.events.deliver_to(Delivery(self._solutions).receivers)
@@ -38,15 +42,7 @@ class Solutions(Component):
         Raises SettingsError, and adds nothing, where a product is unknown, the id or the domain is taken, or the
         folder is wrong: names file and line.
         """
-        for product in settings.products:
-            if product not in self._context.products:
-                known = ", ".join(self._context.products.names()) or "none"
-                raise SettingsError(f"no product {product!r}, there are: {known}")
-        folder = folders.read(*settings.path)
-        try:
-            solution = Solution(settings, self._context, self._services, self._workers, folder)
-        except SettingsError as error:
-            raise SettingsError(f"{', '.join(map(str, settings.path))}: {error}") from None
+        solution = self._made(settings)
         self._solutions.add(solution.id, solution)
         try:
             self._context.hosts.add(SolutionSite(solution, self._context, self._workers))
@@ -56,6 +52,46 @@ class Solutions(Component):
             raise
         await self._set_up(solution)
         return solution
+
+    async def replace(self, settings: SolutionSettings, *, keep: bool = False) -> Solution:
+        """Put a solution of these settings in the place of the one that is there; what its services keep stays.
+
+        Its folder is read anew. keep: it gets the routes and handlers too that were added to the other one beside
+        its folder. Runs of the other one end as they began. Raises SettingsError, and changes nothing, for another
+        domain and as `add` does.
+        """
+        other = self.get(settings.id)
+        solution = self._made(settings)
+        if solution.domain != other.domain:
+            solution.close()
+            raise SettingsError(f"domain: cannot change while the lab runs, it is {other.domain}")
+        if keep:
+            solution.adopt(other)
+        self._solutions.replace(solution.id, solution)
+        self._context.hosts.remove(solution.domain)
+        self._context.hosts.add(SolutionSite(solution, self._context, self._workers))
+        self._context.configuration.pop(solution.id, None)
+        retiring = asyncio.create_task(self._retire(other))
+        self._retiring[retiring] = other
+        retiring.add_done_callback(lambda task: self._retiring.pop(task, None))
+        await self._set_up(solution)
+        return solution
+
+    async def _retire(self, solution: Solution) -> None:
+        """Free the Lua of a solution that was replaced, once the runs and events that it has to do with ended."""
+        await self._context.activity.idle()
+        solution.close()
+
+    def _made(self, settings: SolutionSettings) -> Solution:
+        for product in settings.products:
+            if product not in self._context.products:
+                known = ", ".join(self._context.products.names()) or "none"
+                raise SettingsError(f"no product {product!r}, there are: {known}")
+        folder = folders.read(*settings.path)
+        try:
+            return Solution(settings, self._context, self._services, self._workers, folder)
+        except SettingsError as error:
+            raise SettingsError(f"{', '.join(map(str, settings.path))}: {error}") from None
 
     def remove(self, id: str) -> None:
         """Take a solution out. Raises LabError where there is none of this id."""
@@ -77,7 +113,9 @@ class Solutions(Component):
             self._context.journal.record(
                 "error", "platform", "a Python handler runs on in its thread", status=500
             )
-        for solution in self:
+        for task in tuple(self._retiring):
+            task.cancel()
+        for solution in (*self, *self._retiring.values()):
             solution.close()
 
     async def clear(self) -> None:

@@ -1,0 +1,188 @@
+"""Cells that run again, folders that are edited, and what scripts told."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from labkit import Lab, LabWarning, SettingsError
+
+RESOURCES = {"temperature": "number", "message": "string"}
+ENDPOINT = '--#ENDPOINT GET /n\nprint("asked")\nreturn {n = %s}\n'
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    with Lab(seed=7) as lab:
+        yield lab
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "endpoints").mkdir()
+    write(tmp_path, "1")
+    return tmp_path
+
+
+def write(folder: Path, value: str) -> None:
+    (folder / "endpoints" / "n.lua").write_text(ENDPOINT % value)
+
+
+class TestProducts:
+    def test_the_same_settings_again_give_the_handle(self, lab: Lab) -> None:
+        first = lab.product("t", resources=RESOURCES, auth="token")
+        assert lab.product("t", resources=RESOURCES) is first
+        assert lab.product("t") is first
+
+    def test_other_settings_say_how_to_change_it(self, lab: Lab) -> None:
+        lab.product("t", resources=RESOURCES)
+        with pytest.raises(
+            SettingsError, match=r"'t' is there .*auth \('token' there, 'password' here\); change"
+        ) as e:
+            lab.product("t", resources=RESOURCES, auth="password")
+        assert "settings.change(…)" in str(e.value)
+        assert "replace=True" in str(e.value)
+        assert lab.product("t").settings.auth == "token"
+
+    def test_replace_gives_these_settings_alone_and_keeps_the_data(self, lab: Lab, folder: Path) -> None:
+        other = lab.product("other", resources=RESOURCES)
+        product = lab.product("t", resources=RESOURCES, self_registration=False, identities=["a"])
+        device = product.device("a").activate()
+        device.write(message="x")
+        again = lab.product("t", resources={"message": "string"}, identities=["b"], replace=True)
+        assert again is product
+        assert (again.settings.self_registration, list(again.settings.resources)) == (True, ["message"])
+        assert device.read("message") == {"message": "x"}
+        assert list(product.devices().index) == ["a", "b"]
+        assert list(other.settings.resources) == list(RESOURCES)
+        assert lab.product("new", replace=True).id == "new"
+        with pytest.raises(SettingsError, match="domain: cannot change"):
+            lab.product("t", domain="elsewhere.example", replace=True)
+
+
+class TestSolutions:
+    def test_the_same_settings_again_give_the_handle(self, lab: Lab, folder: Path) -> None:
+        product = lab.product("t", resources=RESOURCES)
+        first = lab.solution("acme", products=[product], path=folder)
+        assert lab.solution("acme", products="t", path=str(folder)) is first
+        assert lab.solution("acme") is first
+        with pytest.raises(
+            SettingsError, match=r"'acme' is there .* products \(\('t',\) there, \(\) here\); pass replace"
+        ):
+            lab.solution("acme", path=folder)
+
+    def test_replace_gives_the_new_folder_and_keeps_what_services_keep(self, lab: Lab, folder: Path) -> None:
+        acme, other = lab.solution("acme"), lab.solution("other")
+        for each in (acme, other):
+            each.route("GET", "/cell", lua="return 1")
+        acme.Keystore.set(key="a", value="kept")
+        assert lab.solution("acme", path=folder, replace=True) is acme
+        assert acme.get("/n").json() == {"n": 1}
+        assert acme.get("/cell").status_code == 404
+        assert other.get("/cell").status_code == 200
+        assert acme.Keystore.get(key="a") == {"value": "kept"}
+
+    def test_a_wrong_replacement_changes_nothing(self, lab: Lab, folder: Path) -> None:
+        acme = lab.solution("acme", path=folder)
+        for wrong in (
+            {"products": ["nothing"]},
+            {"path": folder / "nowhere"},
+            {"domain": "elsewhere.example"},
+        ):
+            with pytest.raises(SettingsError):
+                lab.solution("acme", replace=True, **wrong)
+            assert acme.get("/n").json() == {"n": 1}
+
+    def test_reload_reads_the_folder_and_keeps_what_cells_added(self, lab: Lab, folder: Path) -> None:
+        acme, other = lab.solution("acme", path=folder), lab.solution("other", path=folder)
+        product = lab.product("t", resources=RESOURCES)
+        linked = lab.solution("linked", products=product, path=folder)
+        linked.on("device", "datapoint", lambda data: None)
+        acme.route("GET", "/lua", lua="return 1")
+        acme.route("GET", "/python", lambda: {"n": "python"})
+        write(folder, "2")
+        assert acme.get("/n").json() == {"n": 1}
+        assert acme.reload() is acme
+        assert [each.get("/n").json() for each in (acme, other)] == [{"n": 2}, {"n": 1}]
+        assert acme.get("/lua").json() == 1
+        assert acme.get("/python").json() == {"n": "python"}
+        linked.reload()
+        product.device("d").activate().write(message="x")
+        lab.settle()
+        assert "device datapoint" in set(linked.logs["run"])
+
+    def test_a_folder_that_is_wrong_is_told_and_changes_nothing(self, lab: Lab, folder: Path) -> None:
+        acme = lab.solution("acme", path=folder)
+        write(folder, "")
+        with pytest.raises(SettingsError, match=r"endpoints/n.lua"):
+            acme.reload()
+        assert acme.get("/n").json() == {"n": 1}
+        write(folder, "3")
+        assert acme.reload().get("/n").json() == {"n": 3}
+
+    def test_runs_under_way_end_as_they_began(self, lab: Lab, folder: Path) -> None:
+        begun, go_on = threading.Event(), threading.Event()
+
+        def wait(**others: object) -> str:
+            begun.set()
+            assert go_on.wait(30)
+            return "done"
+
+        lab.service("Slow", wait=wait)
+        write(folder, "Slow.wait()")
+        acme = lab.solution("acme", path=folder)
+        answers: list[object] = []
+        thread = threading.Thread(target=lambda: answers.append(acme.get("/n").json()))
+        thread.start()
+        assert begun.wait(30)
+        write(folder, "4")
+        acme.reload()
+        assert acme.get("/n").json() == {"n": 4}
+        go_on.set()
+        thread.join()
+        assert answers == [{"n": "done"}]
+
+    def test_what_its_author_ought_to_know_is_a_warning_of_the_cell(self, lab: Lab, folder: Path) -> None:
+        (folder / "modules").mkdir()
+        (folder / "modules" / "broken.lua").write_text('error("not today")')
+        with pytest.warns(LabWarning, match="solution 'acme': modules failed at set-up: .*not today") as seen:
+            acme = lab.solution("acme", path=folder)
+        assert seen[0].filename == __file__
+        with pytest.warns(LabWarning, match="not today"):
+            acme.reload()
+        (folder / "modules" / "broken.lua").write_text("return {}")
+        acme.reload()
+
+
+class TestLogs:
+    def test_show_what_was_printed_and_how_runs_ended(self, lab: Lab, folder: Path) -> None:
+        acme, other = lab.solution("acme", path=folder), lab.solution("other", path=folder)
+        acme.route("GET", "/fails", lua='log.warn("careful")\nerror("no good")')
+        assert acme.logs.empty
+        for path in ("/n", "/fails"):
+            acme.get(path)
+        other.get("/n")
+        logs = acme.logs
+        shown = logs.astype(object).where(logs.notna(), None)[["run", "level", "status"]].values.tolist()
+        assert shown == [
+            ["GET /n", "run", 200],
+            ["GET /n", "print", None],
+            ["GET /fails", "run", 500],
+            ["GET /fails", "warn", None],
+        ]
+        assert list(logs["text"])[1] == "asked"
+        assert "no good" in list(logs["text"])[2]
+        assert len(other.logs) == 2
+
+
+class TestPaths:
+    @pytest.mark.parametrize("where", [".", "notebooks"])
+    def test_those_of_the_readme_work_where_kernels_start(
+        self, lab: Lab, monkeypatch: pytest.MonkeyPatch, where: str
+    ) -> None:
+        monkeypatch.chdir(Path(__file__).parents[2] / where)
+        acme = lab.solution("acme", path="notebooks/solutions/metrics")
+        assert acme.get("/metrics").status_code == 200
