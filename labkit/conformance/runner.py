@@ -48,7 +48,7 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
     if missing := check.needs - target.offers:
         return verdict("skipped", reason=f"no {', no '.join(sorted(missing))}")
     try:
-        async with target.stage(), asyncio.timeout(PATIENCE):
+        async with target.scope(), asyncio.timeout(PATIENCE):
             await check.function(target)
     except Unavailable as unavailable:
         return verdict("skipped", reason=str(unavailable))

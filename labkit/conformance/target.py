@@ -179,13 +179,13 @@ class Target:
         return host in self._domains.values() or host.endswith(f".{self._domain}")
 
     def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Do something on the side, such as a request that is held. It ends with the check at the latest."""
+        """Do something beside the check, such as a request that is held. It ends with the check at the latest."""
         task = asyncio.create_task(work)
         self._tasks.append(task)
         return task
 
     @asynccontextmanager
-    async def stage(self) -> AsyncIterator[Self]:
+    async def scope(self) -> AsyncIterator[Self]:
         """Ends what a check left under way, and the connections of the devices and clients that it used."""
         try:
             yield self

@@ -9,7 +9,7 @@ from labkit.lab.runtime import Runtime
 
 
 class LabClock:
-    """Lab time; on a virtual clock it moves only when told."""
+    """Lab time; on a virtual clock it moves only when `advance` moves it."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime

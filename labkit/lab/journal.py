@@ -43,7 +43,7 @@ class LabJournal:
 
     @property
     def dropped(self) -> int:
-        """How many records are gone because the journal was full."""
+        """How many records the journal has dropped because it was full."""
         return self._runtime.run(self._control.state).dropped
 
     def __len__(self) -> int:

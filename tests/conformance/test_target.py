@@ -18,13 +18,13 @@ def target() -> Iterator[Target]:
 
 
 async def test_a_browser_stays_at_the_target(target: Target) -> None:
-    async with target.stage():
+    async with target.scope():
         with pytest.raises(LabError, match="no HTTPS URL of this lab"):
             await target.browser().request("GET", "https://example.com/")
 
 
 async def test_browsers_share_no_cookies(target: Target) -> None:
-    async with target.stage():
+    async with target.scope():
         one, other = target.browser(), target.browser()
         await one.request("POST", target.url("probe", "/responses"), json={"headers": {"Set-Cookie": "a=b"}})
         assert list(one.cookies) == ["a"]

@@ -1,4 +1,4 @@
-"""Cells that run again, folders that are edited, and what scripts told."""
+"""Cells that run again, folders that are edited, and what scripts log."""
 
 from __future__ import annotations
 
