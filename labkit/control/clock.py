@@ -54,7 +54,7 @@ class ClockControl:
 
     async def run(self, rate: float = 1.0) -> ClockState:
         """Let a stopped clock run on from where it is. Raises LabError for a rate that is not above 0."""
-        self._clock.run(rate)
+        self._clock.run(number_of(rate, "rate"))
         return await self.state()
 
 

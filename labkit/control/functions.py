@@ -26,10 +26,12 @@ class FunctionsControl:
         self, solution: str, method: str, path: str, function: Callable[..., object], content_type: str
     ) -> None:
         """Answer `method path` of a solution with a function (Solution.route)."""
+        _check(function)
         self._platform.solutions.get(solution).route(method, path, function, content_type=content_type)
 
     async def on(self, solution: str, service: str, event: str, function: Callable[..., object]) -> None:
         """Handle an event of a solution with a function (Solution.on)."""
+        _check(function)
         self._platform.solutions.get(solution).on(service, event, function)
 
     async def service(
@@ -69,3 +71,8 @@ class FunctionsControl:
             raise LabError(f"service: expected a name, or a class of Service, not {service!r}")
         made: Callable[..., Service] = service
         return made(self._platform.context) if inspect.signature(made).parameters else made()
+
+
+def _check(function: object) -> None:
+    if not callable(function):
+        raise LabError(f'function: expected a function, or lua="…", not {function!r}')

@@ -62,7 +62,10 @@ class JournalControl:
         return await entries(list(self._journal)[-count:] if count > 0 else [])
 
     async def trace(self, sequence: int) -> list[Entry]:
-        """A record, what led to it and what followed from any of these, oldest first. Empty where there is none of this number."""
+        """A record, what led to it and what followed from any of these, oldest first.
+
+        Empty where there is none of this number.
+        """
         records = {each.sequence: each for each in self._journal}
         first = records.get(sequence)
         while first is not None and first.cause in records:

@@ -7,12 +7,15 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from labkit.control.clock import number_of, seconds_of
 from labkit.core.errors import LabError, SettingsError
+from labkit.settings import build
+
+M = TypeVar("M", bound=BaseModel)
 
 FILE_NAME = re.compile(r"[\w .~:/\\-]*\.\w{1,8}")  # what a text looks like that names a file
 
@@ -48,16 +51,22 @@ def timed_values(points: Any) -> dict[str, dict[float, Any]]:
 
 def alias_texts(aliases: Iterable[object]) -> list[str]:
     """The aliases named, one by one or in lists. Raises LabError where there is none, or one is no text."""
-    named: list[str] = []
-    for each in aliases:
-        if isinstance(each, str):
-            named.append(each)
-        elif isinstance(each, Iterable):
-            named += alias_texts(each)
-        else:
-            raise LabError(f"expected aliases such as 'temperature', not {each!r}")
+    named = texts(aliases, "aliases such as 'temperature'")
     if not named:
         raise LabError("expected at least one alias: read('temperature')")
+    return named
+
+
+def texts(given: Iterable[object], expected: str) -> list[str]:
+    """The texts named, one by one or in lists. Raises LabError where one is no text."""
+    named: list[str] = []
+    for each in given:
+        if isinstance(each, str):
+            named.append(each)
+        elif isinstance(each, Iterable) and not isinstance(each, bytes | Mapping):
+            named += texts(each, expected)
+        else:
+            raise LabError(f"expected {expected}, not {each!r}")
     return named
 
 
@@ -90,6 +99,14 @@ def content_bytes(data: object) -> bytes:
         return data.read_bytes()
     except OSError as error:
         raise LabError(f"data: {data}: {error.strerror}") from error
+
+
+def made(model: type[M], what: str, values: Mapping[str, Any]) -> M:
+    """Settings of what was named. Raises SettingsError that says whose they are."""
+    try:
+        return build(model, values, "")
+    except SettingsError as error:
+        raise SettingsError(f"{what}: {error}") from None
 
 
 def given(model: type[BaseModel], what: str, **values: Any) -> dict[str, Any]:

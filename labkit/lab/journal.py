@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from labkit.control.journal import Entry
+from labkit.core.errors import LabError
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import of_entries
 
@@ -34,7 +35,9 @@ class LabJournal:
 
     def trace(self, record: Entry | int) -> pandas.DataFrame:
         """What led to a record (or its sequence number) and what followed from it, a row each."""
-        sequence = record if isinstance(record, int) else record.sequence
+        sequence = record.sequence if isinstance(record, Entry) else record
+        if not isinstance(sequence, int):
+            raise LabError(f"record: expected a record of the journal or its sequence number, not {record!r}")
         return of_entries(self._runtime.run(self._control.trace, sequence))
 
     def clear(self) -> None:

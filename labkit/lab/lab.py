@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from labkit.control.clock import Moment
 from labkit.core.errors import LabError
 from labkit.fleet.flow import Address
-from labkit.lab.arguments import given
+from labkit.lab.arguments import given, made
 from labkit.lab.browser import Browser
 from labkit.lab.clock import LabClock
 from labkit.lab.journal import LabJournal
@@ -136,7 +136,7 @@ class Lab:
         products = self._runtime.control.products
         info = None if named or replace else self._runtime.run(products.find, id)
         if info is None:
-            built = build(ProductSettings, {"id": id, **named}, "")
+            built = made(ProductSettings, f"product {id!r}", {"id": id, **named})
             info = self._runtime.run(products.ensure, built, replace)
         if id not in self._products:
             self._products[id] = Product(self._runtime, info)
@@ -168,7 +168,7 @@ class Lab:
         solutions = self._runtime.control.solutions
         info = None if named or replace else self._runtime.run(solutions.find, id)
         if info is None:
-            built = build(SolutionSettings, {"id": id, **named}, "")
+            built = made(SolutionSettings, f"solution {id!r}", {"id": id, **named})
             info = self._runtime.run(solutions.ensure, built, replace)
             warn_of(info)
         if id not in self._solutions:
@@ -203,7 +203,8 @@ class Lab:
         )
         providers = self._runtime.control.providers
         if named:
-            info = self._runtime.run(providers.add, build(SocialSettings, {"name": name, **named}, ""))
+            built = made(SocialSettings, f"provider {name!r}", {"name": name, **named})
+            info = self._runtime.run(providers.add, built)
         else:
             info = self._runtime.run(providers.get, name)
         return Provider(self._runtime, info, self.browser)
@@ -305,7 +306,7 @@ def _product_id(product: object) -> str:
 
 
 def _check(seed: object, speed: object) -> None:
-    if isinstance(seed, str | Path):
+    if isinstance(seed, Path) or (isinstance(seed, str) and seed.endswith((".yaml", ".yml"))):
         raise LabError(
             f"seed: expected a whole number; a settings file goes by its name: Lab(config={str(seed)!r})"
         )
@@ -319,7 +320,7 @@ def _check(seed: object, speed: object) -> None:
 
 def _settings(config: str | Path | None, settings: Options) -> LabSettings:
     overridden = {"https_port": 0, **settings}  # in a notebook many labs may load one file
-    made = build(LabSettings, overridden, "")
+    named = build(LabSettings, overridden, "")
     if config is None:
-        return made
-    return load(config).model_copy(update={name: getattr(made, name) for name in overridden})
+        return named
+    return load(config).model_copy(update={name: getattr(named, name) for name in overridden})

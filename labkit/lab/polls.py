@@ -57,7 +57,7 @@ class Waiting:
 
     async def _held_or_done(self, alias: str, count: int, task: Task[Point | None]) -> None:
         held = asyncio.ensure_future(self.held(alias, count))
-        answered = asyncio.ensure_future(asyncio.wait([asyncio.wrap_future(task.future)]))
+        answered = asyncio.ensure_future(task.ended())
         await asyncio.wait({held, answered}, return_when=asyncio.FIRST_COMPLETED)
         answered.cancel()
         held.cancel()
@@ -76,8 +76,10 @@ class Waiting:
                         f"write(…) to {alias!r} first, then result()"
                     )
             if under_way:
-                futures = [asyncio.wrap_future(each.future) for each in under_way]
-                await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
+                ended = [asyncio.ensure_future(each.ended()) for each in under_way]
+                await asyncio.wait(ended, return_when=asyncio.FIRST_COMPLETED)
+                for each in ended:
+                    each.cancel()
 
     def _under_way(self, alias: str) -> list[Task[Point | None]]:
         return [each for name, each in self._polls if name == alias and not each.done]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
@@ -32,6 +33,12 @@ class Task(Generic[T]):
         except BaseException:
             self.future.cancel()
             raise
+
+    async def ended(self) -> None:
+        """On the lab's loop: return once it is done, with whatever result or error."""
+        loop, done = asyncio.get_running_loop(), asyncio.Event()
+        self.future.add_done_callback(lambda _: loop.call_soon_threadsafe(done.set))
+        await done.wait()
 
     def cancel(self) -> None:
         """End it. Nothing happens where it is done."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -12,7 +12,7 @@ from labkit.control.content import ContentInfo
 from labkit.control.products import ProductInfo
 from labkit.core.errors import LabError
 from labkit.fleet.device import Credentials, VirtualDevice
-from labkit.lab.arguments import content_bytes
+from labkit.lab.arguments import content_bytes, texts
 from labkit.lab.device import Device
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
@@ -77,9 +77,10 @@ class Product:
         rows = [[each.identity, each.status, each.whitelisted] for each in known]
         return pandas.DataFrame(rows, columns=["identity", "status", "whitelisted"]).set_index("identity")
 
-    def allow(self, *identities: str, token: str | None = None) -> None:
+    def allow(self, *identities: str | Iterable[str], token: str | None = None) -> None:
         """Whitelist identities; with `token` (40 characters) the one named need not activate."""
-        self._runtime.run(self._control.allow, self.id, identities, token)
+        named = texts(identities, "identities such as 't-001'")
+        self._runtime.run(self._control.allow, self.id, named, token)
 
     def lock(self, identity: str) -> None:
         """Keep a device out, even with valid credentials."""

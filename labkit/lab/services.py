@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from labkit.control.services import OperationInfo
-from labkit.core.errors import LabWarning
+from labkit.core.errors import LabError, LabWarning
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card, of_entries
 
@@ -32,6 +32,10 @@ class ServiceHandle:
             raise AttributeError(name)
 
         def operation(parameters: Mapping[str, object] | None = None, /, **named: object) -> Any:
+            if parameters is not None and not isinstance(parameters, Mapping):
+                raise LabError(
+                    f"{name}: expected arguments by name, or a mapping of them, not {parameters!r}"
+                )
             # `from_` is how Python writes `from`
             given = {**(parameters or {}), **{key.rstrip("_"): value for key, value in named.items()}}
             return call(self._runtime, self._solution, self._name, name, given)

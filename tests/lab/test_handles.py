@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import inspect
+import subprocess
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
@@ -112,6 +114,28 @@ class TestArguments:
             device.read()
         with pytest.raises(LabError, match="not 7"):
             device.read(7)  # type: ignore[arg-type]
+
+    def test_identities_may_come_in_a_list(self, product: Product) -> None:
+        product.allow("a", ["b", "c"])
+        assert list(product.devices().index) == ["a", "b", "c"]
+        with pytest.raises(LabError, match="expected identities such as 't-001', not 7"):
+            product.allow("d", 7)  # type: ignore[arg-type]
+        assert list(product.devices().index) == ["a", "b", "c"]
+
+    def test_calls_that_cannot_be_are_told_as_ours(self, lab: Lab) -> None:
+        acme = lab.solution("acme")
+        with pytest.raises(
+            LabError, match="listUsers: expected arguments by name, or a mapping of them, not 1"
+        ):
+            acme.User.listUsers(1)
+        with pytest.raises(LabError, match='function: expected a function, or lua="…", not 7'):
+            acme.route("GET", "/x", 7)  # type: ignore[arg-type]
+        with pytest.raises(LabError, match="rate: expected a number, not 'fast'"):
+            lab.clock.run("fast")  # type: ignore[arg-type]
+        with pytest.raises(LabError, match="record: expected a record of the journal"):
+            lab.journal.trace("x")  # type: ignore[arg-type]
+        with pytest.raises(SettingsError, match="product 'Upper': id: expected lower-case letters"):
+            lab.product("Upper")
 
     def test_numpy_values_are_written_as_their_own(self, device: Device) -> None:
         import numpy
@@ -257,6 +281,15 @@ class TestLife:
         assert watch() is None
         thread.join(10)
         assert not thread.is_alive()
+
+    def test_polls_that_nobody_asked_for_end_without_noise(self) -> None:
+        script = (
+            "from labkit import Lab; lab = Lab(seed=1); device = lab.product('p', resources={'m': 'string'})"
+            ".device('d').activate(); device.start_poll('m', since='x'); device.start_poll('m'); lab.close()"
+        )
+        command = [sys.executable, "-W", "error", "-c", script]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        assert ended.stderr == ""
 
 
 class TestCookies:
