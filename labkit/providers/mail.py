@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from html import escape, unescape
+from html import unescape
 
 from labkit.core.component import Component
 
@@ -95,23 +95,6 @@ class Mailbox(Component):
 
     def __getitem__(self, index: int) -> Mail:
         return self._mails[index]
-
-    def __repr__(self) -> str:
-        lines = [f"{mail.sender} → {', '.join(mail.recipients)}: {mail.subject}" for mail in self._mails]
-        return "\n".join([f"Mailbox with {len(self)} mail{'' if len(self) == 1 else 's'}", *lines])
-
-    def _repr_html_(self) -> str:
-        heads = "".join(f"<th>{name}</th>" for name in ("from", "to", "subject", "text"))
-        rows = "".join(
-            "<tr>"
-            + "".join(
-                f"<td>{escape(cell)}</td>"
-                for cell in (mail.sender, ", ".join(mail.recipients), mail.subject, mail.text or mail.html)
-            )
-            + "</tr>"
-            for mail in self._mails
-        )
-        return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def _address(recipient: str) -> str:

@@ -322,3 +322,17 @@ class TestUnknownArguments:
         acme = lab.solution("acme")
         acme.Keystore.get(key="a")
         assert acme.call("Twilio", "send", {"to": "1"})["status"] == 404
+
+
+def test_a_mailbox_shows_itself_without_trusting_what_it_shows(lab: Lab) -> None:
+    subject = "<script>alert(1)</script>"
+    for name in ("acme", "other"):
+        sent = lab.solution(name).Email.send(to=f"{name}@example.com", subject=subject, text="x")
+        assert "error" not in (sent or {})
+    assert "<script>" not in lab.mailbox._repr_html_()
+    assert "&lt;script&gt;" in lab.mailbox._repr_html_()
+    assert "acme@example.com" in repr(lab.mailbox)
+    assert [len(lab.mailbox), len(lab.mailbox.find(solution="acme"))] == [2, 1]
+    assert lab.mailbox[-1].solution == "other"
+    lab.mailbox.clear()
+    assert len(lab.mailbox) == 0

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from labkit.core.hiding import without_query_values
-
-if TYPE_CHECKING:
-    import pandas
 
 CAPACITY = 10_000  # requests kept; the oldest goes first
 HIDDEN = "…"
@@ -54,37 +50,11 @@ class Inbox:
         """Forget them all."""
         self._arrivals.clear()
 
-    def frame(self) -> pandas.DataFrame:
-        """The requests as a DataFrame, a row each; `time` is a UTC timestamp."""
-        import pandas
-
-        columns = ["time", "method", "path", "parameters", "status", "answer", "fault"]
-        frame = pandas.DataFrame(
-            [[getattr(each, name) for name in columns] for each in self], columns=columns
-        )
-        frame["time"] = pandas.to_datetime(frame["time"], unit="s", utc=True)
-        return frame.astype({"status": "Int64"})
-
     def __len__(self) -> int:
         return len(self._arrivals)
 
     def __iter__(self) -> Iterator[Arrival]:
         return iter(tuple(self._arrivals))
-
-    def __getitem__(self, index: int) -> Arrival:
-        return self._arrivals[index]
-
-    def __repr__(self) -> str:
-        lines = [f"{each.method} {each.path} → {each.status or 'nothing'} {each.answer}" for each in self]
-        return "\n".join([f"Inbox with {len(self)} requests", *lines])
-
-    def _repr_html_(self) -> str:
-        frame = self.frame()
-        frame["parameters"] = [
-            ", ".join(f"{name}={value}" for name, value in each.parameters.items()) for each in self
-        ]
-        html: str = frame.to_html(index=False, na_rep="")
-        return html
 
 
 def shown(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from html import escape
 
 from labkit.core.errors import LabError, SettingsError
 from labkit.settings import Person, build
@@ -47,10 +46,3 @@ class People:
 
     def __repr__(self) -> str:
         return f"<people: {', '.join(self._people) or 'none'}>"
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(each.id)}</td><td>{escape(each.name)}</td><td>{escape(each.email)}</td></tr>"
-            for each in self
-        )
-        return f"<table><thead><tr><th>id</th><th>name</th><th>email</th></tr></thead><tbody>{rows}</tbody></table>"
