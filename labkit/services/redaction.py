@@ -37,12 +37,14 @@ class InJournal:
     show: Callable[[object], object]
 
 
-def lengths(value: object) -> object:
+def lengths(value: object, depth: int = DEEPEST) -> object:
     """What is kept, by its lengths: text as its number of characters, a list item by item, a table by its names."""
+    if isinstance(value, Mapping | list | tuple) and not depth:
+        return CUT
     if isinstance(value, Mapping):
-        return {name: lengths(each) for name, each in islice(value.items(), MOST_ITEMS)}
+        return {name: lengths(each, depth - 1) for name, each in islice(value.items(), MOST_ITEMS)}
     if isinstance(value, list | tuple):
-        return [lengths(each) for each in islice(value, MOST_ITEMS)]
+        return [lengths(each, depth - 1) for each in islice(value, MOST_ITEMS)]
     if value is None or isinstance(value, bool):
         return f"<{type(value).__name__}>"
     count = len(value if isinstance(value, str | bytes) else str(value))
@@ -61,7 +63,7 @@ def urls(value: object) -> object:
 
 def _each(show: Callable[[str], str], value: object) -> object:
     if isinstance(value, list | tuple):
-        return [_each(show, each) for each in islice(value, MOST_ITEMS)]
+        return [_each(show, each) for each in islice(value, MOST_ITEMS) if not isinstance(each, list | tuple)]
     return show(value) if isinstance(value, str) else value
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from labkit.settings import Person
+from labkit.settings import SOCIAL, Person
 
 # (person, scopes that were granted, fields that the caller asked for) → what user-info tells
 Told = Callable[[Person, frozenset[str], frozenset[str]], dict[str, object]]
@@ -90,7 +90,7 @@ def _twitter(person: Person, scopes: frozenset[str], fields: frozenset[str]) -> 
 
 KNOWN: Mapping[str, Kind] = {
     "google": Kind(
-        protocol="oauth2",
+        protocol=SOCIAL["google"],
         title="Google",
         authorize="/o/oauth2/v2/auth",
         token="/token",
@@ -100,7 +100,7 @@ KNOWN: Mapping[str, Kind] = {
         lifetime=3599,
     ),
     "facebook": Kind(
-        protocol="oauth2",
+        protocol=SOCIAL["facebook"],
         title="Facebook",
         authorize="/v19.0/dialog/oauth",
         token="/v19.0/oauth/access_token",
@@ -112,7 +112,7 @@ KNOWN: Mapping[str, Kind] = {
         lifetime=5_184_000,
     ),
     "amazon": Kind(
-        protocol="oauth2",
+        protocol=SOCIAL["amazon"],
         title="Amazon",
         authorize="/ap/oa",
         token="/auth/o2/token",
@@ -122,7 +122,7 @@ KNOWN: Mapping[str, Kind] = {
         token_type="bearer",
     ),
     "github": Kind(
-        protocol="oauth2",
+        protocol=SOCIAL["github"],
         title="GitHub",
         authorize="/login/oauth/authorize",
         token="/login/oauth/access_token",
@@ -138,7 +138,7 @@ KNOWN: Mapping[str, Kind] = {
         },
     ),
     "twitter": Kind(
-        protocol="oauth1",
+        protocol=SOCIAL["twitter"],
         title="Twitter",
         authorize="/oauth/authorize",
         token="/oauth/access_token",

@@ -277,7 +277,10 @@ class _Validator(RequestValidator):
         return self._expect(registered, "oauth_callback is not registered for this application")
 
     def save_request_token(self, token: Any, request: Any) -> None:
-        self._state.temporary[token["oauth_token"]] = Temporary(
+        now, temporary = self._state.seconds(), self._state.temporary
+        for each in [each for each, known in temporary.items() if known.expires <= now]:
+            del temporary[each]
+        temporary[token["oauth_token"]] = Temporary(
             request.client_key,
             token["oauth_token_secret"],
             request.redirect_uri,

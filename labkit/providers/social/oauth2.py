@@ -122,9 +122,6 @@ class OAuth2:
         state = parse_qs(asked.call.query).get("state", [None])[0]
         return str(AccessDeniedError("the person said no", state=state).in_uri(asked.back))
 
-    def request_token(self, call: Call) -> Answer:
-        raise Unasked(404, "OAuth 2 has no request tokens")
-
     def token(self, call: Call) -> Answer:
         call = call.canonical()
         try:
@@ -256,6 +253,7 @@ class _Validator(RequestValidator):
     def save_authorization_code(
         self, client_id: str, code: Any, request: Any, *args: Any, **kwargs: Any
     ) -> None:
+        self._forget_dead()
         self._codes[code["code"]] = Code(
             client_id,
             request.redirect_uri,
@@ -357,6 +355,17 @@ class _Validator(RequestValidator):
         if not refreshing and "refresh_token" in token:
             self._refresh_tokens[token["refresh_token"]] = made
             code.tokens.append(token["refresh_token"])
+
+    def _forget_dead(self) -> None:
+        """Drop tokens that are over, and codes that are over with all they gave: others are known when replayed."""
+        now = self._seconds()
+        self._tokens = {name: token for name, token in self._tokens.items() if now < token.expires}
+        living = self._tokens.keys() | self._refresh_tokens.keys()
+        self._codes = {
+            name: code
+            for name, code in self._codes.items()
+            if now < code.expires or not living.isdisjoint(code.tokens)
+        }
 
     def _revoke(self, code: Code) -> None:
         for each in code.tokens:

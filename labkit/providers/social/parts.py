@@ -126,10 +126,6 @@ class Spoken(Protocol):
         """The URL that takes the person back with a refusal."""
         ...
 
-    def request_token(self, call: Call) -> Answer:
-        """OAuth 1: temporary credentials."""
-        ...
-
     def token(self, call: Call) -> Answer:
         """An access token for a code, refresh token or verifier."""
         ...

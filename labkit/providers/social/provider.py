@@ -29,6 +29,7 @@ from labkit.providers.social.people import People
 from labkit.settings import ApplicationSettings, Person, SocialSettings, build
 
 BODY = 64 * 1024  # bytes
+LONGEST_NAME, LONGEST_ADDRESS = 200, 320  # characters of what a person enters
 METHODS: dict[Step, tuple[str, ...]] = {
     "authorize": ("GET", "POST"),
     "request_token": ("POST",),
@@ -342,6 +343,10 @@ class Provider(Site):
         name, email, id = (given.get(key, "").strip() for key in ("name", "email", "id"))
         if not name:
             raise LabError("Please tell a name, or choose somebody from the list.")
+        if max(len(name), len(id)) > LONGEST_NAME or len(email) > LONGEST_ADDRESS:
+            raise LabError(
+                f"Please tell a name of at most {LONGEST_NAME} characters, and an email of at most {LONGEST_ADDRESS}."
+            )
         if email and "@" not in email.strip("@"):
             raise LabError("Please tell a whole email address: name@example.com.")
         return self.people.add(id or self._secret(12), name, email)

@@ -18,6 +18,11 @@ def listed(value: object) -> object:
     return [value] if isinstance(value, Mapping | str) else value
 
 
+def none_given(value: object) -> object:
+    """For BeforeValidator, before `listed`: null stands for an empty list."""
+    return [] if value is None else value
+
+
 def is_unicode(text: str) -> bool:
     """Can a text be stored and sent? What a script has that is no UTF-8 arrives as halves of surrogate pairs."""
     return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)

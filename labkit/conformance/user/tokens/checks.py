@@ -160,3 +160,27 @@ async def passwords(target: Target) -> None:
     await user.text("getUserToken", email=person.email, password=NEW_PASSWORD)
     kind, _ = await user.call("User", "getUserToken", {"email": person.email, "password": person.password})
     expect.equal("what the first one gives now", kind, "table", user.last)
+
+
+@check("USR-TOKEN-13", "a token counts in the letters alone in which it was issued")
+async def other_letters(target: Target) -> None:
+    shop = await Shop.open(target)
+    secret = {"key": "s3cret", "algorithms": ["HS256"]}
+    signed = await shop.table("jwtSign", key="s3cret", payload={"sub": "1"}, algorithm="HS256")
+    user_token, access_token = shop.client.token, (await shop.tokens())["access_token"]
+    for token in (user_token, access_token):
+        await shop.leads_to(token, shop.ann)
+        for other in _alike(token):
+            await shop.refused("getCurrentUser", 401, token=other)
+    await shop.table("jwtVerify", token=signed["token"], **secret)
+    for other in _alike(signed["token"]):
+        await shop.fails("jwtVerify", token=other, **secret)
+
+
+def _alike(token: str) -> list[str]:
+    """What a lenient decoder takes for the same token."""
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    bits = 2 * (-len(token.rpartition(".")[2]) % 4)  # of the last letter, that stand for nothing
+    last = letters[letters.index(token[-1]) ^ 1] if bits else token[-1]
+    found = [f"{token}=", f"{token}==", f"{token}!", f"{token}\n", f"{token[:-1]}*{token[-1]}"]
+    return found + ([token[:-1] + last] if bits else [])

@@ -134,3 +134,9 @@ def eternal(original: Any) -> Any:
 def a_second_more(original: Any) -> Any:
     """a token still lives at its last second"""
     return lambda parts, solution, user, time_to_live: original(parts, solution, user, time_to_live + 1)
+
+
+@mutant("USR-TOKEN-13", "labkit.services.user.keys:is_strict")
+def lenient_letters(original: Any) -> Any:
+    """padding and other letters in a signature are overlooked"""
+    return lambda token: True

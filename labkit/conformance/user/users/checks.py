@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import unicodedata
 
 from labkit.conformance import expect, play
 from labkit.conformance.check import check
@@ -261,3 +262,47 @@ async def reset_result(target: Target) -> None:
     del wanted["status"]
     result = await user.table("resetUserPassword", id=wanted["id"], password=NEW_PASSWORD)
     user.same("the result", result, wanted)
+
+
+@check("USR-USER-20", "a like with a NUL fits nobody")
+async def nul_in_a_filter(target: Target) -> None:
+    user = User(target)
+    email, _, _ = await user.signed_up()
+    for value in ("\0", f"{email}\0", f"{email}\0x", f"\0{email}", "%\0", f"{email[:5]}%\0%"):
+        for field in ("email", "name"):
+            user.same("who is found", await user.table("listUsers", filter=f"{field}::like::{value}"), [])
+    await user.shown(email)
+
+
+@check("USR-USER-21", "an address of more than 320 characters is nobody's")
+async def long_addresses(target: Target) -> None:
+    user = User(target)
+    person = await user.person()
+    before = person.email.partition("@")[0]
+    for email in (
+        f"{before}{'x' * 64}@{'y' * 60}.{'z' * 200}.example",
+        person.email + "\u0301" * 100_000,
+        f"{'a' * 100_000}{person.email}",
+    ):
+        await user.refused("createUser", 400, email=email, name="Ann", password=PASSWORD)
+        await user.refused("getUserToken", 401, email=email, password=PASSWORD)
+    for operator in ("eq", "like"):
+        found = await user.table("listUsers", filter=f"email::{operator}::{person.email}{'x' * 400}")
+        user.same("who is found", found, [])
+
+
+@check("USR-USER-22", "a filter finds an address in every form that a login takes")
+async def forms_of_an_address(target: Target) -> None:
+    user, number = User(target), target.identity()
+    email = f"j\u00fcrgen{number}@m\u00fcller.example"
+    (id,) = await created(user, email)
+    for form in (
+        email.upper(),
+        unicodedata.normalize("NFD", email),
+        f"J\u00fcrgen{number}@XN--MLLER-KVA.example",
+    ):
+        for operator in ("eq", "like", "in"):
+            found = await user.table("listUsers", filter=f"email::{operator}::{form}")
+            user.same(f"who is found by {operator}", [each["id"] for each in found], [id])
+        others = await user.table("listUsers", filter=[f"email::ne::{form}", f"id::eq::{id}"])
+        user.same("who is another", others, [])

@@ -120,7 +120,7 @@ def codes_stay(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-USER-12 USR-USER-13 USR-USER-14 USR-USER-15", f"{FILTERS}:listed")
+@mutant("USR-USER-12 USR-USER-13 USR-USER-14 USR-USER-15", f"{FILTERS}:fitting")
 def not_filtered(original: Any) -> Any:
     """filters are ignored"""
     return lambda connection, solution, conditions, *page: original(connection, solution, [], *page)
@@ -132,7 +132,7 @@ def nil_for_nobody(original: Any) -> Any:
     return gives(original, "User", lambda operation, result: None if result == [] else result)
 
 
-@mutant("USR-USER-13", f"{FILTERS}:listed")
+@mutant("USR-USER-13", f"{FILTERS}:fitting")
 def last_filter_alone(original: Any) -> Any:
     """of several filters one counts"""
     return lambda connection, solution, conditions, *page: original(
@@ -146,7 +146,7 @@ def by_id_alone(original: Any) -> Any:
     return lambda text: original(text)._replace(exact=None)
 
 
-@mutant("USR-USER-15", f"{FILTERS}:listed")
+@mutant("USR-USER-15", f"{FILTERS}:fitting")
 def offset_ignored(original: Any) -> Any:
     """offset is ignored"""
     return lambda connection, solution, conditions, offset, limit: original(
@@ -183,3 +183,25 @@ def silent_failure(original: Any) -> Any:
 def status_of_the_user(original: Any) -> Any:
     """resetUserPassword gives the user with status"""
     return with_result(original, "resetUserPassword", lambda user: {**user, "status": ACTIVE})
+
+
+@mutant("USR-USER-20", f"{FILTERS}:condition")
+def cut_at_a_nul(original: Any) -> Any:
+    """a filter ends at a NUL"""
+    return lambda text: original(text.partition("\0")[0])
+
+
+@mutant("USR-USER-21", CALL)
+def cut_addresses(original: Any) -> Any:
+    """of a long address the last 60 characters count"""
+    return with_parameters(
+        original,
+        "createUser",
+        lambda parameters: {**parameters, "email": str(parameters.get("email"))[-60:]},
+    )
+
+
+@mutant("USR-USER-22", f"{FILTERS}:folded")
+def compared_as_written(original: Any) -> Any:
+    """a filter compares addresses as they are written"""
+    return lambda text: text

@@ -12,7 +12,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Integer, String, case,
 
 from labkit.core.errors import ServiceError
 from labkit.services.addresses import address
-from labkit.services.user.arguments import is_unicode
+from labkit.services.user.arguments import is_unicode, listed, none_given
 from labkit.services.user.people import User, user_table
 
 LARGEST = 2**63 - 1  # that the database can compare with
@@ -40,13 +40,6 @@ COMPARISONS: Mapping[str, Callable[[Any, Any], ColumnElement[bool]]] = {
 OPERATORS = ("like", *COMPARISONS, "in")
 
 
-def _listed(value: object) -> object:
-    """One filter may stand for a list of one; an empty table may look like an object."""
-    if value is None or value == {}:
-        return []
-    return [value] if isinstance(value, str) else value
-
-
 def _bounded(filters: Sequence[str]) -> Sequence[str]:
     if sum(map(len, filters)) > LONGEST:
         raise ValueError(f"expected at most {LONGEST} characters in all")
@@ -55,7 +48,11 @@ def _bounded(filters: Sequence[str]) -> Sequence[str]:
 
 Filter = Annotated[str, Field(max_length=10_000)]
 Filters = Annotated[
-    Sequence[Filter], BeforeValidator(_listed), Field(max_length=100), AfterValidator(_bounded)
+    Sequence[Filter],
+    BeforeValidator(listed),
+    BeforeValidator(none_given),
+    Field(max_length=100),
+    AfterValidator(_bounded),
 ]
 
 
@@ -74,7 +71,7 @@ class Condition(NamedTuple):
     exact: ColumnElement[bool] | None = None
 
 
-def listed(
+def fitting(
     connection: Connection, solution: str, conditions: Sequence[Condition], offset: int, limit: int
 ) -> list[User]:
     """The users for whom all conditions hold: those that one fits exactly first, then by id."""

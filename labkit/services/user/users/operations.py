@@ -179,7 +179,7 @@ class Users(UserData):
         character). Who fits a like exactly comes first, then by id. Addresses are compared in the form of a login.
         """
         conditions = await filters.conditions(filter)
-        users = await self._context.database.read(filters.listed, caller.solution, conditions, offset, limit)
+        users = await self._context.database.read(filters.fitting, caller.solution, conditions, offset, limit)
         return [user.shown() for user in users]
 
     @operation
