@@ -30,14 +30,14 @@ class EdgeServer(web.Server):
 
     def __init__(self, context: Context, *, max_body: int) -> None:
         super().__init__(self._serve, request_factory=self._request, handler_cancellation=True)
-        self._context = context
+        self.context = context
         self._max_body = max_body
         self._tasks = Tasks()
         self._transports: dict[EdgeProtocol, asyncio.Transport] = {}
         self._all_gone: asyncio.Future[None] | None = None
 
     def __call__(self) -> EdgeProtocol:
-        return EdgeProtocol(self, self._context, self._tasks.keep, loop=self._loop)
+        return EdgeProtocol(self, self.context, self._tasks.keep, loop=self._loop)
 
     # --- connections
 
@@ -66,7 +66,7 @@ class EdgeServer(web.Server):
         """End all connections; requests in progress get a moment to finish."""
         for protocol in self._transports:
             protocol.close()
-        await self._tasks.finish(self._context.settings.guard.grace)
+        await self._tasks.finish(self.context.settings.guard.grace)
         for transport in self._transports.values():
             transport.abort()
         if self._transports:
@@ -78,7 +78,7 @@ class EdgeServer(web.Server):
         tls = transport.get_extra_info("ssl_object")
         certificate = tls.getpeercert(True) if tls is not None else None
         return Connection(
-            id=self._context.identifiers.alphanumeric("connection", 20),
+            id=self.context.identifiers.alphanumeric("connection", 20),
             host=tls.server_name if tls is not None else "",
             peer_ip=plain_ip(peer[0]) if peer else "",
             certificate=certificate,
@@ -87,14 +87,14 @@ class EdgeServer(web.Server):
         )
 
     async def _connected(self, connection: Connection) -> bool:
-        site = self._context.hosts.at(connection.host)
+        site = self.context.hosts.at(connection.host)
         if site is None:  # it was taken away since the handshake
             return True
         try:
-            with self._context.activity:
+            with self.context.activity:
                 await site.connected(connection)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a 500 and the caller is told
-            self._context.journal.record_error(error)
+            self.context.journal.record_error(error)
             return False
         return True
 
@@ -111,7 +111,7 @@ class EdgeServer(web.Server):
         request = EdgeRequest(
             message, payload, protocol, writer, task, self._loop, client_max_size=self._max_body
         )
-        request.date = self._context.dates.at(self._context.clock.seconds())
+        request.date = self.context.dates.at(self.context.clock.seconds())
         return request
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -140,7 +140,7 @@ class EdgeServer(web.Server):
         self, protocol: EdgeProtocol, connection: Connection, request: EdgeRequest
     ) -> web.StreamResponse:
         try:
-            with self._context.activity:
+            with self.context.activity:
                 response = await self._site(connection).handle(connection, request)
             if request.expecting:
                 # Nobody asked for the body: whether the client sends it now or not, only it knows.
@@ -156,14 +156,14 @@ class EdgeServer(web.Server):
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a 500 and the caller is told
             if isinstance(error, ConnectionError) and protocol.has_ended():
                 return web.Response()  # the client left while it was being answered
-            self._context.journal.record_error(error)
+            self.context.journal.record_error(error)
             if request.writer.output_size > 0:
                 protocol.end("answer broke off", type(error).__name__)
             return plain(500, "internal error")
         return response
 
     def _site(self, connection: Connection) -> Site:
-        site = self._context.hosts.at(connection.host)
+        site = self.context.hosts.at(connection.host)
         if site is None:
             raise LabError(f"nothing is served at {connection.host}")
         return site
@@ -173,9 +173,9 @@ class EdgeServer(web.Server):
         connection = protocol.connection
         named = request.headers.get(hdrs.HOST)
         if named is not None and named == protocol.host_header and request.raw_path.startswith("/"):
-            known = self._context.hosts.serves(connection.host)  # as most often: it was judged before
+            known = self.context.hosts.serves(connection.host)  # as most often: it was judged before
             return None if known else described(connection, named)
-        wrong = wrong_host(connection, self._context.hosts.serves, named, request.method, request.raw_path)
+        wrong = wrong_host(connection, self.context.hosts.serves, named, request.method, request.raw_path)
         if wrong is None:
             assert named is not None
             connection.host, protocol.host_header = host_name(named) or "", named

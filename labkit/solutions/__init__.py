@@ -6,5 +6,5 @@ request    what a route's script sees; response: what its outcome becomes; cors:
 events     which handler an event means, and what it is given
 functions  Python handlers; lua: Lua handlers
 proxy      services by attribute, for Python
-solution   one solution; room: all of a lab
+solution   one solution; solutions: all of a lab; site: its host; delivery: which handlers an event goes to
 """

@@ -9,8 +9,10 @@ from aiohttp import web
 from cryptography import x509
 
 from labkit.conformance.mutant import mutant
+from labkit.device_api.api import ProductSite
 from labkit.device_api.exchange import Exchange
 from labkit.devices.devices import Devices
+from labkit.http.connection import Connection
 from labkit.http.error import HttpError
 
 CONNECTED = "labkit.device_api.api:ProductSite.connected"
@@ -23,7 +25,7 @@ REPLACE = "labkit.device_api.provision:_replace_certificate"
 def nothing_by_itself(original: Any) -> Any:
     """a connection provisions nothing"""
 
-    async def broken(api: Any, product: Any, connection: Any) -> None:
+    async def broken(site: ProductSite, connection: Connection) -> None:
         return None
 
     return broken
@@ -146,9 +148,9 @@ def late(original: Any) -> Any:
     """a certificate is provisioned by the second connection that shows it"""
     seen: set[bytes] = set()
 
-    async def broken(api: Any, product: Any, connection: Any) -> None:
+    async def broken(site: ProductSite, connection: Connection) -> None:
         if connection.certificate in seen:
-            await original(api, product, connection)
+            await original(site, connection)
         elif connection.certificate is not None:
             seen.add(connection.certificate)
 
@@ -172,14 +174,14 @@ def known_issuers_only(original: Any) -> Any:
 def valid_ones_only(original: Any) -> Any:
     """an expired certificate is not provisioned"""
 
-    async def broken(api: Any, product: Any, connection: Any) -> None:
+    async def broken(site: ProductSite, connection: Connection) -> None:
         der = connection.certificate
         if der is not None:
             loaded = x509.load_der_x509_certificate(der)
             lasts = loaded.not_valid_after_utc - loaded.not_valid_before_utc
             if lasts.days < 30:  # those of the checks last for years unless they are expired
                 return
-        await original(api, product, connection)
+        await original(site, connection)
 
     return broken
 

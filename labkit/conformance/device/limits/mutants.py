@@ -45,10 +45,10 @@ def heads_of_any_size(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-LIM-2", "labkit.edge.limits:explain")
+@mutant("DEV-LIM-2", "labkit.edge.limits:plain")
 def internal_error(original: Any) -> Any:
     """a header that is too long is answered 500"""
-    return lambda error, in_first_line: (500, "internal error")
+    return lambda status, text: original(500 if status == 431 else status, text)
 
 
 @mutant("DEV-LIM-3", "labkit.edge.protocol:EdgeProtocol._await_head")

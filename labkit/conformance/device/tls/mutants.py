@@ -92,7 +92,9 @@ def any_product_in_host(original: Any) -> Any:
 
     def broken(server: Any, protocol: Any, request: Any) -> str | None:
         named = (request.headers.get("Host") or "").partition(":")[0]
-        wrong: str | None = None if server._face.knows(named) else original(server, protocol, request)
+        wrong: str | None = (
+            None if server.context.hosts.serves(named) else original(server, protocol, request)
+        )
         return wrong
 
     return broken

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from labkit.conformance.mutant import mutant
-from labkit.solutions.solution import Solution
+from labkit.solutions.solution import Outcome, Solution
 
 HANDLE = "labkit.solutions.solution:Solution.handle"
 
@@ -17,14 +17,14 @@ def repeated_values(original: Any) -> Any:
     last: dict[object, object] = {}
 
     async def broken(
-        self: Solution, service: str, event: str, argument: Mapping[str, Any], **more: Any
+        self: Solution, registration: Any, raised: tuple[str, str], argument: Mapping[str, Any], **more: Any
     ) -> Any:
-        if event == "datapoint":
-            place, value = (self.id, argument["device_sn"], argument["alias"]), argument["value"][1]
-            if last.get(place) == value:
-                return None
-            last[place] = value
-        return await original(self, service, event, argument, **more)
+        if raised[1] == "datapoint":
+            resource, value = (self.id, argument["device_sn"], argument["alias"]), argument["value"][1]
+            if last.get(resource) == value:
+                return Outcome(204)
+            last[resource] = value
+        return await original(self, registration, raised, argument, **more)
 
     return broken
 
