@@ -107,7 +107,7 @@ def _read_sections(root: Path, project: Project, found: SolutionFolder) -> None:
     if project.services:
         base = root / project.services.location
         for file in _select(root, project.services):
-            named = _service_and_event(file.relative_to(base))
+            named = service_and_event(file.relative_to(base))
             found.events += scripts.events(_name(root, file), _text(root, file), named)
         found.configuration = _configuration(root, base)
     if project.assets:
@@ -153,7 +153,7 @@ def _matching(base: Path, patterns: Iterable[str]) -> Iterator[Path]:
         yield from base.glob(pattern if "/" in pattern else f"**/{pattern}")
 
 
-def _service_and_event(file: Path) -> tuple[str, str | None] | None:
+def service_and_event(file: Path) -> tuple[str, str | None] | None:
     """What a service file's name tells: `<service>/<event>.lua`, or `<service>_<event>.lua`, split at the
     first underscore (a folder's name may be repeated in its files)."""
     service, underscore, event = file.stem.partition("_")

@@ -55,8 +55,8 @@ def reply(result: Any, response: Response) -> web.Response:
     The returned value wins over `response.message`, that over `response.body`; nothing at all is the text OK.
     Text is text/plain, everything else JSON, unless a header says otherwise. Raises ReplyError.
     """
-    status = _status(response.code)
-    headers = list(_headers(response.headers))
+    status = response_status(response.code)
+    headers = list(response_headers(response.headers))
     value = next((each for each in (result, response.message, response.body) if each is not None), NOTHING)
     if status in EMPTY:
         body = b""
@@ -97,7 +97,7 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
-def _status(code: Any) -> int:
+def response_status(code: Any) -> int:
     """`response.code` as a status. 1xx is no final answer in HTTP (RFC 9110 15.2), so it is none here."""
     status = code
     if isinstance(code, float) and code.is_integer():
@@ -109,7 +109,7 @@ def _status(code: Any) -> int:
     return status
 
 
-def _headers(given: Any) -> Iterator[tuple[str, str]]:
+def response_headers(given: Any) -> Iterator[tuple[str, str]]:
     if not isinstance(given, Mapping):
         raise ReplyError(f"response.headers is {type(given).__name__}, expected a table")
     for name, values in given.items():

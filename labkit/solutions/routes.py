@@ -99,7 +99,7 @@ class Routes:
         if route.method not in METHODS:
             raise SettingsError(f"{route.where}: {route.method!r} is no method: {', '.join(sorted(METHODS))}")
         node = self._root
-        for segment in _segments(route.path):
+        for segment in segments_of(route.path):
             if re.search("[{}]", segment) and not PLACEHOLDER.fullmatch(segment):
                 raise SettingsError(f"{route.where}: {route.path}: a placeholder must be a whole segment")
             node = node.next(segment)
@@ -109,7 +109,7 @@ class Routes:
 
     def match(self, method: str, path: str) -> Match:
         """What a raw path means. Raises ValueError where it is not percent-encoded UTF-8."""
-        segments = [unquote(segment, errors="strict") for segment in _segments(path)]
+        segments = [unquote(segment, errors="strict") for segment in segments_of(path)]
         ends = list(self._root.ends(segments))
         for wanted in (method, "GET") if method == "HEAD" else (method,):
             for node, values in ends:
@@ -131,6 +131,6 @@ def single_slashes(path: str) -> str:
     return SLASHES.sub("/", path) if "//" in path else path
 
 
-def _segments(path: str) -> list[str]:
+def segments_of(path: str) -> list[str]:
     path = single_slashes(path).strip("/")
     return path.split("/") if path else []

@@ -64,8 +64,8 @@ class Scripts:
     def endpoint(self, script: Script, method: str) -> Handler:
         """A route's script: gets request, response, context. Raises SettingsError naming file and line."""
         if method == WEBSOCKET:
-            return ScriptHandler(self._host, self._load("websocket", script, SOCKET), SOCKET)
-        return RouteHandler(self._host, self._load("endpoint", script, ROUTE, readback=("response",)))
+            return ScriptHandler(self._host, self.load("websocket", script, SOCKET), SOCKET)
+        return RouteHandler(self._host, self.load("endpoint", script, ROUTE, readback=("response",)))
 
     def event(self, service: str, event: str, script: Script, names: Sequence[str]) -> Handler:
         """An event's script: the global function handle_<service>_<event>, with the event and context.
@@ -73,7 +73,7 @@ class Scripts:
         names: those that the event has.
         """
         name, *others = names
-        function = self._load(
+        function = self.load(
             re.sub(r"\W", "_", f"handle_{service}_{event}", flags=re.ASCII),
             script,
             (name, "context"),
@@ -84,7 +84,7 @@ class Scripts:
 
     def plain(self, script: Script) -> Handler:
         """A script that is given nothing but context."""
-        return ScriptHandler(self._host, self._load("script", script, ("context",)), ("context",))
+        return ScriptHandler(self._host, self.load("script", script, ("context",)), ("context",))
 
     def modules(self) -> Handler | None:
         """Runs the modules; without it the first script does. None where there are none."""
@@ -99,7 +99,7 @@ class Scripts:
         if "_host" in self.__dict__:
             self._host.close()
 
-    def _load(
+    def load(
         self,
         name: str,
         script: Script,

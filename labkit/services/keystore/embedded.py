@@ -102,7 +102,7 @@ class Embedded:
                 yield b"PEXPIREAT", key, str(self.now + left).encode()
 
 
-def _worded(text: str, name: str) -> str:
+def worded(text: str, name: str) -> str:
     for theirs, ours in _TEXTS.items():
         if text == theirs.format(name):
             return ours.format(name)
@@ -140,7 +140,7 @@ class _Socket(FakeSocket):
         self._process_command(list(command))
         reply, self._reply = self._reply, None
         if isinstance(reply, SimpleError):
-            raise ServiceError(400, _worded(reply.value, command[0].decode().lower()))
+            raise ServiceError(400, worded(reply.value, command[0].decode().lower()))
         return reply  # type: ignore[no-any-return]
 
     def put_response(self, msg: Any) -> None:

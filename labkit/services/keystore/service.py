@@ -83,19 +83,19 @@ class Keystore(Service):
     @operation
     async def get(self, caller: Caller, key: Key) -> dict[str, Plain]:
         """The value of a key, as text: `{value}`; without `value` where there is no such key."""
-        value = plain(await self._run(b"GET", self._namespace(caller) + encoded(key)))
+        value = plain(await self._run(b"GET", self.namespace_of(caller) + encoded(key)))
         return {} if value is None else {"value": value}
 
     @operation
     async def set_(self, caller: Caller, key: Key, value: Value) -> dict[str, Plain]:
         """Store a value under a key. Numbers, booleans and null are stored as their text."""
-        await self._set(caller, [(key, value)])
+        await self.set_value(caller, [(key, value)])
         return {}
 
     @operation
     async def delete(self, caller: Caller, key: Key) -> dict[str, Plain]:
         """Delete a key; it may be missing."""
-        await self._delete(self._namespace(caller), [key])
+        await self.delete_keys(self.namespace_of(caller), [key])
         return {}
 
     @operation
@@ -103,19 +103,19 @@ class Keystore(Service):
         """The values of several keys, `{values}` in their order; null where there is none."""
         if not keys:
             return {"values": []}
-        namespace = self._namespace(caller)
+        namespace = self.namespace_of(caller)
         return {"values": plain(await self._run(b"MGET", *(namespace + encoded(key) for key in keys)))}
 
     @operation
     async def mset(self, caller: Caller, values: Pairs) -> dict[str, Plain]:
         """Store several values at once: a list of `{key, value}`, or an object of values by key."""
-        await self._set(caller, [(pair.key, pair.value) for pair in values])
+        await self.set_value(caller, [(pair.key, pair.value) for pair in values])
         return {}
 
     @operation
     async def mdelete(self, caller: Caller, keys: Keys) -> dict[str, Plain]:
         """Delete several keys; any may be missing."""
-        await self._delete(self._namespace(caller), keys)
+        await self.delete_keys(self.namespace_of(caller), keys)
         return {}
 
     @operation
@@ -123,7 +123,7 @@ class Keystore(Service):
         self, caller: Caller, match: str = "", cursor: Cursor = 0, count: Count = LONGEST_LIST
     ) -> dict[str, Plain]:
         """Keys that contain `match`, about `count` of them: `{keys}`, with `cursor` while there are more."""
-        keys, cursor = await self._page(self._namespace(caller), match, cursor, count)
+        keys, cursor = await self.scan_page(self.namespace_of(caller), match, cursor, count)
         found: dict[str, Plain] = {"keys": [*keys]}
         return {**found, "cursor": cursor} if cursor else found
 
@@ -132,17 +132,17 @@ class Keystore(Service):
         self, caller: Caller, match: str = "", cursor: Cursor | None = None, count: Count | None = None
     ) -> None:
         """Delete every key that contains `match`; with `cursor` or `count`, only those `list` would give."""
-        namespace = self._namespace(caller)
-        page, after = await self._page(namespace, match, cursor or 0, count or LONGEST_LIST)
-        await self._delete(namespace, page)
+        namespace = self.namespace_of(caller)
+        page, after = await self.scan_page(namespace, match, cursor or 0, count or LONGEST_LIST)
+        await self.delete_keys(namespace, page)
         while after and cursor is None and count is None:
-            page, after = await self._page(namespace, match, after, LONGEST_LIST)
-            await self._delete(namespace, page)
+            page, after = await self.scan_page(namespace, match, after, LONGEST_LIST)
+            await self.delete_keys(namespace, page)
 
     @operation
     async def info(self, caller: Caller) -> dict[str, dict[str, int]]:
         """`{quota: {keys}, usage: {keys, size}}`, size in bytes; `quota` is empty where there is none."""
-        namespace = self._namespace(caller)
+        namespace = self.namespace_of(caller)
         number = size = 0
         async for key in self._all(namespace):
             kind = cast("bytes", await self._run(b"TYPE", namespace + key))
@@ -161,7 +161,7 @@ class Keystore(Service):
         Replies and errors are Redis' own; hgetall gives an object. 400 as Redis refuses, 403 over quota.
         """
         kind = COMMANDS[command]
-        namespace = self._namespace(caller)
+        namespace = self.namespace_of(caller)
         full_key = namespace + encoded(key)
         if kind.grows and self._quota is not None:
             await self._check_quota(namespace, [full_key], self._quota)
@@ -175,7 +175,7 @@ class Keystore(Service):
             value = sorted(value, key=str)
         return {} if value is None else {"value": value}
 
-    def _namespace(self, caller: Caller) -> bytes:
+    def namespace_of(self, caller: Caller) -> bytes:
         """What the keys of a solution begin with; quoted, so that no two solutions and labs can meet."""
         namespace = self._namespaces.get(caller.solution)
         if namespace is None:
@@ -190,16 +190,16 @@ class Keystore(Service):
             raise LabError("the lab is closed")
         return await self._store.execute(command)
 
-    async def _set(self, caller: Caller, pairs: Sequence[tuple[str, Scalar | None]]) -> None:
+    async def set_value(self, caller: Caller, pairs: Sequence[tuple[str, Scalar | None]]) -> None:
         if not pairs:
             return
-        namespace = self._namespace(caller)
+        namespace = self.namespace_of(caller)
         values = {namespace + encoded(key): encoded(value) for key, value in pairs}
         if self._quota is not None:
             await self._check_quota(namespace, list(values), self._quota)
         await self._run(b"MSET", *(item for pair in values.items() for item in pair))
 
-    async def _delete(self, namespace: bytes, keys: Iterable[str]) -> None:
+    async def delete_keys(self, namespace: bytes, keys: Iterable[str]) -> None:
         full_keys = [namespace + encoded(key) for key in keys]
         if full_keys:
             await self._run(b"DEL", *full_keys)
@@ -224,7 +224,7 @@ class Keystore(Service):
             if not after:
                 return
 
-    async def _page(self, namespace: bytes, match: str, cursor: int, count: int) -> tuple[list[str], int]:
+    async def scan_page(self, namespace: bytes, match: str, cursor: int, count: int) -> tuple[list[str], int]:
         """About `count` keys that contain `match`, and where to go on; 0 at the end."""
         page: list[str] = []
         while True:

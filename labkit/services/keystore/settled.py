@@ -73,7 +73,7 @@ def _as_is(store: Store, command: Command) -> Settled:
     return Settled(store.run(*command), (command,))
 
 
-def _expire(store: Store, command: Command) -> Settled:
+def expire(store: Store, command: Command) -> Settled:
     name, key, *rest = command
     amount = _integer(rest[0]) if rest else None
     if amount is None:
@@ -348,10 +348,10 @@ def _text(number: int) -> bytes:
 
 _REWRITES: Mapping[bytes, Callable[[Store, Command], Settled]] = MappingProxyType(
     {
-        b"EXPIRE": _expire,
-        b"PEXPIRE": _expire,
-        b"EXPIREAT": _expire,
-        b"PEXPIREAT": _expire,
+        b"EXPIRE": expire,
+        b"PEXPIRE": expire,
+        b"EXPIREAT": expire,
+        b"PEXPIREAT": expire,
         b"SETEX": _setex,
         b"PSETEX": _setex,
         b"SET": _set,

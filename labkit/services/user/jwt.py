@@ -83,7 +83,7 @@ class Jwt(Group):
 
     def __init__(self, context: Context, passwords: Passwords | None = None) -> None:
         super().__init__(context, passwords)
-        self._jws = _signer()
+        self._jws = signer_of()
 
     @operation
     async def jwtSign(
@@ -95,9 +95,9 @@ class Jwt(Group):
         RS256 a private key in PEM (PKCS#1 or PKCS#8, not encrypted).
         400 for a key that does not fit the algorithm, and for what JSON cannot hold.
         """
-        data = _written(payload.get_secret_value())
+        data = written(payload.get_secret_value())
         # A private key is checked when read, which takes long enough to do it off the loop.
-        private = await asyncio.to_thread(_private, key) if algorithm == "RS256" else _shared(key)
+        private = await asyncio.to_thread(private_key, key) if algorithm == "RS256" else shared_secret(key)
         token = self._jws.encode(data, private, algorithm)
         if len(token) > LONGEST_TOKEN:
             raise ServiceError(400, f"The payload is too large: a token may have {LONGEST_TOKEN} characters.")
@@ -112,11 +112,11 @@ class Jwt(Group):
         key: as for jwtSign, or for RS256 a public key or certificate in PEM; algorithms: those that the
         token may be signed with. 400 for a malformed key or token, 401 for a token that is not to be trusted.
         """
-        payload = _read(self._verified(key, token.get_secret_value(), algorithms))
-        _check_times(payload, self._context.clock.now())
+        payload = read_json(self.verified(key, token.get_secret_value(), algorithms))
+        check_times(payload, self._context.clock.now())
         return payload
 
-    def _verified(self, key: SecretStr | SecretBytes, token: str, algorithms: Iterable[str]) -> bytes:
+    def verified(self, key: SecretStr | SecretBytes, token: str, algorithms: Iterable[str]) -> bytes:
         """The payload of a token with a right signature."""
         try:
             algorithm = self._jws.get_unverified_header(token).get("alg")
@@ -128,7 +128,7 @@ class Jwt(Group):
                 )
             if not is_strict(token):
                 _malformed("its signature is not base64url without padding")
-            public = _public(key) if algorithm == "RS256" else _shared(key)
+            public = public_key(key) if algorithm == "RS256" else shared_secret(key)
             payload = self._jws.decode(token, public, [algorithm])
         except jwt.InvalidSignatureError:
             raise ServiceError(401, "The token's signature does not fit the key.") from None
@@ -145,7 +145,7 @@ class _Hmac(HMACAlgorithm):
         return None
 
 
-def _signer() -> jwt.PyJWS:
+def signer_of() -> jwt.PyJWS:
     """Signs with the documents' four algorithms, and knows no other: `none` least of all."""
     signer = jwt.PyJWS(algorithms=[])
     signer.register_algorithm("HS256", _Hmac(HMACAlgorithm.SHA256))
@@ -167,7 +167,7 @@ def _bytes(key: SecretStr | SecretBytes) -> bytes:
         raise ServiceError(400, f"Parameter key is no valid Unicode: expected {KEY_FORMS}.") from None
 
 
-def _shared(key: SecretStr | SecretBytes) -> bytes:
+def shared_secret(key: SecretStr | SecretBytes) -> bytes:
     """The bytes of a shared secret.
 
     A key in PEM is none: who takes a public key for one lets anybody sign (RFC 8725, section 2.1).
@@ -183,7 +183,7 @@ def _shared(key: SecretStr | SecretBytes) -> bytes:
         ) from None
 
 
-def _private(key: SecretStr | SecretBytes) -> rsa.RSAPrivateKey:
+def private_key(key: SecretStr | SecretBytes) -> rsa.RSAPrivateKey:
     try:
         loaded = serialization.load_pem_private_key(_bytes(key), None)
     except (ValueError, TypeError, UnsupportedAlgorithm):  # TypeError: the key is encrypted
@@ -196,7 +196,7 @@ def _private(key: SecretStr | SecretBytes) -> rsa.RSAPrivateKey:
     return loaded
 
 
-def _public(key: SecretStr | SecretBytes) -> rsa.RSAPublicKey:
+def public_key(key: SecretStr | SecretBytes) -> rsa.RSAPublicKey:
     data = _bytes(key)
     try:
         loaded = (
@@ -225,7 +225,7 @@ def _check_size(key: rsa.RSAPrivateKey | rsa.RSAPublicKey) -> None:
 # ---- payloads
 
 
-def _written(payload: dict[str, Any]) -> bytes:
+def written(payload: dict[str, Any]) -> bytes:
     try:
         plain = _plain(payload, DEEPEST)
         return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode()
@@ -234,9 +234,9 @@ def _written(payload: dict[str, Any]) -> bytes:
         raise ServiceError(400, f"Parameter payload cannot be signed: {reason}.") from None
 
 
-def _read(data: bytes) -> dict[str, Any]:
+def read_json(data: bytes) -> dict[str, Any]:
     try:
-        payload = json.loads(data, object_pairs_hook=_unique)
+        payload = json.loads(data, object_pairs_hook=unique_names)
         if not isinstance(payload, dict):
             _malformed("its payload is not an object")
         plain: dict[str, Any] = _plain(payload, DEEPEST)
@@ -250,7 +250,7 @@ class _NotPlainError(ValueError):
     """JSON cannot hold a value, or readers of it would disagree."""
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Of two claims with one name another reader may take the other one (RFC 7519, section 4)."""
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -277,7 +277,7 @@ def _plain(value: object, depth: int) -> Any:
     raise _NotPlainError(f"JSON has no {type(value).__name__}")
 
 
-def _check_times(payload: dict[str, Any], now: float) -> None:
+def check_times(payload: dict[str, Any], now: float) -> None:
     """Raises ServiceError 401 for a token that is not alive at `now`, lab time in seconds (RFC 7519, 4.1.4 and 5)."""
     for claim in ("exp", "nbf"):
         when = payload.get(claim, 0)

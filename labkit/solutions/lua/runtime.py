@@ -106,12 +106,12 @@ class Runtime:
             "began": began,
         }
         me = weakref.ref(self)  # Lua holds what it is given, and this holds Lua: a circle would outlive a run
-        driver = self._part("main")(
-            lambda name: me()._part(name),  # type: ignore[union-attr]
+        driver = self.library("main")(
+            lambda name: me().library(name),  # type: ignore[union-attr]
             self._limit_memory,
             time.thread_time,
             pause,
-            lambda: me()._lab_time(),  # type: ignore[union-attr]
+            lambda: me().lab_time(),  # type: ignore[union-attr]
             lambda level, text: me()._log(level, text),  # type: ignore[union-attr]
             random,
             self._table({name: to_bytes(value) for name, value in environment.items()}),
@@ -121,7 +121,7 @@ class Runtime:
         self._drop, self._collect, self._spent = driver[b"drop"], driver[b"collect"], driver[b"spent"]
         self._load, self._unload, self._add_module = driver[b"load"], driver[b"unload"], driver[b"add_module"]
 
-    def _part(self, name: str | bytes) -> Any:
+    def library(self, name: str | bytes) -> Any:
         """A file of the prelude, compiled."""
         name = to_text(name) if isinstance(name, bytes) else name
         code = _prelude.get(name)
@@ -144,7 +144,7 @@ class Runtime:
         except BaseException as error:  # noqa: BLE001 - raised again as soon as Lua returns
             self._failure = error
 
-    def _lab_time(self) -> float:
+    def lab_time(self) -> float:
         try:
             return float(self._now())
         except BaseException as error:  # noqa: BLE001 - raised again as soon as Lua returns

@@ -16,9 +16,9 @@ from labkit.services.operation import Caller, Operation
 ARGUMENTS = "labkit.services.operation:Operation.arguments"
 ENCODED = "labkit.services.keystore.arguments:encoded"
 PLAIN = "labkit.services.keystore.commands:plain"
-SET = "labkit.services.keystore.service:Keystore._set"
-DELETE = "labkit.services.keystore.service:Keystore._delete"
-PAGE = "labkit.services.keystore.service:Keystore._page"
+SET = "labkit.services.keystore.service:Keystore.set_value"
+DELETE = "labkit.services.keystore.service:Keystore.delete_keys"
+PAGE = "labkit.services.keystore.service:Keystore.scan_page"
 
 Pairs = Sequence[tuple[str, Any]]
 
@@ -73,7 +73,7 @@ def list_is_key(original: Any) -> Any:
     return broken
 
 
-@mutant("KEY-CALL-4", "labkit.services.keystore.service:Keystore._namespace")
+@mutant("KEY-CALL-4", "labkit.services.keystore.service:Keystore.namespace_of")
 def shared_keys(original: Any) -> Any:
     """all solutions have the same keys"""
     return lambda self, caller: b"all:"
@@ -288,7 +288,7 @@ def flat_hashes(original: Any) -> Any:
     return broken
 
 
-@mutant("KEY-CMD-5", "labkit.services.keystore.embedded:_worded")
+@mutant("KEY-CMD-5", "labkit.services.keystore.embedded:worded")
 def no_reason(original: Any) -> Any:
     """a command that Redis refuses does not say why"""
     return lambda text, name: "refused"

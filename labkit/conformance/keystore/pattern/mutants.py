@@ -102,7 +102,7 @@ def expireat_in_milliseconds(original: Any) -> Any:
     return _as(original, b"EXPIREAT", lambda key, when: (b"PEXPIREAT", key, when))
 
 
-@mutant("KEY-EXP-1 KEY-EXP-2 SOL-MET-3", "labkit.services.keystore.settled:_expire")
+@mutant("KEY-EXP-1 KEY-EXP-2 SOL-MET-3", "labkit.services.keystore.settled:expire")
 def early(original: Any) -> Any:
     """a key is gone some seconds early"""
 

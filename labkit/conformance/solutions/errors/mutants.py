@@ -67,7 +67,7 @@ def raises(original: Any) -> Any:
     return broken
 
 
-@mutant("SOL-ERR-5", "labkit.solutions.lua.runtime:Runtime._part")
+@mutant("SOL-ERR-5", "labkit.solutions.lua.runtime:Runtime.library")
 def io_in_reach(original: Any) -> Any:
     """scripts reach io"""
 

@@ -14,7 +14,7 @@ from labkit.solutions.scripted import Scripts
 CONTEXT = "labkit.solutions.solution:Solution.context"
 
 
-@mutant("SOL-EVT-1", "labkit.solutions.folder:_service_and_event")
+@mutant("SOL-EVT-1", "labkit.solutions.folder:service_and_event")
 def names_of_files(original: Any) -> Any:
     """the name of a file does not name its handler"""
     return lambda file: ("nobody", file.stem)
@@ -26,7 +26,7 @@ def one_a_file(original: Any) -> Any:
     return lambda file, text, named: original(file, text, named)[-1:]
 
 
-@mutant("SOL-EVT-2", "labkit.solutions.scripted:Scripts._load")
+@mutant("SOL-EVT-2", "labkit.solutions.scripted:Scripts.load")
 def unnamed(original: Any) -> Any:
     """a handler is no function that others see"""
 

@@ -46,13 +46,13 @@ def all_products(original: Any) -> Any:
     return lambda self, event: list(self.solutions)
 
 
-@mutant("SOL-MET-3", "labkit.solutions.lua.runtime:Runtime._lab_time")
+@mutant("SOL-MET-3", "labkit.solutions.lua.runtime:Runtime.lab_time")
 def west(original: Any) -> Any:
     """scripts live an hour behind UTC"""
     return lambda self: original(self) - 3600
 
 
-@mutant("SOL-MET-3", "labkit.solutions.lua.runtime:Runtime._lab_time")
+@mutant("SOL-MET-3", "labkit.solutions.lua.runtime:Runtime.lab_time")
 def tomorrow(original: Any) -> Any:
     """scripts live a day ahead"""
     return lambda self: original(self) + 86400

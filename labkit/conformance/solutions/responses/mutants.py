@@ -82,7 +82,7 @@ def set_wins(original: Any) -> Any:
     return broken
 
 
-@mutant("SOL-RESP-4 SOL-RESP-7", "labkit.solutions.response:_headers")
+@mutant("SOL-RESP-4 SOL-RESP-7", "labkit.solutions.response:response_headers")
 def headers_lost(original: Any) -> Any:
     """headers that a script sets are not sent"""
     return lambda given: iter(())
@@ -100,7 +100,7 @@ def nothing_is_204(original: Any) -> Any:
     return broken
 
 
-@mutant("SOL-RESP-8", "labkit.solutions.response:_status")
+@mutant("SOL-RESP-8", "labkit.solutions.response:response_status")
 def any_code(original: Any) -> Any:
     """a code that is no status counts as 200"""
 
@@ -131,7 +131,7 @@ def empty_objects(original: Any) -> Any:
     return lambda value: original(_without_lists(value))
 
 
-@mutant("SOL-JSON-2", "labkit.solutions.lua.runtime:Runtime._part")
+@mutant("SOL-JSON-2", "labkit.solutions.lua.runtime:Runtime.library")
 def no_json_library(original: Any) -> Any:
     """json.parse and json.stringify do nothing"""
 

@@ -94,7 +94,7 @@ def not_decoded(original: Any) -> Any:
     return broken
 
 
-@mutant("SOL-ROUTE-3", "labkit.solutions.routes:_segments")
+@mutant("SOL-ROUTE-3", "labkit.solutions.routes:segments_of")
 def slash_counts(original: Any) -> Any:
     """a slash at the end of a path is another path"""
     return lambda path: path.removeprefix("/").split("/")

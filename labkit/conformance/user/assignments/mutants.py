@@ -32,13 +32,13 @@ def wildcard_is_a_word(original: Any) -> Any:
     return given(original, "User", lambda operation, parameters: word(parameters))
 
 
-@mutant("USR-ASSIGN-5", f"{ASSIGNMENTS}:_assign")
+@mutant("USR-ASSIGN-5", f"{ASSIGNMENTS}:assign")
 def last_alone(original: Any) -> Any:
     """assignUser gives the newest assignment alone"""
     return lambda *args: original(*args)[-1:]
 
 
-@mutant("USR-ASSIGN-5 USR-ASSIGN-19", f"{ASSIGNMENTS}:_assignments")
+@mutant("USR-ASSIGN-5 USR-ASSIGN-19", f"{ASSIGNMENTS}:assignments_of")
 def values_by_name(original: Any) -> Any:
     """the parameters of an assignment are an object of values by name"""
 
@@ -51,7 +51,7 @@ def values_by_name(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-ASSIGN-7", f"{ASSIGNMENTS}:_assign")
+@mutant("USR-ASSIGN-7", f"{ASSIGNMENTS}:assign")
 def replaced(original: Any) -> Any:
     """assignUser replaces what the user holds"""
 
@@ -63,7 +63,7 @@ def replaced(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-ASSIGN-9", f"{ASSIGNMENTS}:_delete_value")
+@mutant("USR-ASSIGN-9", f"{ASSIGNMENTS}:delete_value")
 def in_all_roles(original: Any) -> Any:
     """deleteRoleParamValue takes the value in all roles"""
 
@@ -74,83 +74,83 @@ def in_all_roles(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-ASSIGN-9", f"{ASSIGNMENTS}:_delete_value")
+@mutant("USR-ASSIGN-9", f"{ASSIGNMENTS}:delete_value")
 def value_stays(original: Any) -> Any:
     """deleteRoleParamValue deletes nothing"""
     return lambda *args: None
 
 
-@mutant("USR-ASSIGN-10", f"{ASSIGNMENTS}:_holders")
+@mutant("USR-ASSIGN-10", f"{ASSIGNMENTS}:holders")
 def ids_as_text(original: Any) -> Any:
     """listRoleUsers gives ids as texts"""
     return lambda *args: [str(id) for id in original(*args)]
 
 
-@mutant("USR-ASSIGN-11", f"{ASSIGNMENTS}:_value_holders")
+@mutant("USR-ASSIGN-11", f"{ASSIGNMENTS}:value_holders")
 def holders_of_role(original: Any) -> Any:
     """listRoleParamUsers gives all who hold the role"""
-    return lambda connection, solution, role_id, name, value: assignments._holders(
+    return lambda connection, solution, role_id, name, value: assignments.holders(
         connection, solution, role_id
     )
 
 
-@mutant("USR-ASSIGN-13", f"{ASSIGNMENTS}:_deassign")
+@mutant("USR-ASSIGN-13", f"{ASSIGNMENTS}:deassign")
 def from_everybody(original: Any) -> Any:
     """deassignUser takes the role from all users"""
 
     def broken(connection: Any, solution: str, id: int, role_id: str) -> Any:
-        for holder in assignments._holders(connection, solution, role_id):
+        for holder in assignments.holders(connection, solution, role_id):
             original(connection, solution, holder, role_id)
-        return assignments._assignments(connection, solution, id)
+        return assignments.assignments_of(connection, solution, id)
 
     return broken
 
 
-@mutant("USR-ASSIGN-13", f"{ASSIGNMENTS}:_deassign")
+@mutant("USR-ASSIGN-13", f"{ASSIGNMENTS}:deassign")
 def role_stays(original: Any) -> Any:
     """deassignUser takes nothing"""
-    return lambda connection, solution, user, role_id: assignments._assignments(connection, solution, user)
+    return lambda connection, solution, user, role_id: assignments.assignments_of(connection, solution, user)
 
 
-@mutant("USR-ASSIGN-14 USR-PERM-17", f"{ASSIGNMENTS}:_deassign_values")
+@mutant("USR-ASSIGN-14 USR-PERM-17", f"{ASSIGNMENTS}:deassign_values")
 def all_values(original: Any) -> Any:
     """deassignUserParam takes all values of the parameter"""
     return lambda *args: original(*args[:5])
 
 
-@mutant("USR-ASSIGN-14 USR-ASSIGN-15 USR-PERM-17", f"{ASSIGNMENTS}:_deassign_values")
+@mutant("USR-ASSIGN-14 USR-ASSIGN-15 USR-PERM-17", f"{ASSIGNMENTS}:deassign_values")
 def values_stay(original: Any) -> Any:
     """deassignUserParam and deassignUserParamName take nothing"""
-    return lambda connection, solution, user, *rest: assignments._assignments(connection, solution, user)
+    return lambda connection, solution, user, *rest: assignments.assignments_of(connection, solution, user)
 
 
-@mutant("USR-ASSIGN-15", f"{ASSIGNMENTS}:_deassign_values")
+@mutant("USR-ASSIGN-15", f"{ASSIGNMENTS}:deassign_values")
 def all_names(original: Any) -> Any:
     """deassignUserParamName takes the values of all parameters"""
 
     def broken(connection: Any, solution: str, user: int, role_id: str, parameter: str, *values: str) -> Any:
         for name in [parameter] if values else names(connection, solution, fold(role_id)):
             original(connection, solution, user, role_id, name, *values)
-        return assignments._assignments(connection, solution, user)
+        return assignments.assignments_of(connection, solution, user)
 
     return broken
 
 
-@mutant("USR-ASSIGN-16", f"{ASSIGNMENTS}:_assignments")
+@mutant("USR-ASSIGN-16", f"{ASSIGNMENTS}:assignments_of")
 def empty_unlisted(original: Any) -> Any:
     """a role that is held without values is not listed"""
     return lambda *args: [held for held in original(*args) if held["parameters"]]
 
 
-@mutant("USR-ASSIGN-17", f"{ASSIGNMENTS}:_has")
+@mutant("USR-ASSIGN-17", f"{ASSIGNMENTS}:has_role")
 def role_is_enough(original: Any) -> Any:
     """hasUserRoleParam says OK to who holds the role"""
     return lambda connection, solution, user, role_id, *rest: (
-        user in assignments._holders(connection, solution, role_id)
+        user in assignments.holders(connection, solution, role_id)
     )
 
 
-@mutant("USR-ASSIGN-12", f"{ASSIGNMENTS}:_value_holders")
+@mutant("USR-ASSIGN-12", f"{ASSIGNMENTS}:value_holders")
 def without_wildcards(original: Any) -> Any:
     """listRoleParamUsers leaves out who holds the wildcard"""
 
@@ -161,7 +161,7 @@ def without_wildcards(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-ASSIGN-20", f"{ASSIGNMENTS}:_page")
+@mutant("USR-ASSIGN-20", f"{ASSIGNMENTS}:page")
 def total_of_page(original: Any) -> Any:
     """total is the number of items on the page"""
 
@@ -172,7 +172,7 @@ def total_of_page(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-ASSIGN-20", f"{ASSIGNMENTS}:_page")
+@mutant("USR-ASSIGN-20", f"{ASSIGNMENTS}:page")
 def first_page(original: Any) -> Any:
     """offset does not count"""
     return lambda *args: original(*args[:5], 0, *args[6:])

@@ -19,7 +19,7 @@ def active_when_changed(original: Any) -> Any:
     return lambda *args, **changes: original(*args, **{**changes, "status": ACTIVE})
 
 
-@mutant("USR-DATA-3", f"{USERS}:Users._proved")
+@mutant("USR-DATA-3", f"{USERS}:Users.proved")
 def not_proved(original: Any) -> Any:
     """a new password does not need the original one"""
 
@@ -42,7 +42,7 @@ def ids_again(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-DATA-6", f"{DATA}:_create")
+@mutant("USR-DATA-6", f"{DATA}:create")
 def create_replaces(original: Any) -> Any:
     """createUserData replaces what exists"""
 
@@ -57,7 +57,7 @@ def create_replaces(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-DATA-9 USR-DATA-7", f"{DATA}:_meet")
+@mutant("USR-DATA-9 USR-DATA-7", f"{DATA}:meet")
 def missing_ignored(original: Any) -> Any:
     """keys that are missing are ignored"""
 

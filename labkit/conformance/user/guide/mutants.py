@@ -12,8 +12,8 @@ from labkit.conformance.mutant import mutant
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
 
-STATUS = "labkit.solutions.response:_status"
-HEADERS = "labkit.solutions.response:_headers"
+STATUS = "labkit.solutions.response:response_status"
+HEADERS = "labkit.solutions.response:response_headers"
 
 
 def _answered(original: Any, operation: str, answer: Any) -> Any:
@@ -200,7 +200,7 @@ def scopes_untold(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-GUIDE-38", "labkit.services.user.oauth.tokens:_authenticate")
+@mutant("USR-GUIDE-38", "labkit.services.user.oauth.tokens:authenticate")
 def any_secret(original: Any) -> Any:
     """a wrong client_secret counts as none"""
     return lambda connection, solution, asked: original(

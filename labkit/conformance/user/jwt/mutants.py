@@ -14,11 +14,11 @@ from labkit.conformance.mutant import mutant
 from labkit.core.errors import ServiceError
 
 JWT = "labkit.services.user.jwt"
-SIGN = f"{JWT}:_written"
-READ = f"{JWT}:_read"
-VERIFIED = f"{JWT}:Jwt._verified"
-TIMES = f"{JWT}:_check_times"
-SHARED = f"{JWT}:_shared"
+SIGN = f"{JWT}:written"
+READ = f"{JWT}:read_json"
+VERIFIED = f"{JWT}:Jwt.verified"
+TIMES = f"{JWT}:check_times"
+SHARED = f"{JWT}:shared_secret"
 
 
 @mutant("USR-JWT-1 USR-JWT-4", READ)
@@ -51,7 +51,7 @@ def key_in_base64(original: Any) -> Any:
     return lambda key: base64.b64encode(original(key))
 
 
-@mutant("USR-JWT-3 USR-JWT-4 USR-JWT-6", f"{JWT}:_signer")
+@mutant("USR-JWT-3 USR-JWT-4 USR-JWT-6", f"{JWT}:signer_of")
 def one_hash(original: Any) -> Any:
     """HS384 and HS512 use SHA-256"""
 
@@ -66,7 +66,7 @@ def one_hash(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-JWT-4", f"{JWT}:Jwt._verified")
+@mutant("USR-JWT-4", f"{JWT}:Jwt.verified")
 def only_its_own(original: Any) -> Any:
     """a token with another header than the lab's own is malformed"""
 
@@ -153,7 +153,7 @@ def anything_is_a_secret(original: Any) -> Any:
     return lambda key: key.get_secret_value().encode()
 
 
-@mutant("USR-JWT-10", f"{JWT}:_private")
+@mutant("USR-JWT-10", f"{JWT}:private_key")
 def one_form_of_keys(original: Any) -> Any:
     """RS256 signs with a key in PKCS#8 alone"""
 
@@ -165,7 +165,7 @@ def one_form_of_keys(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-JWT-11", f"{JWT}:_public")
+@mutant("USR-JWT-11", f"{JWT}:public_key")
 def private_key_verifies(original: Any) -> Any:
     """a private key verifies too"""
 
@@ -178,7 +178,7 @@ def private_key_verifies(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-JWT-13", f"{JWT}:_unique")
+@mutant("USR-JWT-13", f"{JWT}:unique_names")
 def last_name_wins(original: Any) -> Any:
     """of two claims with the same name the last counts"""
     return dict

@@ -32,7 +32,7 @@ def wrapped(original: Any) -> Any:
     return with_result(original, "createOauthClient", lambda client: {"oauth_client": client})
 
 
-@mutant("USR-OAUTH-3", f"{CLIENTS}:_told")
+@mutant("USR-OAUTH-3", f"{CLIENTS}:shown_time")
 def times_of_machines(original: Any) -> Any:
     """times have a T and a zone"""
     return lambda now: original(now).replace(" ", "T") + "Z"
@@ -72,7 +72,7 @@ def tokens_survive(original: Any) -> Any:
     return lambda *args: None
 
 
-@mutant("USR-OAUTH-8", f"{CLIENTS}:_update")
+@mutant("USR-OAUTH-8", f"{CLIENTS}:update_client")
 def anybodys(original: Any) -> Any:
     """every user may change every client"""
 
@@ -145,7 +145,7 @@ def long_codes(original: Any) -> Any:
     return with_result(original, "getOauthAuthorizeApproved", lambda code: f"{code}+/=")
 
 
-@mutant("USR-OAUTH-16 USR-OAUTH-38", f"{CODES}:_check")
+@mutant("USR-OAUTH-16 USR-OAUTH-38", f"{CODES}:check")
 def redirect_prefix(original: Any) -> Any:
     """a redirect has to begin like one of the client's own"""
 
@@ -156,7 +156,7 @@ def redirect_prefix(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-OAUTH-17", f"{CODES}:_check")
+@mutant("USR-OAUTH-17", f"{CODES}:check")
 def anything_goes(original: Any) -> Any:
     """response_type and scope are not looked at"""
     return lambda client, approved: original(client, approved._replace(response_type="code", scope=""))

@@ -15,9 +15,9 @@ from labkit.services.user.oauth.approvals import CODE, REFRESH, digest
 
 TOKENS = "labkit.services.user.oauth.tokens"
 EXCHANGE = f"{TOKENS}:exchange"
-AUTHENTICATE = f"{TOKENS}:_authenticate"
-CREDENTIAL = f"{TOKENS}:_credential"
-FIND = f"{TOKENS}:_find"
+AUTHENTICATE = f"{TOKENS}:authenticate"
+CREDENTIAL = f"{TOKENS}:credential_of"
+FIND = f"{TOKENS}:find"
 KEEP = "labkit.services.user.oauth.approvals:keep"
 ACCESS = "labkit.services.user.oauth.access_tokens"
 
@@ -53,7 +53,7 @@ def no_scopes(original: Any) -> Any:
     )
 
 
-@mutant("USR-OAUTH-20 USR-OAUTH-32 USR-OAUTH-33", f"{ACCESS}:_holder")
+@mutant("USR-OAUTH-20 USR-OAUTH-32 USR-OAUTH-33", f"{ACCESS}:holder")
 def access_outlives(original: Any) -> Any:
     """an access token outlives its set"""
     return lambda connection, solution, claims: people.get(connection, solution, int(claims["sub"]))

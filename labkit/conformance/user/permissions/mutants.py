@@ -16,26 +16,26 @@ from labkit.services.user.roles.permissions import AND_HELD, AS_VALUE, ROLE_THAT
 PERMISSIONS = "labkit.services.user.roles.permissions"
 
 
-@mutant("USR-PERM-4", f"{PERMISSIONS}:_detach")
+@mutant("USR-PERM-4", f"{PERMISSIONS}:detach")
 def every_method(original: Any) -> Any:
     """deleteRolePerm takes the permissions of all methods for the end_point"""
 
     def broken(connection: Any, solution: str, role_id: str, permission: Permission) -> Any:
-        for other in permissions._of_role(connection, solution, role_id):
+        for other in permissions.permissions_of_role(connection, solution, role_id):
             if other["end_point"] == permission.end_point:
                 original(connection, solution, role_id, Permission(**other))
-        return permissions._of_role(connection, solution, role_id)
+        return permissions.permissions_of_role(connection, solution, role_id)
 
     return broken
 
 
-@mutant("USR-PERM-4", f"{PERMISSIONS}:_delete")
+@mutant("USR-PERM-4", f"{PERMISSIONS}:delete_row")
 def not_taken(original: Any) -> Any:
     """a permission is not taken"""
     return lambda *args: True
 
 
-@mutant("USR-PERM-6", f"{PERMISSIONS}:_attach")
+@mutant("USR-PERM-6", f"{PERMISSIONS}:attach")
 def only_new(original: Any) -> Any:
     """addRolePerm gives the new permissions alone"""
 
@@ -46,37 +46,37 @@ def only_new(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-PERM-6 USR-PERM-8", f"{PERMISSIONS}:_listed")
+@mutant("USR-PERM-6 USR-PERM-8", f"{PERMISSIONS}:listed")
 def as_perm_ids(original: Any) -> Any:
     """permissions are listed as texts"""
     return lambda *args: ["{method}/{end_point}".format(**each) for each in original(*args)]
 
 
-@mutant("USR-PERM-6 USR-PERM-8", f"{PERMISSIONS}:_of_role")
+@mutant("USR-PERM-6 USR-PERM-8", f"{PERMISSIONS}:permissions_of_role")
 def of_all_roles(original: Any) -> Any:
     """the permissions of a role are those of the whole solution"""
     return lambda connection, solution, role_id: permissions._all(connection, solution)
 
 
-@mutant("USR-PERM-9 USR-PERM-10", f"{PERMISSIONS}:_register")
+@mutant("USR-PERM-9 USR-PERM-10", f"{PERMISSIONS}:register")
 def unregistered(original: Any) -> Any:
     """createPermission registers nothing"""
     return lambda *args: None
 
 
-@mutant("USR-PERM-11 USR-PERM-16", f"{PERMISSIONS}:_may")
+@mutant("USR-PERM-11 USR-PERM-16", f"{PERMISSIONS}:is_allowed")
 def nobody_may(original: Any) -> Any:
     """hasUserPerm denies whatever it is asked"""
     return lambda *args: False
 
 
-@mutant("USR-PERM-16 USR-PERM-17", f"{PERMISSIONS}:_may")
+@mutant("USR-PERM-16 USR-PERM-17", f"{PERMISSIONS}:is_allowed")
 def everybody_may(original: Any) -> Any:
     """hasUserPerm allows whatever it is asked"""
     return lambda *args: True
 
 
-@mutant("USR-ASSIGN-2", f"{PERMISSIONS}:_may")
+@mutant("USR-ASSIGN-2", f"{PERMISSIONS}:is_allowed")
 def no_wildcard(original: Any) -> Any:
     """hasUserPerm does not know the wildcard"""
 
@@ -88,7 +88,7 @@ def no_wildcard(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-ROLE-1 USR-PERM-11", f"{PERMISSIONS}:_may")
+@mutant("USR-ROLE-1 USR-PERM-11", f"{PERMISSIONS}:is_allowed")
 def any_value(original: Any) -> Any:
     """hasUserPerm takes any value that the user holds"""
 
@@ -113,7 +113,7 @@ def denied_as_401(original: Any) -> Any:
     return gives(original, "User", change)
 
 
-@mutant("USR-PERM-11", f"{PERMISSIONS}:_may")
+@mutant("USR-PERM-11", f"{PERMISSIONS}:is_allowed")
 def malformed_values(original: Any) -> Any:
     """a value that can be nobody's is 400, which scripts do not take for a denial"""
 
@@ -125,7 +125,7 @@ def malformed_values(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-PERM-3", f"{PERMISSIONS}:_may")
+@mutant("USR-PERM-3", f"{PERMISSIONS}:is_allowed")
 def odd_braces(original: Any) -> Any:
     """braces that enclose no name of a parameter are not looked at"""
 
@@ -151,7 +151,7 @@ def malformed_is_400(original: Any) -> Any:
     return gives(original, "User", change)
 
 
-@mutant("USR-PERM-13", f"{PERMISSIONS}:_may")
+@mutant("USR-PERM-13", f"{PERMISSIONS}:is_allowed")
 def over_roles(original: Any) -> Any:
     """one placeholder may be held in one role, another in another"""
 
@@ -169,7 +169,7 @@ def over_roles(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-PERM-13", f"{PERMISSIONS}:_may")
+@mutant("USR-PERM-13", f"{PERMISSIONS}:is_allowed")
 def not_given(original: Any) -> Any:
     """a placeholder that is not given is not looked at"""
 
@@ -184,7 +184,7 @@ def not_given(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-ASSIGN-6", f"{PERMISSIONS}:_may")
+@mutant("USR-ASSIGN-6", f"{PERMISSIONS}:is_allowed")
 def role_is_enough(original: Any) -> Any:
     """who holds a role without values may use its end_points without placeholders"""
 

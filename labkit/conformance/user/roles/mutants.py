@@ -12,7 +12,7 @@ ARGUMENTS = "labkit.services.user.roles.arguments"
 ROLES = "labkit.services.user.roles.roles"
 
 
-@mutant("USR-ROLE-2 USR-ROLE-5 USR-PERM-1 USR-PERM-2 USR-ASSIGN-1", f"{ARGUMENTS}:_matching")
+@mutant("USR-ROLE-2 USR-ROLE-5 USR-PERM-1 USR-PERM-2 USR-ASSIGN-1", f"{ARGUMENTS}:matching")
 def ends_unseen(original: Any) -> Any:
     """of names and values the beginning alone is looked at"""
 
@@ -23,7 +23,7 @@ def ends_unseen(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-ROLE-2 USR-ROLE-5 USR-PERM-1 USR-PERM-2 USR-ASSIGN-1", f"{ARGUMENTS}:_matching")
+@mutant("USR-ROLE-2 USR-ROLE-5 USR-PERM-1 USR-PERM-2 USR-ASSIGN-1", f"{ARGUMENTS}:matching")
 def shorter_by_one(original: Any) -> Any:
     """the longest name and the longest value that are allowed are refused"""
 
@@ -42,19 +42,19 @@ def case_counts(original: Any) -> Any:
     return lambda name: name
 
 
-@mutant("USR-ROLE-4", f"{ROLES}:_create")
+@mutant("USR-ROLE-4", f"{ROLES}:create")
 def lower_case(original: Any) -> Any:
     """a role_id is kept in lower case"""
     return lambda connection, solution, role_id, *rest: original(connection, solution, role_id.lower(), *rest)
 
 
-@mutant("USR-ROLE-8", f"{ARGUMENTS}:_unreserved")
+@mutant("USR-ROLE-8", f"{ARGUMENTS}:unreserved")
 def word_forgotten(original: Any) -> Any:
     """one of the reserved words is none"""
     return lambda name: name if name == "parameters" else original(name)
 
 
-@mutant("USR-ROLE-11", f"{ROLES}:_shown")
+@mutant("USR-ROLE-11", f"{ROLES}:shown")
 def plain_names(original: Any) -> Any:
     """the parameters of a role are a list of texts"""
 
@@ -65,31 +65,31 @@ def plain_names(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-ROLE-11 USR-ROLE-15", f"{ROLES}:_add")
+@mutant("USR-ROLE-11 USR-ROLE-15", f"{ROLES}:add_parameters")
 def first_alone(original: Any) -> Any:
     """of several parameters the first alone is defined"""
     return lambda *args: original(*args[:3], list(args[3])[:1])
 
 
-@mutant("USR-ROLE-12", f"{ROLES}:_all")
+@mutant("USR-ROLE-12", f"{ROLES}:all_roles")
 def empty_unlisted(original: Any) -> Any:
     """a role without parameters is not listed"""
     return lambda *args: [role for role in original(*args) if role["parameter"]]
 
 
-@mutant("USR-ROLE-13", f"{ROLES}:_all")
+@mutant("USR-ROLE-13", f"{ROLES}:all_roles")
 def by_name(original: Any) -> Any:
     """roles are listed by their names"""
     return lambda *args: sorted(original(*args), key=lambda role: str(role["role_id"]))
 
 
-@mutant("USR-ROLE-14 USR-ROLE-17", f"{ROLES}:_delete")
+@mutant("USR-ROLE-14 USR-ROLE-17", f"{ROLES}:delete_role")
 def role_stays(original: Any) -> Any:
     """deleteRole deletes nothing"""
     return lambda *args: None
 
 
-@mutant("USR-ROLE-15", f"{ROLES}:_add")
+@mutant("USR-ROLE-15", f"{ROLES}:add_parameters")
 def only_new(original: Any) -> Any:
     """addRoleParam gives the new parameters alone"""
 
@@ -100,12 +100,12 @@ def only_new(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-ROLE-16", f"{ROLES}:_remove")
+@mutant("USR-ROLE-16", f"{ROLES}:remove_parameters")
 def as_before(original: Any) -> Any:
     """deleteRoleParam gives the role as it was before"""
 
     def broken(connection: Any, solution: str, role_id: str, name: str) -> dict[str, object]:
-        before = roles._shown(connection, solution, role_id)
+        before = roles.shown(connection, solution, role_id)
         original(connection, solution, role_id, name)
         return before
 

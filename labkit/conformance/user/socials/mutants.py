@@ -55,7 +55,7 @@ def not_json(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-SOC-2", f"{OAUTH1}:_signed")
+@mutant("USR-SOC-2", f"{OAUTH1}:signed_headers")
 def no_verifier(original: Any) -> Any:
     """the verifier is not handed on"""
 
@@ -65,7 +65,7 @@ def no_verifier(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-SOC-2", f"{OAUTH1}:_signed")
+@mutant("USR-SOC-2", f"{OAUTH1}:signed_headers")
 def token_secret_left_out(original: Any) -> Any:
     """requests are signed without the secret of the token"""
 
@@ -213,7 +213,7 @@ def scope_required(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-SOC-13", f"{RECORDS}:_meant")
+@mutant("USR-SOC-13", f"{RECORDS}:of_consumer")
 def letter_case_counts(original: Any) -> Any:
     """a consumer is found by its exact spelling alone"""
     return lambda solution, consumer: and_(original(solution, consumer), social_table.c.consumer == consumer)
@@ -228,7 +228,7 @@ def counts_again(original: Any) -> Any:
     return social_records.find
 
 
-@mutant("USR-SOC-17 USR-SOC-19", f"{RECORDS}:_living")
+@mutant("USR-SOC-17 USR-SOC-19", f"{RECORDS}:alive")
 def alive_at_the_last_second(original: Any) -> Any:
     """a state and a request token are alive in their last second"""
     return lambda login, now: original(login, now - 1)

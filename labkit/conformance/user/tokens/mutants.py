@@ -87,7 +87,7 @@ def somebody_else(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-TOKEN-7 USR-OAUTH-13 USR-OAUTH-38", f"{TOKENS}:_verified")
+@mutant("USR-TOKEN-7 USR-OAUTH-13 USR-OAUTH-38", f"{TOKENS}:verified")
 def not_verified(original: Any) -> Any:
     """the signature of a user token is not looked at"""
     import jwt

@@ -61,10 +61,10 @@ async def user_of(context: Context, keys: Keys, solution: str, token: str) -> Us
         return None
     if not claims["nbf"] <= context.clock.seconds() < claims["exp"]:
         return None
-    return await context.database.read(_holder, solution, claims)
+    return await context.database.read(holder, solution, claims)
 
 
-def _holder(connection: Connection, solution: str, claims: Mapping[str, Any]) -> User | None:
+def holder(connection: Connection, solution: str, claims: Mapping[str, Any]) -> User | None:
     named = (solution, claims["jti"], int(claims["sub"]), int(claims["aud"]))
     row = execute(connection, HOLDER, named).fetchone()
     user = None if row is None else User(*row)

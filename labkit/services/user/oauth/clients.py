@@ -137,8 +137,8 @@ def create(
         revoked=False,
         user_id=user_id,
         redirect=",".join(redirects),
-        created_at=_told(now),
-        updated_at=_told(now),
+        created_at=shown_time(now),
+        updated_at=shown_time(now),
     )
     connection.execute(insert(client_table).values(solution=solution, **client._asdict()))
     return client
@@ -154,12 +154,12 @@ def change(
     now: int,
 ) -> Client:
     """Give a user's client another name and redirect. Raises ServiceError 404: no such user, or not theirs."""
-    return _update(connection, solution, user_id, id, now, name=name, redirect=",".join(redirects))
+    return update_client(connection, solution, user_id, id, now, name=name, redirect=",".join(redirects))
 
 
 def revoke(connection: Connection, solution: str, user_id: int, id: int, now: int) -> None:
     """Delete a user's client: with it go its codes and tokens. Raises as `change`."""
-    _update(connection, solution, user_id, id, now, revoked=True, secret="")
+    update_client(connection, solution, user_id, id, now, revoked=True, secret="")
     revoke_client(connection, solution, id)
 
 
@@ -175,12 +175,14 @@ def get(connection: Connection, solution: str, id: int) -> Client | None:
     return found[0] if found else None
 
 
-def _update(connection: Connection, solution: str, user_id: int, id: int, now: int, **values: Any) -> Client:
+def update_client(
+    connection: Connection, solution: str, user_id: int, id: int, now: int, **values: Any
+) -> Client:
     known(connection, solution, user_id)
     client = get(connection, solution, id)
     if client is None or client.user_id != user_id:
         raise unknown("OAuth client", id)
-    values["updated_at"] = _told(now)
+    values["updated_at"] = shown_time(now)
     columns = client_table.c
     connection.execute(
         update(client_table).where(columns.solution == solution, columns.id == id).values(values)
@@ -193,5 +195,5 @@ def _living(connection: Connection, query: str, solution: str, named: int) -> li
     return [Client(*row)._replace(revoked=False) for row in rows]  # the driver knows no booleans
 
 
-def _told(now: int) -> str:
+def shown_time(now: int) -> str:
     return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -43,7 +43,7 @@ def issue(connection: Connection, solution: str, user: User, given: Approval, co
     Raises UserError: unauthorized_client, invalid_request, unsupported_response_type, invalid_scope 400;
     invalid_token 401.
     """
-    _check(clients.get(connection, solution, given.client_id), given)
+    check(clients.get(connection, solution, given.client_id), given)
     held = get(connection, solution, user.id)
     if held is None or (held.status, held.generation) != (ACTIVE, user.generation):
         raise invalid_token()  # the user went, or changed, since the bearer token was read
@@ -57,7 +57,7 @@ def issue(connection: Connection, solution: str, user: User, given: Approval, co
     keep(connection, solution, approval, CODE, code, now + LIFETIME)
 
 
-def _check(client: clients.Client | None, given: Approval) -> None:
+def check(client: clients.Client | None, given: Approval) -> None:
     """In the order of a provider: whose request it is, where its answer goes, what it asks for."""
     if client is None:
         raise UserError(400, f"OAuth client {given.client_id} does not exist.", "unauthorized_client")

@@ -77,9 +77,9 @@ def exchange(connection: Connection, solution: str, asked: Exchange, made: NewSe
     Raises UserError: invalid_client 401; unsupported_grant_type, invalid_request, invalid_grant 400. A second use
     revokes all that the first one gave (RFC 6749, 4.1.2 and RFC 9700, 4.14.2), so its error comes as Committed.
     """
-    _authenticate(connection, solution, asked)
-    kind, credential = _credential(asked)
-    found = _find(connection, solution, asked.client_id, kind, credential)
+    authenticate(connection, solution, asked)
+    kind, credential = credential_of(asked)
+    found = find(connection, solution, asked.client_id, kind, credential)
     if found is None:
         raise _invalid_grant(asked)
     if not found.spent and (
@@ -97,7 +97,7 @@ def exchange(connection: Connection, solution: str, asked: Exchange, made: NewSe
     return Granted(found.user_id, found.scope)
 
 
-def _authenticate(connection: Connection, solution: str, asked: Exchange) -> None:
+def authenticate(connection: Connection, solution: str, asked: Exchange) -> None:
     row = execute(connection, SECRET, (solution, asked.client_id)).fetchone()
     if row is None or (
         asked.client_secret is not None
@@ -106,7 +106,7 @@ def _authenticate(connection: Connection, solution: str, asked: Exchange) -> Non
         raise UserError(401, "There is no such client, or client_secret is not its own.", "invalid_client")
 
 
-def _credential(asked: Exchange) -> tuple[str, str]:
+def credential_of(asked: Exchange) -> tuple[str, str]:
     """The kind of what is exchanged, and the secret itself."""
     if asked.grant_type == "authorization_code":
         _required("redirect_uri", asked.redirect_uri)
@@ -126,7 +126,7 @@ def _required(name: str, value: str | None) -> str:
     return value
 
 
-def _find(connection: Connection, solution: str, client_id: int, kind: str, credential: str) -> _Found | None:
+def find(connection: Connection, solution: str, client_id: int, kind: str, credential: str) -> _Found | None:
     kept = digest(credential)
     row = execute(connection, FIND, (ACTIVE, solution, kept, kind, client_id)).fetchone()
     return None if row is None else _Found(kept, *row)

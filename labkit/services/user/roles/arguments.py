@@ -39,11 +39,11 @@ def fold(name: str) -> str:
 
 
 def _role_id(value: object) -> str:
-    return _unreserved(_matching(value, ROLE_ID, "1 to 80 characters of A-Z a-z 0-9 - _"))
+    return unreserved(matching(value, ROLE_ID, "1 to 80 characters of A-Z a-z 0-9 - _"))
 
 
 def _parameter_name(value: object) -> str:
-    return _unreserved(_matching(value, PARAMETER_NAME, "1 to 40 letters A-Z a-z"))
+    return unreserved(matching(value, PARAMETER_NAME, "1 to 40 letters A-Z a-z"))
 
 
 def _parameter_value(value: object) -> str:
@@ -56,24 +56,24 @@ def _parameter_value(value: object) -> str:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value) if abs(value) < 10**100 else ""
-    return _matching(value, VALUE, "1 to 100 characters of A-Z a-z 0-9, or {type: 'wildcard'}")
+    return matching(value, VALUE, "1 to 100 characters of A-Z a-z 0-9, or {type: 'wildcard'}")
 
 
 def _method(value: object) -> str:
-    return _matching(value, METHOD, "1 to 10 characters of A-Z")
+    return matching(value, METHOD, "1 to 10 characters of A-Z")
 
 
 def _end_point(value: object) -> str:
-    return _matching(value, END_POINT, "1 to 150 characters of A-Z a-z 0-9 - / _ { }")
+    return matching(value, END_POINT, "1 to 150 characters of A-Z a-z 0-9 - / _ { }")
 
 
-def _matching(value: object, pattern: re.Pattern[str], expected: str) -> str:
+def matching(value: object, pattern: re.Pattern[str], expected: str) -> str:
     if not isinstance(value, str) or not pattern.fullmatch(value):
         raise ValueError(f"expected {expected}")
     return value
 
 
-def _unreserved(name: str) -> str:
+def unreserved(name: str) -> str:
     if fold(name) in RESERVED:
         raise ValueError(f"{name} is a reserved word")
     return name

@@ -69,12 +69,12 @@ class Assignments(Group):
         `{type: 'wildcard'}` for every value; a role without values permits nothing. 404 where there is no such user
         or role, 400 where the role has no such parameter: then nothing is assigned.
         """
-        return await self._context.database.run(_assign, caller.solution, id, roles)
+        return await self._context.database.run(assign, caller.solution, id, roles)
 
     @operation
     async def deassignUser(self, caller: Caller, id: Id, role_id: RoleId) -> list[dict[str, object]]:
         """Take a role from a user, who need not hold it. Gives the list of assignments."""
-        return await self._context.database.run(_deassign, caller.solution, id, role_id)
+        return await self._context.database.run(deassign, caller.solution, id, role_id)
 
     @operation
     async def deassignUserParam(
@@ -87,7 +87,7 @@ class Assignments(Group):
     ) -> list[dict[str, object]]:
         """Take one value from a user; the role stays, even without values. Gives the list of assignments."""
         return await self._context.database.run(
-            _deassign_values, caller.solution, id, role_id, parameter_name, parameter_value
+            deassign_values, caller.solution, id, role_id, parameter_name, parameter_value
         )
 
     @operation
@@ -95,9 +95,7 @@ class Assignments(Group):
         self, caller: Caller, id: Id, role_id: RoleId, parameter_name: ParameterName
     ) -> list[dict[str, object]]:
         """Take all values of a parameter from a user; the role stays. Gives the list of assignments."""
-        return await self._context.database.run(
-            _deassign_values, caller.solution, id, role_id, parameter_name
-        )
+        return await self._context.database.run(deassign_values, caller.solution, id, role_id, parameter_name)
 
     @operation
     async def hasUserRoleParam(
@@ -110,7 +108,7 @@ class Assignments(Group):
     ) -> str:
         """'OK' where the user holds the value or the wildcard in this role, otherwise 403."""
         if not await self._context.database.read(
-            _has, caller.solution, id, role_id, parameter_name, parameter_value
+            has_role, caller.solution, id, role_id, parameter_name, parameter_value
         ):
             raise ServiceError(
                 403, f"User {id} does not hold role {role_id} with this value of {parameter_name}."
@@ -120,7 +118,7 @@ class Assignments(Group):
     @operation
     async def listUserRoles(self, caller: Caller, id: Id) -> list[dict[str, object]]:
         """What a user holds: the list of assignments, `{role_id, parameters: [{name, value}]}`."""
-        return await self._context.database.read(_assignments, caller.solution, id)
+        return await self._context.database.read(assignments_of, caller.solution, id)
 
     @operation
     async def listUserRoleParamValues(
@@ -134,13 +132,13 @@ class Assignments(Group):
     ) -> dict[str, object]:
         """The values of a parameter that a user holds: `{items, total}`; the wildcard is `*`. limit: 1 to 100."""
         return await self._context.database.read(
-            _page, caller.solution, id, role_id, parameter_name, offset, limit
+            page, caller.solution, id, role_id, parameter_name, offset, limit
         )
 
     @operation
     async def listRoleUsers(self, caller: Caller, role_id: RoleId) -> list[int]:
         """The ids of the users who hold a role, in their order."""
-        return await self._context.database.read(_holders, caller.solution, role_id)
+        return await self._context.database.read(holders, caller.solution, role_id)
 
     @operation
     async def listRoleParamUsers(
@@ -152,7 +150,7 @@ class Assignments(Group):
     ) -> list[int]:
         """The ids of the users who hold a value or the wildcard, in their order."""
         return await self._context.database.read(
-            _value_holders, caller.solution, role_id, parameter_name, parameter_value
+            value_holders, caller.solution, role_id, parameter_name, parameter_value
         )
 
     @operation
@@ -165,11 +163,11 @@ class Assignments(Group):
     ) -> None:
         """Take a value of a parameter from all users. Gives nil."""
         await self._context.database.run(
-            _delete_value, caller.solution, role_id, parameter_name, parameter_value
+            delete_value, caller.solution, role_id, parameter_name, parameter_value
         )
 
 
-def _assign(
+def assign(
     connection: Connection, solution: str, id: int, roles: Iterable[AssignedRole]
 ) -> list[dict[str, object]]:
     known(connection, solution, id)
@@ -189,10 +187,10 @@ def _assign(
     for table, rows in ((assignment_table, held), (value_table, values)):
         if rows:
             connection.execute(insert(table).on_conflict_do_nothing(), rows)
-    return _assignments(connection, solution, id)
+    return assignments_of(connection, solution, id)
 
 
-def _assignments(connection: Connection, solution: str, id: int) -> list[dict[str, object]]:
+def assignments_of(connection: Connection, solution: str, id: int) -> list[dict[str, object]]:
     known(connection, solution, id)
     rows = execute(connection, HELD, (solution, id))
     found: dict[str, list[dict[str, object]]] = {}
@@ -205,15 +203,15 @@ def _shown(value: str) -> object:
     return {"type": "wildcard"} if value == WILDCARD else value
 
 
-def _deassign(connection: Connection, solution: str, id: int, role_id: str) -> list[dict[str, object]]:
+def deassign(connection: Connection, solution: str, id: int, role_id: str) -> list[dict[str, object]]:
     known(connection, solution, id)
     role = known_role(connection, solution, role_id)
     row = where(assignment_table, solution=solution, user_id=id, role=role)
     connection.execute(delete(assignment_table).where(*row))
-    return _assignments(connection, solution, id)
+    return assignments_of(connection, solution, id)
 
 
-def _deassign_values(
+def deassign_values(
     connection: Connection, solution: str, id: int, role_id: str, name: str, *values: str
 ) -> list[dict[str, object]]:
     """Takes the values that are given, or all of the parameter where none is."""
@@ -223,17 +221,17 @@ def _deassign_values(
     if values:
         rows.append(value_table.c.value.in_(values))
     connection.execute(delete(value_table).where(*rows))
-    return _assignments(connection, solution, id)
+    return assignments_of(connection, solution, id)
 
 
-def _has(connection: Connection, solution: str, id: int, role_id: str, name: str, value: str) -> bool:
+def has_role(connection: Connection, solution: str, id: int, role_id: str, name: str, value: str) -> bool:
     known(connection, solution, id)
     role, parameter = known_parameter(connection, solution, role_id, name)
     row = (solution, id, role, parameter, value, WILDCARD)
     return execute(connection, HAS, row).fetchone() is not None
 
 
-def _page(
+def page(
     connection: Connection, solution: str, id: int, role_id: str, name: str, offset: int, limit: int
 ) -> dict[str, object]:
     known(connection, solution, id)
@@ -247,14 +245,14 @@ def _page(
     }
 
 
-def _holders(connection: Connection, solution: str, role_id: str) -> list[int]:
+def holders(connection: Connection, solution: str, role_id: str) -> list[int]:
     role = known_role(connection, solution, role_id)
     id = assignment_table.c.user_id
     held = select(id).where(*where(assignment_table, solution=solution, role=role)).order_by(id)
     return list(connection.execute(held).scalars())
 
 
-def _value_holders(connection: Connection, solution: str, role_id: str, name: str, value: str) -> list[int]:
+def value_holders(connection: Connection, solution: str, role_id: str, name: str, value: str) -> list[int]:
     role, parameter = known_parameter(connection, solution, role_id, name)
     rows = where(value_table, solution=solution, role=role, parameter=parameter)
     id = value_table.c.user_id
@@ -262,7 +260,7 @@ def _value_holders(connection: Connection, solution: str, role_id: str, name: st
     return list(connection.execute(held).scalars())
 
 
-def _delete_value(connection: Connection, solution: str, role_id: str, name: str, value: str) -> None:
+def delete_value(connection: Connection, solution: str, role_id: str, name: str, value: str) -> None:
     role, parameter = known_parameter(connection, solution, role_id, name)
     row = where(value_table, solution=solution, role=role, parameter=parameter, value=value)
     connection.execute(delete(value_table).where(*row))

@@ -52,7 +52,7 @@ class Permissions(Group):
         parameter, and usually without a slash to begin with.
         """
         permission = Permission(method, end_point)
-        await self._context.database.run(_register, caller.solution, [permission])
+        await self._context.database.run(register, caller.solution, [permission])
         return {"method": method, "end_point": end_point}
 
     @operation
@@ -73,17 +73,17 @@ class Permissions(Group):
 
         Permissions that are not registered yet are registered.
         """
-        return await self._context.database.run(_attach, caller.solution, role_id, body)
+        return await self._context.database.run(attach, caller.solution, role_id, body)
 
     @operation
     async def deleteRolePerm(self, caller: Caller, role_id: RoleId, perm_id: PermId) -> list[dict[str, str]]:
         """Take a permission from a role. Gives what it has left; 404 where it did not have it."""
-        return await self._context.database.run(_detach, caller.solution, role_id, perm_id)
+        return await self._context.database.run(detach, caller.solution, role_id, perm_id)
 
     @operation
     async def listRolePerms(self, caller: Caller, role_id: RoleId) -> list[dict[str, str]]:
         """The permissions of a role, in the order in which it got them: a list of `{method, end_point}`."""
-        return await self._context.database.read(_of_role, caller.solution, role_id)
+        return await self._context.database.read(permissions_of_role, caller.solution, role_id)
 
     @operation
     async def hasUserPerm(
@@ -102,12 +102,12 @@ class Permissions(Group):
         if id is None or perm_id is None or parameters is None:
             wrong = "id" if id is None else "perm_id" if perm_id is None else "parameters"
             raise ServiceError(403, f"Parameter {wrong} is missing or malformed, so nothing is allowed.")
-        if not await self._context.database.read(_may, caller.solution, id, perm_id, parameters):
+        if not await self._context.database.read(is_allowed, caller.solution, id, perm_id, parameters):
             raise ServiceError(403, f"User {id} may not use {perm_id}.")
         return "OK"
 
 
-def _may(
+def is_allowed(
     connection: Connection, solution: str, id: int, permission: Permission, given: Mapping[str, str | None]
 ) -> bool:
     query = ROLE_THAT_HAS
@@ -123,40 +123,40 @@ def _may(
     return execute(connection, query, asked).fetchone() is not None
 
 
-def _register(connection: Connection, solution: str, permissions: Iterable[Permission]) -> None:
+def register(connection: Connection, solution: str, permissions: Iterable[Permission]) -> None:
     _insert(connection, permission_table, [_row(solution, permission) for permission in permissions])
 
 
-def _attach(
+def attach(
     connection: Connection, solution: str, role_id: str, permissions: Iterable[Permission]
 ) -> list[dict[str, str]]:
     of_role = {"role": known_role(connection, solution, role_id)}
     rows = [_row(solution, permission) for permission in permissions]
     _insert(connection, permission_table, rows)
     _insert(connection, role_permission_table, [row | of_role for row in rows])
-    return _of_role(connection, solution, role_id)
+    return permissions_of_role(connection, solution, role_id)
 
 
-def _detach(
+def detach(
     connection: Connection, solution: str, role_id: str, permission: Permission
 ) -> list[dict[str, str]]:
     row = _row(solution, permission) | {"role": known_role(connection, solution, role_id)}
-    if not _delete(connection, role_permission_table, row):
+    if not delete_row(connection, role_permission_table, row):
         raise ServiceError(404, f"Role {role_id} has no permission {permission}.")
-    return _of_role(connection, solution, role_id)
+    return permissions_of_role(connection, solution, role_id)
 
 
-def _of_role(connection: Connection, solution: str, role_id: str) -> list[dict[str, str]]:
+def permissions_of_role(connection: Connection, solution: str, role_id: str) -> list[dict[str, str]]:
     role = known_role(connection, solution, role_id)
-    return _listed(connection, role_permission_table, {"solution": solution, "role": role})
+    return listed(connection, role_permission_table, {"solution": solution, "role": role})
 
 
 def _all(connection: Connection, solution: str) -> list[dict[str, str]]:
-    return _listed(connection, permission_table, {"solution": solution})
+    return listed(connection, permission_table, {"solution": solution})
 
 
 def _unregister(connection: Connection, solution: str, permission: Permission) -> None:
-    if not _delete(connection, permission_table, _row(solution, permission)):
+    if not delete_row(connection, permission_table, _row(solution, permission)):
         raise unknown("Permission", permission)
 
 
@@ -169,7 +169,7 @@ def _insert(connection: Connection, table: Table, rows: list[dict[str, str]]) ->
         connection.execute(insert(table).on_conflict_do_nothing(), rows)
 
 
-def _listed(connection: Connection, table: Table, of: Mapping[str, str]) -> list[dict[str, str]]:
+def listed(connection: Connection, table: Table, of: Mapping[str, str]) -> list[dict[str, str]]:
     columns = table.c
     rows = connection.execute(
         select(columns.method, columns.end_point).where(*where(table, **of)).order_by(columns.position)
@@ -177,5 +177,5 @@ def _listed(connection: Connection, table: Table, of: Mapping[str, str]) -> list
     return [{"method": method, "end_point": end_point} for method, end_point in rows]
 
 
-def _delete(connection: Connection, table: Table, row: Mapping[str, str]) -> bool:
+def delete_row(connection: Connection, table: Table, row: Mapping[str, str]) -> bool:
     return connection.execute(delete(table).where(*where(table, **row))).rowcount > 0

@@ -36,22 +36,22 @@ class Roles(Group):
         role_id: 1 to 80 of A-Z a-z 0-9 - _; parameter: a list of `{name}`, or one, of 1 to 40 letters each. Reserved
         words are refused (document 2, Name rules).
         """
-        return await self._context.database.run(_create, caller.solution, role_id, parameter)
+        return await self._context.database.run(create, caller.solution, role_id, parameter)
 
     @operation
     async def getRole(self, caller: Caller, role_id: RoleId) -> dict[str, object]:
         """The role, in any letter case: `{role_id, parameter: [{name}]}`. 404 where there is none."""
-        return await self._context.database.read(_shown, caller.solution, role_id)
+        return await self._context.database.read(shown, caller.solution, role_id)
 
     @operation
     async def listRoles(self, caller: Caller) -> list[dict[str, object]]:
         """All roles, in the order of their creation: a list of `{role_id, parameter: [{name}]}`."""
-        return await self._context.database.read(_all, caller.solution)
+        return await self._context.database.read(all_roles, caller.solution)
 
     @operation
     async def deleteRole(self, caller: Caller, role_id: RoleId) -> None:
         """Delete a role, also from the users who hold it. Its permissions stay registered. Gives nil."""
-        await self._context.database.run(_delete, caller.solution, role_id)
+        await self._context.database.run(delete_role, caller.solution, role_id)
 
     @operation
     async def addRoleParam(self, caller: Caller, role_id: RoleId, body: Parameters) -> dict[str, object]:
@@ -59,17 +59,17 @@ class Roles(Group):
 
         A name that it has stays as it is. 404 where there is no such role.
         """
-        return await self._context.database.run(_add, caller.solution, role_id, body)
+        return await self._context.database.run(add_parameters, caller.solution, role_id, body)
 
     @operation
     async def deleteRoleParam(
         self, caller: Caller, role_id: RoleId, parameter_name: ParameterName
     ) -> dict[str, object]:
         """Take a parameter from a role, and its values from all users. Gives the role; 400 where it has none such."""
-        return await self._context.database.run(_remove, caller.solution, role_id, parameter_name)
+        return await self._context.database.run(remove_parameters, caller.solution, role_id, parameter_name)
 
 
-def _create(
+def create(
     connection: Connection, solution: str, role_id: str, parameters: Iterable[Parameter]
 ) -> dict[str, object]:
     created = connection.execute(
@@ -79,10 +79,10 @@ def _create(
     )
     if not created.rowcount:
         raise ServiceError(409, f"Role {role_id} already exists.")
-    return _add(connection, solution, role_id, parameters)
+    return add_parameters(connection, solution, role_id, parameters)
 
 
-def _shown(connection: Connection, solution: str, role_id: str) -> dict[str, object]:
+def shown(connection: Connection, solution: str, role_id: str) -> dict[str, object]:
     role = known_role(connection, solution, role_id)
     spelled = connection.execute(
         select(role_table.c.role_id).where(*where(role_table, solution=solution, role=role))
@@ -91,7 +91,7 @@ def _shown(connection: Connection, solution: str, role_id: str) -> dict[str, obj
     return {"role_id": spelled, "parameter": [{"name": name} for name in defined]}
 
 
-def _all(connection: Connection, solution: str) -> list[dict[str, object]]:
+def all_roles(connection: Connection, solution: str) -> list[dict[str, object]]:
     roles, parameters = role_table.c, parameter_table.c
     rows = connection.execute(
         select(roles.role_id, parameters.name)
@@ -105,12 +105,12 @@ def _all(connection: Connection, solution: str) -> list[dict[str, object]]:
     return [{"role_id": role_id, "parameter": defined} for role_id, defined in found.items()]
 
 
-def _delete(connection: Connection, solution: str, role_id: str) -> None:
+def delete_role(connection: Connection, solution: str, role_id: str) -> None:
     role = known_role(connection, solution, role_id)
     connection.execute(delete(role_table).where(*where(role_table, solution=solution, role=role)))
 
 
-def _add(
+def add_parameters(
     connection: Connection, solution: str, role_id: str, parameters: Iterable[Parameter]
 ) -> dict[str, object]:
     role = known_role(connection, solution, role_id)
@@ -120,11 +120,11 @@ def _add(
     ]
     if rows:
         connection.execute(insert(parameter_table).on_conflict_do_nothing(), rows)
-    return _shown(connection, solution, role_id)
+    return shown(connection, solution, role_id)
 
 
-def _remove(connection: Connection, solution: str, role_id: str, name: str) -> dict[str, object]:
+def remove_parameters(connection: Connection, solution: str, role_id: str, name: str) -> dict[str, object]:
     role, parameter = known_parameter(connection, solution, role_id, name)
     row = where(parameter_table, solution=solution, role=role, parameter=parameter)
     connection.execute(delete(parameter_table).where(*row))
-    return _shown(connection, solution, role_id)
+    return shown(connection, solution, role_id)

@@ -21,7 +21,9 @@ class Stamp:
 
 async def request_token(provider: Provider, stamp: Stamp) -> Token:
     """Temporary credentials (section 2.1). Raises ServiceError."""
-    headers = _signed(provider, "POST", provider.at.request_token, stamp, callback=provider.social.redirect)
+    headers = signed_headers(
+        provider, "POST", provider.at.request_token, stamp, callback=provider.social.redirect
+    )
     fields = await provider.ask_for_token(provider.at.request_token, headers)
     if fields.get("oauth_callback_confirmed") not in ("true", True):
         raise provider.failed("did not confirm the callback")
@@ -35,13 +37,13 @@ def login_url(provider: Provider, token: Token) -> str:
 
 async def access_token(provider: Provider, token: Token, verifier: str, stamp: Stamp) -> Token:
     """Token credentials for temporary ones (section 2.3). Raises ServiceError."""
-    headers = _signed(provider, "POST", provider.at.token, stamp, token, verifier=verifier)
+    headers = signed_headers(provider, "POST", provider.at.token, stamp, token, verifier=verifier)
     return _token(provider, await provider.ask_for_token(provider.at.token, headers))
 
 
 async def user(provider: Provider, token: Token, stamp: Stamp) -> str:
     """The user information. Raises ServiceError."""
-    return await provider.user(_signed(provider, "GET", provider.at.userinfo, stamp, token))
+    return await provider.user(signed_headers(provider, "GET", provider.at.userinfo, stamp, token))
 
 
 def _token(provider: Provider, fields: dict[str, object]) -> Token:
@@ -51,7 +53,7 @@ def _token(provider: Provider, fields: dict[str, object]) -> Token:
     return Token(token, secret)
 
 
-def _signed(
+def signed_headers(
     provider: Provider,
     method: Literal["GET", "POST"],
     url: str,

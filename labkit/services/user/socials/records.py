@@ -102,18 +102,18 @@ def change(connection: Connection, solution: str, consumer: str, values: Mapping
     """Change some fields of a social. Raises ServiceError 404."""
     known(connection, solution, consumer)
     if values:
-        connection.execute(update(social_table).where(_meant(solution, consumer)).values(**values))
+        connection.execute(update(social_table).where(of_consumer(solution, consumer)).values(**values))
 
 
 def remove(connection: Connection, solution: str, consumer: str) -> None:
     """Delete a social with all that its logins left. Raises ServiceError 404."""
     known(connection, solution, consumer)
-    connection.execute(delete(social_table).where(_meant(solution, consumer)))
+    connection.execute(delete(social_table).where(of_consumer(solution, consumer)))
 
 
 def known(connection: Connection, solution: str, consumer: str) -> Social:
     """The social of a consumer, in any letter case. Raises ServiceError 404."""
-    row = connection.execute(_socials.where(_meant(solution, consumer))).first()
+    row = connection.execute(_socials.where(of_consumer(solution, consumer))).first()
     if row is None:
         raise unknown("Social", consumer)
     return Social(tuple(row[0]), *row[1:])
@@ -136,7 +136,7 @@ _socials = select(
 )
 
 
-def _meant(solution: str, consumer: str) -> ColumnElement[bool]:
+def of_consumer(solution: str, consumer: str) -> ColumnElement[bool]:
     return and_(social_table.c.solution == solution, social_table.c.folded == consumer.casefold())
 
 
@@ -168,7 +168,7 @@ def keep(connection: Connection, login: Login, token: Token, now: float) -> None
 def find(connection: Connection, login: Login, now: float) -> Token | None:
     """What `keep` kept; None where there is no such, or it is dead."""
     columns = login_table.c
-    row = connection.execute(select(columns.token, columns.secret).where(*_living(login, now))).first()
+    row = connection.execute(select(columns.token, columns.secret).where(*alive(login, now))).first()
     return None if row is None else Token(*row)
 
 
@@ -176,12 +176,12 @@ def take(connection: Connection, login: Login, now: float) -> Token | None:
     """As `find`, and nobody finds it again."""
     columns = login_table.c
     row = connection.execute(
-        delete(login_table).where(*_living(login, now)).returning(columns.token, columns.secret)
+        delete(login_table).where(*alive(login, now)).returning(columns.token, columns.secret)
     ).first()
     return None if row is None else Token(*row)
 
 
-def _living(login: Login, now: float) -> list[ColumnElement[bool]]:
+def alive(login: Login, now: float) -> list[ColumnElement[bool]]:
     columns = login_table.c
     return [
         *(columns[name] == value for name, value in _key(login).items()),

@@ -59,7 +59,7 @@ class UserData(Group):
         400 where one of the keys exists, or there would be more than 1000: then nothing is kept. 404 where there
         is no such user.
         """
-        await self._context.database.run(_create, caller.solution, id, _encoded(values))
+        await self._context.database.run(create, caller.solution, id, _encoded(values))
 
     @operation
     async def updateUserData(self, caller: Caller, /, id: Id, **values: object) -> None:
@@ -94,7 +94,7 @@ class UserData(Group):
     @operation
     async def createUserStorage(self, caller: Caller, /, id: Id, **values: object) -> None:
         """createUserData by its older name: the values may also stand in one object, `key values`. Gives nil."""
-        await self._context.database.run(_create, caller.solution, id, _encoded(_older(values)))
+        await self._context.database.run(create, caller.solution, id, _encoded(_older(values)))
 
     @operation
     async def updateUserStorage(self, caller: Caller, /, id: Id, **values: object) -> None:
@@ -134,7 +134,7 @@ def _json(key: str, value: object) -> str:
     return text
 
 
-def _create(connection: Connection, solution: str, id: int, values: Mapping[str, str]) -> None:
+def create(connection: Connection, solution: str, id: int, values: Mapping[str, str]) -> None:
     known(connection, solution, id)
     added = {
         key: insert(data_table).values(solution=solution, user_id=id, key=key, value=value)
@@ -156,12 +156,12 @@ def _update(connection: Connection, solution: str, id: int, values: Mapping[str,
         key: update(data_table).where(*_of(solution, id), data_table.c.key == key).values(value=value)
         for key, value in values.items()
     }
-    _meet(connection, id, changed, 400)
+    meet(connection, id, changed, 400)
 
 
 def _delete(connection: Connection, solution: str, id: int, keys: set[str]) -> None:
     known(connection, solution, id)
-    _meet(
+    meet(
         connection,
         id,
         {key: delete(data_table).where(*_of(solution, id), data_table.c.key == key) for key in keys},
@@ -169,7 +169,7 @@ def _delete(connection: Connection, solution: str, id: int, keys: set[str]) -> N
     )
 
 
-def _meet(connection: Connection, id: int, statements: Mapping[str, Update | Delete], status: int) -> None:
+def meet(connection: Connection, id: int, statements: Mapping[str, Update | Delete], status: int) -> None:
     """Run a statement for each key. Raises ServiceError with `status` where one meets no row."""
     missing = {key for key, each in statements.items() if not connection.execute(each).rowcount}
     if missing:

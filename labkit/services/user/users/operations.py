@@ -148,7 +148,7 @@ class Users(UserData):
         context = self._context
         hashed = generation = None
         if password is not None:
-            generation = await self._proved(caller, id, original_password)
+            generation = await self.proved(caller, id, original_password)
             hashed = await self._passwords.hash(password.get_secret_value())
         user = await context.database.run(
             people.change,
@@ -194,7 +194,7 @@ class Users(UserData):
         self._tell(caller, "UPDATE", user)
         return {name: value for name, value in user.shown().items() if name != "status"}
 
-    async def _proved(self, caller: Caller, id: int, original: SecretStr | None) -> int:
+    async def proved(self, caller: Caller, id: int, original: SecretStr | None) -> int:
         """The generation of the password that a caller knows. Raises ServiceError 400 where it is another."""
         if original is None:
             raise ServiceError(400, "Parameter original_password is required to change the password.")

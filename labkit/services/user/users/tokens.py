@@ -44,7 +44,7 @@ async def user_of(context: Context, keys: Keys, solution: str, token: str) -> Us
     """
     if not is_as_issued(token):
         return None
-    claims = _verified(await keys.secret(solution), solution, token)
+    claims = verified(await keys.secret(solution), solution, token)
     if claims is None or not claims["nbf"] <= context.clock.seconds() < claims["exp"]:
         return None
     user = await context.database.read(people.get, solution, int(claims["sub"]))
@@ -53,7 +53,7 @@ async def user_of(context: Context, keys: Keys, solution: str, token: str) -> Us
     return user
 
 
-def _verified(secret: bytes, solution: str, token: str) -> dict[str, Any] | None:
+def verified(secret: bytes, solution: str, token: str) -> dict[str, Any] | None:
     """The claims of a token that is signed with `secret`: only `issue` signs with it, so they are as it set them."""
     try:
         claims: dict[str, Any] = jwt.decode(

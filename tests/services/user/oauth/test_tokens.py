@@ -214,14 +214,14 @@ class TestReuse:
     ) -> None:
         code = await client.approve()
         first = await client.redeem(code)
-        find = oauth_tokens._find
+        find = oauth_tokens.find
 
         def stale(*args: Any) -> Any:  # what this writer read before the other one wrote
             found = find(*args)
             assert found is not None
             return found._replace(spent=0)
 
-        monkeypatch.setattr(oauth_tokens, "_find", stale)
+        monkeypatch.setattr(oauth_tokens, "find", stale)
         assert name_of(await client.redeem(code)) == "invalid_grant"
         assert not await client.holds(first)
 
