@@ -123,7 +123,8 @@ class Context:
         mailbox: Postbox,
     ) -> Context:
         """A context with no products, solutions, providers and services in it yet."""
-        journal, activity = Journal(clock.micros), Activity()
+        journal = Journal(clock.micros, settings.journal.records, settings.journal.field)
+        activity = Activity()
         return cls(
             settings=settings,
             wire=settings.wires(),

@@ -29,6 +29,7 @@ from labkit.settings import (
 WHOLE = """\
 domain: lab.localhost
 https_port: 8443
+journal: {records: 200000, field: 4096, values: false}
 http_port: null
 tls: {key: ec, certificate: null, private_key: null}
 data: null

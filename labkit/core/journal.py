@@ -1,7 +1,8 @@
 """The journal: one record for each request, refusal, event, script run and service call of a lab.
 
-Records are kept as they were given and formatted only when somebody reads them. The journal is a ring: when
-it is full the oldest record goes, and `dropped` counts it.
+Records are kept as they were given and formatted only when somebody reads them; but what is too large to be kept
+is cut at once, and what was cut off is counted. The journal is a ring: when it is full the oldest record goes, and
+`dropped` counts it. So it has a bound in bytes.
 """
 
 from __future__ import annotations
@@ -9,12 +10,17 @@ from __future__ import annotations
 import json
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from labkit.core.bounded import cut, cut_text, fits
 
 if TYPE_CHECKING:
     import pandas
 
 CAPACITY = 200_000
+FIELD = 4096
+FIELDS = 4  # of a detail: as a whole it holds that many times what a field holds
 # What differs from run to run of one seeded story: left out of the canonical form.
 UNREPEATABLE = frozenset({"duration", "port", "peer_port", "tls_bytes", "cpu"})
 
@@ -25,11 +31,13 @@ class Record:
     """What happened once.
 
     time: lab time in microseconds; cause: sequence number of the record that led to this one; count: the
-    actor's own, from 1. The detail may be given as a function that makes it, called when somebody reads it.
+    actor's own, from 1; longest: characters of the summary and of a text in the detail. The detail may be given as
+    a function that makes it, called when somebody reads it, unless that would keep something large waiting.
     """
 
     __slots__ = (
         "_detail",
+        "_longest",
         "actor",
         "cause",
         "count",
@@ -53,28 +61,45 @@ class Record:
         status: int | None,
         size: int | None,
         detail: Detail | Callable[[], Detail] | None,
+        longest: int = FIELD,
     ) -> None:
         self.sequence = sequence
         self.time = time
         self.kind = kind
         self.actor = actor
         self.count = count
-        self.summary = summary
+        self.summary = summary if len(summary) <= longest else cut_text(summary, longest)
         self.cause = cause
         self.status = status
         self.size = size
-        self._detail = detail
+        self._longest = longest
+        self._detail: Detail | Callable[[], Detail] | None = None
+        if detail is not None:
+            self._keep(detail)
 
     @property
     def detail(self) -> Detail | None:
         """What else is known of it; its keys depend on the kind."""
         if callable(self._detail):
-            self._detail = self._detail()
-        return self._detail
+            self._keep(self._detail())
+        return cast("Detail | None", self._detail)
 
     @detail.setter
     def detail(self, detail: Detail | None) -> None:
-        self._detail = detail
+        if detail is None:
+            self._detail = None
+        else:
+            self._keep(detail)
+
+    def _keep(self, detail: Detail | Callable[[], Detail]) -> None:
+        most = FIELDS * self._longest
+        if callable(detail):
+            if not isinstance(detail, partial) or fits(detail.args, self._longest, most):
+                self._detail = detail
+                return
+            detail = detail()
+        small = fits(detail, self._longest, most)
+        self._detail = detail if small else cast(Detail, cut(detail, self._longest, most))
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.actor}#{self.count}: {self.summary}>"
@@ -83,12 +108,15 @@ class Record:
 class Journal:
     """Remembers what happened in a lab, in order."""
 
-    def __init__(self, micros: Callable[[], int], capacity: int = CAPACITY) -> None:
+    def __init__(self, micros: Callable[[], int], capacity: int = CAPACITY, field: int = FIELD) -> None:
+        """capacity: records; field: characters of a summary or of a text in a detail."""
         self._micros = micros
+        self._field = field
         self._records: deque[Record] = deque(maxlen=capacity)
         self._sequence = 0
         self._counts: defaultdict[str, int] = defaultdict(int)
         self._watchers: tuple[Callable[[Record], object], ...] = ()
+        self.ports: tuple[int, ...] = ()  # of the lab, which the canonical form leaves out of URLs
 
     def record(
         self,
@@ -129,6 +157,7 @@ class Journal:
             status,
             size,
             detail,
+            self._field,
         )
         self._records.append(entry)
         for watcher in self._watchers:
@@ -202,7 +231,10 @@ class Journal:
                 "size": entry.size,
                 "detail": _plain(_repeatable(entry.detail)),
             }
-            lines.append(json.dumps(shown, sort_keys=True, ensure_ascii=False))
+            line = json.dumps(shown, sort_keys=True, ensure_ascii=False)
+            for port in self.ports:
+                line = line.replace(f":{port}", "")
+            lines.append(line)
         return "".join(line + "\n" for line in lines)
 
     def clear(self) -> None:

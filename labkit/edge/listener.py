@@ -78,6 +78,8 @@ class Edge(Component):
         except BaseException:
             await self.stop()
             raise
+        ports = (address.https_port, address.http_port)
+        self._context.journal.ports = tuple(port for port in ports if port is not None)
         self._tasks.spawn(self._accept(secure, self._secure))
 
     async def stop(self) -> None:

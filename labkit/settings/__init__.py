@@ -6,6 +6,7 @@ the line.
 
 from labkit.settings.file import load
 from labkit.settings.guard import Guard
+from labkit.settings.journal import JournalSettings
 from labkit.settings.lab import LabSettings, unique
 from labkit.settings.products import ContentFile, IdentityFormat, NumberRange, ProductSettings, Resource
 from labkit.settings.providers import (
@@ -31,6 +32,7 @@ __all__ = [
     "ContentFile",
     "Guard",
     "IdentityFormat",
+    "JournalSettings",
     "LabSettings",
     "Model",
     "NumberRange",

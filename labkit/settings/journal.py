@@ -1,11 +1,22 @@
-"""The journal: how much it keeps, and what it shows."""
+"""What the journal keeps."""
 
 from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, StrictBool
 
 from labkit.settings.values import Model
 
 
 class JournalSettings(Model):
-    """values: does it show what is kept in the Keystore, and not its lengths alone?"""
+    """How much the journal keeps, and of what.
 
-    values: bool = False
+    records: the most; the oldest goes first. field: characters of a summary or a text in a detail; a detail as a
+    whole holds four times as many, and the rest is counted. values: show what is kept in a Keystore, not its
+    lengths alone.
+    """
+
+    records: Annotated[int, Field(strict=True, ge=1)] = 200_000
+    field: Annotated[int, Field(strict=True, ge=64)] = 4096
+    values: StrictBool = False

@@ -28,7 +28,6 @@ from labkit.solutions.workers import Workers
 
 F = TypeVar("F", bound=Callable[..., object])
 
-LONGEST_LOG = 4096  # characters of one line of script output that the journal keeps
 ROUTE_NAMES = ("request", "response")
 
 
@@ -332,7 +331,6 @@ class Solution:
         )
 
     def _log(self, run: Run, level: str, text: str) -> None:
-        text = text if len(text) <= LONGEST_LOG else text[:LONGEST_LOG] + "…"
         self._context.journal.record("log", self.id, text, cause=run.cause, detail={"level": level})
 
     def __repr__(self) -> str:

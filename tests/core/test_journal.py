@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import sys
+from collections.abc import Callable
+from functools import partial
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -183,6 +188,15 @@ def test_the_canonical_form_leaves_out_what_differs_between_runs(journal: Journa
     assert lines(journal)[0]["detail"] == {"kept": 1}
 
 
+def test_the_canonical_form_has_no_ports_of_the_lab(journal: Journal) -> None:
+    journal.ports = (8443, 8080)
+    url = "https://acme.apps.lab.localhost:8443/x?y=http://t.m2.lab.localhost:8080"
+    journal.record("log", "a", url, detail={"url": [url], "other": "https://example.com:444/"})
+    [line] = lines(journal)
+    assert line["summary"] == "https://acme.apps.lab.localhost/x?y=http://t.m2.lab.localhost"
+    assert line["detail"] == {"url": [line["summary"]], "other": "https://example.com:444/"}
+
+
 def test_the_canonical_form_takes_whatever_scripts_hand_over(journal: Journal) -> None:
     journal.record(
         "call",
@@ -208,3 +222,60 @@ def test_the_cause_of_a_record_may_have_left_the_ring(journal: Journal) -> None:
 def test_secret_values_never_show(journal: Journal) -> None:
     journal.record("call", "a", "x", detail={"parameters": {"password": SecretStr("correct horse")}})
     assert "correct horse" not in journal.canonical() + journal.frame().to_string() + repr(list(journal))
+
+
+# --- bounds -------------------------------------------------------------------------------------------------
+
+
+def kept_by(journal: Journal) -> int:
+    """Bytes of all that the journal's records hold."""
+    gc.collect()
+    found, waiting = {}, [*journal]
+    while waiting:
+        each = waiting.pop()
+        if id(each) not in found and not isinstance(each, type | ModuleType | FunctionType):
+            found[id(each)] = sys.getsizeof(each)
+            waiting += gc.get_referents(each)
+    return sum(found.values())
+
+
+def emitted(points: list[tuple[str, str]]) -> dict[str, object]:
+    return {"payload": dict(points)}
+
+
+def large(n: int) -> str:
+    return str(n) * 1_000_000
+
+
+LARGE: dict[str, Callable[[int], Any]] = {
+    "a text": lambda n: {"parameters": {"email": large(n)}},
+    "a list": lambda n: {"parameters": {"list": [{"n": float(n)} for _ in range(50_000)]}},
+    "a table": lambda n: {"parameters": {f"{n} {m}": float(m) for m in range(50_000)}},
+    "a secret": lambda n: {"password": SecretStr(large(n))},
+    "what makes a text": lambda n: partial(emitted, [("text", large(n))]),
+    "what makes a table": lambda n: partial(emitted, [(f"{n} {m}", "x") for m in range(50_000)]),
+}
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_a_record_keeps_little_of_what_is_large(clock: Clock, kind: str) -> None:
+    journal = Journal(clock.micros)
+    for n in range(3):
+        journal.record("call", "a", large(n), detail=LARGE[kind](n))
+        journal.open("call", "a", "x").detail = LARGE[kind](n)
+    assert kept_by(journal) < 6 * 100_000
+    assert len(journal.canonical()) < 6 * 30_000
+    assert "995,904 more characters" in journal.canonical()
+
+
+def test_how_much_is_kept_is_a_setting(clock: Clock) -> None:
+    journal = Journal(clock.micros, capacity=2, field=100)
+    for _ in range(3):
+        journal.record("log", "a", "x" * 101, detail={"text": "y" * 102})
+    assert [entry.summary for entry in journal] == ["x" * 100 + "… 1 more character"] * 2
+    assert [entry.detail for entry in journal] == [{"text": "y" * 100 + "… 2 more characters"}] * 2
+
+
+def test_a_detail_that_is_made_later_is_cut_then(journal: Journal) -> None:
+    journal.record("event", "a", "x", detail=lambda: {"text": "y" * 5000})
+    assert next(iter(journal)).detail == {"text": "y" * 4096 + "… 904 more characters"}

@@ -1,0 +1,119 @@
+"""Values cut to a size, so that whoever keeps many of them keeps little."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+ITEM = 32  # what a number, a name or an item of a list counts, besides its characters
+DEEPEST = 20  # tables within tables: more are counted as one
+MORE = "…"
+
+
+def fits(value: object, longest: int, most: int) -> bool:
+    """Is no text in `value` longer than `longest`, and all of it together no more than `most`?
+
+    Text counts its characters, everything else a few. What it holds besides text, numbers, lists and tables is
+    taken for small unless it has a length.
+    """
+    return _rest(value, longest, most, DEEPEST) >= 0
+
+
+def cut(value: object, longest: int, most: int) -> object:
+    """`value` so that it fits: what is too much is left out and counted. It is copied as far as it is cut."""
+    return _Knife(longest, most).cut(value, DEEPEST)
+
+
+def cut_text(text: str, longest: int) -> str:
+    """The first characters of `text`, and how many more there are."""
+    more = len(text) - longest
+    return text if more <= 0 else f"{text[:longest]}{MORE} {_counted(more, 'character')}"
+
+
+def _rest(value: object, longest: int, left: int, depth: int) -> int:
+    """What is left of `left` characters; negative where `value` does not fit."""
+    if isinstance(value, str | bytes):
+        return -1 if len(value) > longest else left - len(value) - ITEM
+    if isinstance(value, dict):
+        inner: Iterable[object] = value.values()
+        left -= sum([len(name) for name in value if type(name) is str])
+    elif isinstance(value, list | tuple):
+        inner = value
+    elif not hasattr(value, "__len__"):
+        return left - ITEM
+    elif isinstance(value, Mapping):
+        return _rest(dict(value), longest, left, depth)
+    else:
+        return left - ITEM if len(value) <= longest else -1
+    left -= ITEM * (1 + len(value))
+    if not depth or left < 0:
+        return -1
+    for each in inner:
+        kind = type(each)
+        if kind is str:  # by far the most
+            size = len(each)  # type: ignore[arg-type]
+            left = left - size if size <= longest else -1
+        elif kind is not int and kind is not float and each is not None:
+            left = _rest(each, longest, left, depth - 1)
+        if left < 0:
+            return -1
+    return left
+
+
+class _Knife:
+    def __init__(self, longest: int, most: int) -> None:
+        self._longest = longest
+        self._left = most
+
+    def cut(self, value: object, depth: int) -> object:
+        rest = _rest(value, self._longest, self._left, depth)
+        if rest >= 0:
+            self._left = rest
+            return value
+        if isinstance(value, str):
+            return self._text(value)
+        if isinstance(value, bytes):
+            return self._text(value.decode("latin-1"))
+        if isinstance(value, Mapping):
+            return self._mapping(value, depth)
+        if isinstance(value, list | tuple):
+            return self._items(value, depth)
+        return f"<{type(value).__name__} of {_length(value):,}>"
+
+    def _text(self, text: str) -> str:
+        length = max(0, min(self._longest, self._left - ITEM))
+        self._left -= min(len(text), length) + ITEM
+        return cut_text(text, length)
+
+    def _mapping(self, value: Mapping[object, object], depth: int) -> object:
+        if not depth:
+            return f"{MORE} {_counted(len(value), 'entry')}"
+        kept: dict[object, object] = {}
+        for name, each in value.items():
+            if self._left <= ITEM:
+                kept[MORE] = _counted(len(value) - len(kept), "entry")
+                break
+            if isinstance(name, str):
+                name = self._text(name)
+            kept[name] = self.cut(each, depth - 1)
+        return kept
+
+    def _items(self, value: list[object] | tuple[object, ...], depth: int) -> object:
+        if not depth:
+            return f"{MORE} {_counted(len(value), 'item')}"
+        kept: list[object] = []
+        for each in value:
+            if self._left <= ITEM:
+                kept.append(f"{MORE} {_counted(len(value) - len(kept), 'item')}")
+                break
+            kept.append(self.cut(each, depth - 1))
+        return kept
+
+
+def _counted(count: int, what: str) -> str:
+    if count == 1:
+        return f"1 more {what}"
+    return f"{count:,} more {'entries' if what == 'entry' else what + 's'}"
+
+
+def _length(value: object) -> int:
+    return len(value) if hasattr(value, "__len__") else 0
