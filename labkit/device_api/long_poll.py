@@ -37,6 +37,7 @@ async def wait(
     until = exchange.context.clock.now() + timeout / 1000
     key = (device.product, device.identity, aliases[0])
     exchange.identify(device.identity)
+    exchange.connection.watch_input()
     poll = devices.polls.open(key, since)
     try:
         point = None

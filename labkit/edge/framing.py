@@ -15,8 +15,8 @@ class Framing(Protocol):
 
     done: bool
 
-    def take(self, data: bytes) -> int:
-        """How many bytes at the beginning of `data` belong to the body."""
+    def take(self, data: bytes, at: int) -> int:
+        """Where the body ends in `data`, which goes on with it at `at`; its end, where it does not."""
 
 
 class Length:
@@ -28,11 +28,11 @@ class Length:
         self._left = length
         self.done = length == 0
 
-    def take(self, data: bytes) -> int:
-        taken = min(len(data), self._left)
+    def take(self, data: bytes, at: int) -> int:
+        taken = min(len(data) - at, self._left)
         self._left -= taken
         self.done = self._left == 0
-        return taken
+        return at + taken
 
 
 class Chunked:
@@ -46,8 +46,7 @@ class Chunked:
         self._line = b""  # the beginning of a line that is not whole yet
         self._trailers = False  # the last chunk has been seen
 
-    def take(self, data: bytes) -> int:
-        at = 0
+    def take(self, data: bytes, at: int) -> int:
         while at < len(data) and not self.done:
             if self._skip:
                 step = min(self._skip, len(data) - at)
@@ -55,7 +54,8 @@ class Chunked:
                 at += step
                 continue
             end = data.find(b"\n", at)
-            self._line = (self._line + data[at : end if end >= 0 else len(data)][:SIZE_DIGITS])[:SIZE_DIGITS]
+            piece = data[at : min(end if end >= 0 else len(data), at + SIZE_DIGITS)]
+            self._line = (self._line + piece)[:SIZE_DIGITS]
             if end < 0:
                 return len(data)
             at = end + 1

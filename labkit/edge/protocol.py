@@ -7,6 +7,7 @@ handlers, and what is queued for a request that cannot be read.
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from collections.abc import Callable
 from typing import Any, cast
@@ -20,9 +21,10 @@ from labkit.context import Context
 from labkit.edge import limits
 from labkit.edge.framing import Chunked, Framing, Length
 from labkit.edge.hosts import wrong_host_in
-from labkit.http.connection import Connection
+from labkit.http.connection import Connection, unwatched
 
 HEAD_END = b"\r\n\r\n"
+EMPTY_LINES = re.compile(rb"[\r\n]*")  # between requests they are no head (RFC 9112 2.2)
 BARE_END = b"\n\n"  # of a head whose line ends are wrong: no need to wait for more of it
 
 
@@ -47,7 +49,11 @@ class EdgeProtocol(web.RequestHandler):
         "_head",
         "_head_timer",
         "_held",
+        "_input_ended",
         "_keep",
+        "_reader_timer",
+        "_rest",
+        "_watched",
         "connection",
         "host_header",
     )
@@ -83,7 +89,11 @@ class EdgeProtocol(web.RequestHandler):
         self._body: StreamReader | None = None  # of a request whose body is not whole yet
         self._framing: Framing  # of that body
         self._body_timer: asyncio.TimerHandle | None = None
+        self._reader_timer: asyncio.TimerHandle | None = None
+        self._input_ended = False
+        self._watched = False  # the end of input ends the request that is handled
         self._fault_seen = False  # something could not be read: nothing after it means anything
+        self._rest: StreamReader | None = None  # stands for all that
 
     # --- the life of the connection
 
@@ -91,11 +101,14 @@ class EdgeProtocol(web.RequestHandler):
         super().connection_made(transport)
         if self._task_handler is not None:
             self._keep(self._task_handler)
+        self.connection.watch_input = self._watch_input
         self._await_head()
 
     def connection_lost(self, exc: BaseException | None) -> None:
+        self.connection.watch_input = unwatched  # else the two would hold each other
         self._forget_head()
         self._forget_body()
+        self._forget_reader()
         super().connection_lost(exc)
 
     def no_lingering(self) -> None:
@@ -130,37 +143,66 @@ class EdgeProtocol(web.RequestHandler):
             if self._body is not None and self._body.is_eof():
                 self._forget_body()
         data, self._held = self._held + data, b""
-        while data and not (self._fault_seen or self._close or self._force_close):
+        at = 0
+        while at < len(data) and not (self._fault_seen or self._close or self._force_close):
             if self._body is not None and not self._framing.done:
-                data = self._feed_body(data)
+                at = self._feed_body(data, at)
             elif self._body is not None or len(self._messages) >= self._max_msg_queue_size:
-                self._held = data  # until the parser has gone on with the body, or requests have been handled
+                self._held = data[
+                    at:
+                ]  # until the parser has gone on with the body, or requests have been handled
                 return
             else:
-                data = self._feed_head(data)
+                at = self._feed_head(data, at)
 
-    def _feed_head(self, data: bytes) -> bytes:
-        """Gives what is left of `data`."""
-        if not self._head:
-            data = data.lstrip(b"\r\n")  # empty lines between requests are no head (RFC 9112 2.2)
-            if data.endswith(HEAD_END) and data.find(HEAD_END) == len(data) - len(HEAD_END) < limits.HEAD:
-                self._head_came(data)  # as nearly always
-                return b""
-        start = max(0, len(self._head) - len(HEAD_END) + 1)
-        self._head += data
-        end = self._head.find(HEAD_END, start)
-        end = end + len(HEAD_END) if end >= 0 else self._head.find(BARE_END, start) + len(BARE_END)
-        if end < len(BARE_END) and len(self._head) <= limits.HEAD:
-            if self._head:
-                self._await_head()
-            return b""
-        head = bytes(self._head)
-        if not len(BARE_END) <= end <= limits.HEAD:
-            self._refuse(head[: limits.HEAD], *limits.too_large(head))
-            return b""
-        self._head.clear()
-        self._head_came(head[:end])
-        return head[end:]
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """The client sends no more. Over plain HTTP it may still read: true while an answer is due."""
+        if self.connection.tls:
+            return False
+        self._input_ended = True
+        if self._head:
+            self._refused_early()
+        if self._rest is not None:
+            self._rest.feed_eof()
+        if self._body is not None:
+            self._body.set_exception(web.RequestPayloadError("the body broke off"))
+            self._forget_body()
+        if self._watched:
+            return False
+        started = self._request_count > 0
+        return bool(self._messages) or (started and self._waiter is None)
+
+    def _watch_input(self) -> None:
+        """What the request waits for may take long: the end of input now means that the client has left."""
+        self._watched = True
+        if self._input_ended and self.transport is not None:
+            self.transport.close()
+
+    def _feed_head(self, data: bytes, at: int) -> int:
+        """Take from `data` what belongs to a head; gives where that ends."""
+        before = len(self._head)
+        if not before:
+            at = cast("re.Match[bytes]", EMPTY_LINES.match(data, at)).end()
+            end = data.find(HEAD_END, at) + len(HEAD_END)
+            if at + len(HEAD_END) <= end <= at + limits.HEAD:  # as nearly always
+                self._head_came(data[at:end])
+                return end
+        self._head += data[at : at + limits.HEAD + 1 - before]
+        start = max(0, before - len(HEAD_END) + 1)
+        end = self._head.find(HEAD_END, start) + len(HEAD_END)
+        if end < len(HEAD_END):
+            end = self._head.find(BARE_END, start) + len(BARE_END)
+        if end >= len(BARE_END) and end <= limits.HEAD:
+            head = bytes(self._head[:end])
+            self._head.clear()
+            self._head_came(head)
+            return at + end - before
+        if len(self._head) > limits.HEAD:
+            head = bytes(self._head[: limits.HEAD])
+            self._refuse(head, *limits.too_large(head))
+        elif self._head:
+            self._await_head()
+        return len(data)
 
     def _head_came(self, head: bytes) -> None:
         """Feed the parser a whole head, or what a client left at."""
@@ -188,18 +230,18 @@ class EdgeProtocol(web.RequestHandler):
         self._framing = Chunked() if message.chunked else Length(int(message.headers[hdrs.CONTENT_LENGTH]))
         self._await_body()
 
-    def _feed_body(self, data: bytes) -> bytes:
-        """Gives what is left of `data`."""
+    def _feed_body(self, data: bytes, at: int) -> int:
+        """Take from `data` what belongs to the body; gives where that ends."""
         count = self._request_count
-        size = self._framing.take(data)
-        super().data_received(data if size == len(data) else data[:size])
+        end = self._framing.take(data, at)
+        super().data_received(data[at:end])
         if self._request_count != count:
             message, _ = self._messages.pop()
             assert isinstance(message, _ErrInfo)
             self._fault(*limits.explain(message.exc, b""))
         elif self._body is not None and self._body.is_eof():
             self._forget_body()
-        return data[size:]
+        return end
 
     def _refuse(self, head: bytes, status: int, reason: str) -> None:
         """Answer a head that cannot be read, if it is meant for this connection's host."""
@@ -225,7 +267,10 @@ class EdgeProtocol(web.RequestHandler):
         if self._body is not None and self._body.exception() is None:
             self._body.set_exception(web.RequestPayloadError(reason))
         self._forget_body()
-        return EMPTY_PAYLOAD if self.connection.tls else StreamReader(self, 0, loop=self._loop)
+        if self.connection.tls or self._input_ended:
+            return EMPTY_PAYLOAD
+        self._rest = StreamReader(self, 0, loop=self._loop)
+        return self._rest
 
     # --- time limits
 
@@ -280,6 +325,24 @@ class EdgeProtocol(web.RequestHandler):
         self._body_timer = None
         self._body.set_exception(BodyLateError(f"the body was not whole within {self._guard.body:g} s"))
 
+    def pause_writing(self) -> None:
+        """Called by the transport: the client does not take what is sent."""
+        super().pause_writing()
+        self._reader_timer = self._loop.call_later(self._guard.reader, self._reader_is_slow)
+
+    def resume_writing(self) -> None:
+        self._forget_reader()
+        super().resume_writing()
+
+    def _forget_reader(self) -> None:
+        if self._reader_timer is not None:
+            self._reader_timer.cancel()
+            self._reader_timer = None
+
+    def _reader_is_slow(self) -> None:
+        self._reader_timer = None
+        self.end("answer not taken", f"the client did not read for {self._guard.reader:g} s")
+
     # --- what aiohttp asks for and reports
 
     async def finish_response(
@@ -287,6 +350,9 @@ class EdgeProtocol(web.RequestHandler):
     ) -> tuple[web.StreamResponse, bool]:
         """Send a response; the last one after a fault closes our half of the connection."""
         done = await super().finish_response(request, resp, start_time)
+        self._watched = False
+        if self._input_ended and not self._messages and not self._held:
+            self.close()  # once this is done
         transport = self.transport
         if self._fault_seen and not self._messages and transport is not None and transport.can_write_eof():
             transport.write_eof()

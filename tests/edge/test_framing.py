@@ -13,7 +13,7 @@ def taken(framing: Framing, pieces: list[bytes]) -> bytes:
     body = b""
     for piece in pieces:
         if not framing.done:
-            body += piece[: framing.take(piece)]
+            body += piece[: framing.take(piece, 0)]
     return body
 
 

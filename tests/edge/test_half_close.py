@@ -1,0 +1,142 @@
+"""Clients that close their sending side, and clients that do not read."""
+
+import asyncio
+
+import pytest
+from aiohttp import web
+
+from labkit.http.connection import Connection
+from tests.edge.stage import HOST, PATIENCE, SOON, Client, Stage, get
+
+POST = get("/2", HOST, "Content-Length: 3", method="POST") + "a=1"
+
+
+async def plain(stage: Stage) -> Client:
+    if stage.edge is None:
+        await stage.start(http=True)
+    return await stage.connect_plainly()
+
+
+async def ask(client: Client, data: str) -> bytes:
+    """All that comes back for what is sent before the sending side is closed."""
+    client.send(data)
+    client.writer.write_eof()
+    return await client.rest()
+
+
+async def test_a_request_is_answered_though_the_client_sends_no_more(stage: Stage, parser: str) -> None:
+    answer = await ask(await plain(stage), POST)
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert answer.endswith(b"\r\n\r\na.lab.localhost POST /2 a=1")
+    assert stage.refused == []
+
+
+async def test_also_one_that_takes_long_and_those_before_it(stage: Stage, parser: str) -> None:
+    async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        await asyncio.sleep(SOON)
+        return web.Response(text=f"[{request.path}]")
+
+    stage.handler = handler
+    answer = await ask(await plain(stage), get("/1") + POST + get("/3"))
+    assert answer.count(b"HTTP/1.1 200 ") == 3
+    assert [answer.find(f"[/{n}]".encode()) for n in (1, 2, 3)] == sorted(
+        answer.find(f"[/{n}]".encode()) for n in (1, 2, 3)
+    )
+    assert b"[/3]" in answer
+
+
+async def test_more_requests_than_can_wait_are_answered_all_the_same(stage: Stage, parser: str) -> None:
+    answer = await ask(await plain(stage), get("/") * 100)
+    assert answer.count(b"HTTP/1.1 200 ") == 100
+
+
+async def test_a_connection_that_waits_for_nothing_ends(stage: Stage) -> None:
+    assert await ask(await plain(stage), "") == b""
+    client = await plain(stage)
+    assert (await client.answer(get()))[0] == 200
+    assert await ask(client, "") == b""
+    assert await ask(await plain(stage), "GET / HT") == b""
+    assert stage.refused == []
+
+
+async def test_a_body_that_breaks_off_is_400(stage: Stage, parser: str) -> None:
+    answer = await ask(await plain(stage), POST[:-1])
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert stage.errors == []
+
+
+async def test_a_head_that_cannot_become_one_is_answered_at_once(stage: Stage) -> None:
+    await stage.start(http=True, header=10 * PATIENCE, shutdown=10 * PATIENCE)
+    answer = await ask(await plain(stage), get("/", HOST, "X : y")[:-2])
+    assert answer.split()[1] == b"400"
+    answer = await ask(await plain(stage), get("/", HOST, "X : y"))
+    assert answer.split()[1] == b"400"
+
+
+@pytest.mark.parametrize("late", [True, False])
+async def test_who_waits_for_something_has_left(stage: Stage, late: bool) -> None:
+    """A held poll ends with the client's input, whichever of them was there first."""
+    begun, input_ended = asyncio.Event(), asyncio.Event()
+    ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        begun.set()
+        try:
+            if late:
+                await input_ended.wait()
+            connection.watch_input()
+            await asyncio.sleep(PATIENCE)
+        except asyncio.CancelledError:
+            ended.set_result("cancelled")
+            raise
+        return web.Response(text="never")
+
+    stage.handler = handler
+    client = await plain(stage)
+    client.send(get())
+    async with asyncio.timeout(PATIENCE):
+        await begun.wait()
+        client.writer.write_eof()
+        await asyncio.sleep(SOON)
+        assert ended.done() != late
+        input_ended.set()
+        assert await client.rest() == b""
+        assert await ended == "cancelled"
+
+
+async def test_a_client_that_waits_may_go_on_afterwards(stage: Stage) -> None:
+    async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        if request.path == "/wait":
+            connection.watch_input()
+        return web.Response(text=request.path)
+
+    stage.handler = handler
+    client = await plain(stage)
+    assert (await client.answer(get("/wait")))[0] == 200
+    assert (await ask(client, get("/on"))).endswith(b"/on")
+
+
+@pytest.mark.parametrize("tls", [True, False])
+async def test_who_does_not_read_the_answer_is_cut_off(stage: Stage, tls: bool) -> None:
+    size = 40_000_000  # more than all buffers on the way hold
+    left: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        response = web.StreamResponse()
+        try:
+            await response.prepare(request)
+            for _ in range(size // 100_000):
+                await response.write(bytes(100_000))
+        finally:
+            left.set_result(None)
+        return response
+
+    stage.handler = handler
+    await stage.start(http=True, reader=SOON)
+    client = await (stage.connect() if tls else stage.connect_plainly())
+    client.send(get())
+    reason, detail = await stage.refusal()
+    assert (reason, detail) == ("answer not taken", "the client did not read for 0.05 s")
+    async with asyncio.timeout(PATIENCE):
+        await left
+    assert stage.errors == []
