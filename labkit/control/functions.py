@@ -12,7 +12,7 @@ from labkit.control.services import OperationInfo, described
 from labkit.core.errors import LabError, SettingsError
 from labkit.platform import Platform
 from labkit.services.custom import CustomService
-from labkit.services.operation import Service
+from labkit.services.operation import Service as Service
 from labkit.services.registry import SERVICES
 
 

@@ -59,7 +59,17 @@ class ProvidersControl:
         return _info(self._of(name))
 
     async def add(self, settings: SocialSettings) -> ProviderInfo:
-        """Add a provider, or add to one that is there. Raises SettingsError where something is taken."""
+        """Add a provider, or add to one that is there. Raises SettingsError where something is taken.
+
+        People and applications that are there as they are given stay, so that a cell may run again.
+        """
+        there = next((each for each in self._platform.social if each.name == settings.name), None)
+        if there is not None:
+            known = {each.id: each for each in there.people}
+            people = tuple(each for each in settings.people if known.get(each.id) != each)
+            kept = there.settings.applications
+            applications = tuple(each for each in settings.applications if each not in kept)
+            settings = settings.model_copy(update={"people": people, "applications": applications})
         return _info(self._platform.social.add(settings))
 
     async def people(self, name: str) -> list[Person]:
@@ -67,8 +77,13 @@ class ProvidersControl:
         return list(self._of(name).people)
 
     async def add_person(self, name: str, id: str, title: str = "", email: str = "") -> Person:
-        """Add somebody. Raises LabError where the id is taken or is none."""
-        return self._of(name).people.add(id, title, email)
+        """Add somebody; who is there as given stays. Raises LabError where the id is another's or is none."""
+        people = self._of(name).people
+        if id in people and (there := people.get(id)) == there.model_copy(
+            update={"name": title, "email": email}
+        ):
+            return there
+        return people.add(id, title, email)
 
     async def person(self, name: str, id: str) -> Person:
         """Raises LabError for an unknown id, naming those that are known."""

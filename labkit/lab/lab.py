@@ -26,6 +26,7 @@ from labkit.settings import LabSettings, ProductSettings, SocialSettings, Soluti
 if TYPE_CHECKING:
     import pandas
 
+    from labkit.control.functions import Service
     from labkit.fleet.browser import Connections
 
 Options = Mapping[str, Any]
@@ -209,7 +210,9 @@ class Lab:
             info = self._runtime.run(providers.get, name)
         return Provider(self._runtime, info, self.browser)
 
-    def service(self, service: object, /, **functions: Callable[..., object]) -> CustomService:
+    def service(
+        self, service: str | type[Service] | Service, /, **functions: Callable[..., object]
+    ) -> CustomService:
         """Stand in for a service that the platform does not have, for all solutions, their scripts included.
 
         `lab.service("Twilio", postMessage=function)`: the function gets the arguments of a call by name, and gives

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from labkit import Lab, LabWarning, SettingsError
+from labkit import Lab, LabError, LabWarning, SettingsError
 
 RESOURCES = {"temperature": "number", "message": "string"}
 ENDPOINT = '--#ENDPOINT GET /n\nprint("asked")\nreturn {n = %s}\n'
@@ -155,6 +155,24 @@ class TestSolutions:
             acme.reload()
         (folder / "modules" / "broken.lua").write_text("return {}")
         acme.reload()
+
+
+class TestProviders:
+    def test_who_is_there_as_given_stays(self, lab: Lab) -> None:
+        ann = {"id": "ann", "name": "Ann"}
+        shop = {"client_id": "shop", "client_secret": "s", "redirect": "https://shop.example/"}
+        provider = lab.provider("acme", people=[ann], applications=[shop])
+        for _ in range(2):
+            lab.provider("acme", people=[ann], applications=[shop]).people.add("bo", name="Bo")
+        lab.provider("acme", people=[ann, {"id": "cy"}])
+        assert [each.id for each in provider.people] == ["ann", "bo", "cy"]
+        assert [each.client_id for each in provider.applications] == ["shop"]
+        with pytest.raises(SettingsError, match="person 'ann' is there already"):
+            lab.provider("acme", people=[{"id": "ann", "name": "Another"}])
+        with pytest.raises(SettingsError, match="client 'shop' is there already"):
+            lab.provider("acme", applications=[{**shop, "client_secret": "t"}])
+        with pytest.raises(LabError, match="person 'bo' is there already"):
+            provider.people.add("bo", name="Another")
 
 
 class TestLogs:

@@ -136,7 +136,7 @@ def test_a_cell_that_runs_again_replaces_it_but_not_the_platforms_own(lab: Lab, 
     assert acme.Twilio.postMessage() == 2
     for wrong in (7, str, None):
         with pytest.raises(LabError, match="service: expected a name, or a class of Service"):
-            lab.service(wrong)
+            lab.service(wrong)  # type: ignore[arg-type]
 
 
 def test_it_can_be_taken_out(lab: Lab, acme: Solution) -> None:

@@ -124,13 +124,15 @@ class TestNames:
             assert [each.id for each in google.people] == ["ann", "bo"]
             lab.reset()
             assert [each.id for each in google.people] == ["ann", "bo"]
-            for wrong in ({"people": [ANN]}, {"protocol": "oauth1"}):
+            for wrong in ({"people": [{**ANN, "name": "Another"}]}, {"protocol": "oauth1"}):
                 with pytest.raises(SettingsError):
                     lab.provider("google", **wrong)
             app = {"client_id": "a", "client_secret": "b", "redirect": CALLBACK}
             lab.provider("google", applications=[app])
             with pytest.raises(SettingsError, match="client 'a' is there already"):
-                lab.provider("google", applications=[app], people=[{"id": "cy"}])
+                lab.provider(
+                    "google", applications=[{**app, "client_secret": "another"}], people=[{"id": "cy"}]
+                )
             assert "cy" not in google.people
             lab.provider("acme", protocol="oauth1")
             with pytest.raises(SettingsError, match="expected oauth1"):

@@ -1,0 +1,83 @@
+"""Several threads at one lab: what they ask for runs on the platform's thread, and what they get is theirs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from labkit import Lab
+from labkit.providers.mail import Mailbox
+from labkit.providers.social.inbox import Inbox
+from labkit.providers.social.people import People
+from tests.sizes import size
+
+RESOURCES = {"message": "string"}
+
+
+def test_nothing_of_the_platform_is_touched_by_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: dict[str, set[str]] = {}
+
+    def watched(owner: type[Any], name: str) -> None:
+        original: Callable[..., Any] = getattr(owner, name)
+
+        def method(*args: Any, **kwargs: Any) -> Any:
+            threads.setdefault(f"{owner.__name__}.{name}", set()).add(threading.current_thread().name)
+            return original(*args, **kwargs)
+
+        monkeypatch.setattr(owner, name, method)
+
+    for owner, name in (
+        (Mailbox, "find"),
+        (Mailbox, "clear"),
+        (People, "add"),
+        (People, "get"),
+        (People, "__iter__"),
+        (Inbox, "__iter__"),
+    ):
+        watched(owner, name)
+    with Lab(seed=1) as lab:
+        google = lab.provider("google")
+        google.people.add("ann", name="Ann")
+        assert google.people.get("ann").name == "Ann"
+        assert "ann" in google.people
+        google.login(f"{google.endpoints['authorize']}?client_id=x", as_="ann")
+        assert [len(google.inbox), len(google.people), len(lab.mailbox)] == [1, 1, 0]
+        lab.mailbox.clear()
+        _ = (repr(lab.mailbox), google.people._repr_html_(), google.inbox.frame())
+    assert len(threads) == 6
+    assert set().union(*threads.values()) == {"labkit"}
+
+
+def test_threads_share_two_labs_with_two_products_and_solutions_each() -> None:
+    rounds = size(5, 50)
+    with Lab(seed=1) as one, Lab(seed=2) as two, ThreadPoolExecutor(8) as pool:
+        for lab in (one, two):
+            for name in ("a", "b"):
+                product = lab.product(name, resources=RESOURCES)
+                solution = lab.solution(name, products=product)
+                count = 'Keystore.command({key = "n", command = "incr"})'
+                solution.on("device", "datapoint", lua=f'print("got") {count}')
+
+        def live(lab: Lab, name: str, number: int) -> None:
+            device = lab.product(name).device(f"d-{number}").activate()
+            for turn in range(rounds):
+                device.write(message=f"{number}/{turn}")
+                assert device.read("message") == {"message": f"{number}/{turn}"}
+                lab.provider("google").people.add(f"{name}-{number}-{turn}")
+                for frame in (lab.journal.frame(), lab.solution(name).logs, lab.product(name).devices()):
+                    assert len(frame) > 0
+
+        lives = [pool.submit(live, lab, name, n) for lab in (one, two) for name in ("a", "b") for n in (1, 2)]
+        for each in lives:
+            each.result()
+        for lab in (one, two):
+            lab.settle()
+            for name in ("a", "b"):
+                assert lab.solution(name).Keystore.get(key="n") == {"value": str(2 * rounds)}
+                logs = lab.solution(name).logs
+                assert (logs["level"] == "print").sum() == 2 * rounds
+            assert len(lab.provider("google").people) == 4 * rounds
