@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from labkit.control.data import Data
 from labkit.platform import Platform
-from labkit.providers.social.parts import Application as Application
+from labkit.providers.social.messages import Application as Application
 from labkit.providers.social.provider import Provider
 from labkit.settings import Person as Person
 from labkit.settings import SocialSettings

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from http.cookies import SimpleCookie
 
 from labkit.http.error import HttpError
-from labkit.providers.social.parts import Asked, Call
+from labkit.providers.social.messages import AuthorizationRequest, Call
 
 LIFETIME = 600  # seconds of lab time that a person may think
 COOKIE = "__Host-browser"  # tells whose form it is: another site cannot send it for this browser
@@ -22,7 +22,7 @@ class Form:
 
     value: str
     browser: str
-    asked: Asked
+    asked: AuthorizationRequest
     expires: int
 
     @property
@@ -39,7 +39,7 @@ class Forms:
         self._secret = secret
         self._waiting: dict[str, Form] = {}
 
-    def show(self, asked: Asked, call: Call) -> Form:
+    def show(self, asked: AuthorizationRequest, call: Call) -> Form:
         """A new form for the browser that calls."""
         now = self._seconds()
         self._waiting = {value: form for value, form in self._waiting.items() if now < form.expires}
@@ -47,7 +47,7 @@ class Forms:
         self._waiting[form.value] = form
         return form
 
-    def sent(self, value: str, call: Call) -> Asked:
+    def sent(self, value: str, call: Call) -> AuthorizationRequest:
         """What the form asked for; it is used up. Raises HttpError where it is not this browser's to send."""
         form, browser = self._waiting.get(value), _browser(call)
         if form is None or self._seconds() >= form.expires:

@@ -10,7 +10,7 @@ from typing import Literal
 from labkit.settings import SOCIAL, Person
 
 # (person, scopes that were granted, fields that the caller asked for) → what user-info tells
-Told = Callable[[Person, frozenset[str], frozenset[str]], dict[str, object]]
+UserInfo = Callable[[Person, frozenset[str], frozenset[str]], dict[str, object]]
 
 ALL_FIELDS = ("access_token", "token_type", "expires_in", "refresh_token", "scope")
 
@@ -29,7 +29,7 @@ class Kind:
     authorize: str
     token: str
     userinfo: str
-    told: Told
+    user_info: UserInfo
     title: str = ""
     request_token: str = ""
     asks: str = ""
@@ -51,25 +51,25 @@ def _plain(person: Person, scopes: frozenset[str], fields: frozenset[str]) -> di
 
 
 def _google(person: Person, scopes: frozenset[str], fields: frozenset[str]) -> dict[str, object]:
-    told: dict[str, object] = {"sub": person.id}
+    info: dict[str, object] = {"sub": person.id}
     if "profile" in scopes:
         given, _, family = person.title.partition(" ")
-        told |= {"name": person.title, "given_name": given, "family_name": family}
+        info |= {"name": person.title, "given_name": given, "family_name": family}
     if "email" in scopes:
-        told |= {"email": person.email, "email_verified": bool(person.email)}
-    return told
+        info |= {"email": person.email, "email_verified": bool(person.email)}
+    return info
 
 
 def _facebook(person: Person, scopes: frozenset[str], fields: frozenset[str]) -> dict[str, object]:
-    told: dict[str, object] = {"id": str(number(person)), "name": person.title}
+    info: dict[str, object] = {"id": str(number(person)), "name": person.title}
     if person.email and "email" in scopes:
-        told["email"] = person.email
-    return {name: value for name, value in told.items() if name in (fields or {"id", "name"})}
+        info["email"] = person.email
+    return {name: value for name, value in info.items() if name in (fields or {"id", "name"})}
 
 
 def _amazon(person: Person, scopes: frozenset[str], fields: frozenset[str]) -> dict[str, object]:
-    told: dict[str, object] = {"user_id": f"amzn1.account.{person.id}"}
-    return told | {"name": person.title, "email": person.email} if "profile" in scopes else told
+    info: dict[str, object] = {"user_id": f"amzn1.account.{person.id}"}
+    return info | {"name": person.title, "email": person.email} if "profile" in scopes else info
 
 
 def _github(person: Person, scopes: frozenset[str], fields: frozenset[str]) -> dict[str, object]:
@@ -95,7 +95,7 @@ KNOWN: Mapping[str, Kind] = {
         authorize="/o/oauth2/v2/auth",
         token="/token",
         userinfo="/oauth2/v3/userinfo",
-        told=_google,
+        user_info=_google,
         token_fields=("access_token", "expires_in", "scope", "token_type"),
         lifetime=3599,
     ),
@@ -106,7 +106,7 @@ KNOWN: Mapping[str, Kind] = {
         token="/v19.0/oauth/access_token",
         userinfo="/v19.0/me",
         asks="fields=id,name,email",
-        told=_facebook,
+        user_info=_facebook,
         token_fields=("access_token", "token_type", "expires_in"),
         token_type="bearer",
         lifetime=5_184_000,
@@ -117,7 +117,7 @@ KNOWN: Mapping[str, Kind] = {
         authorize="/ap/oa",
         token="/auth/o2/token",
         userinfo="/user/profile",
-        told=_amazon,
+        user_info=_amazon,
         token_fields=("access_token", "refresh_token", "token_type", "expires_in"),
         token_type="bearer",
     ),
@@ -127,7 +127,7 @@ KNOWN: Mapping[str, Kind] = {
         authorize="/login/oauth/authorize",
         token="/login/oauth/access_token",
         userinfo="/user",
-        told=_github,
+        user_info=_github,
         token_fields=("access_token", "scope", "token_type"),
         token_type="bearer",
         scope_mark=",",
@@ -144,7 +144,7 @@ KNOWN: Mapping[str, Kind] = {
         token="/oauth/access_token",
         userinfo="/1.1/account/verify_credentials.json",
         request_token="/oauth/request_token",
-        told=_twitter,
+        user_info=_twitter,
     ),
 }
 

@@ -20,7 +20,13 @@ from oauthlib.oauth1 import (
 )
 
 from labkit.providers.social.kinds import Kind, number
-from labkit.providers.social.parts import Answer, Application, Asked, Call, Unasked
+from labkit.providers.social.messages import (
+    Answer,
+    Application,
+    AuthorizationRequest,
+    Call,
+    FatalRequestError,
+)
 from labkit.settings import Person
 
 LIFETIME = 600  # seconds of lab time that a request token lives
@@ -81,12 +87,12 @@ class OAuth1:
         self._state = State(applications, seconds)
         self._new = lambda: secret(32)
 
-    def ask(self, call: Call) -> Asked:
+    def ask(self, call: Call) -> AuthorizationRequest:
         token = parse_qs(call.query).get("oauth_token", [""])[0]
         known = self._waiting(token)
-        return Asked(call, self._state.applications[known.client_id], known.callback)
+        return AuthorizationRequest(call, self._state.applications[known.client_id], known.callback)
 
-    def approve(self, asked: Asked, person: Person) -> str:
+    def approve(self, asked: AuthorizationRequest, person: Person) -> str:
         token = parse_qs(asked.call.query)["oauth_token"][0]
         self._waiting(token)  # another tab may have been quicker
         validator = _Validator(self._state, person)
@@ -97,7 +103,7 @@ class OAuth1:
         )
         return str(headers["Location"])
 
-    def deny(self, asked: Asked) -> str:
+    def deny(self, asked: AuthorizationRequest) -> str:
         token = parse_qs(asked.call.query)["oauth_token"][0]
         self._state.temporary.pop(token, None)
         return str(add_params_to_uri(asked.back, [("denied", token)]))
@@ -106,9 +112,9 @@ class OAuth1:
         """The request token, if somebody may approve it."""
         known = self._state.temporary.get(token)
         if known is None or self._state.seconds() >= known.expires:
-            raise Unasked(400, "the request token is unknown or has expired")
+            raise FatalRequestError(400, "the request token is unknown or has expired")
         if known.verifier is not None:
-            raise Unasked(400, "the request token was approved already")
+            raise FatalRequestError(400, "the request token was approved already")
         return known
 
     def request_token(self, call: Call) -> Answer:
@@ -143,10 +149,10 @@ class OAuth1:
         validator.remember_nonce()
         person = self._state.lasting[request.resource_owner_key].person
         return Answer.json(
-            200, self._kind.told(person, frozenset(), frozenset()), f"user info of {person.id}"
+            200, self._kind.user_info(person, frozenset(), frozenset()), f"user info of {person.id}"
         )
 
-    def _credentials(self, respond: Callable[[_Validator], Any], told: str) -> Answer:
+    def _credentials(self, respond: Callable[[_Validator], Any], summary: str) -> Answer:
         validator = _Validator(self._state)
         try:
             _, body, status = respond(validator)
@@ -157,7 +163,7 @@ class OAuth1:
             validator.remember_nonce()
             if validator.person is not None:
                 pairs |= {"user_id": str(number(validator.person)), "screen_name": validator.person.id}
-            return Answer.form(pairs, told)
+            return Answer.form(pairs, summary)
         reason = validator.reason or pairs.get("error_description") or pairs.get("error") or WRONG_SIGNATURE
         return self._refusal(status, reason)
 

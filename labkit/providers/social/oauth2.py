@@ -33,7 +33,15 @@ from oauthlib.oauth2 import (
 from oauthlib.oauth2.rfc6749.tokens import get_token_from_header
 
 from labkit.providers.social.kinds import Kind
-from labkit.providers.social.parts import JSON, Answer, Application, Asked, Call, Sent, Unasked
+from labkit.providers.social.messages import (
+    JSON,
+    Answer,
+    Application,
+    AuthorizationRequest,
+    Call,
+    ErrorRedirect,
+    FatalRequestError,
+)
 from labkit.settings import Person
 
 CODE_LIFETIME = 600  # seconds of lab time (RFC 6749 4.1.2 recommends no more)
@@ -97,28 +105,28 @@ class OAuth2:
             "authorization_code", bearer, {"authorization_code": grant, "refresh_token": refresh}
         )
 
-    def ask(self, call: Call) -> Asked:
+    def ask(self, call: Call) -> AuthorizationRequest:
         call = call.canonical()
         try:
             scopes, asked = self._authorize.validate_authorization_request(call.url)
         except FatalClientError as error:
-            raise Unasked(400, _reason(error)) from None
+            raise FatalRequestError(400, _reason(error)) from None
         except OAuth2Error as error:
-            raise Sent(error.in_uri(str(error.redirect_uri))) from None
-        return Asked(
+            raise ErrorRedirect(error.in_uri(str(error.redirect_uri))) from None
+        return AuthorizationRequest(
             call, self._applications[asked["client_id"]], str(asked["redirect_uri"]), tuple(scopes or ())
         )
 
-    def approve(self, asked: Asked, person: Person) -> str:
+    def approve(self, asked: AuthorizationRequest, person: Person) -> str:
         try:
             headers, _, _ = self._authorize.create_authorization_response(
                 asked.call.url, scopes=list(asked.scopes), credentials={"user": person}
             )
         except FatalClientError as error:  # the application has changed in the meantime
-            raise Unasked(400, _reason(error)) from None
+            raise FatalRequestError(400, _reason(error)) from None
         return str(headers["Location"])
 
-    def deny(self, asked: Asked) -> str:
+    def deny(self, asked: AuthorizationRequest) -> str:
         state = parse_qs(asked.call.query).get("state", [None])[0]
         return str(AccessDeniedError("the person said no", state=state).in_uri(asked.back))
 
@@ -130,10 +138,10 @@ class OAuth2:
             )
         except OAuth2Error as error:
             return self._refused(error, call)
-        told: dict[str, Any] = json.loads(body)
+        answer: dict[str, Any] = json.loads(body)
         if status != 200:
-            return self._refusal(status, told, call)
-        reply = {name: told[name] for name in self._kind.token_fields if name in told}
+            return self._refusal(status, answer, call)
+        reply = {name: answer[name] for name in self._kind.token_fields if name in answer}
         reply["token_type"] = self._kind.token_type
         if "scope" in reply:
             reply["scope"] = str(reply["scope"]).replace(" ", self._kind.scope_mark)
@@ -154,28 +162,28 @@ class OAuth2:
         if token is None:
             reason = "the access token is unknown, expired or revoked"
             challenge = f'{realm}, error="invalid_token", error_description="{reason}"'
-            told = {"error": "invalid_token", "error_description": reason}
-            return Answer.json(401, told, reason, {"WWW-Authenticate": challenge})
+            answer = {"error": "invalid_token", "error_description": reason}
+            return Answer.json(401, answer, reason, {"WWW-Authenticate": challenge})
         fields = frozenset(filter(None, ",".join(parse_qs(call.query).get("fields", [])).split(",")))
-        info = self._kind.told(token.person, frozenset(token.scopes), fields)
+        info = self._kind.user_info(token.person, frozenset(token.scopes), fields)
         return Answer.json(200, info, f"user info of {token.person.id}")
 
     def _refused(self, error: OAuth2Error, call: Call) -> Answer:
         return self._refusal(error.status_code, dict(error.twotuples), call)
 
-    def _refusal(self, status: int, told: Mapping[str, str | None], call: Call) -> Answer:
+    def _refusal(self, status: int, answer: Mapping[str, str | None], call: Call) -> Answer:
         """The answer of RFC 6749 5.2, or that of a provider which tells errors with status 200."""
-        code = str(told["error"])
-        words = f"{code}: {told.get('error_description', '')}".rstrip(": ")
+        code = str(answer["error"])
+        words = f"{code}: {answer.get('error_description', '')}".rstrip(": ")
         if self._kind.errors:
-            return self._reply(200, {**told, "error": self._kind.errors.get(code, code)}, call, words)
+            return self._reply(200, {**answer, "error": self._kind.errors.get(code, code)}, call, words)
         headers = {"WWW-Authenticate": f'Basic realm="{self._realm}"'} if status == 401 else {}
-        return Answer.json(status, dict(told), words, headers)
+        return Answer.json(status, dict(answer), words, headers)
 
-    def _reply(self, status: int, value: Mapping[str, object], call: Call, told: str) -> Answer:
+    def _reply(self, status: int, value: Mapping[str, object], call: Call, summary: str) -> Answer:
         if self._kind.form and JSON not in call.headers.get("accept", ""):
-            return Answer.form(value, told)
-        return Answer.json(status, value, told)
+            return Answer.form(value, summary)
+        return Answer.json(status, value, summary)
 
 
 def _reason(error: OAuth2Error) -> str:

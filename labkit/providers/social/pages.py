@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labkit.providers.social.parts import Answer
+from labkit.providers.social.messages import Answer
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -20,8 +20,8 @@ TEMPLATES = Path(__file__).parent / "templates"
 class Pages:
     """Makes pages of the templates."""
 
-    def page(self, name: str, status: int, told: str, more: Mapping[str, str], **values: object) -> Answer:
-        """The page of a template. told: what it is, in words, for the inbox; more: headers."""
+    def page(self, name: str, status: int, summary: str, more: Mapping[str, str], **values: object) -> Answer:
+        """The page of a template. summary: what it is, in words, for the inbox; more: headers."""
         headers = {
             **more,
             "Content-Security-Policy": f"default-src 'none'; style-src '{self._style_hash}'; "
@@ -31,7 +31,7 @@ class Pages:
             "Cache-Control": "no-store",
         }
         text = self._templates.get_template(name).render(values, style=self._style)
-        return Answer(status, text, "text/html", headers, told)
+        return Answer(status, text, "text/html", headers, summary)
 
     @cached_property
     def _style(self) -> str:

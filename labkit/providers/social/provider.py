@@ -21,10 +21,19 @@ from labkit.providers.social.faults import Faults, Step
 from labkit.providers.social.forms import Forms
 from labkit.providers.social.inbox import Arrival, Inbox, shown, shown_url
 from labkit.providers.social.kinds import kind_of
+from labkit.providers.social.messages import (
+    FORM,
+    Answer,
+    Application,
+    AuthorizationRequest,
+    Call,
+    ErrorRedirect,
+    FatalRequestError,
+    ProviderProtocol,
+)
 from labkit.providers.social.oauth1 import OAuth1
 from labkit.providers.social.oauth2 import OAuth2
 from labkit.providers.social.pages import Pages
-from labkit.providers.social.parts import FORM, Answer, Application, Asked, Call, Sent, Spoken, Unasked
 from labkit.providers.social.people import People
 from labkit.settings import ApplicationSettings, Person, SocialSettings, build
 
@@ -38,7 +47,7 @@ METHODS: dict[Step, tuple[str, ...]] = {
 }
 
 
-class Gone(Exception):
+class NoAnswer(Exception):
     """The connection ends without an answer."""
 
 
@@ -72,7 +81,7 @@ class Provider(Site):
         for each in self.settings.applications:
             self._register(each)
         protocol = OAuth1 if self.kind.protocol == "oauth1" else OAuth2
-        self._protocol: Spoken = protocol(
+        self._protocol: ProviderProtocol = protocol(
             self.name, self.kind, self.applications, self._context.clock.seconds, self._secret
         )
 
@@ -195,9 +204,9 @@ class Provider(Site):
                 refused.headers,
                 provider=self.title,
                 reason=refused.reason,
-                unasked=isinstance(refused, Unasked),
+                fatal=isinstance(refused, FatalRequestError),
             )
-        except Gone:
+        except NoAnswer:
             self._tell(record, arrival)
             if request.transport is not None:
                 request.transport.abort()
@@ -207,7 +216,7 @@ class Provider(Site):
             raise
         location = answer.headers.get("Location")
         arrival.status = answer.status
-        arrival.answer = self._portless(f"redirect to {shown_url(location)}" if location else answer.told)
+        arrival.answer = self._portless(f"redirect to {shown_url(location)}" if location else answer.summary)
         self._tell(record, arrival)
         response = web.Response(
             status=answer.status,
@@ -247,11 +256,11 @@ class Provider(Site):
         match arrival.fault:
             case "slow":
                 await asyncio.sleep(2 * self._context.settings.guard.outbound)  # the caller gives up before
-                raise Gone
+                raise NoAnswer
             case "down":
-                raise Gone
+                raise NoAnswer
             case "malformed JSON":
-                return Answer(200, '{"access_token": ', told="malformed JSON")
+                return Answer(200, '{"access_token": ', summary="malformed JSON")
             case "server error":
                 return Answer.json(500, {"error": "server_error"}, "server error")
             case "expired code":
@@ -285,7 +294,7 @@ class Provider(Site):
             if call.method == "POST":
                 return self._decided(call, arrival)
             asked = self._protocol.ask(call)
-        except Sent as sent:
+        except ErrorRedirect as sent:
             return self._back(sent.url, arrival)
         if arrival.fault == "deny":
             return self._back(self._protocol.deny(asked), arrival)
@@ -301,7 +310,11 @@ class Provider(Site):
         return next(iter(self.people), None) if self.settings.consent == "automatic" else None
 
     def _form(
-        self, asked: Asked, call: Call, problem: str = "", entered: dict[str, str] | None = None
+        self,
+        asked: AuthorizationRequest,
+        call: Call,
+        problem: str = "",
+        entered: dict[str, str] | None = None,
     ) -> Answer:
         people = list(self.people)
         form = self._forms.show(asked, call)

@@ -1,4 +1,4 @@
-"""The User service (document 2): a room for each group of operations, and what they share.
+"""The User service (document 2): a folder or module for each group of operations, and what they share.
 
 jwt, oauth, roles, socials and users hold the operations; `service` puts them together. `group` is what each of
 them is handed: among it the `keys` that tokens are signed with, and `passwords`. `people` holds the accounts that

@@ -21,10 +21,10 @@ class UserError(ServiceError):
 
 def error_object(error: ServiceError) -> dict[str, object]:
     """`{type, error, status, message}`; `error` is JSON text `{statusCode, message}`, with `code` if it has one."""
-    told: dict[str, object] = {"statusCode": error.status, "message": error.message}
+    shown: dict[str, object] = {"statusCode": error.status, "message": error.message}
     if isinstance(error, UserError):
-        told["code"] = error.code
-    return {**error.as_object(), "error": json.dumps(told), "message": error.message}
+        shown["code"] = error.code
+    return {**error.as_object(), "error": json.dumps(shown), "message": error.message}
 
 
 def unknown(what: str, name: object) -> ServiceError:

@@ -241,8 +241,7 @@ def read_json(data: bytes) -> dict[str, Any]:
             _malformed("its payload is not an object")
         plain: dict[str, Any] = _plain(payload, DEEPEST)
     except (ValueError, RecursionError) as error:
-        told = isinstance(error, _NotPlainError)
-        _malformed(str(error) if told else "its payload is not JSON")
+        _malformed(str(error) if isinstance(error, _NotPlainError) else "its payload is not JSON")
     return plain
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from labkit import Lab
 from labkit.lab.provider import Provider
-from labkit.providers.social.parts import Application
+from labkit.providers.social.messages import Application
 from tests.providers.social.place import ANN, BO, CALLBACK
 
 

@@ -13,7 +13,7 @@ from requests.adapters import HTTPAdapter
 
 from labkit import Lab
 from labkit.lab.provider import Provider
-from labkit.providers.social.parts import Application
+from labkit.providers.social.messages import Application
 
 CALLBACK = "https://client.example.com/callback"
 ANN = {"id": "ann", "name": "Ann Lee", "email": "ann@example.com"}

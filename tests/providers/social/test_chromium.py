@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from labkit.lab.provider import Provider
-from labkit.providers.social.parts import Application
+from labkit.providers.social.messages import Application
 from tests.chromium import needs_chromium, shown
 from tests.providers.social.place import authorize_url
 

@@ -7,7 +7,7 @@ import pytest
 
 from labkit import Lab, LabError
 from labkit.lab.provider import Provider
-from labkit.providers.social.parts import Application
+from labkit.providers.social.messages import Application
 from tests.providers.social.place import CALLBACK, authorize_url, brought, code_for, redeem
 from tests.providers.social.signer import Signer, reason
 

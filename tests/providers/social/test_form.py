@@ -11,7 +11,7 @@ import pytest
 from labkit import Lab, LabError
 from labkit.lab.browser import Browser
 from labkit.lab.provider import Provider
-from labkit.providers.social.parts import Application
+from labkit.providers.social.messages import Application
 from tests.providers.social.place import ANN, CALLBACK, authorize_url, brought, code_for, redeem, userinfo
 
 XSS = "\"'><script>alert(1)</script>"

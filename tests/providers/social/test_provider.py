@@ -10,7 +10,7 @@ import pytest
 
 from labkit import Lab, LabError, SettingsError
 from labkit.lab.provider import Provider
-from labkit.providers.social.parts import Application
+from labkit.providers.social.messages import Application
 from tests.providers.social.place import ANN, BO, CALLBACK, authorize_url, code_for, redeem, userinfo
 
 YAML = """

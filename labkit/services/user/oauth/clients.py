@@ -1,7 +1,7 @@
 """The clients of the OAuth provider (document 2, Records: oauth client).
 
 A client belongs to the user who registered it. A deleted one stays as a revoked row that no operation shows, and
-all that was issued to it is gone.
+all that was issued to it goes with it.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Client(NamedTuple):
         return self.redirect.split(",")
 
     def shown(self) -> dict[str, object]:
-        """The client as operations return it. The two kinds of clients that a lab never makes are told so."""
+        """The client as operations return it. The two kinds of clients that a lab never makes are named as such."""
         return {**self._asdict(), "password_client": False, "personal_access_client": False}
 
     def path(self, index: int) -> str | None:

@@ -1,4 +1,4 @@
-"""What the rooms of an identity provider hand each other."""
+"""What the modules of an identity provider hand each other."""
 
 from __future__ import annotations
 
@@ -68,21 +68,23 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes back. told: what it is, in words, for the inbox."""
+    """What goes back. summary: what it is, in words, for the inbox."""
 
     status: int
     body: str = ""
     type: str = JSON
     headers: Mapping[str, str] = field(default_factory=dict)
-    told: str = ""
+    summary: str = ""
 
     @classmethod
-    def json(cls, status: int, value: object, told: str, headers: Mapping[str, str] | None = None) -> Answer:
-        return cls(status, json.dumps(value), JSON, {**NO_STORE, **(headers or {})}, told)
+    def json(
+        cls, status: int, value: object, summary: str, headers: Mapping[str, str] | None = None
+    ) -> Answer:
+        return cls(status, json.dumps(value), JSON, {**NO_STORE, **(headers or {})}, summary)
 
     @classmethod
-    def form(cls, pairs: Mapping[str, object], told: str) -> Answer:
-        return cls(200, urlencode(pairs), FORM, NO_STORE, told)
+    def form(cls, pairs: Mapping[str, object], summary: str) -> Answer:
+        return cls(200, urlencode(pairs), FORM, NO_STORE, summary)
 
     @classmethod
     def redirect(cls, url: str) -> Answer:
@@ -90,7 +92,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AuthorizationRequest:
     """An application asks a person to let it in. back: where the person returns to."""
 
     call: Call
@@ -99,11 +101,11 @@ class Asked:
     scopes: tuple[str, ...] = ()
 
 
-class Unasked(HttpError):
+class FatalRequestError(HttpError):
     """An authorize request that cannot be shown to a person, nor be sent back: nobody knows whose it is."""
 
 
-class Sent(Exception):
+class ErrorRedirect(Exception):
     """An authorize request is wrong, and whoever made it is told so by a redirect."""
 
     def __init__(self, url: str) -> None:
@@ -111,18 +113,18 @@ class Sent(Exception):
         self.url = url
 
 
-class Spoken(Protocol):
+class ProviderProtocol(Protocol):
     """A protocol as a provider speaks it: OAuth 1.0a or OAuth 2."""
 
-    def ask(self, call: Call) -> Asked:
-        """What an authorize request asks for. Raises Unasked, or Sent where the redirect is known to be right."""
+    def ask(self, call: Call) -> AuthorizationRequest:
+        """What a request asks for. Raises FatalRequestError, or ErrorRedirect where the redirect is right."""
         ...
 
-    def approve(self, asked: Asked, person: Person) -> str:
-        """The URL that takes the person back, with a code or verifier. Raises Unasked where it is too late."""
+    def approve(self, asked: AuthorizationRequest, person: Person) -> str:
+        """The URL that takes the person back, with a code or verifier. Raises FatalRequestError if too late."""
         ...
 
-    def deny(self, asked: Asked) -> str:
+    def deny(self, asked: AuthorizationRequest) -> str:
         """The URL that takes the person back with a refusal."""
         ...
 
