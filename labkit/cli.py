@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labkit.core.errors import LabError, LabkitError
+from labkit.core.errors import LabError, LabkitError, SettingsError
 
 if TYPE_CHECKING:
+    from labkit.log import Amount
     from labkit.platform import Platform
 
 JUPYTER = ("ipykernel", "matplotlib", "nbconvert", "nbformat", "papermill")  # what comes with labkit[lab]
@@ -38,7 +39,7 @@ def main() -> None:
     """A laboratory for an IoT platform, in one process."""
 
 
-@main.command()
+@main.command(short_help="Run a standing platform for real devices and other languages.")
 @click.option(
     "--config", type=click.Path(path_type=Path), help="The lab.yaml to serve; without it, an empty lab."
 )
@@ -49,11 +50,19 @@ def main() -> None:
 @click.option(
     "--ca-file", type=click.Path(path_type=Path, dir_okay=False), help="Where to put the CA's certificate."
 )
-def serve(config: Path | None, as_json: bool, speed: float, ca_file: Path | None) -> None:
+@click.option(
+    "--log",
+    type=click.Choice(["problems", "requests", "all", "none"]),
+    default="problems",
+    show_default=True,
+    help="What goes to stderr: refusals, failed scripts, warnings and mails; each request, too; all there is; nothing.",
+)
+def serve(config: Path | None, as_json: bool, speed: float, ca_file: Path | None, log: Amount) -> None:
     """Run a standing platform for real devices and other languages, until SIGTERM or Ctrl-C."""
     from labkit.core.clock import Clock
     from labkit.core.loops import run_with_uvloop
     from labkit.core.memory import serve_for_long
+    from labkit.log import Log
     from labkit.platform import Platform
     from labkit.settings import LabSettings, load
 
@@ -64,8 +73,10 @@ def serve(config: Path | None, as_json: bool, speed: float, ca_file: Path | None
 
         loop_factory = uvloop.new_event_loop
     serve_for_long()
-    with asyncio.Runner(loop_factory=loop_factory) as runner:
-        runner.run(_serve(Platform(settings, clock=Clock(speed)), as_json, ca_file))
+    platform = Platform(settings, clock=Clock(speed))
+    told = Log(sys.stderr, log).follow(platform.context.journal, platform.mailbox)
+    with told, asyncio.Runner(loop_factory=loop_factory) as runner:
+        runner.run(_serve(platform, as_json, ca_file))
 
 
 async def _serve(platform: Platform, as_json: bool, ca_file: Path | None) -> None:
@@ -79,7 +90,10 @@ async def _serve(platform: Platform, as_json: bool, ca_file: Path | None) -> Non
                 ca_file = Path(f"{platform.context.database.path}.tls") / "ca.pem"  # it is there already
             else:
                 ca_file = ca_file or Path(folder) / "ca.pem"
-                ca_file.write_text(platform.context.address.ca_pem)
+                try:
+                    ca_file.write_text(platform.context.address.ca_pem)
+                except OSError as error:
+                    raise SettingsError(f"--ca-file: {ca_file}: {error.strerror}") from error
             ready = {
                 "https_port": platform.context.address.https_port,
                 "http_port": platform.context.address.http_port,
@@ -125,7 +139,7 @@ class Measures(click.Command):
             formatter.write_dl(list(TITLES.items()))
 
 
-@main.command(cls=Measures)
+@main.command(cls=Measures, short_help="Measure speed, as ratios to references.")
 @click.argument("names", nargs=-1)
 @click.option("--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Rounds that count.")
 @click.option(
@@ -166,7 +180,7 @@ def bench(names: tuple[str, ...], rounds: int, seconds: float, polls: int, as_js
         click.echo("  " + ", ".join(f"{name} {value:,.2f}" for name, value in result.details.items()))
 
 
-@main.command()
+@main.command(short_help="Run the notebooks as a conformance report.")
 @click.option("--target", default="lab", help="lab, or what `serve --json` prints, or a file that holds it.")
 @click.option("--seed", type=int, help="Makes identities and credentials repeat.")
 @click.option("--only", default="", metavar="PREFIX", help="Requirements below this prefix: DEV-ALIAS.")
@@ -202,7 +216,7 @@ def report(output: Path | None, notebooks: Path | None, as_json: bool, **options
     sys.exit(0 if made.good else 1)
 
 
-@main.command("list")
+@main.command("list", short_help="List requirements with their checks and mutants, operations, coverage.")
 @click.argument("topic", required=False, type=click.Choice(["requirements", "operations", "coverage"]))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(topic: str | None, as_json: bool) -> None:

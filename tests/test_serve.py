@@ -14,7 +14,9 @@ from pathlib import Path
 
 import httpx
 import pytest
+from click.testing import CliRunner
 
+from labkit.cli import main
 from labkit.fleet.device import VirtualDevice
 from labkit.fleet.flow import Address
 from tests.sizes import size
@@ -109,6 +111,27 @@ def test_a_wrong_file_is_one_line_and_no_traceback(tmp_path: Path) -> None:
     )
     assert ended.returncode == 1
     assert ended.stderr == "labkit: products[0].resorces: unknown key (line 7)\n"
+
+
+def test_a_ca_file_in_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "labkit.cli", "serve", "--ca-file", str(tmp_path / "none" / "ca.pem")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr == f"labkit: --ca-file: {tmp_path}/none/ca.pem: No such file or directory\n"
+
+
+def test_the_verbs_summaries_are_whole() -> None:
+    text = CliRunner().invoke(main, ["--help"]).stdout
+    for name, verb in main.commands.items():
+        assert f"\n  {name} " in text
+        assert " ".join((verb.short_help or "").split()) in " ".join(text.split())
+        assert verb.short_help
+    assert "..." not in text.partition("Commands:")[2]
 
 
 def test_a_taken_port_is_one_line(tmp_path: Path) -> None:

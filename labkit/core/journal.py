@@ -116,6 +116,7 @@ class Journal:
         self._sequence = 0
         self._counts: defaultdict[str, int] = defaultdict(int)
         self._watchers: tuple[Callable[[Record], object], ...] = ()
+        self._end_watchers: tuple[Callable[[Record], object], ...] = ()
         self.ports: tuple[int, ...] = ()  # of the lab, which the canonical form leaves out of URLs
 
     def record(
@@ -130,7 +131,9 @@ class Journal:
         detail: Detail | Callable[[], Detail] | None = None,
     ) -> int:
         """Add a record and return its sequence number, to be the cause of what follows from it."""
-        return self.open(kind, actor, summary, cause=cause, status=status, size=size, detail=detail).sequence
+        entry = self.open(kind, actor, summary, cause=cause, status=status, size=size, detail=detail)
+        self.end(entry)
+        return entry.sequence
 
     def open(
         self,
@@ -143,7 +146,7 @@ class Journal:
         size: int | None = None,
         detail: Detail | Callable[[], Detail] | None = None,
     ) -> Record:
-        """Add a record of something that begins; its status, size and detail are set when they are known."""
+        """Add a record of something that begins; `end` it once its status, size and detail are set."""
         self._sequence += 1
         count = self._counts[actor] = self._counts[actor] + 1
         entry = Record(
@@ -163,6 +166,11 @@ class Journal:
         for watcher in self._watchers:
             watcher(entry)
         return entry
+
+    def end(self, entry: Record) -> None:
+        """Say that an open record is complete."""
+        for watcher in self._end_watchers:
+            watcher(entry)
 
     def record_refusal(self, reason: str, detail: str) -> None:
         """Add a record of a connection that was ended without an answer, or answered by the edge alone."""
@@ -184,12 +192,19 @@ class Journal:
     def __iter__(self) -> Iterator[Record]:
         return iter(tuple(self._records))
 
-    def watch(self, watcher: Callable[[Record], object]) -> Callable[[], None]:
-        """Call `watcher` with each new record, until the function that is returned is called."""
-        self._watchers += (watcher,)
+    def watch(self, watcher: Callable[[Record], object], *, ended: bool = False) -> Callable[[], None]:
+        """Call `watcher` with each new record, until the function that is returned is called.
+
+        ended: only once the record is complete.
+        """
+        if ended:
+            self._end_watchers += (watcher,)
+        else:
+            self._watchers += (watcher,)
 
         def stop() -> None:
             self._watchers = tuple(each for each in self._watchers if each is not watcher)
+            self._end_watchers = tuple(each for each in self._end_watchers if each is not watcher)
 
         return stop
 

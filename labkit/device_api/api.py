@@ -78,13 +78,16 @@ class ProductSite(Site):
                 response.force_close()
         except asyncio.CancelledError:
             exchange.identify().detail = {"reason": "the connection ended before the answer"}
+            self._context.journal.end(exchange.identify())
             raise
         except Exception:
             exchange.identify().status = 500  # the edge answers, and tells what it was
+            self._context.journal.end(exchange.identify())
             raise
         entry = exchange.identify()
         entry.status = response.status
         entry.size = response.size if isinstance(response, Download) else response.content_length
+        self._context.journal.end(entry)
         return response
 
     async def answer(self, exchange: Exchange) -> web.StreamResponse:

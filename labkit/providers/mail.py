@@ -51,6 +51,16 @@ class Mailbox(Component):
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._mails: list[Mail] = []
+        self._watchers: tuple[Callable[[Mail], object], ...] = ()
+
+    def watch(self, watcher: Callable[[Mail], object]) -> Callable[[], None]:
+        """Call `watcher` with each new mail, until the function that is returned is called."""
+        self._watchers += (watcher,)
+
+        def stop() -> None:
+            self._watchers = tuple(each for each in self._watchers if each is not watcher)
+
+        return stop
 
     def receive(
         self,
@@ -68,6 +78,8 @@ class Mailbox(Component):
         mail = Mail(self._now(), solution, sender, tuple(to), tuple(cc), tuple(bcc), subject, text, html)
         self._mails.append(mail)
         del self._mails[:-CAPACITY]
+        for watcher in self._watchers:
+            watcher(mail)
         return mail
 
     def find(

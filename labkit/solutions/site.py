@@ -55,6 +55,7 @@ class SolutionSite(Site):
         for name, value in cors.items():
             response.headers.setdefault(name, value)  # what a script says of itself stays
         record.status, record.size = response.status, response.content_length
+        self._context.journal.end(record)
         return response
 
     async def _answer(

@@ -281,6 +281,7 @@ class Solution:
             record.status = 204 if result is None else 200
         finally:
             record.detail = {**detail, **run.measures, "duration": perf_counter() - started}
+            self._context.journal.end(record)
         return result
 
     def context(self, service: str, event: str) -> dict[str, object]:

@@ -232,6 +232,7 @@ class Provider(Site):
         record.status = arrival.status
         detail: dict[str, object] = {"parameters": dict(arrival.parameters), "answer": arrival.answer}
         record.detail = detail | ({"fault": arrival.fault} if arrival.fault else {})
+        self._context.journal.end(record)
 
     async def _answer(self, request: web.BaseRequest, arrival: Arrival) -> Answer:
         data = await read_body(request, BODY, self._context.settings.guard.body)

@@ -1,0 +1,113 @@
+"""What `labkit serve` tells while it serves: a line for each refusal, failed script, warning and mail, as it comes."""
+
+from __future__ import annotations
+
+import queue
+import re
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, Self, TextIO
+
+if TYPE_CHECKING:
+    from labkit.core.journal import Journal, Record
+    from labkit.providers.mail import Mail, Mailbox
+
+Amount = Literal["problems", "requests", "all", "none"]
+
+LONGEST = 1000  # characters of a line
+WAITING = 10_000  # lines that may wait for a slow reader; what comes on top is counted
+PATIENCE = 2.0  # seconds of real time in which the last lines have to be written
+FAILED = 400  # the first status of a request, a script or a call that went wrong
+CONTROL = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+"
+)  # what would forge a line or move a terminal's cursor
+ALWAYS = ("refused", "warning", "error", "backpressure")  # kinds of records that nobody asked for
+
+
+class Log:
+    """Writes lines to a stream, from a thread of its own: who reads slowly must not hold the platform up.
+
+    amount: `problems` for refusals, failed scripts, warnings and mails; `requests` for each request besides; `all` for
+    each record of the journal; `none` for nothing.
+    """
+
+    def __init__(self, stream: TextIO, amount: Amount = "problems") -> None:
+        self._stream = stream
+        self._amount = amount
+        self._lines: queue.Queue[str | None] = queue.Queue(WAITING)
+        self._dropped = 0
+        self._stop: list[Callable[[], None]] = []
+        self._thread = threading.Thread(target=self._write, name="labkit log", daemon=True)
+
+    def follow(self, journal: Journal, mailbox: Mailbox) -> Self:
+        """Tell what a lab's journal and mailbox get from now on."""
+        if self._amount != "none":
+            self._stop += [journal.watch(self._record, ended=True), mailbox.watch(self._mail)]
+        return self
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for stop in self._stop:
+            stop()
+        try:
+            self._lines.put(None, timeout=PATIENCE)
+        except queue.Full:  # nobody reads: the thread ends with the process
+            return
+        self._thread.join(PATIENCE)
+
+    def _record(self, record: Record) -> None:
+        if self._amount == "all" or _tells(record, requests=self._amount == "requests"):
+            self._add(record.time / 1_000_000, line(record))
+
+    def _mail(self, mail: Mail) -> None:
+        links = " ".join(mail.links)
+        self._add(mail.time, f"mail {mail.solution} to {', '.join(mail.recipients)}: {mail.subject} {links}")
+
+    def _add(self, seconds: float, text: str) -> None:
+        when = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        text = CONTROL.sub(" ", text).strip()
+        text = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+        try:
+            self._lines.put_nowait(f"{when} {text}\n")
+        except queue.Full:
+            self._dropped += 1
+
+    def _write(self) -> None:
+        while (text := self._lines.get()) is not None:
+            if self._dropped:
+                dropped, self._dropped = self._dropped, 0
+                text = f"… {dropped} lines left out\n{text}"
+            try:
+                self._stream.write(text)
+                self._stream.flush()
+            except (OSError, ValueError):  # nobody reads any more
+                return
+
+
+def _tells(record: Record, *, requests: bool) -> bool:
+    """Is it a problem, or one of the requests that were asked for?"""
+    if record.kind in ALWAYS:
+        return True
+    failed = record.status is not None and record.status >= FAILED
+    if record.kind == "script":
+        return failed
+    if record.kind != "request":
+        return False
+    # what a script answers by itself is no refusal; where it failed, it has a record of its own
+    return requests or (failed and "reason" in (record.detail or {}))
+
+
+def line(record: Record) -> str:
+    """A record in one line: `401 thermostat/t-001 POST /onep:v1/stack/alias: no credentials`."""
+    detail = record.detail or {}
+    why = detail.get("reason") or detail.get("error") or ""
+    what = "" if record.kind == "request" else f"{record.kind} "
+    status = "" if record.status is None else f"{record.status} "
+    return f"{what}{status}{record.actor} {record.summary}{f': {why}' if why else ''}"

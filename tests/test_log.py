@@ -1,0 +1,186 @@
+"""What `labkit serve` tells while it serves."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from labkit.core.journal import Journal
+from labkit.fleet.flow import Address, FlowClient
+from labkit.log import LONGEST, WAITING, Amount, Log
+from labkit.providers.mail import Mailbox
+
+LAB_YAML = """
+https_port: 0
+products: [{id: thermostat, self_registration: false}]
+solutions: [{id: acme, path: acme}]
+"""
+MAIL = """--#ENDPOINT POST /mail
+Email.send{to = "ann@example.com", subject = "Hello", text = "see https://acme.example/verify/1 please"}
+--#ENDPOINT GET /bad
+local x = 1
+return x.y.z
+--#ENDPOINT GET /own
+response.code = 404
+"""
+
+
+@contextmanager
+def serving(folder: Path, *options: str) -> Iterator[tuple[Address, list[str]]]:
+    """A lab that is served, and the lines that it has told once it has ended."""
+    (folder / "acme" / "endpoints").mkdir(parents=True)
+    (folder / "acme" / "endpoints" / "all.lua").write_text(MAIL)
+    (folder / "acme" / "assets").mkdir()
+    (folder / "acme" / "broken.yaml").write_text("a: [")
+    (folder / "lab.yaml").write_text(LAB_YAML)
+    command = [
+        sys.executable,
+        "-m",
+        "labkit",
+        "serve",
+        "--config",
+        str(folder / "lab.yaml"),
+        "--json",
+        *options,
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    told: list[str] = []
+    try:
+        assert process.stdout is not None
+        ready = json.loads(process.stdout.readline())
+        yield Address("127.0.0.1", ready["https_port"], Path(ready["ca_file"]).read_text()), told
+    finally:
+        process.send_signal(signal.SIGTERM)
+        told += process.communicate(timeout=20)[1].splitlines()
+        assert process.returncode == 0
+
+
+async def play(address: Address) -> None:
+    """What is refused, what fails, what nobody sees, and a mail."""
+    device = FlowClient(address, "thermostat.m2.lab.localhost")
+    await device.request("GET", "/timestamp")
+    await device.request("POST", "/provision/activate", content="id=t-1")
+    await device.request("GET", "/nothing%0Ahere", headers={"X-Platform-CIK": "0" * 40})
+    await device.close()
+    solution = FlowClient(address, "acme.apps.lab.localhost")
+    for method, path in (("POST", "/mail"), ("GET", "/bad"), ("GET", "/own"), ("GET", "/unknown")):
+        await solution.request(method, path)
+    await solution.close()
+    context = address.context()
+    context.check_hostname = False
+    with (
+        socket.create_connection((address.host, address.https_port)) as connection,
+        pytest.raises(ssl.SSLError, match=r"SSL|EOF"),
+    ):
+        context.wrap_socket(connection, server_hostname="elsewhere.example")
+
+
+async def test_it_tells_each_refusal_failed_script_warning_and_mail(tmp_path: Path) -> None:
+    with serving(tmp_path) as (address, told):
+        await play(address)
+    patterns = [
+        "warning acme broken.yaml: ",
+        "404 thermostat/t-1 POST /provision/activate: unknown identity",
+        "404 thermostat GET /nothing",
+        "mail acme to ann@example.com: Hello https://acme.example/verify/1",
+        "script 500 acme GET /bad: ",
+        "404 acme GET /unknown: ",
+        "refused edge unknown server name: the server name (SNI) 'elsewhere.example' is not served here",
+    ]
+    found = [next((each for each in told if pattern in each), None) for pattern in patterns]
+    assert None not in found, told
+    assert len(told) == len(patterns), told
+    assert "all.lua:5:" in str(found[4])
+    assert "0" * 40 not in "".join(told)
+
+
+async def test_requests_are_told_where_that_is_asked_for_and_nothing_where_that_is(tmp_path: Path) -> None:
+    with serving(tmp_path / "a", "--log", "requests") as (address, told):
+        await play(address)
+    assert [each for each in told if each.endswith("200 thermostat GET /timestamp")]
+    assert [each for each in told if each.endswith("404 acme GET /own")]
+    assert not [each for each in told if " call " in each]
+    with serving(tmp_path / "b", "--log", "none") as (address, told):
+        await play(address)
+    assert told == []
+    with serving(tmp_path / "c", "--log", "all") as (address, told):
+        await play(address)
+    assert [each for each in told if "call 200 acme Email.send" in each]
+
+
+# ---- the writer
+
+
+class Stuck(io.StringIO):
+    """A stream that nobody reads until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.free = threading.Event()
+
+    def write(self, text: str) -> int:
+        self.free.wait(60)
+        return super().write(text)
+
+
+def logged(stream: io.StringIO, amount: Amount = "problems") -> tuple[Log, Journal]:
+    journal = Journal(lambda: 1_767_225_600_000_000)
+    return Log(stream, amount).follow(journal, Mailbox(time.monotonic)), journal
+
+
+def test_nothing_in_a_line_forges_another_or_fills_the_memory() -> None:
+    stream = io.StringIO()
+    log, journal = logged(stream)
+    with log:
+        journal.record_refusal("wrong host", "Host 'a\r\n2026 refused\x1b[2J\u2028'" + "x" * 10_000)
+    [told] = stream.getvalue().splitlines()
+    assert told.startswith("2026-01-01 00:00:00 refused edge wrong host: Host 'a 2026 refused [2J '")
+    assert len(told) < LONGEST + 40
+
+
+def test_a_reader_that_is_stuck_holds_nobody_up_and_what_was_left_out_is_counted() -> None:
+    stream = Stuck()
+    log, journal = logged(stream)
+    with log:
+        for number in range(WAITING + 500):
+            journal.record_refusal("wrong host", str(number))
+        stream.free.set()
+        while "lines left out" not in stream.getvalue():
+            journal.record_refusal("wrong host", "later")
+            time.sleep(0.01)
+    lines = stream.getvalue().splitlines()
+    left_out = sum(int(each.split()[1]) for each in lines if each.startswith("…"))
+    first = [each for each in lines if each.rpartition(" ")[2].isdecimal()]
+    assert len(first) + left_out >= WAITING + 500
+    assert left_out >= 498
+
+
+def test_a_stream_that_is_closed_ends_the_log_alone() -> None:
+    stream = io.StringIO()
+    log, journal = logged(stream)
+    with log:
+        stream.close()
+        journal.record_refusal("wrong host", "x")
+    journal.record_refusal("wrong host", "nobody hears this")
+
+
+def test_a_record_is_told_once_it_is_complete() -> None:
+    stream = io.StringIO()
+    log, journal = logged(stream)
+    with log:
+        entry = journal.open("request", "thermostat/t-1", "GET /x")
+        entry.status, entry.detail = 401, {"reason": "no credentials"}
+        journal.end(entry)
+    assert stream.getvalue() == "2026-01-01 00:00:00 401 thermostat/t-1 GET /x: no credentials\n"
