@@ -58,7 +58,7 @@ def folder(path: Path, port: int = 0) -> Path:
 @contextmanager
 def serving(config: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, object]]]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "labkit", "serve", "--config", str(config), "--json"],
+        [sys.executable, "-m", "labkit", "serve", "--config", str(config), "--json", "--log", "none"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
