@@ -50,7 +50,11 @@ class Solutions(Component):
             self._solutions.remove(solution.id)
             solution.close()
             raise
-        await self._set_up(solution)
+        try:
+            await self._set_up(solution)
+        except SettingsError as error:
+            self.remove(solution.id)
+            raise SettingsError(f"{_folders(settings)}: {error}") from None
         return solution
 
     async def replace(self, settings: SolutionSettings, *, keep: bool = False) -> Solution:
@@ -91,7 +95,7 @@ class Solutions(Component):
         try:
             return Solution(settings, self._context, self._services, self._workers, folder)
         except SettingsError as error:
-            raise SettingsError(f"{', '.join(map(str, settings.path))}: {error}") from None
+            raise SettingsError(f"{_folders(settings)}: {error}") from None
 
     def remove(self, id: str) -> None:
         """Take a solution out. Raises LabError where there is none of this id."""
@@ -159,3 +163,7 @@ class Solutions(Component):
             await solution.answer(route, request, None)
         except Exception as error:  # noqa: BLE001  whatever a handler raises is its outcome
             solution.warn(f"GET {path} at set-up: {explain(error)}")
+
+
+def _folders(settings: SolutionSettings) -> str:
+    return ", ".join(map(str, settings.path))

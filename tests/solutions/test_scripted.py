@@ -259,6 +259,10 @@ async def test_a_handler_of_a_cell_is_replaced_when_the_cell_runs_again() -> Non
         ({"endpoints/a.lua": "--#ENDPOINT GET /a\n--#ENDPOINT GET /b\nx ="}, "endpoints/a.lua:"),
         ({"services/user_account.lua": "\n\nx = = 1"}, "services/user_account.lua:3: "),
         (
+            {"solution.yaml": "formatversion: 1.0.0\ninfo: {name: x}\ninit_script: i.lua", "i.lua": "x = ="},
+            "i.lua:1: ",
+        ),
+        (
             {"modules/lib/m.lua": "\nreturn )", "endpoints/a.lua": "--#ENDPOINT GET /a"},
             "modules/lib/m.lua:2: ",
         ),
@@ -278,6 +282,7 @@ async def test_a_folder_with_mistakes_is_refused_with_their_place(
         assert str(error.value).startswith(f"{tmp_path}: ")
         assert words in str(error.value)
         assert "acme" not in lab.context.solutions
+        await lab.add(id="acme")  # neither its name nor its domain is taken
 
 
 async def test_a_script_of_a_cell_that_does_not_compile() -> None:
