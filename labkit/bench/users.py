@@ -12,8 +12,8 @@ from itertools import count, islice
 from typing import Any
 
 from labkit.bench import baseline
-from labkit.bench.calls import Variant
 from labkit.bench.fixture import PASSWORD, SOLUTION, Fixture, Unhashed, approval
+from labkit.bench.variant import Variant
 from labkit.services.user.passwords import Passwords
 
 PEOPLE = 100  # whom tokens are issued to in turn

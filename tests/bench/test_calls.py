@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from labkit.bench import baseline, bench, rounds, users
-from labkit.bench.calls import Variant
+from labkit.bench.variant import Variant
 from labkit.bench.control import BenchError
 from labkit.bench.fixture import Fixture, Unhashed
 from labkit.bench.measures import CALLS, Calls
