@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from labkit.bench import baseline, bench, rounds, users
-from labkit.bench.variant import Variant
 from labkit.bench.control import BenchError
 from labkit.bench.fixture import Fixture, Unhashed
 from labkit.bench.measures import CALLS, Calls
+from labkit.bench.variant import Variant
 from labkit.cli import main
 
 FEWEST = 40  # assignments: two users
