@@ -91,6 +91,8 @@ class Lab:
         self.clock = LabClock(self._runtime)
         self.journal = LabJournal(self._runtime)
         self.mailbox = LabMailbox(self._runtime)
+        for solution in self._runtime.run(self._runtime.control.solutions.all):
+            warn_of(solution)
 
     @property
     def address(self) -> Address:

@@ -13,6 +13,7 @@ from labkit.control.products import ProductInfo
 from labkit.core.errors import LabError
 from labkit.fleet.device import Credentials, VirtualDevice
 from labkit.lab.arguments import content_bytes, texts
+from labkit.lab.client import rooted
 from labkit.lab.device import Device
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
@@ -46,7 +47,7 @@ class Product:
 
     def url(self, path: str = "") -> str:
         """The URL of a path at the product's domain."""
-        return f"{self._fixed.url}{path}"
+        return self._fixed.url + (rooted(path) if path else "")
 
     def device(self, identity: str) -> Device:
         """A virtual device of this identity; the same handle each time."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from labkit.control.providers import Application, Arrived, Person, ProviderInfo
 from labkit.lab.browser import Browser
+from labkit.lab.client import rooted
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card, of_arrived, table
 
@@ -57,7 +58,7 @@ class Provider:
 
     def url(self, path: str = "") -> str:
         """The URL of a path at the provider."""
-        return f"{self._fixed.url}{path}"
+        return self._fixed.url + (rooted(path) if path else "")
 
     def register(
         self, redirect: str | Iterable[str], *, name: str = "", scopes: Iterable[str] = ()

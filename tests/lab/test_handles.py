@@ -164,6 +164,9 @@ class TestArguments:
         with pytest.raises(LabError, match=r"is not at https://acme.*lab.browser\(\)"):
             solution.get("https://elsewhere.example/metrics")
         assert device.request("GET", "timestamp").status_code == 200
+        for handle in (solution, lab.product("thermostat"), lab.provider("google")):
+            assert handle.url("a").endswith("/a")
+            assert handle.url("/a") == handle.url("a") == f"{handle.url()}/a"
 
     def test_a_text_that_looks_like_a_file_is_no_content(self, product: Product, tmp_path: Path) -> None:
         file = tmp_path / "firmware.bin"

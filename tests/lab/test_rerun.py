@@ -156,6 +156,14 @@ class TestSolutions:
         (folder / "modules" / "broken.lua").write_text("return {}")
         acme.reload()
 
+    def test_of_a_settings_file_too(self, folder: Path) -> None:
+        (folder / "modules").mkdir()
+        (folder / "modules" / "broken.lua").write_text('error("not today")')
+        config = folder / "lab.yaml"
+        config.write_text("solutions:\n  - {id: good}\n  - {id: bad, path: .}\n")
+        with pytest.warns(LabWarning, match="solution 'bad': modules failed") as seen, Lab(config=config):
+            assert [each.filename for each in seen] == [__file__]
+
 
 class TestProviders:
     def test_who_is_there_as_given_stays(self, lab: Lab) -> None:
