@@ -84,6 +84,28 @@ async def keys(target: Target) -> None:
         await store.refused("command", 400, key=each, command="incrby", args=[1])
 
 
+@check("KEY-CALL-6", "the journal names parameters that nobody knows", needs={"journal"})
+async def unknown_parameters(target: Target) -> None:
+    store, name = Keystore(target), f"x{target.identity()}".replace("-", "")
+    await store.done("set", key=target.identity(), value="v", vaule="w", **{name: 1})
+    written = await target.journalled("Keystore.set")
+    expect.true("an unknown parameter is named", f"'{name}': None" in written, "nothing")
+    expect.true("with the one that was meant", "'vaule': 'value'" in written, "nothing")
+
+
+@check("KEY-CALL-7", "the journal has lengths of values", needs={"journal"})
+async def lengths(target: Target) -> None:
+    store, key, value = Keystore(target), target.identity(), f"value of {target.identity()}"
+    await store.set(key, value)
+    await store.done("mset", values=[{"key": key, "value": value}])
+    await store.done("mset", values={key: value})
+    await store.command(f"{key}-list", "lpush", value)
+    written = await target.journalled("Keystore.")
+    expect.true("the journal has the key", key in written, "nothing")
+    expect.true("the journal has the length", f"<{len(value)} characters>" in written, "nothing")
+    expect.true("the journal has no value", value not in written, "a value")
+
+
 # ---- get, set, delete
 
 
@@ -239,6 +261,8 @@ async def refused_commands(target: Target) -> None:
         (items, "incrby", [1], wrong_type),
         (items, "lset", [9, "x"], "ERR index out of range"),
         (items, "set", ["x", "nonsense"], "ERR syntax error"),
+        (items, "zrevrange", [0, -1, "BYSCORE"], "ERR syntax error"),
+        (text, "decrby", [str(-(2**63))], "ERR decrement would overflow"),
     ):
         found = await store.refused("command", 400, key=key, command=name, args=args)
         store.same(f"error of {name}", found, reason)

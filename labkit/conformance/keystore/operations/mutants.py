@@ -89,6 +89,18 @@ def keys_cut(original: Any) -> Any:
     return lambda self, parameters: original(self, cut(parameters))
 
 
+@mutant("KEY-CALL-6", "labkit.services.operation:Operation.unknown")
+def unnamed(original: Any) -> Any:
+    """nobody learns of unknown parameters"""
+    return lambda self, names: {}
+
+
+@mutant("KEY-CALL-7", "labkit.services.operation:Operation.shown")
+def values_shown(original: Any) -> Any:
+    """the journal has the values"""
+    return lambda self, parameters, **_: original(self, parameters, values=True)
+
+
 # ---- get, set, delete
 
 

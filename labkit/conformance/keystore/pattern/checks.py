@@ -121,6 +121,26 @@ async def in_the_past(target: Target) -> None:
         store.same(f"value after {command} {amount}", await store.get(key), None)
 
 
+@check("KEY-EXP-5", "an expiry out of range is refused")
+async def out_of_range(target: Target) -> None:
+    store = Keystore(target)
+    largest = 2**63 // 1000 + 1
+    for command, amount in (
+        ("expire", largest),
+        ("EXPIRE", -largest),
+        ("expireat", largest),
+        ("expireat", -largest),
+    ):
+        key = target.identity()
+        await store.set(key, "5")
+        text = await store.refused("command", 400, key=key, command=command, args=[str(amount)])
+        store.same(
+            f"error of {command} {amount}", text, f"ERR invalid expire time in '{command.lower()}' command"
+        )
+        store.same(f"value after {command} {amount}", await store.get(key), "5")
+        store.same(f"ttl after {command} {amount}", await store.command(key, "ttl"), -1)
+
+
 # ---- lists
 
 

@@ -142,6 +142,15 @@ def dead_at_the_second(original: Any) -> Any:
     return broken
 
 
+@mutant("KEY-EXP-5", EXECUTE)
+def cut_to_the_range(original: Any) -> Any:
+    """a time out of range is the past or the far future"""
+    near = 2**40
+    return _as(
+        original, b"EXPIRE", lambda key, n: (b"EXPIRE", key, str(max(-near, min(near, int(n)))).encode())
+    )
+
+
 @mutant("KEY-EXP-4", EXECUTE)
 def past_refused(original: Any) -> Any:
     """an expiry in the past is refused"""

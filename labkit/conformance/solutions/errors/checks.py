@@ -72,6 +72,22 @@ async def no_such_service(target: Target) -> None:
         expect.true("error is a text", isinstance(error, str) and error, error, probe.last)
 
 
+@check("SOL-ERR-6", "what does not exist was called with these arguments", needs={"journal"})
+async def arguments_of_nothing(target: Target) -> None:
+    probe, secret, body = Probe(target), target.identity(), target.identity()
+    service = "Telephony"
+    given = {"To": "+15005550006", "message": {"body": body, "apiKey": secret}, "AuthToken": secret}
+    await probe.call(service, "postMessage", given)
+    await probe.call("Keystore", "postMessage", given)
+    for each in (service, "Keystore"):
+        written = await target.journalled(f"{each}.postMessage")
+        expect.true("the journal has the arguments", body in written, "nothing")
+        expect.true(
+            "the journal names all of them", "AuthToken" in written and "apiKey" in written, "nothing"
+        )
+        expect.true("the journal has no secret", secret not in written, "a secret")
+
+
 @check("SOL-ERR-5", "of the outside scripts reach the time functions of os and getenv alone")
 async def sandbox(target: Target) -> None:
     probe = Probe(target)

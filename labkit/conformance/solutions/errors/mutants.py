@@ -67,6 +67,12 @@ def raises(original: Any) -> Any:
     return broken
 
 
+@mutant("SOL-ERR-6", "labkit.services.calls:redacted")
+def arguments_lost(original: Any) -> Any:
+    """the journal has no arguments of what does not exist"""
+    return lambda parameters: {}
+
+
 @mutant("SOL-ERR-5", "labkit.solutions.lua.runtime:Runtime.library")
 def io_in_reach(original: Any) -> Any:
     """scripts reach io"""
