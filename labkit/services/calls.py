@@ -12,6 +12,7 @@ from labkit.context import Context
 from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.errors import ServiceError
+from labkit.services.bounds import shown_name
 from labkit.services.operation import Caller, Operation, Service
 from labkit.services.redaction import redacted
 
@@ -96,7 +97,7 @@ class Services(Component):
         self._context.journal.record(
             "call",
             caller.solution,
-            f"{service}.{operation}",
+            f"{shown_name(service)}.{shown_name(operation)}",
             cause=caller.cause,
             status=status,
             detail=detail,
@@ -117,10 +118,10 @@ class Services(Component):
 def find_operation(found: Service | None, caller: Caller, service: str, operation: str) -> Operation:
     """The operation that a caller means. Raises ServiceError 404 where it is offered none of that name."""
     if found is None:
-        raise ServiceError(404, f"Service {service} Not Found")
+        raise ServiceError(404, f"Service {shown_name(service)} Not Found")
     declared = found.offered(caller).get(operation)
     if declared is None:
-        raise ServiceError(404, f"Operation {operation} of service {service} Not Found")
+        raise ServiceError(404, f"Operation {shown_name(operation)} of service {service} Not Found")
     return declared
 
 

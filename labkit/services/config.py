@@ -8,9 +8,11 @@ from pydantic import Secret
 
 from labkit.context import Context
 from labkit.core.errors import ServiceError
+from labkit.services.bounds import fits, shown_name
 from labkit.services.operation import Caller, Service, operation
 
 BUSINESS = "labkit"
+MOST = 65_536
 
 
 class Config(Service):
@@ -46,11 +48,19 @@ class Config(Service):
     async def setParameters(
         self, caller: Caller, service: str, parameters: Secret[dict[str, Any]]
     ) -> dict[str, object]:
-        """Set parameters of a service; those not named stay. 404 where there is no such service."""
+        """Set parameters of a service; those not named stay. 404 where there is no such service.
+
+        400 where they would hold more than MOST characters and items in all.
+        """
         name = self._known(service)
-        kept = self._context.configuration.setdefault(caller.solution, {}).setdefault(name, {})
-        kept.update(parameters.get_secret_value())
-        return {"parameters": dict(kept)}
+        configured = self._context.configuration.setdefault(caller.solution, {})
+        changed = {**configured.get(name, {}), **parameters.get_secret_value()}
+        if not fits(changed, MOST):
+            raise ServiceError(
+                400, f"The parameters of a service may hold {MOST} characters and items in all."
+            )
+        configured.setdefault(name, {}).update(changed)
+        return {"parameters": changed}
 
     @operation
     async def listServices(self, caller: Caller, type: str | None = None) -> list[dict[str, object]]:
@@ -70,4 +80,4 @@ class Config(Service):
         for name in self._context.services.names():
             if name.lower() == service.lower():
                 return name
-        raise ServiceError(404, f"Service {service} Not Found")
+        raise ServiceError(404, f"Service {shown_name(service)} Not Found")

@@ -180,3 +180,10 @@ async def test_endless_arguments_to_what_is_not_there_are_cut(environment: Envir
     detail: Any = environment.entry.detail
     assert len(str(detail)) < 5000
     assert detail["parameters"]["…"] == 10**5 + 2 - 100
+
+
+async def test_long_names_are_cut_in_the_journal_and_in_errors(environment: Environment) -> None:
+    for asked in (("S" * 10**6, "sell"), ("Shop", "s" * 10**6)):
+        result = await environment.call(*asked)
+        assert (result["status"], len(result["error"]) < 200) == (404, True)
+    assert all(len(entry.summary) < 200 for entry in environment.journal)

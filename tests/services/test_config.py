@@ -80,3 +80,15 @@ async def test_list_services() -> None:
         "thermostat"
     ]
     assert await environment.call("listServices", "other", type="product") == []
+
+
+async def test_parameters_have_a_bound_in_all() -> None:
+    environment = Environment()
+    assert "parameters" in await environment.call(
+        "setParameters", service="Notify", parameters={"a": "x" * 40_000}
+    )
+    refused = await environment.call("setParameters", service="Notify", parameters={"b": "x" * 40_000})
+    assert (refused["status"], "may hold 65536 characters" in refused["error"]) == (400, True)
+    assert "b" not in (await environment.call("getParameters", service="Notify"))["parameters"]
+    missing = await environment.call("getParameters", service="N" * 10**6)
+    assert (missing["status"], len(missing["error"]) < 100) == (404, True)

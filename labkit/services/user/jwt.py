@@ -23,6 +23,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, Secret, SecretBytes
 
 from labkit.context import Context
 from labkit.core.errors import ServiceError
+from labkit.services.bounds import fits
 from labkit.services.operation import Caller, operation
 from labkit.services.user.arguments import listed
 from labkit.services.user.group import Group
@@ -31,6 +32,7 @@ from labkit.services.user.passwords import Passwords
 
 LONGEST_KEY = 8 * 1024  # characters: an RSA key of 8192 bits takes 6,400 in PEM
 LONGEST_TOKEN = 256 * 1024  # characters
+TOO_LARGE = f"The payload is too large: a token may have {LONGEST_TOKEN} characters."
 DEEPEST = 100  # objects within objects: scripts can be handed no more
 LARGEST_WHOLE = 2**53  # up to here a number of a script is exact
 
@@ -100,7 +102,7 @@ class Jwt(Group):
         private = await asyncio.to_thread(private_key, key) if algorithm == "RS256" else shared_secret(key)
         token = self._jws.encode(data, private, algorithm)
         if len(token) > LONGEST_TOKEN:
-            raise ServiceError(400, f"The payload is too large: a token may have {LONGEST_TOKEN} characters.")
+            raise ServiceError(400, TOO_LARGE)
         return {"token": token}
 
     @operation
@@ -226,6 +228,8 @@ def _check_size(key: rsa.RSAPrivateKey | rsa.RSAPublicKey) -> None:
 
 
 def written(payload: dict[str, Any]) -> bytes:
+    if not fits(payload, LONGEST_TOKEN):
+        raise ServiceError(400, TOO_LARGE)
     try:
         plain = _plain(payload, DEEPEST)
         return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode()

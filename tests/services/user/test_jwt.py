@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import pytest
@@ -132,6 +133,14 @@ async def test_a_payload_has_a_largest_size(place: Place) -> None:
         "jwtSign", key=keys.SECRET, payload={"a": "x" * 256 * 1024}, algorithm="HS256"
     )
     assert (error["status"], "too large" in error["message"]) == (400, True)
+
+
+async def test_a_huge_payload_is_refused_before_it_is_written(place: Place) -> None:
+    payload = {"a": [[1.0] * 1000] * 3000, "b": "x" * 10**7}
+    began = time.process_time()
+    error = await place.refused("jwtSign", key=keys.SECRET, payload=payload, algorithm="HS256")
+    assert time.process_time() - began < 0.5
+    assert "too large" in error["message"]
 
 
 NUMBERS = st.one_of(st.integers(-(2**53), 2**53), st.floats(-1e6, 1e6))

@@ -1,0 +1,31 @@
+"""How much a value may hold, found out without looking at more of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+LONGEST_NAME = 64  # characters of a name that is shown
+
+
+def fits(value: object, most: int) -> bool:
+    """Does a value of tables, lists and texts hold at most `most` characters and items? An endless one does not."""
+    left = [value]
+    while left:
+        each = left.pop()
+        inner: list[object] = []
+        if isinstance(each, str | bytes):
+            most -= len(each)
+        elif isinstance(each, Mapping | list | tuple):
+            most -= len(each)
+            if most >= 0:
+                inner = [*each.keys(), *each.values()] if isinstance(each, Mapping) else [*each]
+        most -= 1
+        if most < 0:
+            return False
+        left += inner
+    return True
+
+
+def shown_name(name: str) -> str:
+    """A name as an error and the journal show it."""
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"

@@ -1,0 +1,45 @@
+"""What is too large is known without looking at all of it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from labkit.services.bounds import fits, shown_name
+
+
+@pytest.mark.parametrize(
+    ("value", "size"),
+    [
+        ("", 1),
+        ("abc", 4),
+        (None, 1),
+        (12345, 1),
+        ([], 1),
+        ([1, 2], 5),
+        ({"ab": "cd"}, 8),
+        ([["a"], {"b": (1,)}], 14),
+    ],
+)
+def test_a_value_fits_from_its_size_on(value: object, size: int) -> None:
+    assert fits(value, size)
+    assert not fits(value, size - 1)
+
+
+def test_what_is_endless_deep_or_huge_is_known_at_once() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    huge = [["x"] * 1000] * 100_000
+    began = time.process_time()
+    assert [fits(each, 10_000) for each in (endless, deep, huge, {"k" * 10**7: 1})] == [False] * 4
+    assert time.process_time() - began < 0.5
+
+
+def test_a_long_name_is_cut() -> None:
+    assert shown_name("x" * 64) == "x" * 64
+    assert shown_name("x" * 10**6) == "x" * 64 + "…"
