@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 ALIAS = "/onep:v1/stack/alias"
 RECORD = "/onep:v1/stack/record"
+SHORT_SLEEP = 0.2  # seconds, while a wall clock is waited for
 GRACE = 3.0  # seconds of real time in which an answer that is due has to come
 AT_ONCE = 0.05  # seconds of real time in which an answer that is not due would have come
 LONG = 300_000  # milliseconds: the longest that a poll may wait
@@ -137,6 +138,15 @@ async def begin(
     if "polls" in target.offers:
         await _first(task, target.start(target.held(device, alias)))
     return Poll(target, task, timeout)
+
+
+async def until(target: Target, device: VirtualDevice, second: int) -> None:
+    """Return once the target's clock has reached a second: it is moved on, or waited for."""
+    while (left := second - await now(device)) > 0:
+        if "clock" in target.offers:
+            await target.advance(left)
+        else:
+            await asyncio.sleep(min(left, SHORT_SLEEP))
 
 
 async def _first(task: asyncio.Task[Any], other: asyncio.Task[Any]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from aiohttp import web
 
 from labkit.device_api import emitted, forms, long_poll
-from labkit.device_api.authenticate import authenticate
+from labkit.device_api.authenticate import authenticate, authenticated_still
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import FORM, nothing, reply
 from labkit.devices.devices import Devices
@@ -35,17 +35,22 @@ async def write(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     pairs = await exchange.form()
     if not pairs:
         raise HttpError(400, "expected at least one <alias>=<value> in the body")
+    now = exchange.context.clock.now()
     written = dict(pairs)
     resources = exchange.product.settings.resources
     for alias, value in written.items():
-        if alias in resources and (misfit := exchange.product.misfit(alias, value)):
-            raise HttpError(400, misfit)
+        if alias in resources and (wrong := exchange.product.value_error(alias, value)):
+            exchange.tell_not_stored(pairs)
+            raise HttpError(400, wrong)
+    stored_pairs = {alias: value for alias, value in written.items() if alias in resources}
+    exchange.tell_not_stored((alias, value) for alias, value in pairs if stored_pairs.get(alias) != value)
     await exchange.context.events.capacity(f"{device.product}/{device.identity}")
-    now = exchange.context.clock.seconds()
-    points = [Datapoint(alias, now, value) for alias, value in written.items() if alias in resources]
-    found = await devices.state.store(device.product, device.identity, points, known(exchange, aliases))
-    if points:
-        emitted.stored(exchange, devices, device, points, "write")
+    authenticated_still(exchange)
+    points = [Datapoint(alias, int(now), value) for alias, value in stored_pairs.items()]
+    stored, found = await devices.state.store(
+        device.product, device.identity, points, int(now), known(exchange, aliases)
+    )
+    emitted.stored(exchange, devices, device, stored, "write", now)
     return _values(exchange, found)
 
 

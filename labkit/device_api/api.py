@@ -11,10 +11,11 @@ from aiohttp import web
 from labkit.context import Context
 from labkit.core.errors import SettingsError
 from labkit.device_api import alias, content, emitted, provision, record, timestamp
+from labkit.device_api.authenticate import REVOKED
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import TEXT, Download, nothing, reply
 from labkit.devices.devices import Devices
-from labkit.devices.identities import flaw
+from labkit.devices.identities import identity_error
 from labkit.devices.products import Product
 from labkit.http.connection import Connection
 from labkit.http.error import HttpError
@@ -54,7 +55,7 @@ class ProductSite(Site):
         identity, certificate = connection.common_name, connection.certificate
         if settings.auth != "certificate" or identity is None or certificate is None:
             return
-        if not settings.provisioning or flaw(settings.identity_format, identity):
+        if not settings.provisioning or identity_error(settings.identity_format, identity):
             return
         outcome = await self._devices.registry.provision_certificate(
             settings.id, identity, certificate, register=settings.self_registration
@@ -72,18 +73,21 @@ class ProductSite(Site):
         try:
             response = await self.answer(exchange)
         except HttpError as refusal:
-            exchange.identify().detail = {"reason": refusal.reason}
+            exchange.tell(reason=refusal.reason)
             response = reply(refusal.status, refusal.reason, TEXT, refusal.headers)
             if refusal.closes:
                 response.force_close()
         except asyncio.CancelledError:
-            exchange.identify().detail = {"reason": "the connection ended before the answer"}
+            revoked = exchange.hold is not None and exchange.hold.revoked
+            exchange.tell(reason=REVOKED if revoked else "the connection ended before the answer")
             self._context.journal.end(exchange.identify())
             raise
         except Exception:
             exchange.identify().status = 500  # the edge answers, and tells what it was
             self._context.journal.end(exchange.identify())
             raise
+        finally:
+            self._devices.registry.release(exchange.hold)
         entry = exchange.identify()
         entry.status = response.status
         entry.size = response.size if isinstance(response, Download) else response.content_length

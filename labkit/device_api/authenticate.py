@@ -13,7 +13,7 @@ Who gets which refusal, in this order:
 | activate: vendor or model is not the product                          | 404    |
 | activate: unknown identity while self-registration is off             | 404    |
 | activate: the identity has a credential and the request shows none    | 409    |
-| activate: the credential was replaced since it was shown              | 401    |
+| the credential was replaced, or the device locked or removed, since   | 401    |
 | activate: the identity has no credential yet, and is locked           | 401    |
 """
 
@@ -28,6 +28,7 @@ from labkit.devices.registry import Device, Registry
 from labkit.http.error import HttpError
 from labkit.settings import Auth
 
+REVOKED = "the credentials were replaced, or the device locked or removed, meanwhile"
 CHALLENGES = {
     "token": "Token",
     "password": 'Basic realm="device", charset="UTF-8"',
@@ -48,7 +49,7 @@ class Credential:
 
 
 def presented(exchange: Exchange) -> Credential | None:
-    """The credential that the request shows. Raises HttpError 400 for more than one.
+    """The credential that the request shows; an empty header is none. Raises HttpError 400 for more than one.
 
     The listener asks every client for a certificate as soon as one product wants them, so a certificate is a
     credential only where its product does.
@@ -56,8 +57,10 @@ def presented(exchange: Exchange) -> Credential | None:
     headers = exchange.request.headers
     found: list[Credential] = []
     for name in exchange.context.wire.token_headers:
-        found += [Credential("token", value.strip()) for value in headers.getall(name, ())]
-    found += [_authorization(exchange, value) for value in headers.getall("Authorization", ())]
+        found += [Credential("token", value.strip()) for value in headers.getall(name, ()) if value.strip()]
+    found += [
+        _authorization(exchange, value) for value in headers.getall("Authorization", ()) if value.strip()
+    ]
     connection = exchange.connection
     if connection.certificate is not None and exchange.product.settings.auth == "certificate":
         found.append(Credential("certificate", connection.certificate, connection.common_name))
@@ -97,11 +100,19 @@ async def check(exchange: Exchange, registry: Registry, credential: Credential) 
     if device is None:
         raise unauthorized(exchange, "credentials are not valid")
     exchange.identify(device.identity)
+    exchange.hold = registry.hold(device)  # before anything is awaited: no change is missed
     if device.locked:
         raise unauthorized(exchange, "this device is locked")
     if not settings.self_registration and not device.whitelisted:
         raise unauthorized(exchange, "this identity is not whitelisted")
     return device
+
+
+def authenticated_still(exchange: Exchange) -> None:
+    """Raises HttpError 401 where the credential was replaced, or the device locked or removed, since
+    `authenticate`."""
+    if exchange.hold is not None and exchange.hold.revoked:
+        raise unauthorized(exchange, REVOKED)
 
 
 async def _owner(registry: Registry, product: str, credential: Credential) -> Device | None:

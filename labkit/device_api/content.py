@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from aiohttp import web
 
 from labkit.core.errors import LabError
-from labkit.device_api.authenticate import authenticate
+from labkit.device_api.authenticate import authenticate, authenticated_still
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import CSV, Download, reply
 from labkit.devices.content import PIECE, ContentInfo
@@ -18,7 +18,8 @@ from labkit.devices.devices import Devices
 from labkit.devices.registry import Device
 from labkit.http.error import HttpError
 
-RANGE = re.compile(r"bytes=\s*([0-9]{0,18})\s*-\s*([0-9]{0,18})\s*", re.IGNORECASE)
+RANGE = re.compile(r"bytes=\s*([0-9]*)\s*-\s*([0-9]*)\s*", re.IGNORECASE)
+BEYOND = 10**18  # a position that no content has
 
 
 async def download(exchange: Exchange, devices: Devices) -> web.StreamResponse:
@@ -29,7 +30,7 @@ async def download(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     _expect_product(exchange, query, 400 if wants_info else 403)
     if "id" not in query:
         items = await devices.content.list(device.product)
-        return reply(200, "".join(f"{item.id}\n" for item in items), CSV)
+        return reply(200, "".join(f"{item.id}\r\n" for item in items), CSV)
     item = await devices.content.info(device.product, query["id"] or "")
     if item is None:
         raise HttpError(404, "no such content")
@@ -43,9 +44,9 @@ def _expect_product(exchange: Exchange, query: dict[str, str | None], status: in
 
 
 def _line(item: ContentInfo) -> str:
-    """Content type, size in bytes, Unix seconds of the update and description, quoted as in RFC 4180."""
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow([item.type, item.size, item.updated, item.description])
+    """Content type, size in bytes, Unix seconds of the update and description, as in RFC 4180."""
+    line = io.StringIO(newline="")
+    csv.writer(line).writerow([item.type, item.size, item.updated, item.description])
     return line.getvalue()
 
 
@@ -68,6 +69,9 @@ async def _send(
             yield piece
             start = end + 1
 
+    authenticated_still(exchange)
+    if exchange.hold is not None and exchange.request.transport is not None:
+        exchange.hold.end = exchange.request.transport.abort
     status = 200 if part is None else exchange.context.wire.range_status
     response = Download(status, exchange.context.wire.download_framing, last - first + 1, headers)
     return await response.send(exchange.request, pieces())
@@ -83,15 +87,25 @@ def wanted(exchange: Exchange, size: int) -> tuple[int, int] | None:
     match = RANGE.fullmatch(ranges[0]) if len(ranges) == 1 else None
     if match is None:
         return None
-    x, y = match.groups()
-    if not x and not y:
+    x, y = map(_position, match.groups())
+    if x is None and y is None:
         if exchange.context.wire.strict_range:
             raise HttpError(400, "Range: at least one of X and Y must be present")
         return None
-    if x and y and int(x) > int(y):
-        return None
-    first = int(x) if x else max(0, size - int(y))
-    last = min(int(y), size - 1) if x and y else size - 1
-    if first >= size or (not x and int(y) == 0):
+    if x is None:  # the last y bytes
+        first, last = max(0, size - (y or 0)), size - 1
+    else:
+        first, last = x, size - 1 if y is None else min(y, size - 1)
+        if y is not None and x > y:
+            return None
+    if first >= size:
         raise HttpError(416, "Range: beyond the end of the content", {"Content-Range": f"bytes */{size}"})
     return first, last
+
+
+def _position(digits: str) -> int | None:
+    """What digits of a Range say, however many they are; None for none."""
+    significant = digits.lstrip("0")
+    if len(significant) > 18:
+        return BEYOND
+    return int(significant or "0") if digits else None

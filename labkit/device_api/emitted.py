@@ -17,7 +17,7 @@ from labkit.core.events import EventKind
 from labkit.device_api.exchange import Exchange
 from labkit.devices.devices import Devices
 from labkit.devices.registry import Device
-from labkit.devices.state import Datapoint
+from labkit.devices.state import Datapoint, Stored
 from labkit.http.connection import Connection
 
 Payload = dict[str, object]
@@ -29,15 +29,22 @@ EVENTS = (DATAPOINT, DATA_IN, PROVISIONED)
 
 
 def stored(
-    exchange: Exchange, devices: Devices, device: Device, points: Sequence[Datapoint], api: str
+    exchange: Exchange,
+    devices: Devices,
+    device: Device,
+    stored: Sequence[Stored],
+    api: str,
+    received: float,
 ) -> None:
-    """Wake who waits for these datapoints, then raise their events. Called once they are stored."""
+    """Wake who waits for these datapoints, then raise their events. Called once they are stored.
+
+    received: when the request was, in seconds of lab time.
+    """
     live = api == "write"
     product, identity = device.product, device.identity
-    # Of recorded points a poll gets the earliest, whatever their order in the request.
-    for point in points if live else sorted(points, key=lambda point: point.timestamp):
-        devices.polls.wake(product, identity, point, live)
-    context, connection, micros = exchange.context, exchange.connection, exchange.context.clock.micros()
+    devices.polls.wake(product, identity, stored, live)
+    points = [each.point for each in stored]
+    context, connection, micros = exchange.context, exchange.connection, int(received * 1_000_000)
     cause, source = exchange.identify(identity).sequence, f"{product}/{identity}"
     payload = partial(data_in, connection, identity, micros, points, live)
     context.events.emit(DATA_IN, source, payload, cause=cause, product=product)

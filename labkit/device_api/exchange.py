@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from aiohttp import web
 
@@ -11,11 +13,13 @@ from labkit.context import Context
 from labkit.core.journal import Record
 from labkit.device_api import forms
 from labkit.devices.products import Product
+from labkit.devices.registry import Hold
 from labkit.http.bodies import read_body
 from labkit.http.connection import Connection
 from labkit.http.error import HttpError
 
 BODY_LIMIT = 64 * 1024
+MOST_TOLD, CUT = 50, 200  # values that the journal shows of one request, and characters of each
 FORM = "application/x-www-form-urlencoded"
 CHARSET = re.compile(r';\s*charset\s*=\s*"?([^";\s]*)"?', re.IGNORECASE)
 
@@ -31,6 +35,7 @@ class Exchange:
     path: str
     raw_query: str
     record: Record | None = None
+    hold: Hold | None = None  # once the device is known: it tells when what it showed is no longer valid
 
     def identify(self, identity: str | None = None) -> Record:
         """The journal's record of this request, under the device's name once that is known."""
@@ -38,6 +43,24 @@ class Exchange:
             actor = self.product.id if identity is None else f"{self.product.id}/{identity}"
             self.record = self.context.journal.open("request", actor, f"{self.request.method} {self.path}")
         return self.record
+
+    def tell(self, **detail: object) -> None:
+        """Add to the detail of the journal's record."""
+        record = self.identify()
+        record.detail = {**(record.detail or {}), **detail}
+
+    def tell_not_stored(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Have the journal name the values of a request that are not stored, and aliases that the product has not.
+
+        Many or long ones are cut.
+        """
+        dropped = [(alias[:CUT], value[:CUT]) for alias, value in islice(pairs, MOST_TOLD)]
+        if not dropped:
+            return
+        self.tell(not_stored=dropped)
+        resources = self.product.settings.resources
+        if unknown := [alias for alias in dict(dropped) if alias not in resources]:
+            self.tell(unknown_aliases=unknown)
 
     def query(self) -> list[tuple[str, str | None]]:
         """The pairs of the query. Raises HttpError 400."""

@@ -1,23 +1,21 @@
-"""Long polling: a read that waits for the next datapoint of one alias (document 1, Long polling).
-
-The first datapoint after If-Modified-Since answers, strictly later in whole seconds; without that header, the
-first one written after the request arrived.
-"""
+"""Long polling: a read that waits for the next datapoint of one alias (document 1, Long polling)."""
 
 from __future__ import annotations
 
 import re
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from functools import partial
 
 from aiohttp import web
 
 from labkit.device_api import forms
+from labkit.device_api.authenticate import authenticated_still
 from labkit.device_api.exchange import Exchange
-from labkit.device_api.wire import FORM, nothing, reply
+from labkit.device_api.wire import FORM, Delivered, nothing
 from labkit.devices.devices import Devices
 from labkit.devices.registry import Device
-from labkit.devices.state import Datapoint
+from labkit.devices.state import Stored
 from labkit.http.error import HttpError
 
 LONGEST = 300_000  # milliseconds
@@ -28,7 +26,9 @@ DIGITS = re.compile(r"[0-9]{1,12}")
 async def wait(
     exchange: Exchange, devices: Devices, device: Device, aliases: list[str]
 ) -> web.StreamResponse:
-    """200 with the datapoint that came, or 304 after Request-Timeout milliseconds of lab time."""
+    """200 with the datapoint that came (`devices.polls` tells which), or 304 after Request-Timeout milliseconds
+    of lab time. Raises HttpError 400, and 401 where the device may not wait any longer.
+    """
     headers = exchange.request.headers
     timeout = milliseconds(headers["Request-Timeout"])
     since = timestamp(headers["If-Modified-Since"]) if "If-Modified-Since" in headers else None
@@ -39,21 +39,30 @@ async def wait(
     exchange.identify(device.identity)
     exchange.connection.watch_input()
     poll = devices.polls.open(key, since)
+    if exchange.hold is not None:
+        exchange.hold.end = partial(devices.polls.end, poll)
     try:
-        point = None
-        if since is not None and aliases[0] in exchange.product.settings.resources:
-            point = await devices.state.first_after(*key, since)
-        if point is None:
-            point = await devices.polls.wait(poll, until)
+        found = None
+        if aliases[0] in exchange.product.settings.resources:
+            found = await devices.polls.look(poll)
+        if found is None:
+            found = await devices.polls.wait(poll, until)
     finally:
-        devices.polls.close(key, poll)
-    return nothing(exchange.context.wire, 304) if point is None else _answer(exchange, devices, point)
+        devices.polls.close(poll)
+    authenticated_still(exchange)
+    return nothing(exchange.context.wire, 304) if found is None else answer(exchange, devices, device, found)
 
 
-def _answer(exchange: Exchange, devices: Devices, point: Datapoint) -> web.StreamResponse:
+def answer(exchange: Exchange, devices: Devices, device: Device, found: Stored) -> web.StreamResponse:
+    """200 with a datapoint, which counts as delivered once it has left."""
+    alias, timestamp, value = found.point
     as_date = exchange.context.wire.last_modified == "http-date"
-    modified = exchange.context.dates.at(point.timestamp) if as_date else str(point.timestamp)
-    return reply(200, forms.encode([(point.alias, point.value)]), FORM, {"Last-Modified": modified})
+    return Delivered(
+        forms.encode([(alias, value)]),
+        FORM,
+        {"Last-Modified": exchange.context.dates.at(timestamp) if as_date else str(timestamp)},
+        partial(devices.state.mark, device.product, device.identity, found),
+    )
 
 
 def milliseconds(text: str) -> int:

@@ -11,7 +11,7 @@ from labkit.device_api.authenticate import check, presented, unauthorized
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import nothing, reply
 from labkit.devices.devices import Devices
-from labkit.devices.identities import flaw
+from labkit.devices.identities import identity_error
 from labkit.devices.registry import SHORTEST_PASSWORD, Device, Outcome
 from labkit.http.error import HttpError
 
@@ -93,7 +93,7 @@ def _identity(exchange: Exchange, fields: dict[str, str], owner: Device | None) 
         raise HttpError(400, "expected id=<identity>")
     if owner is not None and owner.identity != identity:
         raise HttpError(403, "the credential belongs to another identity")
-    if wrong := flaw(product.settings.identity_format, identity):
+    if wrong := identity_error(product.settings.identity_format, identity):
         raise HttpError(400, wrong)
     return identity
 

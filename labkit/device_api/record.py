@@ -9,7 +9,7 @@ from decimal import Decimal
 from aiohttp import web
 
 from labkit.device_api import emitted, forms
-from labkit.device_api.authenticate import authenticate
+from labkit.device_api.authenticate import authenticate, authenticated_still
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import FORM, nothing, reply
 from labkit.devices.devices import Devices
@@ -31,11 +31,19 @@ async def record(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     clashes = [(alias, clash) for alias, group in groups.items() if (clash := first_clash(group))]
     if clashes:
         return reply(409, forms.encode(clashes), FORM)
+    resources = exchange.product.settings.resources
+    exchange.tell_not_stored(
+        (alias, f"{text}={value}")
+        for alias, group in given.items()
+        if alias not in resources
+        for text, _, value in group
+    )
     points = [point for alias, group in groups.items() for point in _points(exchange, now, alias, group)]
     await exchange.context.events.capacity(f"{device.product}/{device.identity}")
+    authenticated_still(exchange)
     if points:
-        await devices.state.store(device.product, device.identity, points)
-        emitted.stored(exchange, devices, device, points, "record")
+        stored, _ = await devices.state.store(device.product, device.identity, points, math.floor(now))
+        emitted.stored(exchange, devices, device, stored, "record", now)
     return nothing(exchange.context.wire)
 
 
@@ -65,15 +73,15 @@ def absolute(group: Group, now: float) -> Group:
     ]
 
 
-def first_clash(group: Group) -> str | None:
-    """The first timestamp, as sent, of the first pair that is less than a second apart."""
+def first_clash(group: Group) -> int | None:
+    """The first timestamp, in whole seconds, of the first pair that is less than a second apart."""
     seen: dict[int, list[tuple[int, Decimal]]] = {}  # by whole second: index and number
     for index, (_, number, _) in enumerate(group):
         second = math.floor(number)
         near = [point for each in (second - 1, second, second + 1) for point in seen.get(each, ())]
         clashing = [earlier for earlier, other in near if abs(number - other) < 1]
         if clashing:
-            return group[min(clashing)][0]
+            return math.floor(group[min(clashing)][1])
         seen.setdefault(second, []).append((index, number))
     return None
 
@@ -90,6 +98,6 @@ def _points(exchange: Exchange, now: float, alias: str, group: Group) -> list[Da
     if alias not in exchange.product.settings.resources:
         return []
     for point in points:
-        if misfit := exchange.product.misfit(alias, point.value):
-            raise HttpError(400, misfit)
+        if wrong := exchange.product.value_error(alias, point.value):
+            raise HttpError(400, wrong)
     return points

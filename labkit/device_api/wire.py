@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 from aiohttp import hdrs, web
 from aiohttp.http import HttpVersion11
@@ -44,6 +44,28 @@ class EmptyWithLength(web.Response):
         self.headers[hdrs.CONTENT_LENGTH] = "0"
 
 
+class Delivered(web.Response):
+    """A 200 that calls `delivered` once its body was written whole to an open connection."""
+
+    def __init__(
+        self,
+        body: str,
+        content_type: str,
+        headers: Mapping[str, str],
+        delivered: Callable[[], Awaitable[object]],
+    ) -> None:
+        super().__init__(body=body.encode(), headers={hdrs.CONTENT_TYPE: content_type, **headers})
+        self._delivered = delivered
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        request = self._req
+        await super().write_eof(data)  # which raises where the connection has ended
+        if request is None or request.method == hdrs.METH_HEAD:
+            return
+        if request.transport is not None and not request.transport.is_closing():
+            await self._delivered()
+
+
 class Download(web.StreamResponse):
     """The body of a content item, framed as `wire.download_framing` says.
 
@@ -67,15 +89,25 @@ class Download(web.StreamResponse):
         if self.chunked:
             self.headers[hdrs.TRANSFER_ENCODING] = "chunked"  # aiohttp leaves it out for HEAD
 
-    async def send(self, request: web.BaseRequest, pieces: AsyncIterable[bytes]) -> Download:
-        """Write the head and, unless it is a HEAD request, the pieces of the body."""
+    # The head waits for the first piece, and leaves with it in one write; aiohttp offers no public way.
+    _send_headers_immediately = False
+
+    async def send(self, request: web.BaseRequest, pieces: AsyncIterator[bytes]) -> Download:
+        """Write the head and, unless it is a HEAD request, the pieces of the body; the end with the last one."""
         if self._framing == "length" or request.version < HttpVersion11:
             self.content_length = self._size
         else:
             self.enable_chunked_encoding()
+        if request.method == hdrs.METH_HEAD:
+            await self.prepare(request)
+            await self.write_eof()
+            return self
+        piece = await anext(pieces, b"")  # what goes wrong here can still be answered
         await self.prepare(request)
-        if request.method != hdrs.METH_HEAD:
-            async for piece in pieces:
-                await self.write(piece)
-        await self.write_eof()
+        left = self._size - len(piece)
+        while left:
+            await self.write(piece)
+            piece = await anext(pieces)
+            left -= len(piece)
+        await self.write_eof(piece)
         return self

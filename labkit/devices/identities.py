@@ -16,7 +16,7 @@ PATTERNS = {
 }
 
 
-def flaw(format: IdentityFormat, identity: str) -> str | None:
+def identity_error(format: IdentityFormat, identity: str) -> str | None:
     """What is wrong with `identity` under a product's format; None if nothing is."""
     if not identity or len(identity) > LONGEST or not identity.isprintable():
         return f"an identity has 1 to {LONGEST} printable characters"

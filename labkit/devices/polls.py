@@ -1,45 +1,64 @@
-"""Who waits for the next datapoint (document 1, Long polling)."""
+"""Who waits for the next datapoint, and which one answers (document 1, Long polling).
+
+A poll that names a time S gets the earliest datapoint later than S or, before that, the one of S itself while
+its present value was given to no poll. Without a time it gets what is written after it arrived, or recorded for
+a later second. A datapoint recorded ahead answers when its second comes. What answers several polls that wait is
+given to all of them.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from labkit.core.activity import Activity
-from labkit.core.clock import Clock
-from labkit.devices.state import Datapoint
-
-Key = tuple[str, str, str]  # product, identity, alias
+from labkit.core.clock import Clock, Timer
+from labkit.devices.state import Key, State, Stored, Waiting
 
 
 @dataclass(eq=False, slots=True)
 class Poll:
     """One waiting request.
 
-    since: only datapoints later than this (Unix seconds) answer; live: the request named no such time, so any
-    value written from now on answers, even within the same second.
+    since: the time to wait from (Unix seconds); live: the request named none, so it is that of its arrival.
     """
 
+    key: Key
     since: int
     live: bool
     waiting: bool = False
-    future: asyncio.Future[Datapoint | None] = field(
+    future: asyncio.Future[Stored | None] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
+
+    def takes(self, fresh: Stored, written: bool) -> bool:
+        """Does a datapoint that was stored just now answer? written: at its own time, not recorded."""
+        if self.live and written:
+            return True
+        timestamp = fresh.point.timestamp
+        return timestamp > self.since or (timestamp == self.since and not self.live)
 
 
 class Polls:
     """All waiting requests. While one waits it is no activity: the lab counts as settled."""
 
-    def __init__(self, clock: Clock, activity: Activity) -> None:
+    def __init__(self, clock: Clock, activity: Activity, state: State) -> None:
         self._clock = clock
         self._activity = activity
+        self._state = state
         self._waiting: dict[Key, list[Poll]] = {}
+        self._ahead: dict[Key, Timer] = {}  # until the next datapoint that was recorded ahead
+        self._looking: dict[Key, set[asyncio.Task[None]]] = {}  # on behalf of all polls of an alias
         self._held: list[asyncio.Future[None]] = []
 
     def count(self, product: str, identity: str, alias: str) -> int:
         """How many requests wait for this alias."""
         return len(self._waiting.get((product, identity, alias), ()))
+
+    def keys(self) -> list[Key]:
+        """What requests wait for."""
+        return list(self._waiting)
 
     def __len__(self) -> int:
         return sum(map(len, self._waiting.values()))
@@ -57,7 +76,7 @@ class Polls:
 
     def open(self, key: Key, since: int | None) -> Poll:
         """Begin to wait: from `since` (Unix seconds), or from this moment."""
-        poll = Poll(self._clock.seconds() if since is None else since, since is None)
+        poll = Poll(key, self._clock.seconds() if since is None else since, since is None)
         self._waiting.setdefault(key, []).append(poll)
         held, self._held = self._held, []
         for future in held:
@@ -65,20 +84,28 @@ class Polls:
                 future.set_result(None)
         return poll
 
-    def close(self, key: Key, poll: Poll) -> None:
+    def close(self, poll: Poll) -> None:
         """Forget a poll, whatever became of it."""
-        waiting = self._waiting[key]
+        waiting = self._waiting[poll.key]
         waiting.remove(poll)
         if not waiting:
-            del self._waiting[key]
+            del self._waiting[poll.key]
+            if (timer := self._ahead.pop(poll.key, None)) is not None:
+                timer.cancel()
 
-    async def wait(self, poll: Poll, until: float) -> Datapoint | None:
-        """The datapoint that answers the poll, or None when lab time reaches `until`."""
+    async def look(self, poll: Poll) -> Stored | None:
+        """What is stored already and answers the poll."""
+        [found], ahead = await self._state.due(poll.key, _sought([poll]), self._clock.seconds())
+        self._expect(poll.key, ahead)
+        return found
+
+    async def wait(self, poll: Poll, until: float) -> Stored | None:
+        """The datapoint that answers the poll, or None when lab time reaches `until` or the poll is ended."""
         if poll.future.done():
             return poll.future.result()
         if until <= self._clock.now():  # a timer would wait for a virtual clock to move
             return None
-        timer = self._clock.call_at(until, lambda: self._answer(poll, None))
+        timer = self._clock.call_at(until, lambda: self.end(poll))
         poll.waiting = True
         self._activity.end()
         try:
@@ -89,16 +116,86 @@ class Polls:
                 poll.waiting = False
                 self._activity.begin()
 
-    def wake(self, product: str, identity: str, point: Datapoint, live: bool) -> None:
-        """Answer the polls that wait for this datapoint. live: it was written now, not recorded."""
-        for poll in self._waiting.get((product, identity, point.alias), ()):
-            if point.timestamp > poll.since or (live and poll.live):
-                self._answer(poll, point)
+    def end(self, poll: Poll) -> None:
+        """Let a poll wait no longer, without a datapoint unless it has one already."""
+        self._answer(poll, None)
 
-    def _answer(self, poll: Poll, point: Datapoint | None) -> None:
+    def wake(self, product: str, identity: str, stored: Iterable[Stored], written: bool) -> None:
+        """Answer the polls that wait for these datapoints of a device, which were stored just now.
+
+        written: at their own time, not recorded.
+        """
+        fresh: dict[Key, list[Stored]] = {}
+        for each in stored:
+            key = (product, identity, each.point.alias)
+            if key in self._waiting:
+                fresh.setdefault(key, []).append(each)
+        now = self._clock.seconds()
+        for key, several in fresh.items():
+            several.sort(key=lambda each: each.point.timestamp)
+            present = [each for each in several if each.point.timestamp <= now]
+            timer = self._ahead.get(key)
+            if key in self._looking or (timer is not None and timer.when <= self._clock.now()):
+                self._look_for_all(key, present, written)  # something that is earlier may be due
+            else:
+                for poll in self._waiting[key]:
+                    self._give(poll, None, present, written)
+            if present != several:
+                self._expect(key, several[len(present)].point.timestamp)
+
+    def _expect(self, key: Key, timestamp: int | None) -> None:
+        """Have the polls of an alias answered once a datapoint's time comes, if there is one."""
+        if timestamp is None or key not in self._waiting:
+            return
+        timer = self._ahead.get(key)
+        if timer is not None:
+            if timer.when <= timestamp:
+                return
+            timer.cancel()
+        self._ahead[key] = self._clock.call_at(timestamp, lambda: self._look_for_all(key))
+
+    def _look_for_all(self, key: Key, fresh: Sequence[Stored] = (), written: bool = False) -> None:
+        if (timer := self._ahead.pop(key, None)) is not None:
+            timer.cancel()
+        self._activity.begin()
+        task = asyncio.get_running_loop().create_task(self._answer_all(key, fresh, written))
+        looking = self._looking.setdefault(key, set())
+        looking.add(task)
+
+        def done(task: asyncio.Task[None]) -> None:
+            looking.discard(task)
+            if not looking and self._looking.get(key) is looking:
+                del self._looking[key]
+            self._activity.end()
+
+        task.add_done_callback(done)
+
+    async def _answer_all(self, key: Key, fresh: Sequence[Stored], written: bool) -> None:
+        polls = list(self._waiting.get(key, ()))
+        found, ahead = await self._state.due(key, _sought(polls), self._clock.seconds())
+        for poll, stored in zip(polls, found, strict=True):
+            self._give(poll, stored, fresh, written)
+        self._expect(key, ahead)
+
+    def _give(self, poll: Poll, found: Stored | None, fresh: Sequence[Stored], written: bool) -> None:
+        """Answer a poll with the earlier of what was found and what is fresh (in order of time), if any.
+
+        What is fresh counts even where another poll was given it, or it was replaced, since it was stored.
+        """
+        taken = next((each for each in fresh if poll.takes(each, written)), None)
+        if found is None or (taken is not None and taken.point.timestamp < found.point.timestamp):
+            found = taken
+        if found is not None:
+            self._answer(poll, found)
+
+    def _answer(self, poll: Poll, stored: Stored | None) -> None:
         if poll.future.done():
             return
         if poll.waiting:  # from here on there is work to do, though the request's task has yet to run
             poll.waiting = False
             self._activity.begin()
-        poll.future.set_result(point)
+        poll.future.set_result(stored)
+
+
+def _sought(polls: Iterable[Poll]) -> list[Waiting]:
+    return [Waiting(poll.since, not poll.live) for poll in polls]

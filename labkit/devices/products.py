@@ -30,12 +30,12 @@ class Product:
         self.settings = build(ProductSettings, {**current, **values}, f"product {self.id!r}")
         return self.settings
 
-    def misfit(self, alias: str, value: str) -> str | None:
+    def value_error(self, alias: str, value: str) -> str | None:
         """Why `value` does not fit the format of the resource `alias`; None if it does."""
         resource = self.settings.resources[alias]
         if resource.format == "string" and not resource.allowed:
             return None
-        wrong = _misformat(resource.format, value)
+        wrong = _format_error(resource.format, value)
         if wrong is not None:
             return f"{alias}: {wrong}"
         if resource.allowed and not any(_allows(rule, value) for rule in resource.allowed):
@@ -43,7 +43,7 @@ class Product:
         return None
 
 
-def _misformat(format: str, value: str) -> str | None:
+def _format_error(format: str, value: str) -> str | None:
     if format == "string":
         return None
     if format == "boolean":

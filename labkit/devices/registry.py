@@ -66,6 +66,23 @@ class Device:
         return self.digest is not None and hmac.compare_digest(self.digest, digest)
 
 
+@dataclass(eq=False, slots=True)
+class Hold:
+    """A request of a device that was let in. revoked: its credential is no longer valid.
+
+    end: called once when that happens.
+    """
+
+    device: Device
+    revoked: bool = False
+    end: Callable[[], object] | None = None
+
+    def revoke(self) -> None:
+        self.revoked = True
+        if self.end is not None:
+            self.end()
+
+
 def fingerprint(credential: str | bytes) -> bytes:
     """The digest kept of a token or a certificate (DER)."""
     if isinstance(credential, str):  # as it came in a header, so perhaps with bytes that are not UTF-8
@@ -87,6 +104,7 @@ class Registry:
         self._identifiers = identifiers
         self._by_digest: dict[tuple[str, bytes], Device] = {}
         self._digests: dict[tuple[str, str], bytes] = {}  # of the devices in `_by_digest`, by identity
+        self._holds: dict[tuple[str, str], set[Hold]] = {}
         self._changes = 0
 
     async def find(self, product: str, identity: str) -> Device | None:
@@ -120,6 +138,30 @@ class Registry:
             if device is not None and device.proves(digest):
                 self._keep(device, changes)
         return device if device is not None and device.proves(digest) else None
+
+    def hold(self, device: Device) -> Hold:
+        """Have a request know when its device's credential is replaced, or the device locked or removed.
+
+        To be called before anything is awaited since the device was looked up, and `release`d at the end.
+        """
+        hold = Hold(device)
+        self._holds.setdefault((device.product, device.identity), set()).add(hold)
+        return hold
+
+    def release(self, hold: Hold | None) -> None:
+        """The request has ended. Nothing happens where it was released or revoked already."""
+        if hold is None:
+            return
+        key = hold.device.product, hold.device.identity
+        holds = self._holds.get(key)
+        if holds is not None:
+            holds.discard(hold)
+            if not holds:
+                del self._holds[key]
+
+    def _revoke(self, product: str, identity: str) -> None:
+        for hold in self._holds.pop((product, identity), ()):
+            hold.revoke()
 
     async def all(self, product: str) -> list[Device]:
         """The devices of a product by identity."""
@@ -184,6 +226,7 @@ class Registry:
         outcome = await self._database.run(provision)
         if outcome == "provisioned":
             self._forget(product, identity)
+            self._revoke(product, identity)
         return outcome
 
     async def allow(self, product: str, identities: Iterable[str], token: str | None = None) -> None:
@@ -210,6 +253,8 @@ class Registry:
         await self._database.run(allow)
         for identity in named:
             self._forget(product, identity)
+            if digest is not None:
+                self._revoke(product, identity)
 
     async def lock(self, product: str, identity: str, locked: bool = True) -> None:
         """Keep a device out even with valid credentials, or let it in again. Raises LabError if unknown."""
@@ -231,12 +276,15 @@ class Registry:
 
         await self._database.run(apply)
         self._forget(product, identity)
+        self._revoke(product, identity)
 
     def forget_all(self) -> None:
-        """Look every digest up anew: the database was emptied."""
+        """Look every digest up anew, and let no request go on: the database was emptied."""
         self._changes += 1
         self._by_digest.clear()
         self._digests.clear()
+        for key in list(self._holds):
+            self._revoke(*key)
 
     def _keep(self, device: Device | None, changes: int) -> None:
         """Keep what was looked up, unless a device has changed since (`changes` was read before)."""

@@ -1,7 +1,8 @@
 """Device state: the datapoints of each alias (document 1, Resources: datapoint).
 
 A datapoint is a value at a timestamp in whole seconds; a second value at the same timestamp replaces the
-first. The newest datapoint of an alias is its current value.
+first. The current value of an alias is the datapoint with the largest min(timestamp, second received), of
+several the one received last: a point recorded ahead of its time does not hide what is written after it.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Column, Connection, Integer, String, Table
+from sqlalchemy import Boolean, Column, Connection, Integer, String, Table
 
-from labkit.core.database import Database, execute
+from labkit.core.database import Database, execute, execute_many
 from labkit.core.tables import metadata
 
 datapoint_table = Table(
@@ -22,20 +23,36 @@ datapoint_table = Table(
     Column("alias", String, primary_key=True),
     Column("timestamp", Integer, primary_key=True),
     Column("value", String, nullable=False),
+    Column("received", Integer, nullable=False),  # second of lab time
+    Column("number", Integer, nullable=False),  # of values in the order of their receipt
+    Column("delivered", Boolean, nullable=False),  # this value was given to a poll
     sqlite_with_rowid=False,
 )
 
 # The statements of every write and read go straight to the driver: around one of them, SQLAlchemy's result
 # objects cost several times what SQLite itself does.
-STORE = "INSERT OR REPLACE INTO datapoint (product, identity, alias, timestamp, value) VALUES (?, ?, ?, ?, ?)"
-LATEST = (
-    "SELECT value FROM datapoint WHERE product = ? AND identity = ? AND alias = ? "
-    "ORDER BY timestamp DESC LIMIT 1"
+RESOURCE = "product = ? AND identity = ? AND alias = ?"
+STORE = (
+    "INSERT OR REPLACE INTO datapoint "
+    "(product, identity, alias, timestamp, value, received, number, delivered) VALUES (?, ?, ?, ?, ?, ?, ?, 0)"
 )
-AFTER = (
-    "SELECT timestamp, value FROM datapoint WHERE product = ? AND identity = ? AND alias = ? "
-    "AND timestamp > ? ORDER BY timestamp LIMIT 1"
+LATEST = f"SELECT value, timestamp, received FROM datapoint WHERE {RESOURCE} ORDER BY timestamp DESC LIMIT 1"
+# Where the latest one was recorded ahead: its rank is `received`, and what ranks as high is not earlier.
+CURRENT = (
+    f"SELECT value FROM datapoint WHERE {RESOURCE} AND timestamp >= ? "
+    "ORDER BY min(timestamp, received) DESC, number DESC LIMIT 1"
 )
+DUE = (
+    f"SELECT timestamp, value, number, delivered FROM datapoint WHERE {RESOURCE} "
+    "AND timestamp BETWEEN ? AND ? ORDER BY timestamp LIMIT 2"
+)
+AHEAD = f"SELECT min(timestamp) FROM datapoint WHERE {RESOURCE} AND timestamp > ?"
+DELIVERED = f"UPDATE datapoint SET delivered = 1 WHERE {RESOURCE} AND timestamp = ? AND number = ?"
+
+MOST_MARKS = 100  # kept in memory for one alias
+STARTS = 2**40  # numbers for the values of one start of a lab
+
+Key = tuple[str, str, str]  # product, identity, alias
 
 
 class Datapoint(NamedTuple):
@@ -46,44 +63,103 @@ class Datapoint(NamedTuple):
     value: str
 
 
+class Stored(NamedTuple):
+    """A datapoint that is stored; `number` tells its value from others that it may have had at its time."""
+
+    point: Datapoint
+    number: int
+
+
+class Waiting(NamedTuple):
+    """What a poll waits for: a datapoint later than `since` (Unix seconds) or, where `same`, an undelivered
+    value of that very second."""
+
+    since: int
+    same: bool
+
+
 class State:
-    """The datapoints of all devices. Newest values that were read stay in memory until their device writes."""
+    """The datapoints of all devices. Current values that were read stay in memory until their device writes.
+
+    Which values polls were given is kept in memory too, and joins the table when their alias is written next:
+    a mark is not worth a commit. A restart may forget some, and a value is given once more.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._newest: dict[tuple[str, str], dict[str, str | None]] = {}  # of a device: alias → value, if any
+        self._current: dict[tuple[str, str], dict[str, str | None]] = {}  # of a device: alias → value, if any
+        self._delivered: dict[Key, dict[int, int]] = {}  # timestamp → number of the value
+        self._count = 0
 
     async def store(
-        self, product: str, identity: str, points: Sequence[Datapoint], read: Iterable[str] = ()
-    ) -> list[tuple[str, str]]:
-        """Store datapoints; then, in the same transaction, read the newest values as `latest` does."""
-        self._newest.pop((product, identity), None)
-        return await self._database.run(_store, product, identity, points, read)
+        self,
+        product: str,
+        identity: str,
+        points: Sequence[Datapoint],
+        received: int,
+        read: Iterable[str] = (),
+    ) -> tuple[list[Stored], list[tuple[str, str]]]:
+        """Store datapoints that were received at a time (Unix seconds); then, in the same transaction, read the
+        current values as `latest` does."""
+        self._current.pop((product, identity), None)
+        first = self._database.starts * STARTS + self._count
+        self._count += len(points)
+        stored = [Stored(point, first + number) for number, point in enumerate(points, 1)]
+        marks: list[tuple[str, str, str, int, int]] = []
+        if self._delivered:
+            for point in points:
+                marks += self._take_marks((product, identity, point.alias))
+        found = await self._database.run(_store, product, identity, stored, received, marks, read)
+        return stored, found
 
     async def latest(self, product: str, identity: str, aliases: Sequence[str]) -> list[tuple[str, str]]:
-        """(alias, newest value) of each alias that has one, in the order given."""
+        """(alias, current value) of each alias that has one, in the order given."""
         # A write in the meantime takes this dict away, so that what is read below is not kept for later.
-        newest = self._newest.setdefault((product, identity), {})
-        missing = [alias for alias in aliases if alias not in newest]
+        current = self._current.setdefault((product, identity), {})
+        missing = [alias for alias in aliases if alias not in current]
         if missing:
             found = dict(await self._database.read(_latest, product, identity, missing))
-            newest.update((alias, found.get(alias)) for alias in missing)
-        return [(alias, value) for alias in aliases if (value := newest[alias]) is not None]
+            current.update((alias, found.get(alias)) for alias in missing)
+        return [(alias, value) for alias in aliases if (value := current[alias]) is not None]
+
+    async def due(
+        self, key: Key, polls: Sequence[Waiting], now: int
+    ) -> tuple[list[Stored | None], int | None]:
+        """For each poll of an alias the earliest datapoint that answers it; and the time of the next datapoint
+        that is ahead of `now` (Unix seconds)."""
+        return await self._database.read(_due, key, polls, now, self._delivered.get(key, {}))
+
+    async def mark(self, product: str, identity: str, given: Stored) -> None:
+        """Mark a value as given to a poll."""
+        key = (product, identity, given.point.alias)
+        marks = self._delivered.setdefault(key, {})
+        marks[given.point.timestamp] = given.number
+        if len(marks) >= MOST_MARKS:
+            await self._database.run(_keep_marks, self._take_marks(key))
 
     def forget_all(self) -> None:
         """Read every value anew: the database was emptied."""
-        self._newest.clear()
+        self._current.clear()
+        self._delivered.clear()
+        self._count = 0
 
-    async def first_after(self, product: str, identity: str, alias: str, since: int) -> Datapoint | None:
-        """The earliest datapoint later than `since` (Unix seconds)."""
-        return await self._database.read(_first_after, product, identity, alias, since)
+    def _take_marks(self, key: Key) -> list[tuple[str, str, str, int, int]]:
+        return [(*key, timestamp, number) for timestamp, number in self._delivered.pop(key, {}).items()]
 
 
 def _store(
-    connection: Connection, product: str, identity: str, points: Sequence[Datapoint], read: Iterable[str]
+    connection: Connection,
+    product: str,
+    identity: str,
+    stored: Iterable[Stored],
+    received: int,
+    marks: Sequence[tuple[str, str, str, int, int]],
+    read: Iterable[str],
 ) -> list[tuple[str, str]]:
-    for point in points:
-        execute(connection, STORE, (product, identity, point.alias, point.timestamp, point.value))
+    if marks:
+        _keep_marks(connection, marks)
+    for (alias, timestamp, value), number in stored:
+        execute(connection, STORE, (product, identity, alias, timestamp, value, received, number))
     return _latest(connection, product, identity, read)
 
 
@@ -93,13 +169,32 @@ def _latest(
     found = []
     for alias in aliases:
         row = execute(connection, LATEST, (product, identity, alias)).fetchone()
-        if row is not None:
-            found.append((alias, row[0]))
+        if row is None:
+            continue
+        value, timestamp, received = row
+        if timestamp > received:
+            (value,) = execute(connection, CURRENT, (product, identity, alias, received)).fetchone()
+        found.append((alias, value))
     return found
 
 
-def _first_after(
-    connection: Connection, product: str, identity: str, alias: str, since: int
-) -> Datapoint | None:
-    row = execute(connection, AFTER, (product, identity, alias, since)).fetchone()
-    return None if row is None else Datapoint(alias, row[0], row[1])
+def _due(
+    connection: Connection, key: Key, polls: Iterable[Waiting], now: int, delivered: dict[int, int]
+) -> tuple[list[Stored | None], int | None]:
+    found = [_earliest(connection, key, poll, now, delivered) for poll in polls]
+    (ahead,) = execute(connection, AHEAD, (*key, now)).fetchone()
+    return found, ahead
+
+
+def _earliest(
+    connection: Connection, key: Key, poll: Waiting, now: int, delivered: dict[int, int]
+) -> Stored | None:
+    for timestamp, value, number, marked in execute(connection, DUE, (*key, poll.since, now)):
+        given = marked or delivered.get(timestamp) == number
+        if timestamp > poll.since or (poll.same and not given):
+            return Stored(Datapoint(key[2], timestamp, value), number)
+    return None
+
+
+def _keep_marks(connection: Connection, marks: Sequence[tuple[str, str, str, int, int]]) -> None:
+    execute_many(connection, DELIVERED, marks)

@@ -269,7 +269,8 @@ async def test_it_is_refused(place: Place, bad: Bad) -> None:
         assert entry.kind == "refused"
     else:
         assert (entry.kind, entry.status) == ("request", bad.status)
-        assert entry.detail == {"reason": answer.body.decode()}
+        assert entry.detail is not None
+        assert entry.detail["reason"] == answer.body.decode()
     if answer.header("Connection") == "close" or answer.head.startswith(b"HTTP/1.0"):
         assert await client.rest() == b""
     else:  # whatever was wrong, the next request is read from its beginning

@@ -39,7 +39,7 @@ async def test_the_list_has_a_line_for_each_item(place: Place) -> None:
         await place.platform.devices.content.add("token", id, b"x")
     await place.platform.devices.content.add("other", "c", b"x")
     answer = await client.ask("GET", f"{DOWNLOAD}?vendor=token&model=token&info=true")
-    assert answer.body.decode() == "a\nb\nü, ö\n"
+    assert answer.body.decode() == "a\r\nb\r\nü, ö\r\n"
 
 
 @pytest.mark.parametrize("description", ["", "firmware 1.2", 'one, "two"', "two\nlines", "ü; ö"])
@@ -50,10 +50,10 @@ async def test_the_info_line(place: Place, description: str) -> None:
     answer = await client.ask("GET", f"{DOWNLOAD}?id=fw&info=true")
     assert (answer.status, answer.header("Content-Type")) == (200, "text/csv; charset=utf-8")
     text = answer.body.decode()
-    assert text.endswith("\n")
+    assert text.endswith("\r\n")
     if not re.search('[,"\n]', description):
-        assert text == f"text/plain; charset=utf-8,10,1767225660,{description}\n"
-    [row] = csv.reader(io.StringIO(text))
+        assert text == f"text/plain; charset=utf-8,10,1767225660,{description}\r\n"
+    [row] = csv.reader(io.StringIO(text, newline=""))
     assert row == ["text/plain; charset=utf-8", "10", "1767225660", description]
 
 
@@ -87,7 +87,12 @@ async def test_a_download_is_all_of_it_in_its_own_type(place: Place) -> None:
         ("bytes=-99", TEN, "bytes 0-9/10"),
         ("bytes=8-99", b"89", "bytes 8-9/10"),
         ("BYTES= 2 - 5 ", b"2345", "bytes 2-5/10"),
+        ("bytes=5-999999999999999999999", b"56789", "bytes 5-9/10"),
+        (f"bytes=5-{'9' * 5000}", b"56789", "bytes 5-9/10"),
+        (f"bytes={'0' * 99}5-{'0' * 99}6", b"56", "bytes 5-6/10"),
+        (f"bytes=-{'9' * 19}", TEN, "bytes 0-9/10"),
         ("bytes=5-2", TEN, None),
+        (f"bytes={'9' * 20}-5", TEN, None),
         ("bytes=1-2,4-5", TEN, None),
         ("bytes=x-5", TEN, None),
         ("bytes=--5", TEN, None),
@@ -163,7 +168,7 @@ async def test_a_content_that_changes_under_a_download_ends_it(place: Place, cha
 
 # --- ranges against a model ---------------------------------------------------------------------------------
 
-NUMBER = st.sampled_from(["", "0", "1", "4", "5", "6", "007", "99"])
+NUMBER = st.sampled_from(["", "0", "1", "4", "5", "6", "007", "99", "9" * 18, "9" * 19, "1" + "0" * 30])
 
 
 @given(NUMBER, NUMBER, st.integers(0, 7))

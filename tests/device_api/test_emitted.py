@@ -86,7 +86,6 @@ async def test_what_stores_nothing_raises_nothing(place: Place) -> None:
     client = await place.device()
     before = place.events()
     asked: list[tuple[Any, ...]] = [
-        ("POST", ALIAS, "unknown=1"),
         ("POST", RECORD, "alias=unknown&1=1"),
         ("GET", f"{ALIAS}?text"),
         ("GET", "/provision/download"),
@@ -96,3 +95,34 @@ async def test_what_stores_nothing_raises_nothing(place: Place) -> None:
     for request in asked:
         await client.ask(*request)
     assert place.events() == before
+
+
+async def test_a_write_of_unknown_aliases_alone_raises_an_empty_data_in(place: Place) -> None:
+    client = await place.device()
+    assert (await client.ask("POST", ALIAS, "Text=1&unknown=2")).status == 204
+    [data_in] = place.payloads("data_in")
+    assert (data_in["identity"], data_in["payload"]) == ("d", [])
+    assert place.events("datapoint") == []
+    request = place.platform.context.journal.select("request")[-1]
+    assert request.detail == {
+        "not_stored": [("Text", "1"), ("unknown", "2")],
+        "unknown_aliases": ["Text", "unknown"],
+    }
+
+
+async def test_the_journal_names_values_that_another_of_the_request_replaced(place: Place) -> None:
+    client = await place.device()
+    for body, dropped in (("text=1&text=2&text=2", [("text", "1")]), ("text=1&number=2", None)):
+        await client.ask("POST", ALIAS, body)
+        detail = place.platform.context.journal.select("request")[-1].detail
+        assert detail == (dropped and {"not_stored": dropped})
+
+
+async def test_the_journal_cuts_what_is_not_stored(place: Place) -> None:
+    client = await place.device()
+    await client.ask("POST", ALIAS, "&".join(f"{number}{'x' * 500}={'y' * 500}" for number in range(60)))
+    detail = place.platform.context.journal.select("request")[-1].detail
+    assert detail is not None
+    dropped: Any = detail["not_stored"]
+    assert len(dropped) == 50
+    assert {(len(alias), len(value)) for alias, value in dropped} == {(200, 200)}

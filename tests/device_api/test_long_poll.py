@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from labkit.device_api.long_poll import milliseconds, timestamp
-from labkit.devices.state import Datapoint
+from labkit.devices.state import Datapoint, Stored
 from labkit.http.error import HttpError
-from tests.device_api.place import ALIAS, RECORD, Answer, Client, Place
+from tests.device_api.place import ALIAS, RECORD, Answer, Client, Headers, Place
 from tests.device_api.place import place as lab
 from tests.sizes import size
 
@@ -103,11 +104,56 @@ async def test_what_was_there_answers_only_who_asks_from_before_it(place: Place)
     client = await place.device()
     await client.ask("POST", ALIAS, "text=there")
     assert (await client.ask("GET", POLL, headers=asked(0))).status == 304
+    assert (await client.ask("GET", POLL, headers=asked(0, NOW + 1))).status == 304
+    for since in (NOW - 1, NOW - 1):
+        assert told(await client.ask("GET", POLL, headers=asked(300_000, since))) == (
+            [("text", "there")],
+            str(NOW),
+        )
     assert (await client.ask("GET", POLL, headers=asked(0, NOW))).status == 304
-    assert told(await client.ask("GET", POLL, headers=asked(300_000, NOW - 1))) == (
-        [("text", "there")],
-        str(NOW),
-    )
+
+
+async def test_what_no_poll_was_given_answers_who_asks_from_its_very_second(place: Place) -> None:
+    client = await place.device()
+    for value in ("first", "second"):  # in one second
+        await client.ask("POST", ALIAS, f"text={value}")
+        assert (await client.ask("HEAD", POLL, headers=asked(0, NOW))).status == 200  # that gives no value
+        assert told(await client.ask("GET", POLL, headers=asked(0, NOW))) == ([("text", value)], str(NOW))
+        assert (await client.ask("GET", POLL, headers=asked(0, NOW))).status == 304
+    assert (await client.ask("GET", f"{ALIAS}?text")).pairs == [("text", "second")]
+    await client.ask("POST", ALIAS, "text=third")
+    assert (await client.ask("GET", f"{ALIAS}?text")).pairs == [("text", "third")]  # which is no poll
+    assert told(await client.ask("GET", POLL, headers=asked(0, NOW)))[0] == [("text", "third")]
+
+
+async def test_a_client_that_leaves_before_its_answer_has_not_been_given_it(place: Place) -> None:
+    writer = await place.device()
+    for number in range(10):
+        poller = await place.connect()
+        poller.credentials = writer.credentials
+        poller.send("GET", POLL, headers=asked(since=NOW))
+        await place.held(1)
+        writer.send("POST", ALIAS, f"text={number}")
+        poller.leave()
+        assert (await writer.answer()).status == 204
+        await place.idle()
+        again = await writer.ask("GET", POLL, headers=asked(0, NOW))
+        assert told(again) == ([("text", str(number))], str(NOW))
+
+
+async def test_a_state_that_survives_a_restart_loses_no_value_of_a_poll(tmp_path: Path) -> None:
+    given = []
+    credentials: Headers = ()
+    for start in range(3):
+        async with lab(data=str(tmp_path / "lab.db")) as place:
+            client = await (place.connect() if credentials else place.device())
+            credentials = client.credentials = credentials or client.credentials
+            await client.ask("POST", ALIAS, f"text={start}")
+            for _ in range(2):
+                answer = await client.ask("GET", POLL, headers=asked(0, NOW))
+                given.append((answer.status, answer.body))
+    assert given[::2] == [(200, f"text={start}".encode()) for start in range(3)]
+    assert given[1::2] == [(304, b"")] * 3
 
 
 async def test_the_first_point_after_the_time_answers(place: Place) -> None:
@@ -123,7 +169,6 @@ async def test_the_first_point_after_the_time_answers(place: Place) -> None:
 @pytest.mark.parametrize(
     ("body", "answered"),
     [
-        (f"alias=text&{NOW}=x", None),
         (f"alias=text&{NOW - 5}=x", None),
         (f"alias=text&{NOW + 1}=x", (NOW + 1, "x")),
         (f"alias=text&{NOW + 9}=c&{NOW + 3}=a&{NOW + 5}=b&{NOW - 3}=old", (NOW + 3, "a")),
@@ -140,16 +185,57 @@ async def test_recorded_points_answer_if_they_are_later(
         await place.platform.context.clock.advance(30)
         assert (await poller.answer()).status == 304
     else:
+        await place.platform.context.clock.advance_to(answered[0] - 0.001)
+        assert len(place.platform.devices.polls) == 1  # it answers when its second comes
+        await place.platform.context.clock.advance(0.001)
         assert told(await poller.answer()) == ([("text", answered[1])], str(answered[0]))
 
 
-async def test_a_write_in_the_second_of_since_does_not_answer_and_a_later_one_does(place: Place) -> None:
+@pytest.mark.parametrize("path", [ALIAS, RECORD])
+async def test_a_value_in_the_second_of_since_answers_who_names_one(place: Place, path: str) -> None:
     writer, poller = await polling(place, NOW)
-    await writer.ask("POST", ALIAS, "text=same second")
+    await writer.ask("POST", path, "text=x" if path == ALIAS else f"alias=text&{NOW}=x")
+    assert told(await poller.answer()) == ([("text", "x")], str(NOW))
+
+
+async def test_a_point_recorded_for_the_second_of_arrival_does_not_answer_who_names_none(
+    place: Place,
+) -> None:
+    writer, poller = await polling(place)
+    await writer.ask("POST", RECORD, f"alias=text&{NOW}=x")
+    assert len(place.platform.devices.polls) == 1
+    await writer.ask("POST", RECORD, f"alias=text&{NOW + 1}=y&{NOW + 2}=z")
+    await place.platform.context.clock.advance(5)
+    assert told(await poller.answer()) == ([("text", "y")], str(NOW + 1))
+
+
+async def test_a_poll_from_a_future_second_waits_for_it(place: Place) -> None:
+    writer, poller = await polling(place, NOW + 3)
+    await writer.ask("POST", RECORD, f"alias=text&{NOW + 2}=early&{NOW + 5}=ahead")
+    for _ in range(2):
+        await place.platform.context.clock.advance(1)
+        await writer.ask("POST", ALIAS, "text=too early")
     assert len(place.platform.devices.polls) == 1
     await place.platform.context.clock.advance(1)
-    await writer.ask("POST", ALIAS, "text=next second")
-    assert told(await poller.answer()) == ([("text", "next second")], str(NOW + 1))
+    await writer.ask("POST", ALIAS, "text=in time")
+    assert told(await poller.answer()) == ([("text", "in time")], str(NOW + 3))
+
+
+async def test_what_was_recorded_ahead_before_a_poll_came_answers_it_in_its_second(place: Place) -> None:
+    client = await place.device()
+    await client.ask("POST", RECORD, f"alias=text&{NOW + 4}=b&{NOW + 2}=a")
+    pollers = []
+    for number, since in enumerate((None, 0, NOW, NOW + 3)):
+        poller = await place.connect()
+        poller.credentials = client.credentials
+        poller.send("GET", POLL, headers=asked(since=since))
+        await place.held(number + 1)
+        pollers.append(poller)
+    await place.platform.context.clock.advance(1.99)
+    assert len(place.platform.devices.polls) == 4
+    await place.platform.context.clock.advance(10)
+    answers = [told(await poller.answer()) for poller in pollers]
+    assert answers == [([("text", "a")], str(NOW + 2))] * 3 + [([("text", "b")], str(NOW + 4))]
 
 
 async def test_one_write_answers_every_poll_of_its_alias_and_no_other(place: Place) -> None:
@@ -237,6 +323,6 @@ async def test_polls_of_other_credentials(place: Place, product: str) -> None:
     device = await place.device(product)
     device.send("GET", POLL, headers=asked())
     await place.held(1, product=product)
-    point = Datapoint("text", NOW, "from elsewhere")
-    place.platform.devices.polls.wake(product, "d", point, live=True)
+    point = Stored(Datapoint("text", NOW, "from elsewhere"), 1)
+    place.platform.devices.polls.wake(product, "d", [point], written=True)
     assert told(await device.answer())[0] == [("text", "from elsewhere")]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from labkit.devices.identities import flaw
+from labkit.devices.identities import identity_error
 from labkit.settings import IdentityFormat
 
 UUID = "01234567-89ab-CDEF-0123-456789abcdef"
@@ -51,15 +51,15 @@ BREAKS: list[tuple[dict[str, Any], list[str]]] = [
 
 @pytest.mark.parametrize(("settings", "identities"), FITS, ids=[str(each[0]) for each in FITS])
 def test_an_identity_that_fits(settings: dict[str, Any], identities: list[str]) -> None:
-    assert {identity: flaw(IdentityFormat(**settings), identity) for identity in identities} == dict.fromkeys(
-        identities
-    )
+    assert {
+        identity: identity_error(IdentityFormat(**settings), identity) for identity in identities
+    } == dict.fromkeys(identities)
 
 
 @pytest.mark.parametrize(("settings", "identities"), BREAKS, ids=[str(each[0]) for each in BREAKS])
 def test_an_identity_that_does_not(settings: dict[str, Any], identities: list[str]) -> None:
     for identity in identities:
-        reason = flaw(IdentityFormat(**settings), identity)
+        reason = identity_error(IdentityFormat(**settings), identity)
         assert reason is not None, identity
         assert reason.startswith("an identity ")
         assert len(reason) < 100

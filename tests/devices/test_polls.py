@@ -4,16 +4,29 @@ import asyncio
 
 from labkit.core.activity import Activity
 from labkit.core.clock import Clock
+from labkit.core.database import Database
+from labkit.core.tables import metadata
 from labkit.devices.polls import Polls
-from labkit.devices.state import Datapoint
+from labkit.devices.state import Datapoint, State, Stored
 
 KEY = ("product", "device", "alias")
 
 
 def make() -> tuple[Clock, Activity, Polls]:
-    clock, activity = Clock(rate=0, start=1000.0), Activity()
+    clock, activity, polls, _ = over_state()
+    return clock, activity, polls
+
+
+def over_state() -> tuple[Clock, Activity, Polls, State]:
+    clock, activity, database = Clock(rate=0, start=1000.0), Activity(), Database()
+    database.start(metadata)
+    state = State(database)
     clock.settle_with(activity.idle)
-    return clock, activity, Polls(clock, activity)
+    return clock, activity, Polls(clock, activity, state), state
+
+
+def stored(alias: str, timestamp: int, value: str) -> Stored:
+    return Stored(Datapoint(alias, timestamp, value), 1)
 
 
 async def test_a_poll_ends_when_lab_time_reaches_its_end() -> None:
@@ -43,30 +56,30 @@ async def test_a_poll_that_may_not_wait_ends_though_the_clock_stands_still() -> 
 async def test_a_poll_takes_what_is_later_than_its_time() -> None:
     _, _, polls = make()
     poll = polls.open(KEY, 900)
-    polls.wake(*KEY[:2], Datapoint("alias", 900, "not later"), live=False)
-    polls.wake(*KEY[:2], Datapoint("other", 901, "another alias"), live=False)
-    polls.wake(*KEY[:2], Datapoint("alias", 901, "later"), live=False)
-    assert await polls.wait(poll, 2000.0) == Datapoint("alias", 901, "later")
+    polls.wake(*KEY[:2], [stored("alias", 899, "earlier")], written=False)
+    polls.wake(*KEY[:2], [stored("other", 901, "another alias")], written=False)
+    polls.wake(*KEY[:2], [stored("alias", 901, "later")], written=False)
+    assert await polls.wait(poll, 2000.0) == stored("alias", 901, "later")
 
 
 async def test_a_poll_from_now_on_takes_a_live_value_of_the_same_second_only() -> None:
     _, _, polls = make()
     poll = polls.open(KEY, None)
-    polls.wake(*KEY[:2], Datapoint("alias", 1000, "recorded"), live=False)
-    polls.wake(*KEY[:2], Datapoint("alias", 1000, "written"), live=True)
-    assert await polls.wait(poll, 2000.0) == Datapoint("alias", 1000, "written")
+    polls.wake(*KEY[:2], [stored("alias", 1000, "recorded")], written=False)
+    polls.wake(*KEY[:2], [stored("alias", 1000, "written")], written=True)
+    assert await polls.wait(poll, 2000.0) == stored("alias", 1000, "written")
 
 
 async def test_one_value_answers_everybody_who_waits_for_it() -> None:
     _, _, polls = make()
     opened = [polls.open(KEY, None) for _ in range(3)]
     assert (polls.count(*KEY), polls.count("product", "device", "other"), len(polls)) == (3, 0, 3)
-    polls.wake("product", "another device", Datapoint("alias", 1001, "not for us"), live=True)
-    polls.wake(*KEY[:2], Datapoint("alias", 1001, "first"), live=True)
-    polls.wake(*KEY[:2], Datapoint("alias", 1002, "second"), live=True)
-    assert [await polls.wait(poll, 2000.0) for poll in opened] == [Datapoint("alias", 1001, "first")] * 3
+    polls.wake("product", "another device", [stored("alias", 1000, "not for us")], written=True)
+    polls.wake(*KEY[:2], [stored("alias", 1000, "first")], written=True)
+    polls.wake(*KEY[:2], [stored("alias", 1000, "second")], written=True)
+    assert [await polls.wait(poll, 2000.0) for poll in opened] == [stored("alias", 1000, "first")] * 3
     for poll in opened:
-        polls.close(KEY, poll)
+        polls.close(poll)
     assert len(polls) == 0
 
 
@@ -79,12 +92,12 @@ async def test_a_poll_that_waits_is_no_activity_and_its_answer_is() -> None:
             poll = polls.open(KEY, None)
             await polls.wait(poll, 2000.0)
             seen.append(activity.running)
-            polls.close(KEY, poll)
+            polls.close(poll)
 
     task = asyncio.create_task(request())
     await asyncio.sleep(0)
     await activity.idle()  # while it waits the lab counts as settled
-    polls.wake(*KEY[:2], Datapoint("alias", 1000, "x"), live=True)
+    polls.wake(*KEY[:2], [stored("alias", 1000, "x")], written=True)
     assert activity.running == 1  # it is to be answered, though its task has yet to run
     await activity.idle()
     assert (seen, task.done(), len(polls)) == ([1], True, 0)
@@ -99,13 +112,13 @@ async def test_a_client_that_goes_away_leaves_nothing() -> None:
             try:
                 await polls.wait(poll, 2000.0)
             finally:
-                polls.close(KEY, poll)
+                polls.close(poll)
 
     for answered in (False, True):
         task = asyncio.create_task(request())
         await asyncio.sleep(0)
         if answered:  # in the very turn in which the client goes
-            polls.wake(*KEY[:2], Datapoint("alias", 1000, "x"), live=True)
+            polls.wake(*KEY[:2], [stored("alias", 1000, "x")], written=True)
         task.cancel()
         await asyncio.wait([task])
         assert task.cancelled()
@@ -127,3 +140,50 @@ async def test_who_asks_learns_when_polls_are_held() -> None:
     async with asyncio.timeout(5):
         await held
         await polls.held(*KEY, 2)
+
+
+async def test_a_point_that_is_due_answers_before_a_later_one_though_the_clock_has_not_said_so() -> None:
+    """The loop was busy while a second passed, and then a write came first."""
+    clock, activity, polls, state = over_state()
+    poll = polls.open(KEY, 999)
+    await state.store("product", "device", [Datapoint("alias", 1001, "ahead")], 1000)
+    assert await polls.look(poll) is None
+    clock._lab = 1002.5  # and no timer has fired
+    [written], _ = await state.store("product", "device", [Datapoint("alias", 1002, "written")], 1002)
+    polls.wake("product", "device", [written], written=True)
+    [again], _ = await state.store("product", "device", [Datapoint("alias", 1002, "again")], 1002)
+    polls.wake("product", "device", [again], written=True)
+    answer = await polls.wait(poll, 2000.0)
+    assert answer is not None
+    assert answer.point == Datapoint("alias", 1001, "ahead")
+    polls.close(poll)
+    await activity.idle()
+    assert not polls._looking
+
+
+async def test_who_waited_gets_what_another_poll_was_given_meanwhile() -> None:
+    """Between the store and the wake a second poll comes, is answered and marks the value."""
+    _, _, polls, state = over_state()
+    waits = polls.open(KEY, 1000)
+    assert await polls.look(waits) is None
+    points, _ = await state.store("product", "device", [Datapoint("alias", 1000, "x")], 1000)
+    comes = polls.open(KEY, 1000)
+    found = await polls.look(comes)
+    assert found == points[0]
+    await state.mark("product", "device", found)
+    polls.wake("product", "device", points, written=True)
+    assert await polls.wait(waits, 2000.0) == points[0]
+    assert await polls.look(comes) is None
+
+
+async def test_the_timer_of_points_ahead_ends_with_the_last_poll() -> None:
+    clock, activity, polls, state = over_state()
+    await state.store("product", "device", [Datapoint("alias", 1010, "x")], 1000)
+    opened = [polls.open(KEY, 999) for _ in range(2)]
+    for poll in opened:
+        assert await polls.look(poll) is None
+    for left, poll in zip((1, 0), opened, strict=True):
+        polls.close(poll)
+        assert len([entry for entry in clock._timers if entry[2].callback]) == left
+    await clock.advance(60)
+    await activity.idle()

@@ -64,14 +64,14 @@ MISFITS: list[tuple[Any, list[str]]] = [
 @pytest.mark.parametrize(("resource", "values"), FITS, ids=[str(each[0]) for each in FITS])
 def test_a_value_that_fits(resource: Any, values: list[str]) -> None:
     made = product(resources={"a": resource})
-    assert {value: made.misfit("a", value) for value in values} == dict.fromkeys(values)
+    assert {value: made.value_error("a", value) for value in values} == dict.fromkeys(values)
 
 
 @pytest.mark.parametrize(("resource", "values"), MISFITS, ids=[str(each[0]) for each in MISFITS])
 def test_a_value_that_does_not(resource: Any, values: list[str]) -> None:
     made = product(resources={"a": resource})
     for value in values:
-        reason = made.misfit("a", value)
+        reason = made.value_error("a", value)
         assert reason is not None, value
         assert reason.startswith("a: ")
         assert value not in reason or len(value) < 3  # it may be long, or secret
@@ -84,7 +84,7 @@ def test_settings_change_while_the_lab_runs() -> None:
     made = product(resources={"a": "number"})
     made.change(self_registration=False, resources={"b": {"format": "string", "allowed": ["x"]}})
     assert (made.settings.self_registration, list(made.settings.resources)) == (False, ["b"])
-    assert made.misfit("b", "y") is not None
+    assert made.value_error("b", "y") is not None
     made.change(auth="password")  # what was changed before stays
     assert (made.settings.self_registration, made.settings.auth) == (False, "password")
 

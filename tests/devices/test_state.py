@@ -3,59 +3,116 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.core.database import Database
 from labkit.core.tables import metadata
-from labkit.devices.state import Datapoint, State, datapoint_table
+from labkit.devices.state import MOST_MARKS, Datapoint, State, Waiting, datapoint_table
 
 POINTS = st.lists(
     st.builds(Datapoint, st.sampled_from("ab"), st.integers(0, 8), st.text(max_size=3)), max_size=12
 )
+REQUESTS = st.lists(st.tuples(POINTS, st.integers(0, 2)), max_size=6)  # with the seconds since the one before
 
 
-@given(st.lists(POINTS, max_size=4), st.integers(-1, 9))
-async def test_state_against_a_model(requests: list[list[Datapoint]], since: int) -> None:
+@given(REQUESTS, st.integers(-1, 9), st.booleans())
+async def test_state_against_a_model(
+    requests: list[tuple[list[Datapoint], int]], since: int, same: bool
+) -> None:
     database = Database()
     database.start(metadata)
     state = State(database)
-    model: dict[str, dict[int, str]] = {"a": {}, "b": {}}
-    for points in requests:
+    # alias → time → value, when it ranks, its place in the order of receipt, and whether it was given
+    model: dict[str, dict[int, tuple[str, tuple[int, int], bool]]] = {"a": {}, "b": {}}
+    now, order = 0, 0
+    for points, later in requests:
+        now += later
         for point in points:
-            model[point.alias][point.timestamp] = point.value  # a second value at a time replaces the first
-        newest = [(alias, model[alias][max(model[alias])]) for alias in "ba" if model[alias]]
-        assert await state.store("p", "d", points, ["b", "none", "a"]) == newest
-        assert await state.latest("p", "d", ["b", "none", "a"]) == newest
+            order += 1  # a second value at a time replaces the first
+            rank = (min(point.timestamp, now), order)
+            model[point.alias][point.timestamp] = (point.value, rank, False)
+        current = [
+            (alias, max(model[alias].values(), key=lambda kept: kept[1])[0]) for alias in "ba" if model[alias]
+        ]
+        _, read = await state.store("p", "d", points, now, ["b", "none", "a"])
+        assert read == current
+        assert await state.latest("p", "d", ["b", "none", "a"]) == current
         for alias in "ab":
-            later = [time for time in sorted(model[alias]) if time > since]
-            expected = Datapoint(alias, later[0], model[alias][later[0]]) if later else None
-            assert await state.first_after("p", "d", alias, since) == expected
+            due = [
+                time
+                for time, (_, _, given) in sorted(model[alias].items())
+                if time <= now and (time > since or (time == since and same and not given))
+            ]
+            ahead = [time for time in model[alias] if time > now]
+            [found], next_ahead = await state.due(("p", "d", alias), [Waiting(since, same)], now)
+            assert next_ahead == min(ahead, default=None)
+            if not due:
+                assert found is None
+                continue
+            assert found is not None
+            value, rank, _ = model[alias][due[0]]
+            assert found.point == Datapoint(alias, due[0], value)
+            await state.mark("p", "d", found)
+            model[alias][due[0]] = (value, rank, True)
     database.close()
+
+
+async def test_marks_of_many_values_do_not_stay_in_memory(state: State) -> None:
+    many = 3 * MOST_MARKS + 5
+    stored, _ = await state.store("p", "d", [Datapoint("a", time, "x") for time in range(many)], many)
+    for each in stored:
+        await state.mark("p", "d", each)
+        assert sum(map(len, state._delivered.values())) < MOST_MARKS
+    polls = [Waiting(time, True) for time in range(many)]
+    found, _ = await state.due(("p", "d", "a"), polls, many)
+    assert [each and each.point.timestamp for each in found] == [*range(1, many), None]
+
+
+async def test_a_mark_that_comes_after_its_value_was_replaced_is_not_the_new_value_s(state: State) -> None:
+    [first], _ = await state.store("p", "d", [Datapoint("a", 5, "first")], 5)
+    [second], _ = await state.store("p", "d", [Datapoint("a", 5, "second")], 5)
+    await state.mark("p", "d", first)
+    await state.store("p", "d", [Datapoint("a", 1, "x")], 5)
+    assert await state.due(("p", "d", "a"), [Waiting(5, True)], 5) == ([second], None)
+
+
+async def test_values_keep_their_order_over_a_restart(tmp_path: Path) -> None:
+    values = []
+    for number in range(3):
+        database = Database(tmp_path / "lab.db")
+        database.start(metadata)
+        await State(database).store("p", "d", [Datapoint("a", 9 - number, str(number))], 5)
+        values += await State(database).latest("p", "d", ["a"])
+        database.close()
+    assert values == [("a", "0"), ("a", "1"), ("a", "2")]
 
 
 async def test_devices_and_products_keep_their_own(state: State) -> None:
     for product, identity in (("p", "d"), ("p", "e"), ("q", "d")):
-        await state.store(product, identity, [Datapoint("a", 1, f"{product}/{identity}")])
+        await state.store(product, identity, [Datapoint("a", 1, f"{product}/{identity}")], 1)
     assert await state.latest("p", "d", ["a"]) == [("a", "p/d")]
     assert await state.latest("q", "d", ["a"]) == [("a", "q/d")]
     assert await state.latest("q", "e", ["a"]) == []
-    assert await state.first_after("p", "e", "a", 0) == Datapoint("a", 1, "p/e")
+    [found], _ = await state.due(("p", "e", "a"), [Waiting(0, True)], 1)
+    assert found is not None
+    assert found.point == Datapoint("a", 1, "p/e")
 
 
 async def test_a_value_that_is_read_while_its_device_writes_is_not_kept(state: State) -> None:
-    await state.store("p", "d", [Datapoint("a", 1, "old")])
-    other = state.store("p", "e", [Datapoint("a", 1, "x")])  # its commit holds back the read behind it
+    await state.store("p", "d", [Datapoint("a", 1, "old")], 1)
+    other = state.store("p", "e", [Datapoint("a", 1, "x")], 1)  # its commit holds back the read behind it
     reading = state.latest("p", "d", ["a"])
-    writing = state.store("p", "d", [Datapoint("a", 2, "new")])
+    writing = state.store("p", "d", [Datapoint("a", 2, "new")], 2)
     _, seen, _ = await asyncio.gather(other, reading, writing)
     assert seen == [("a", "old")]
     assert await state.latest("p", "d", ["a"]) == [("a", "new")]
 
 
 async def test_values_are_read_anew_once_the_database_was_emptied(state: State, database: Database) -> None:
-    await state.store("p", "d", [Datapoint("a", 1, "old")])
+    await state.store("p", "d", [Datapoint("a", 1, "old")], 1)
     assert await state.latest("p", "d", ["a"]) == [("a", "old")]
     await database.run(lambda connection: connection.execute(datapoint_table.delete()).rowcount)
     state.forget_all()

@@ -198,7 +198,7 @@ def last_one_wins(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-CERT-9", "labkit.devices.identities:flaw")
+@mutant("DEV-CERT-9", "labkit.devices.identities:identity_error")
 def any_name(original: Any) -> Any:
     """every CN is an identity"""
     return lambda rules, identity: None

@@ -15,7 +15,7 @@ from labkit.device_api.authenticate import authenticate
 from labkit.device_api.exchange import Exchange
 from labkit.devices.devices import Devices
 from labkit.devices.registry import Device
-from labkit.devices.state import Datapoint
+from labkit.devices.state import Datapoint, Stored
 from labkit.http.error import HttpError
 from labkit.solutions.delivery import Delivery
 from labkit.solutions.solution import Outcome, Solution
@@ -168,7 +168,9 @@ def told_of_refusals(original: Any) -> Any:
     async def tell(self: ProductSite, exchange: Exchange) -> None:
         device = await authenticate(exchange, self._devices.registry)
         point = Datapoint("text", exchange.context.clock.seconds(), "refused")
-        emitted.stored(exchange, self._devices, device, [point], "write")
+        emitted.stored(
+            exchange, self._devices, device, [Stored(point, 0)], "write", exchange.context.clock.now()
+        )
 
     async def broken(self: ProductSite, exchange: Exchange) -> web.StreamResponse:
         try:
@@ -268,7 +270,14 @@ def told_of_reads(original: Any) -> Any:
 def _told_after(original: Any) -> Any:
     async def broken(exchange: Exchange, devices: Devices) -> web.StreamResponse:
         response: web.StreamResponse = await original(exchange, devices)
-        emitted.stored(exchange, devices, await authenticate(exchange, devices.registry), [], "write")
+        emitted.stored(
+            exchange,
+            devices,
+            await authenticate(exchange, devices.registry),
+            [],
+            "write",
+            exchange.context.clock.now(),
+        )
         return response
 
     return broken

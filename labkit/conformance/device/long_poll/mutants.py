@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
@@ -10,35 +11,39 @@ from aiohttp import web
 from labkit.conformance.mutant import mutant
 from labkit.core.activity import Activity
 from labkit.device_api.exchange import Exchange
+from labkit.device_api.long_poll import answer
 from labkit.device_api.wire import nothing
 from labkit.devices.devices import Devices
-from labkit.devices.polls import Key, Poll, Polls
-from labkit.devices.registry import Device
-from labkit.devices.state import Datapoint, State
+from labkit.devices.polls import Poll, Polls
+from labkit.devices.registry import Device, Hold
+from labkit.devices.state import Datapoint, Key, State, Stored, Waiting
 from labkit.http.error import HttpError
 from labkit.settings import LabSettings, Wire
 
-ANSWER = "labkit.device_api.long_poll:_answer"
-FIRST_AFTER = "labkit.devices.state:State.first_after"
+ANSWER = "labkit.device_api.long_poll:answer"
+DUE = "labkit.devices.state:State.due"
 MILLISECONDS = "labkit.device_api.long_poll:milliseconds"
 NOTHING = "labkit.device_api.wire:nothing"
-OPEN = "labkit.devices.polls:Polls.open"
+MARK = "labkit.devices.state:State.mark"
 SINCE = "labkit.device_api.long_poll:timestamp"
+TAKES = "labkit.devices.polls:Poll.takes"
 WAIT = "labkit.device_api.long_poll:wait"
 WAKE = "labkit.devices.polls:Polls.wake"
+
+Found = tuple[list[Stored | None], int | None]
 
 
 @mutant("DEV-POLL-1", WAKE)
 def never_woken(original: Any) -> Any:
     """a write wakes no poll"""
-    return lambda self, product, identity, point, live: None
+    return lambda self, product, identity, stored, written: None
 
 
 @mutant("DEV-POLL-1 DEV-POLL-17", "labkit.devices.polls:Polls.wait")
 def never_held(original: Any) -> Any:
     """a poll is answered at once"""
 
-    async def broken(self: Polls, poll: Poll, until: float) -> Datapoint | None:
+    async def broken(self: Polls, poll: Poll, until: float) -> Stored | None:
         return poll.future.result() if poll.future.done() else None
 
     return broken
@@ -52,9 +57,10 @@ def earlier_value(original: Any) -> Any:
         exchange: Exchange, devices: Devices, device: Device, aliases: list[str]
     ) -> web.StreamResponse:
         if "If-Modified-Since" not in exchange.request.headers:
-            point = await devices.state.first_after(device.product, device.identity, aliases[0], 0)
-            if point is not None:
-                return web.Response(text=f"{point.alias}={point.value}")
+            key = (device.product, device.identity, aliases[0])
+            [found], _ = await devices.state.due(key, [Waiting(0, False)], exchange.context.clock.seconds())
+            if found is not None:
+                return answer(exchange, devices, device, found)
         response: web.StreamResponse = await original(exchange, devices, device, aliases)
         return response
 
@@ -83,8 +89,8 @@ def woken_by_other_product(original: Any) -> Any:
 def time_of_answer(original: Any) -> Any:
     """Last-Modified is the time of the answer"""
 
-    def broken(exchange: Exchange, devices: Devices, point: Datapoint) -> web.StreamResponse:
-        response: web.StreamResponse = original(exchange, devices, point)
+    def broken(exchange: Exchange, devices: Devices, device: Device, found: Stored) -> web.StreamResponse:
+        response: web.StreamResponse = original(exchange, devices, device, found)
         response.headers["Last-Modified"] = str(exchange.context.clock.seconds())
         return response
 
@@ -120,12 +126,12 @@ def half_the_time(original: Any) -> Any:
     return lambda text: original(text) // 2
 
 
-@mutant("DEV-POLL-7 DEV-POLL-8", FIRST_AFTER)
+@mutant("DEV-POLL-7 DEV-POLL-8", DUE)
 def since_unheard(original: Any) -> Any:
     """datapoints that are there already answer no poll"""
 
-    async def broken(self: State, product: str, identity: str, alias: str, since: int) -> None:
-        return None
+    async def broken(self: State, key: Key, polls: Sequence[Waiting], now: int) -> Found:
+        return [None] * len(polls), None
 
     return broken
 
@@ -136,15 +142,17 @@ def from_the_beginning(original: Any) -> Any:
     return lambda text: 0 * original(text)
 
 
-@mutant("DEV-POLL-8 DEV-POLL-11", FIRST_AFTER)
+@mutant("DEV-POLL-8 DEV-POLL-11", DUE)
 def newest(original: Any) -> Any:
     """of several datapoints the newest answers"""
 
-    async def broken(self: State, product: str, identity: str, alias: str, since: int) -> Datapoint | None:
-        found: Datapoint | None = None
-        while (later := await original(self, product, identity, alias, since)) is not None:
-            found, since = later, later.timestamp
-        return found
+    async def broken(self: State, key: Key, polls: Sequence[Waiting], now: int) -> Found:
+        found, ahead = await original(self, key, polls, now)
+        for index, each in enumerate(found):
+            while each is not None:
+                found[index] = each
+                [each], _ = await original(self, key, [Waiting(each.point.timestamp, False)], now)
+        return found, ahead
 
     return broken
 
@@ -153,10 +161,12 @@ def newest(original: Any) -> Any:
 def in_the_order_of_the_body(original: Any) -> Any:
     """of several points that one request records the one that is named first answers a waiting poll"""
 
-    def broken(exchange: Exchange, devices: Devices, device: Device, points: Any, api: str) -> None:
-        for point in points:
-            devices.polls.wake(device.product, device.identity, point, api == "write")
-        original(exchange, devices, device, points, api)
+    def broken(
+        exchange: Exchange, devices: Devices, device: Device, stored: Any, api: str, received: float
+    ) -> None:
+        for each in stored:
+            devices.polls.wake(device.product, device.identity, [each], api == "write")
+        original(exchange, devices, device, stored, api, received)
 
     return broken
 
@@ -180,18 +190,6 @@ def two_unprocessable(original: Any) -> Any:
         return response
 
     return broken
-
-
-@mutant("DEV-POLL-12", OPEN)
-def same_second_wakes(original: Any) -> Any:
-    """a datapoint of the second of If-Modified-Since answers a waiting poll"""
-    return lambda self, key, since: original(self, key, since and since - 1)
-
-
-@mutant("DEV-POLL-8 DEV-POLL-12", FIRST_AFTER)
-def same_second_answers(original: Any) -> Any:
-    """a datapoint of the second of If-Modified-Since answers at once"""
-    return lambda self, product, identity, alias, since: original(self, product, identity, alias, since - 1)
 
 
 @mutant("DEV-POLL-13", MILLISECONDS)
@@ -292,21 +290,24 @@ def modified_never(original: Any) -> Any:
 def not_by_hybrid(original: Any) -> Any:
     """a hybrid write wakes no poll"""
 
-    def broken(exchange: Exchange, devices: Devices, device: Device, points: Any, api: str) -> None:
-        nobody = copy(devices)
-        nobody.polls = Polls(exchange.context.clock, Activity())
-        original(exchange, nobody if exchange.query() else devices, device, points, api)
+    def broken(
+        exchange: Exchange, devices: Devices, device: Device, stored: Any, api: str, received: float
+    ) -> None:
+        if exchange.query():  # nobody waits
+            devices = copy(devices)
+            devices.polls = Polls(exchange.context.clock, Activity(), devices.state)
+        original(exchange, devices, device, stored, api, received)
 
     return broken
 
 
-@mutant("DEV-POLL-12 DEV-POLL-19", WAKE)
+@mutant("DEV-POLL-19", WAKE)
 def not_by_record(original: Any) -> Any:
     """a recorded point wakes no poll"""
 
-    def broken(self: Polls, product: str, identity: str, point: Datapoint, live: bool) -> None:
-        if live:
-            original(self, product, identity, point, live)
+    def broken(self: Polls, product: str, identity: str, stored: Sequence[Stored], written: bool) -> None:
+        if written:
+            original(self, product, identity, stored, written)
 
     return broken
 
@@ -314,21 +315,128 @@ def not_by_record(original: Any) -> Any:
 @mutant("DEV-POLL-19", WAKE)
 def by_any_record(original: Any) -> Any:
     """a recorded point wakes every poll from now on, however old it is"""
-    return lambda self, product, identity, point, live: original(self, product, identity, point, True)
+    return lambda self, product, identity, stored, written: original(self, product, identity, stored, True)
 
 
-@mutant("DEV-POLL-20", FIRST_AFTER)
+@mutant("DEV-POLL-20", DUE)
 def given_once(original: Any) -> Any:
     """what was asked for once does not come again"""
-    asked: set[tuple[str, str, str, int]] = set()
+    asked: set[tuple[Key, int]] = set()
 
-    async def broken(self: State, product: str, identity: str, alias: str, since: int) -> Datapoint | None:
-        key = (product, identity, alias, since)
-        if key in asked:
-            return None
-        asked.add(key)
-        found: Datapoint | None = await original(self, product, identity, alias, since)
+    async def broken(self: State, key: Key, polls: Sequence[Waiting], now: int) -> Found:
+        found, ahead = await original(self, key, polls, now)
+        for index, poll in enumerate(polls):
+            if (key, poll.since) in asked:
+                found[index] = None
+            asked.add((key, poll.since))
+        return found, ahead
+
+    return broken
+
+
+@mutant("DEV-POLL-21 DEV-POLL-22", DUE)
+def strictly_later(original: Any) -> Any:
+    """a datapoint of the very second of If-Modified-Since does not answer a poll that comes"""
+
+    async def broken(self: State, key: Key, polls: Sequence[Waiting], now: int) -> Found:
+        found: Found = await original(self, key, [poll._replace(same=False) for poll in polls], now)
         return found
+
+    return broken
+
+
+@mutant("DEV-POLL-21", TAKES)
+def strictly_later_while_waiting(original: Any) -> Any:
+    """a value of the very second of If-Modified-Since does not answer a poll that waits"""
+
+    def broken(self: Poll, fresh: Stored, written: bool) -> bool:
+        return bool(original(self, fresh, written)) and (self.live or fresh.point.timestamp > self.since)
+
+    return broken
+
+
+@mutant("DEV-POLL-21", DUE)
+def marked_for_good(original: Any) -> Any:
+    """a second of which one value was given counts as given, whatever is written in it later"""
+    given: set[tuple[Key, int]] = set()
+
+    async def broken(self: State, key: Key, polls: Sequence[Waiting], now: int) -> Found:
+        known = [poll._replace(same=poll.same and (key, poll.since) not in given) for poll in polls]
+        found: Found = await original(self, key, known, now)
+        given.update((key, each.point.timestamp) for each in found[0] if each is not None)
+        return found
+
+    return broken
+
+
+@mutant("DEV-POLL-8 DEV-POLL-22", MARK)
+def never_marked(original: Any) -> Any:
+    """the datapoint of the very second of If-Modified-Since answers again and again"""
+
+    async def broken(self: State, product: str, identity: str, given: Stored) -> None:
+        return None
+
+    return broken
+
+
+@mutant("DEV-POLL-23", TAKES)
+def one_for_one(original: Any) -> Any:
+    """of several polls that wait, a datapoint answers one"""
+    given: set[int] = set()
+
+    def broken(self: Poll, fresh: Stored, written: bool) -> bool:
+        if fresh.number in given or not original(self, fresh, written):
+            return False
+        given.add(fresh.number)
+        return True
+
+    return broken
+
+
+@mutant("DEV-POLL-24", WAKE)
+def ahead_at_once(original: Any) -> Any:
+    """a point recorded ahead answers as soon as it is recorded"""
+
+    def broken(self: Polls, product: str, identity: str, stored: Sequence[Stored], written: bool) -> None:
+        early = [each._replace(point=each.point._replace(timestamp=1)) for each in stored]
+        original(self, product, identity, early, True)
+
+    return broken
+
+
+@mutant("DEV-POLL-24", WAKE)
+def ahead_forgotten(original: Any) -> Any:
+    """a point recorded ahead while a poll waits does not answer when its second comes"""
+
+    def broken(self: Polls, product: str, identity: str, stored: Sequence[Stored], written: bool) -> None:
+        original(self, product, identity, stored if written else [], written)
+
+    return broken
+
+
+@mutant("DEV-POLL-24", DUE)
+def ahead_unseen(original: Any) -> Any:
+    """a point recorded ahead before a poll comes does not answer when its second comes"""
+
+    async def broken(self: State, key: Key, polls: Sequence[Waiting], now: int) -> Found:
+        found, _ = await original(self, key, polls, now)
+        return found, None
+
+    return broken
+
+
+@mutant("DEV-POLL-25", TAKES)
+def future_unheard(original: Any) -> Any:
+    """any write answers a poll that waits"""
+    return lambda self, fresh, written: written or original(self, fresh, written)
+
+
+@mutant("DEV-POLL-26", "labkit.devices.registry:Hold.revoke")
+def goes_on(original: Any) -> Any:
+    """a poll goes on though the credentials that it showed were replaced"""
+
+    def broken(self: Hold) -> None:
+        return None
 
     return broken
 
@@ -336,12 +444,13 @@ def given_once(original: Any) -> Any:
 def _woken(original: Any, compared: tuple[int, int]) -> Any:
     """Wakes polls whose keys are equal in the parts compared: 0 product, 1 identity, 2 alias."""
 
-    def broken(self: Polls, product: str, identity: str, point: Datapoint, live: bool) -> None:
-        written: Key = (product, identity, point.alias)
-        for key in list(self._waiting):
-            if all(key[part] == written[part] for part in compared):
-                for poll in list(self._waiting[key]):
-                    if point.timestamp > poll.since or (live and poll.live):
-                        self._answer(poll, point)
+    def broken(self: Polls, product: str, identity: str, stored: Sequence[Stored], written: bool) -> None:
+        for each in stored:
+            point = each.point
+            from_key: Key = (product, identity, point.alias)
+            for key in self.keys():
+                if all(key[part] == from_key[part] for part in compared):
+                    renamed = Stored(Datapoint(key[2], point.timestamp, point.value), each.number)
+                    original(self, *key[:2], [renamed], written)
 
     return broken

@@ -13,7 +13,7 @@ from labkit.devices.registry import Device, Registry
 from labkit.http.error import HttpError
 from labkit.settings import IdentityFormat
 
-FLAW = "labkit.devices.identities:flaw"
+FLAW = "labkit.devices.identities:identity_error"
 IDENTITY = "labkit.device_api.provision:_identity"
 PASSWORD = "labkit.device_api.provision:_password"
 PROVISION_PASSWORD = "labkit.devices.registry:Registry.provision_password"

@@ -102,7 +102,7 @@ def ascii_only(original: Any) -> Any:
     return lambda body: [(n, value.encode("ascii", "ignore").decode()) for n, value in original(body)]
 
 
-@mutant("DEV-ALIAS-6 DEV-HYBRID-5 DEV-REC-14", "labkit.devices.products:Product.misfit")
+@mutant("DEV-ALIAS-6 DEV-HYBRID-5 DEV-REC-14", "labkit.devices.products:Product.value_error")
 def all_fits(original: Any) -> Any:
     """every value fits every resource"""
     return lambda self, alias, value: None
