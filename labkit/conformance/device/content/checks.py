@@ -29,13 +29,13 @@ async def listed(target: Target) -> None:
     expect.equal("the ids", sorted(response.text.splitlines()), sorted(_offered(target)), response)
 
 
-@check("DEV-CONT-2", "every line of the list ends with LF; without content the list is empty")
+@check("DEV-CONT-2", "every line of the list ends with CRLF; without content the list is empty")
 async def line_ends(target: Target) -> None:
     device = await target.activated(PRODUCT)
     response = expect.status(await device.request("GET", PATH), 200)
-    lines = response.text.split("\n")
+    lines = response.text.split("\r\n")
     expect.equal("the lines", sorted(lines), sorted(["", *_offered(target)]), response)
-    expect.equal("what follows the last LF", lines[-1], "", response)
+    expect.equal("what follows the last CRLF", lines[-1], "", response)
     other = await target.activated(EMPTY)
     response = expect.status(await other.request("GET", PATH), 200)
     expect.header(response, "Content-Type", CSV)
@@ -94,9 +94,9 @@ async def descriptions(target: Target) -> None:
     device = await target.activated(PRODUCT)
     size = len(_data(target, LARGE))
     plain = expect.status(await _info(device, LARGE), 200)
-    expect.body(plain, re.compile(rf"application/octet-stream,{size},[0-9]+,\n?"))
+    expect.body(plain, re.compile(rf"application/octet-stream,{size},[0-9]+,(\r\n)?"))
     quoted = expect.status(await _info(device, QUOTED), 200)
-    expect.body(quoted, re.compile(r'text/plain,26,[0-9]+,"one, two ""three"""\n?'))
+    expect.body(quoted, re.compile(r'text/plain,26,[0-9]+,"one, two ""three"""(\r\n)?'))
 
 
 @check("DEV-CONT-5", "a line end in a description is quoted", needs={"settings"})
@@ -106,7 +106,7 @@ async def line_end_in_description(target: Target) -> None:
     await target.in_lab(content.add, fresh, b"1", "text/plain", "one\ntwo")
     response = expect.status(await _info(device, fresh), 200)
     await target.in_lab(content.remove, fresh)
-    expect.body(response, re.compile(r'text/plain,1,[0-9]+,"one\ntwo"\n?'))
+    expect.body(response, re.compile(r'text/plain,1,[0-9]+,"one\ntwo"(\r\n)?'))
 
 
 @check("DEV-CONT-6", "info other than true is taken as absent")

@@ -49,10 +49,18 @@ def no_last_line_end(original: Any) -> Any:
 
     def broken(status: int, body: bytes | str = b"", type: str = "text/plain", headers: Any = None) -> Any:
         return original(
-            status, body.rstrip("\n") if isinstance(body, str) and type == CSV else body, type, headers
+            status, body.rstrip("\r\n") if isinstance(body, str) and type == CSV else body, type, headers
         )
 
     return broken
+
+
+@mutant("DEV-CONT-2", REPLY)
+def lf_alone(original: Any) -> Any:
+    """the lines of the list end with LF"""
+    return lambda status, body=b"", kind=TEXT, headers=None: original(
+        status, body.replace("\r\n", "\n") if kind == CSV else body, kind, headers
+    )
 
 
 @mutant("DEV-CONT-3", LINE)
@@ -97,7 +105,7 @@ def never_removed(original: Any) -> Any:
 @mutant("DEV-CONT-5", LINE)
 def unquoted(original: Any) -> Any:
     """a description is written as it is"""
-    return lambda item: f"{item.type},{item.size},{item.updated},{item.description}\n"
+    return lambda item: f"{item.type},{item.size},{item.updated},{item.description}\r\n"
 
 
 @mutant("DEV-CONT-5", INFO)

@@ -153,11 +153,16 @@ async def refused(target: Target) -> None:
     expect.equal("what was told", _of_data(await _end(target, device)), [])
 
 
-@check("DEV-ALIAS-9", "a write of unknown aliases alone raises no event")
+@check(
+    "DEV-ALIAS-9", "a write of unknown aliases alone raises data_in with an empty payload, and no datapoint"
+)
 async def unknown_alone(target: Target) -> None:
     device = await target.activated(PRODUCT)
     expect.status(await play.write(device, {"nowhere": 1, "neverwhere": "x"}), 204)
-    expect.equal("what was told", _of_data(await _end(target, device)), [])
+    events = await _end(target, device)
+    expect.equal("how many data_in and datapoints there are", len(_of_data(events)), 1)
+    [data_in] = _of_type(events, "data_in")
+    expect.equal("how many entries its payload has", len(data_in["payload"]), 0)
 
 
 @check("DEV-ALIAS-10", "each of several writes within a second raises its own event")

@@ -192,6 +192,14 @@ def told_of_nothing(original: Any) -> Any:
     return _told_after(original)
 
 
+@mutant("DEV-ALIAS-9", "labkit.device_api.emitted:stored")
+def silent_of_nothing(original: Any) -> Any:
+    """a write that stores nothing raises nothing"""
+    return lambda exchange, devices, device, stored, api, received: (
+        original(exchange, devices, device, stored, api, received) if stored else None
+    )
+
+
 @mutant("DEV-EVT-9", "labkit.core.events:Events.queue")
 def newest_first(original: Any) -> Any:
     """the event that came last is handled next"""

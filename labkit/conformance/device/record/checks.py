@@ -40,13 +40,17 @@ async def several_aliases(target: Target) -> None:
     await _expect_points(target, device, "flag", {past: "true"})
 
 
-@check("DEV-REC-4", "equal timestamps of one alias are a conflict, next to each other or not")
+@check(
+    "DEV-REC-4", "timestamps of one alias less than a second apart are a conflict, next to each other or not"
+)
 async def conflict(target: Target) -> None:
     device, past = await _device(target)
     adjacent: Pairs = [("alias", "text"), (str(past), "a"), (str(past), "b")]
     apart: Pairs = [("alias", "text"), (str(past), "a"), (str(past + 5), "b"), (str(past), "c")]
     same: Pairs = [("alias", "text"), (str(past), "a"), (str(past), "a")]
-    for body in (adjacent, apart, same):
+    near: Pairs = [("alias", "text"), (f"{past}.001", "a"), (str(past + 5), "b"), (str(past + 1), "c")]
+    nearer: Pairs = [("alias", "text"), (f"{past + 1}.25", "a"), (f"{past}.5", "b")]
+    for body in (adjacent, apart, same, near, nearer):
         expect.status(await play.record(device, body), 409)
 
 
@@ -56,6 +60,8 @@ async def one_second_apart(target: Target) -> None:
     points = {past + 1: "b", past: "a", past + 2: "c"}
     expect.status(await play.record(device, _points("text", points)), 204)
     await _expect_points(target, device, "text", points)
+    body: Pairs = [("alias", "number"), (f"{past}.75", "1"), (f"{past + 1}.75", "2")]
+    expect.status(await play.record(device, body), 204)
 
 
 @check("DEV-REC-5", "equal timestamps of different aliases are no conflict")
@@ -92,7 +98,16 @@ async def first_clash(target: Target) -> None:
     body = [*_points("text", {past: "a"}), *_points("number", {past: "1"}), *_points("text", {past: "b"})]
     expect.body(expect.status(await play.record(device, body), 409), f"text={past}")
     body = [("alias", "text"), (f"{past}.2", "a"), (f"{past}.9", "b")]
-    expect.body(expect.status(await play.record(device, body), 409), f"text={past}.2")
+    expect.body(expect.status(await play.record(device, body), 409), f"text={past}")
+
+
+@check("DEV-REC-7", "a 409 names the second of a timestamp that counts back", needs={"clock"})
+async def first_clash_counted_back(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    now = await play.now(device)
+    body: Pairs = [("alias", "text"), ("-10", "a"), (str(now - 10), "b"), ("-10.9", "c")]
+    response = expect.status(await play.record(device, body), 409)
+    expect.body(response, f"text={now - 10}")
 
 
 @check("DEV-REC-8", "a record that is refused stores nothing")
@@ -164,7 +179,7 @@ async def ahead(target: Target) -> None:
     device = await target.activated(PRODUCT)
     now = await play.now(device)
     expect.status(await play.record(device, _points("text", {now + 50: "soon"})), 204)
-    expect.equal("the point", await play.datapoint(target, device, "text"), (now + 50, "soon"))
+    expect.equal("text", await play.value(device, "text"), "soon")
     expect.refusal(await play.record(device, _points("number", {now + 600: "1"})), 400)
     expect.equal("number", await play.value(device, "number"), None)
 
@@ -174,6 +189,7 @@ async def edge_ahead(target: Target) -> None:
     device = await target.activated(PRODUCT)
     now = await play.now(device)
     expect.status(await play.record(device, _points("text", {now + 60: "at the edge"})), 204)
+    expect.equal("text", await play.value(device, "text"), "at the edge")
     expect.refusal(await play.record(device, _points("number", {now + 61: "1"})), 400)
 
 
@@ -222,6 +238,22 @@ async def newer_only(target: Target) -> None:
     expect.status(await play.write(device, {"number": 1}), 204)
     expect.status(await play.record(device, _points("number", {past: "2"})), 204)
     expect.equal("the value", await play.value(device, "number"), "1")
+
+
+@check(
+    "DEV-REC-16", "a point recorded ahead is read until the next write, and again once it is recorded anew"
+)
+async def ahead_hides_nothing(target: Target) -> None:
+    device, other = await target.activated(PRODUCT), await target.activated(PRODUCT)
+    now = await play.now(device)
+    for round in ("1", "2"):
+        expect.status(await play.record(device, _points("text", {now + 50: f"ahead-{round}"})), 204)
+        expect.equal("the value", await play.value(device, "text"), f"ahead-{round}")
+        expect.status(await play.write(device, {"text": f"written-{round}"}), 204)
+        expect.equal("the value", await play.value(device, "text"), f"written-{round}")
+    expect.status(await play.record(device, _points("text", {now - 50: "the past"})), 204)
+    expect.equal("the value", await play.value(device, "text"), "written-2")
+    expect.equal("another device's", await play.value(other, "text"), None)
 
 
 async def _device(target: Target) -> tuple[VirtualDevice, int]:

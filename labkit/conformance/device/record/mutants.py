@@ -7,13 +7,11 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from sqlalchemy import Connection
-
 from labkit.conformance.mutant import mutant
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.record import Group
 from labkit.device_api.wire import TEXT
-from labkit.devices.state import Datapoint
+from labkit.devices.state import Datapoint, State, Waiting
 from labkit.http.error import HttpError
 
 CLASH = "labkit.device_api.record:first_clash"
@@ -62,9 +60,9 @@ def no_conflict(original: Any) -> Any:
 def neighbours_only(original: Any) -> Any:
     """only points that follow each other in the body are a conflict"""
 
-    def broken(group: Group) -> str | None:
+    def broken(group: Group) -> int | None:
         pairs = pairwise(group)
-        return next((first for (first, a, _), (_, b, _) in pairs if abs(a - b) < 1), None)
+        return next((math.floor(a) for (_, a, _), (_, b, _) in pairs if abs(a - b) < 1), None)
 
     return broken
 
@@ -73,16 +71,27 @@ def neighbours_only(original: Any) -> Any:
 def a_second_is_too_close(original: Any) -> Any:
     """points one second apart are a conflict"""
 
-    def broken(group: Group) -> str | None:
+    def broken(group: Group) -> int | None:
         return next(
             (
-                first
-                for index, (first, a, _) in enumerate(group)
+                math.floor(a)
+                for index, (_, a, _) in enumerate(group)
                 for _, b, _ in group[index + 1 :]
                 if abs(a - b) <= 1
             ),
             None,
         )
+
+    return broken
+
+
+@mutant("DEV-REC-4", CLASH)
+def equal_only(original: Any) -> Any:
+    """only equal timestamps are a conflict"""
+
+    def broken(group: Group) -> int | None:
+        times = [at for _, at, _ in group]
+        return next((math.floor(at) for at in times if times.count(at) > 1), None)
 
     return broken
 
@@ -115,9 +124,9 @@ def aliases_alone(original: Any) -> Any:
 def all_listed(original: Any) -> Any:
     """a 409 lists every alias of a body with several"""
 
-    def broken(group: Group) -> str | None:
-        clash: str | None = original(group)
-        return clash or (group[0][0] if len(group) == 2 else None)
+    def broken(group: Group) -> int | None:
+        clash: int | None = original(group)
+        return clash or (math.floor(group[0][1]) if len(group) == 2 else None)
 
     return broken
 
@@ -126,12 +135,16 @@ def all_listed(original: Any) -> Any:
 def second_of_the_pair(original: Any) -> Any:
     """a 409 lists the later timestamp of the clashing pair"""
 
+    return lambda group: original(group[::-1])
+
+
+@mutant("DEV-REC-7", CLASH)
+def as_sent(original: Any) -> Any:
+    """a 409 lists timestamps as they were sent"""
+
     def broken(group: Group) -> str | None:
         first = original(group)
-        if first is None:
-            return None
-        later = [text for text, number, _ in group if text != first and abs(number - Decimal(first)) < 1]
-        return later[0] if later else first
+        return next((text for text, number, _ in group if math.floor(number) == first), None)
 
     return broken
 
@@ -139,7 +152,7 @@ def second_of_the_pair(original: Any) -> Any:
 @mutant("DEV-REC-7", CLASH)
 def lowest_listed(original: Any) -> Any:
     """a 409 lists the lowest timestamp of an alias"""
-    return lambda group: min(group, key=lambda point: point[1])[0] if original(group) else None
+    return lambda group: min(math.floor(point[1]) for point in group) if original(group) else None
 
 
 @mutant("DEV-REC-8 DEV-REC-12 DEV-REC-14", POINTS)
@@ -219,18 +232,49 @@ def nothing_is_fine(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-REC-15", "labkit.devices.state:_store")
+@mutant("DEV-REC-15", "labkit.devices.state:State.store")
 def last_recorded_is_read(original: Any) -> Any:
     """the point recorded last is read, also where it is older"""
     newest: dict[tuple[str, str, str], int] = {}
 
-    def broken(connection: Connection, product: str, identity: str, points: Any, read: Any) -> Any:
+    async def broken(
+        self: State, product: str, identity: str, points: Any, received: int, read: Any = ()
+    ) -> Any:
         stored = []
         for point in points:
             key = (product, identity, point.alias)
             newest[key] = max(point.timestamp, newest.get(key, 0) + 1)
             stored.append(point._replace(timestamp=newest[key]))
-        return original(connection, product, identity, stored, read)
+        return await original(self, product, identity, stored, received, read)
+
+    return broken
+
+
+@mutant("DEV-REC-16", "labkit.devices.state:State.latest")
+def latest_timestamp(original: Any) -> Any:
+    """the value that is read is the one with the latest timestamp"""
+
+    async def broken(self: State, product: str, identity: str, aliases: Any) -> list[tuple[str, str]]:
+        found = []
+        for alias in aliases:
+            key, since, value = (product, identity, alias), -1, None
+            while (each := (await self.due(key, [Waiting(since, False)], 2**40))[0][0]) is not None:
+                since, value = each.point.timestamp, each.point.value
+            found += [(alias, value)] if value is not None else []
+        return found
+
+    return broken
+
+
+@mutant("DEV-REC-16", "labkit.devices.state:State.store")
+def ahead_waits(original: Any) -> Any:
+    """a point recorded ahead is not read before its time"""
+
+    async def broken(
+        self: State, product: str, identity: str, points: Any, received: int, read: Any = ()
+    ) -> Any:
+        present = [point for point in points if point.timestamp <= received]
+        return await original(self, product, identity, present, received, read)
 
     return broken
 
