@@ -175,7 +175,8 @@ NUMBER = st.sampled_from(["", "0", "1", "4", "5", "6", "007", "99", "9" * 18, "9
 def test_ranges_against_a_model(x: str, y: str, size: int) -> None:
     data = bytes(range(size))
     exchange: Any = SimpleNamespace(
-        request=SimpleNamespace(headers=CIMultiDict(Range=f"bytes={x}-{y}")), wire=Wire()
+        request=SimpleNamespace(headers=CIMultiDict(Range=f"bytes={x}-{y}")),
+        context=SimpleNamespace(wire=Wire()),
     )
     expected: bytes | int | None
     if not x and not y:
