@@ -134,7 +134,7 @@ async def exact_milliseconds(target: Target) -> None:
 @check("DEV-POLL-7", "a datapoint after If-Modified-Since answers at once")
 async def since(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    stamp = await _recorded(device, {-100: "hello"})
+    stamp = await recorded(device, {-100: "hello"})
     for earlier in (stamp - 1, stamp - 1000):
         poll = await play.begin(target, device, "text", since=earlier)
         expect.body(expect.status(await poll.answer(), 200), "text=hello")
@@ -143,7 +143,7 @@ async def since(target: Target) -> None:
 @check("DEV-POLL-7", "a datapoint before If-Modified-Since does not answer")
 async def before_since(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    stamp = await _recorded(device, {-100: "early"})
+    stamp = await recorded(device, {-100: "early"})
     poll = await play.begin(target, device, "text", since=stamp + 50)
     again = [("alias", "text"), (str(stamp + 49), "early too")]
     expect.status(await play.record(device, again), 204)
@@ -154,13 +154,13 @@ async def before_since(target: Target) -> None:
 @check("DEV-POLL-8", "giving Last-Modified back brings every datapoint once, in order")
 async def no_update_missed(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    await _recorded(device, {-90: "1", -89: "2", -60: "3"})
+    await recorded(device, {-90: "1", -89: "2", -60: "3"})
     marker = "0"
     for value in ("1", "2", "3"):
-        marker = await _next(target, device, marker, value)
-    await _recorded(device, {-50: "4", -49: "5"})  # between its polls
-    marker = await _next(target, device, marker, "4")
-    marker = await _next(target, device, marker, "5")
+        marker = await following(target, device, marker, value)
+    await recorded(device, {-50: "4", -49: "5"})  # between its polls
+    marker = await following(target, device, marker, "4")
+    marker = await following(target, device, marker, "5")
     poll = await play.begin(target, device, "text", since=marker)
     expect.status(await play.write(device, {"text": "6"}), 204)  # while it polls
     response = expect.status(await poll.answer(), 200)
@@ -183,7 +183,7 @@ async def two_aliases_at_once(target: Target) -> None:
 @check("DEV-POLL-11", "of several datapoints after If-Modified-Since the first one answers")
 async def first_not_newest(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    stamp = await _recorded(device, {-100: "first", -90: "second", -80: "third"})
+    stamp = await recorded(device, {-100: "first", -90: "second", -80: "third"})
     poll = await play.begin(target, device, "text", since=stamp - 1)
     response = expect.status(await poll.answer(), 200)
     expect.body(response, "text=first")
@@ -218,7 +218,7 @@ async def zero(target: Target) -> None:
     device = await target.activated(PRODUCT)
     empty = await play.begin(target, device, "text", timeout=0, since=0)
     expect.status(await empty.answer(), 304)
-    stamp = await _recorded(device, {-100: "first", -90: "second"})
+    stamp = await recorded(device, {-100: "first", -90: "second"})
     for value in ("first", "second"):
         poll = await play.begin(target, device, "text", timeout=0, since=stamp)
         expect.body(expect.status(await poll.answer(), 200), f"text={value}")
@@ -230,8 +230,8 @@ async def zero(target: Target) -> None:
 @check("DEV-POLL-15", "If-Modified-Since takes an HTTP-date in its three forms, Unix seconds and 0")
 async def date_forms(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    stamp = await _recorded(device, {-100: "first", -99: "second"})
-    await _next(target, device, str(stamp), "first")
+    stamp = await recorded(device, {-100: "first", -99: "second"})
+    await following(target, device, str(stamp), "first")
     moment = datetime.fromtimestamp(stamp, UTC)
     forms = (
         str(stamp),
@@ -322,7 +322,7 @@ async def woken_by_record(target: Target) -> None:
 async def not_woken_by_the_past(target: Target) -> None:
     device = await target.activated(PRODUCT)
     poll = await play.begin(target, device, "text", timeout=SHORT)
-    await _recorded(device, {-100: "the past"})
+    await recorded(device, {-100: "the past"})
     expect.status(await poll.run_out(), 304)
 
 
@@ -336,116 +336,7 @@ async def client_leaves(target: Target) -> None:
     expect.body(expect.status(await poll.answer(), 200), "text=meanwhile")
 
 
-@check("DEV-POLL-21", "each of several values of one second answers the next poll from that second")
-async def replaced_within_a_second(target: Target) -> None:
-    device = await target.activated(PRODUCT)
-    stamp = await play.now(device) - 100
-    marker = str(stamp - 1)
-    for value in ("on", "off", "on"):
-        expect.status(await play.record(device, [("alias", "text"), (str(stamp), value)]), 204)
-        marker = await _next(target, device, marker, value)
-        expect.equal("Last-Modified", marker, str(stamp))
-    await _nothing_new(target, device, marker)
-
-
-@check("DEV-POLL-21", "writes that follow each other at once are each given, or the last one of their second")
-async def written_at_once(target: Target) -> None:
-    device = await target.activated(PRODUCT)
-    marker = str(await play.now(device) - 1)
-    for value in ("1", "2", "3"):
-        expect.status(await play.write(device, {"text": value}), 204)
-        marker = await _next(target, device, marker, value)
-    for value in ("4", "5"):
-        expect.status(await play.write(device, {"text": value}), 204)
-    poll = await play.begin(target, device, "text", since=marker)
-    response = expect.status(await poll.answer(), 200)
-    if play.values(response) == {"text": "4"}:  # the two were of different seconds
-        await _next(target, device, str(response.headers.get("Last-Modified")), "5")
-    else:
-        expect.body(response, "text=5")
-
-
-@check("DEV-POLL-21", "a value of the very second that a waiting poll names answers it")
-async def replaced_while_waiting(target: Target) -> None:
-    device = await target.activated(PRODUCT)
-    stamp = await _recorded(device, {-100: "on"})
-    marker = await _next(target, device, "0", "on")
-    poll = await play.begin(target, device, "text", since=marker)
-    expect.status(await play.record(device, [("alias", "text"), (str(stamp), "off")]), 204)
-    expect.body(expect.status(await poll.answer(), 200), "text=off")
-
-
-@check("DEV-POLL-22", "the point of the very second of If-Modified-Since answers once, before a later one")
-async def same_second(target: Target) -> None:
-    device = await target.activated(PRODUCT)
-    namesake = target.device("token-other", device.identity)
-    await namesake.activate()
-    stamp = await _recorded(device, {-100: "first", -90: "second"})
-    await _recorded(namesake, {stamp - await play.now(namesake): "its-own"})
-    for value in ("first", "second"):
-        await _next(target, device, str(stamp), value)
-    await _nothing_new(target, device, str(stamp + 10))
-    await _next(target, namesake, str(stamp), "its-own")
-
-
-@check("DEV-POLL-23", "a write answers every poll that waits for it, from whichever time")
-async def all_of_them(target: Target) -> None:
-    device = await target.activated(PRODUCT)
-    stamp = await _recorded(device, {-100: "before"})
-    await _next(target, device, "0", "before")
-    polls = [await play.begin(target, device, "text", since=each) for each in (stamp, stamp, stamp + 50)]
-    expect.status(await play.write(device, {"text": "for-all"}), 204)
-    for poll in polls:
-        expect.body(expect.status(await poll.answer(), 200), "text=for-all")
-
-
-@check("DEV-POLL-24", "a point recorded ahead answers when its second comes")
-async def ahead(target: Target) -> None:
-    device = await target.activated(PRODUCT)
-    stamp = await _recorded(device, {2: "ahead"})
-    early = await play.begin(target, device, "text", since=stamp - 10)
-    expect.status(await play.record(device, [("alias", "number"), (str(stamp), "1")]), 204)
-    waits = await play.begin(target, device, "number", since=stamp - 10)
-    await early.waits()
-    late = await play.begin(target, device, "flag")
-    expect.status(await play.record(device, [("alias", "flag"), (str(stamp), "1")]), 204)
-    await late.waits()
-    await play.until(target, device, stamp)
-    for poll, body in ((early, "text=ahead"), (waits, "number=1"), (late, "flag=1")):
-        response = expect.status(await poll.answer(), 200)
-        expect.body(response, body)
-        expect.header(response, "Last-Modified", str(stamp))
-
-
-@check("DEV-POLL-25", "what is written before the time that a poll waits from does not answer it")
-async def future(target: Target) -> None:
-    device = await target.activated(PRODUCT)
-    stamp = await play.now(device) + 2
-    poll = await play.begin(target, device, "text", since=stamp)
-    expect.status(await play.write(device, {"text": "too early"}), 204)
-    await poll.waits()
-    await play.until(target, device, stamp)
-    expect.status(await play.write(device, {"text": "in-time"}), 204)
-    expect.body(expect.status(await poll.answer(), 200), "text=in-time")
-
-
-@check("DEV-POLL-26", "a poll ends with 401 when its device's credentials are replaced, another's goes on")
-async def credentials_replaced(target: Target) -> None:
-    device, neighbour = await target.activated(PRODUCT), await target.activated(PRODUCT)
-    polls = [await play.begin(target, each, "text", since=0) for each in (device, neighbour)]
-    await device.activate()
-    expect.status(await polls[0].answer(), 401)
-    for each in (device, neighbour):
-        expect.status(await play.write(each, {"text": "new"}), 204)
-    expect.body(expect.status(await polls[1].answer(), 200), "text=new")
-
-
-async def _nothing_new(target: Target, device: VirtualDevice, since: str) -> None:
-    poll = await play.begin(target, device, "text", timeout=0, since=since)
-    expect.status(await poll.answer(), 304)
-
-
-async def _recorded(device: VirtualDevice, points: dict[int, str]) -> int:
+async def recorded(device: VirtualDevice, points: dict[int, str]) -> int:
     """Record values of text at seconds from now; the first one's timestamp."""
     now = await play.now(device)
     pairs = [("alias", "text"), *((str(now + offset), value) for offset, value in points.items())]
@@ -453,7 +344,7 @@ async def _recorded(device: VirtualDevice, points: dict[int, str]) -> int:
     return now + min(points)
 
 
-async def _next(target: Target, device: VirtualDevice, since: str, value: str) -> str:
+async def following(target: Target, device: VirtualDevice, since: str, value: str) -> str:
     """The next datapoint of text must have this value; its Last-Modified."""
     response = expect.status(await (await play.begin(target, device, "text", since=since)).answer(), 200)
     expect.body(response, f"text={value}")
