@@ -66,7 +66,7 @@ class Events(Component):
         self._declared: dict[tuple[str, str, str], EventKind] = {}
         self._lanes: dict[tuple[str, str], deque[tuple[Handler, Any]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._waiting: dict[str, list[asyncio.Future[None]]] = {}
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         self._load: dict[str, int] = {}
 
     def declare(self, kinds: Iterable[EventKind]) -> None:
@@ -122,16 +122,31 @@ class Events(Component):
         task.add_done_callback(self._tasks.discard)
 
     async def capacity(self, source: str) -> None:
-        """Return once `source` has fewer events queued than the capacity; the journal says if that takes time."""
-        if self._load.get(source, 0) < self._capacity:
+        """Return once `source` has fewer events queued than the capacity; the journal says if that takes time.
+
+        Those that wait for a source go on in the order in which they came, and nobody overtakes them.
+        """
+        if source not in self._waiting and self._load.get(source, 0) < self._capacity:
             return
         self.journal.record(
-            "backpressure", source, "waits: too many of its events are queued", size=self._load[source]
+            "backpressure", source, "waits: too many of its events are queued", size=self._load.get(source, 0)
         )
-        while self._load.get(source, 0) >= self._capacity:
-            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.setdefault(source, []).append(future)
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiting = self._waiting.setdefault(source, deque())
+        waiting.append(future)
+        try:
             await future
+        finally:
+            waiting.remove(future)
+            if not waiting:
+                del self._waiting[source]
+            self._let_go_on(source)
+
+    def _let_go_on(self, source: str) -> None:
+        """Let the first that waits for a source go on, if there is capacity; it lets the next one."""
+        waiting = self._waiting.get(source)
+        if waiting and not waiting[0].done() and self._load.get(source, 0) < self._capacity:
+            waiting[0].set_result(None)
 
     async def stop(self) -> None:
         """Drop what is queued and end the handlers that run."""
@@ -166,8 +181,5 @@ class Events(Component):
             self._load[source] = left
         else:
             del self._load[source]
-        if left < self._capacity:
-            for future in self._waiting.pop(source, ()):
-                if not future.done():
-                    future.set_result(None)
+        self._let_go_on(source)
         self._activity.end()

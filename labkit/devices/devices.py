@@ -16,6 +16,8 @@ from labkit.devices.registry import Registry
 from labkit.devices.state import State
 from labkit.settings import ProductSettings
 
+SEQUENCES = 10**9  # for the datapoints of an alias, in each start of a lab; scripts hold up to 2^53 exactly
+
 
 class Devices(Component):
     """Products, their devices and content, datapoints, and who waits for them."""
@@ -42,9 +44,12 @@ class Devices(Component):
             raise
 
     def sequence(self, product: str, identity: str, alias: str) -> int:
-        """The number of the next datapoint of an alias, from 1."""
+        """The number of the next datapoint of an alias, from 1.
+
+        On a data file each start of the lab has a range of its own, above those of the starts before.
+        """
         self._sequences[product, identity, alias] += 1
-        return self._sequences[product, identity, alias]
+        return (self.context.database.starts - 1) * SEQUENCES + self._sequences[product, identity, alias]
 
     async def clear(self) -> None:
         self.registry.forget_all()

@@ -184,3 +184,26 @@ async def test_closing_drops_what_is_queued_and_ends_what_runs() -> None:
         await place.activity.idle()
     assert (place.handled, place.activity.running, place.failed) == ([], 0, [])
     await place.events.stop()
+
+
+async def test_nobody_overtakes_those_that_wait_for_a_source() -> None:
+    place = Place(capacity=1)
+    went_on: list[int] = []
+    late: list[asyncio.Future[None]] = []
+
+    async def request(number: int) -> None:
+        await place.events.capacity("device")
+        went_on.append(number)
+
+    async def handle(_: object) -> None:
+        await place.gate.wait()
+        late.append(asyncio.ensure_future(request(3)))  # it comes before the others have woken
+
+    place.events.queue("device", "solution", handle, None)
+    waiting = [asyncio.ensure_future(request(number)) for number in range(3)]
+    await asyncio.sleep(0)
+    place.gate.set()
+    async with asyncio.timeout(5):
+        await asyncio.gather(*waiting)
+        await asyncio.gather(*late)
+    assert went_on == [0, 1, 2, 3]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from tests.device_api.place import ALIAS, RECORD, Place
+from tests.device_api.place import ALIAS, RECORD, Headers, Place
+from tests.device_api.place import place as lab
 
 NOW = 1767225600
 
@@ -126,3 +128,30 @@ async def test_the_journal_cuts_what_is_not_stored(place: Place) -> None:
     dropped: Any = detail["not_stored"]
     assert len(dropped) == 50
     assert {(len(alias), len(value)) for alias, value in dropped} == {(200, 200)}
+
+
+async def test_numbers_go_on_above_those_of_an_earlier_start(tmp_path: Path) -> None:
+    seen: list[int] = []
+    credentials: Headers = ()
+    for start in range(3):
+        async with lab(data=str(tmp_path / "lab.db")) as place:
+            client = await (place.connect() if credentials else place.device())
+            credentials = client.credentials = credentials or client.credentials
+            for _ in range(2):
+                await client.ask("POST", ALIAS, "text=x&number=1")
+            numbers = [each["seq"] for each in place.payloads("datapoint") if each["alias"] == "text"]
+            assert numbers == [numbers[0], numbers[0] + 1]
+            assert start or numbers[0] == 1
+            seen += numbers
+    assert seen == sorted(set(seen))
+
+
+async def test_a_reset_numbers_from_the_beginning(tmp_path: Path) -> None:
+    async with lab(data=str(tmp_path / "lab.db")) as place:
+        seen = []
+        for _ in range(2):
+            client = await place.device()
+            await client.ask("POST", ALIAS, "text=x")
+            seen += [each["seq"] for each in place.payloads("datapoint")]
+            await place.platform.reset()
+        assert seen == [1, 1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from aiohttp.http_writer import StreamWriter
 
 from labkit.devices.content import PIECE
 from tests.device_api.place import ACTIVATE, ALIAS, DOWNLOAD, RECORD, Client, Headers, Place
@@ -272,3 +273,42 @@ async def test_the_same_over_tls(place: Place) -> None:
     secure.credentials = plain.credentials
     for path in (f"{ALIAS}?text", "/timestamp", f"{DOWNLOAD}?id=fw", "/nothing"):
         assert (await secure.ask("GET", path)) == (await plain.ask("GET", path))
+
+
+# --- how many writes an answer takes ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("framing", ["both", "length", "chunked"])
+@pytest.mark.parametrize(
+    ("method", "asked", "size", "writes"),
+    [
+        ("GET", None, 10, 1),
+        ("GET", "bytes=2-5", 10, 1),
+        ("GET", None, 0, 1),
+        ("GET", None, PIECE, 1),
+        ("GET", None, PIECE + 1, 2),
+        ("HEAD", None, PIECE + 1, 1),
+    ],
+)
+async def test_the_head_of_a_download_leaves_with_its_first_piece(
+    monkeypatch: pytest.MonkeyPatch, framing: str, method: str, asked: str | None, size: int, writes: int
+) -> None:
+    counted: list[int] = []
+
+    def counting(original: Any) -> Any:
+        def count(self: StreamWriter, data: Any) -> None:
+            counted.append(len(data))
+            original(self, data)
+
+        return count
+
+    for name in ("_write", "_writelines"):
+        monkeypatch.setattr(StreamWriter, name, counting(getattr(StreamWriter, name)))
+    async with lab(wire={"download_framing": framing}) as place:
+        client = await place.device()
+        await place.platform.devices.content.add("token", "fw", b"x" * size)
+        counted.clear()
+        headers = [] if asked is None else [("Range", asked)]
+        answer = await client.ask(method, f"{DOWNLOAD}?id=fw", headers=headers)
+        assert len(answer.body) == (0 if method == "HEAD" else 4 if asked else size)
+        assert len(counted) == writes

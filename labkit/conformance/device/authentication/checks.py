@@ -169,6 +169,20 @@ async def token_scheme(target: Target) -> None:
         await calls.served(client, [("Authorization", f"{word} {device.token}")])
 
 
+@check("DEV-AUTH-12", "empty headers change nothing beside a credential, and are none")
+async def empty_headers(target: Target) -> None:
+    device = await target.activated(PRODUCTS["token"])
+    assert device.token is not None
+    client = target.client(PRODUCTS["token"])
+    empty = [(TOKEN, ""), ("Authorization", "")]
+    await calls.served(client, [*empty, (TOKEN, device.token)])
+    await calls.refused(client, 401, headers=empty)
+    for headers in ([(TOKEN, "")], [("Authorization", "")], empty):
+        response = await calls.activate(client, {"id": target.identity()}, headers)
+        expect.status(response, 200)
+        expect.status(await calls.activate(client, {"id": device.identity}, headers), 409)
+
+
 async def _written(target: Target, auth: str) -> VirtualDevice:
     """A device of a product of this type, whose text is `kept`."""
     device = await target.activated(PRODUCTS[auth])

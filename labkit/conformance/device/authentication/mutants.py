@@ -54,6 +54,28 @@ def certificates_unknown(original: Any) -> Any:
     return _without(original, "certificate")
 
 
+@mutant("DEV-AUTH-12", PRESENTED)
+def empty_counts(original: Any) -> Any:
+    """an empty token header is a credential"""
+
+    def broken(exchange: Exchange) -> Credential | None:
+        found: Credential | None = original(exchange)
+        return Credential("token", "") if exchange.request.headers.get("X-Platform-CIK") == "" else found
+
+    return broken
+
+
+@mutant("DEV-AUTH-12", PRESENTED)
+def empty_authorization_counts(original: Any) -> Any:
+    """an empty Authorization is a credential"""
+
+    def broken(exchange: Exchange) -> Credential | None:
+        found: Credential | None = original(exchange)
+        return Credential("password", None) if exchange.request.headers.get("Authorization") == "" else found
+
+    return broken
+
+
 def _without(original: Any, auth: str) -> Any:
     async def broken(registry: Registry, product: str, credential: Credential) -> Device | None:
         found: Device | None = await original(registry, product, credential)

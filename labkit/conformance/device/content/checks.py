@@ -243,6 +243,9 @@ async def clamped(target: Target) -> None:
         ("bytes=21-99999", "21-25", b"vwxyz"),
         ("bytes=-27", "0-25", _data(target, SMALL)),
         ("bytes=-99999", "0-25", _data(target, SMALL)),
+        ("bytes=21-9223372036854775808", "21-25", b"vwxyz"),
+        (f"bytes=21-{'9' * 40}", "21-25", b"vwxyz"),
+        (f"bytes=-{'9' * 40}", "0-25", _data(target, SMALL)),
     ):
         response = expect.status(await _get(device, SMALL, part), 200)
         expect.body(response, expected)

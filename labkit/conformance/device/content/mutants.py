@@ -260,6 +260,12 @@ def malformed_refused(original: Any) -> Any:
 
 
 @mutant("DEV-CONT-18", WANTED)
+def long_ignored(original: Any) -> Any:
+    """a range with a position of 19 digits or more is ignored"""
+    return _wanted(original, lambda asked, part, size: part if len(asked.rpartition("-")[2]) < 19 else None)
+
+
+@mutant("DEV-CONT-18", WANTED)
 def never_clamped(original: Any) -> Any:
     """a range that reaches beyond the end is answered 416"""
 

@@ -50,7 +50,10 @@ async def placeholders(target: Target) -> None:
     for path, name in (
         ("/routes/one", "one"),
         ("/routes/one/", "one"),
+        ("/routes//one", "one"),
+        ("/routes///one//", "one"),
         ("/routes/a%20b%2Fc%C3%A9", "a b/cé"),
+        ("/routes/a%2F%2Fb", "a//b"),
         ("/routes/exactly", "exactly"),
         ("/routes/Exact", "Exact"),
     ):

@@ -100,6 +100,12 @@ def slash_counts(original: Any) -> Any:
     return lambda path: path.removeprefix("/").split("/")
 
 
+@mutant("SOL-ROUTE-3", "labkit.solutions.routes:single_slashes")
+def slashes_count(original: Any) -> Any:
+    """each of doubled slashes counts"""
+    return lambda path: path
+
+
 @mutant("SOL-ROUTE-4", WITHOUT_ROUTE)
 def wrong_method_unknown(original: Any) -> Any:
     """a wrong method is answered 404"""
