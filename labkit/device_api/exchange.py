@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import islice
 
 from aiohttp import web
 
@@ -19,7 +18,6 @@ from labkit.http.connection import Connection
 from labkit.http.error import HttpError
 
 BODY_LIMIT = 64 * 1024
-MOST_TOLD, CUT = 50, 200  # values that the journal shows of one request, and characters of each
 FORM = "application/x-www-form-urlencoded"
 CHARSET = re.compile(r';\s*charset\s*=\s*"?([^";\s]*)"?', re.IGNORECASE)
 
@@ -50,11 +48,8 @@ class Exchange:
         record.detail = {**(record.detail or {}), **detail}
 
     def tell_not_stored(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """Have the journal name the values of a request that are not stored, and aliases that the product has not.
-
-        Many or long ones are cut.
-        """
-        dropped = [(alias[:CUT], value[:CUT]) for alias, value in islice(pairs, MOST_TOLD)]
+        """Have the journal name the values of a request that are not stored, and aliases that the product lacks."""
+        dropped = list(pairs)
         if not dropped:
             return
         self.tell(not_stored=dropped)

@@ -126,8 +126,8 @@ async def test_the_journal_cuts_what_is_not_stored(place: Place) -> None:
     detail = place.platform.context.journal.select("request")[-1].detail
     assert detail is not None
     dropped: Any = detail["not_stored"]
-    assert len(dropped) == 50
-    assert {(len(alias), len(value)) for alias, value in dropped} == {(200, 200)}
+    assert dropped[0] == ("0" + "x" * 500, "y" * 500)
+    assert len(dropped) < 60
 
 
 async def test_numbers_go_on_above_those_of_an_earlier_start(tmp_path: Path) -> None:
