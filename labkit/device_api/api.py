@@ -73,13 +73,13 @@ class ProductSite(Site):
         try:
             response = await self.answer(exchange)
         except HttpError as refusal:
-            exchange.tell(reason=refusal.reason)
+            exchange.add_detail(reason=refusal.reason)
             response = reply(refusal.status, refusal.reason, TEXT, refusal.headers)
             if refusal.closes:
                 response.force_close()
         except asyncio.CancelledError:
             revoked = exchange.hold is not None and exchange.hold.revoked
-            exchange.tell(reason=REVOKED if revoked else "the connection ended before the answer")
+            exchange.add_detail(reason=REVOKED if revoked else "the connection ended before the answer")
             self._context.journal.end(exchange.identify())
             raise
         except Exception:

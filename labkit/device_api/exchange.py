@@ -42,20 +42,20 @@ class Exchange:
             self.record = self.context.journal.open("request", actor, f"{self.request.method} {self.path}")
         return self.record
 
-    def tell(self, **detail: object) -> None:
+    def add_detail(self, **detail: object) -> None:
         """Add to the detail of the journal's record."""
         record = self.identify()
         record.detail = {**(record.detail or {}), **detail}
 
-    def tell_not_stored(self, pairs: Iterable[tuple[str, str]]) -> None:
+    def add_not_stored(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Have the journal name the values of a request that are not stored, and aliases that the product lacks."""
         dropped = list(pairs)
         if not dropped:
             return
-        self.tell(not_stored=dropped)
+        self.add_detail(not_stored=dropped)
         resources = self.product.settings.resources
         if unknown := [alias for alias in dict(dropped) if alias not in resources]:
-            self.tell(unknown_aliases=unknown)
+            self.add_detail(unknown_aliases=unknown)
 
     def query(self) -> list[tuple[str, str | None]]:
         """The pairs of the query. Raises HttpError 400."""

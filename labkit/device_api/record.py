@@ -32,7 +32,7 @@ async def record(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     if clashes:
         return reply(409, forms.encode(clashes), FORM)
     resources = exchange.product.settings.resources
-    exchange.tell_not_stored(
+    exchange.add_not_stored(
         (alias, f"{text}={value}")
         for alias, group in given.items()
         if alias not in resources

@@ -72,7 +72,7 @@ async def polling(place: Place, since: str | int | None = None) -> tuple[Client,
     return writer, poller
 
 
-def told(answer: Answer) -> tuple[list[tuple[str, str]], str | None]:
+def datapoint_of(answer: Answer) -> tuple[list[tuple[str, str]], str | None]:
     assert answer.status == 200
     assert answer.header("Content-Type") == "application/x-www-form-urlencoded; charset=utf-8"
     return answer.pairs, answer.header("Last-Modified")
@@ -82,13 +82,13 @@ def told(answer: Answer) -> tuple[list[tuple[str, str]], str | None]:
 async def test_a_write_answers_a_poll(place: Place, since: str | int | None) -> None:
     writer, poller = await polling(place, since)
     await writer.ask("POST", ALIAS, "text=a%26b")
-    assert told(await poller.answer()) == ([("text", "a&b")], str(NOW))
+    assert datapoint_of(await poller.answer()) == ([("text", "a&b")], str(NOW))
 
 
 async def test_a_hybrid_write_answers_a_poll(place: Place) -> None:
     writer, poller = await polling(place)
     await writer.ask("POST", f"{ALIAS}?text", "text=x&number=1")
-    assert told(await poller.answer()) == ([("text", "x")], str(NOW))
+    assert datapoint_of(await poller.answer()) == ([("text", "x")], str(NOW))
 
 
 async def test_a_poll_ends_with_its_time_to_the_millisecond(place: Place) -> None:
@@ -106,7 +106,7 @@ async def test_what_was_there_answers_only_who_asks_from_before_it(place: Place)
     assert (await client.ask("GET", POLL, headers=asked(0))).status == 304
     assert (await client.ask("GET", POLL, headers=asked(0, NOW + 1))).status == 304
     for since in (NOW - 1, NOW - 1):
-        assert told(await client.ask("GET", POLL, headers=asked(300_000, since))) == (
+        assert datapoint_of(await client.ask("GET", POLL, headers=asked(300_000, since))) == (
             [("text", "there")],
             str(NOW),
         )
@@ -118,12 +118,15 @@ async def test_what_no_poll_was_given_answers_who_asks_from_its_very_second(plac
     for value in ("first", "second"):  # in one second
         await client.ask("POST", ALIAS, f"text={value}")
         assert (await client.ask("HEAD", POLL, headers=asked(0, NOW))).status == 200  # that gives no value
-        assert told(await client.ask("GET", POLL, headers=asked(0, NOW))) == ([("text", value)], str(NOW))
+        assert datapoint_of(await client.ask("GET", POLL, headers=asked(0, NOW))) == (
+            [("text", value)],
+            str(NOW),
+        )
         assert (await client.ask("GET", POLL, headers=asked(0, NOW))).status == 304
     assert (await client.ask("GET", f"{ALIAS}?text")).pairs == [("text", "second")]
     await client.ask("POST", ALIAS, "text=third")
     assert (await client.ask("GET", f"{ALIAS}?text")).pairs == [("text", "third")]  # which is no poll
-    assert told(await client.ask("GET", POLL, headers=asked(0, NOW)))[0] == [("text", "third")]
+    assert datapoint_of(await client.ask("GET", POLL, headers=asked(0, NOW)))[0] == [("text", "third")]
 
 
 async def test_a_client_that_leaves_before_its_answer_has_not_been_given_it(place: Place) -> None:
@@ -138,7 +141,7 @@ async def test_a_client_that_leaves_before_its_answer_has_not_been_given_it(plac
         assert (await writer.answer()).status == 204
         await place.idle()
         again = await writer.ask("GET", POLL, headers=asked(0, NOW))
-        assert told(again) == ([("text", str(number))], str(NOW))
+        assert datapoint_of(again) == ([("text", str(number))], str(NOW))
 
 
 async def test_a_state_that_survives_a_restart_loses_no_value_of_a_poll(tmp_path: Path) -> None:
@@ -161,7 +164,7 @@ async def test_the_first_point_after_the_time_answers(place: Place) -> None:
     await client.ask("POST", RECORD, "alias=text&30=c&10=a&20=b")
     since, seen = "0", []
     while (answer := await client.ask("GET", POLL, headers=asked(0, since))).status == 200:
-        [(_, value)], since = told(answer)[0], told(answer)[1] or ""
+        [(_, value)], since = datapoint_of(answer)[0], datapoint_of(answer)[1] or ""
         seen.append((since, value))
     assert seen == [("10", "a"), ("20", "b"), ("30", "c")]
 
@@ -188,14 +191,14 @@ async def test_recorded_points_answer_if_they_are_later(
         await place.platform.context.clock.advance_to(answered[0] - 0.001)
         assert len(place.platform.devices.polls) == 1  # it answers when its second comes
         await place.platform.context.clock.advance(0.001)
-        assert told(await poller.answer()) == ([("text", answered[1])], str(answered[0]))
+        assert datapoint_of(await poller.answer()) == ([("text", answered[1])], str(answered[0]))
 
 
 @pytest.mark.parametrize("path", [ALIAS, RECORD])
 async def test_a_value_in_the_second_of_since_answers_who_names_one(place: Place, path: str) -> None:
     writer, poller = await polling(place, NOW)
     await writer.ask("POST", path, "text=x" if path == ALIAS else f"alias=text&{NOW}=x")
-    assert told(await poller.answer()) == ([("text", "x")], str(NOW))
+    assert datapoint_of(await poller.answer()) == ([("text", "x")], str(NOW))
 
 
 async def test_a_point_recorded_for_the_second_of_arrival_does_not_answer_who_names_none(
@@ -206,7 +209,7 @@ async def test_a_point_recorded_for_the_second_of_arrival_does_not_answer_who_na
     assert len(place.platform.devices.polls) == 1
     await writer.ask("POST", RECORD, f"alias=text&{NOW + 1}=y&{NOW + 2}=z")
     await place.platform.context.clock.advance(5)
-    assert told(await poller.answer()) == ([("text", "y")], str(NOW + 1))
+    assert datapoint_of(await poller.answer()) == ([("text", "y")], str(NOW + 1))
 
 
 async def test_a_poll_from_a_future_second_waits_for_it(place: Place) -> None:
@@ -218,7 +221,7 @@ async def test_a_poll_from_a_future_second_waits_for_it(place: Place) -> None:
     assert len(place.platform.devices.polls) == 1
     await place.platform.context.clock.advance(1)
     await writer.ask("POST", ALIAS, "text=in time")
-    assert told(await poller.answer()) == ([("text", "in time")], str(NOW + 3))
+    assert datapoint_of(await poller.answer()) == ([("text", "in time")], str(NOW + 3))
 
 
 async def test_what_was_recorded_ahead_before_a_poll_came_answers_it_in_its_second(place: Place) -> None:
@@ -234,7 +237,7 @@ async def test_what_was_recorded_ahead_before_a_poll_came_answers_it_in_its_seco
     await place.platform.context.clock.advance(1.99)
     assert len(place.platform.devices.polls) == 4
     await place.platform.context.clock.advance(10)
-    answers = [told(await poller.answer()) for poller in pollers]
+    answers = [datapoint_of(await poller.answer()) for poller in pollers]
     assert answers == [([("text", "a")], str(NOW + 2))] * 3 + [([("text", "b")], str(NOW + 4))]
 
 
@@ -252,7 +255,7 @@ async def test_one_write_answers_every_poll_of_its_alias_and_no_other(place: Pla
     await place.held(1, alias="unknown")
     await place.held(1, identity="e")
     await device.ask("POST", ALIAS, "text=x&unknown=y")
-    assert [told(await pollers[name].answer())[0] for name in ("one", "two")] == [[("text", "x")]] * 2
+    assert [datapoint_of(await pollers[name].answer())[0] for name in ("one", "two")] == [[("text", "x")]] * 2
     assert len(place.platform.devices.polls) == 3
     await place.platform.context.clock.advance(30)
     for client in (pollers["number"], pollers["unknown"], stranger):
@@ -264,7 +267,7 @@ async def test_a_refused_write_answers_nobody(place: Place) -> None:
     assert (await writer.ask("POST", ALIAS, "text=x&number=warm")).status == 400
     assert len(place.platform.devices.polls) == 1
     await writer.ask("POST", ALIAS, "text=y")
-    assert told(await poller.answer())[0] == [("text", "y")]
+    assert datapoint_of(await poller.answer())[0] == [("text", "y")]
 
 
 async def test_if_modified_since_alone_is_a_plain_read(place: Place) -> None:
@@ -286,7 +289,7 @@ async def test_a_client_that_disconnects_leaves_nothing_and_takes_nothing(place:
     entry = place.platform.context.journal.select("request", "token/d")[1]
     assert (entry.status, entry.detail) == (None, {"reason": "the connection ended before the answer"})
     await writer.ask("POST", ALIAS, "text=x")
-    assert told(await writer.ask("GET", POLL, headers=asked(0, 0)))[0] == [("text", "x")]
+    assert datapoint_of(await writer.ask("GET", POLL, headers=asked(0, 0)))[0] == [("text", "x")]
     assert not any(timer.callback for _, _, timer in place.platform.context.clock._timers)
 
 
@@ -311,7 +314,7 @@ async def test_polls_are_each_answered_by_their_own_write(place: Place) -> None:
             await place.held(1, identity=f"d{number}")
         for number, device in enumerate(devices):
             await device.ask("POST", ALIAS, f"text={turn}-{number}")
-        assert [told(await poller.answer())[0] for poller in pollers] == [
+        assert [datapoint_of(await poller.answer())[0] for poller in pollers] == [
             [("text", f"{turn}-{number}")] for number in range(10)
         ]
         for poller in pollers:
@@ -325,4 +328,4 @@ async def test_polls_of_other_credentials(place: Place, product: str) -> None:
     await place.held(1, product=product)
     point = Stored(Datapoint("text", NOW, "from elsewhere"), 1)
     place.platform.devices.polls.wake(product, "d", [point], written=True)
-    assert told(await device.answer())[0] == [("text", "from elsewhere")]
+    assert datapoint_of(await device.answer())[0] == [("text", "from elsewhere")]

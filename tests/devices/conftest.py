@@ -1,4 +1,4 @@
-"""A database, a clock that stands still, and the rooms over them."""
+"""A database, a clock that stands still, and what works over them."""
 
 from __future__ import annotations
 

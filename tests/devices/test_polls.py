@@ -130,12 +130,12 @@ async def test_a_client_that_goes_away_leaves_nothing() -> None:
 async def test_who_asks_learns_when_polls_are_held() -> None:
     _, _, polls = make()
     held = asyncio.ensure_future(polls.held(*KEY, 2))
-    gone = asyncio.ensure_future(polls.held(*KEY, 2))
+    left = asyncio.ensure_future(polls.held(*KEY, 2))
     polls.open(("product", "device", "other"), None)
     polls.open(KEY, None)
     await asyncio.sleep(0.001)
     assert not held.done()
-    gone.cancel()
+    left.cancel()
     polls.open(KEY, 5)
     async with asyncio.timeout(5):
         await held

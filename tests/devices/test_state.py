@@ -25,7 +25,7 @@ async def test_state_against_a_model(
     database = Database()
     database.start(metadata)
     state = State(database)
-    # alias → time → value, when it ranks, its place in the order of receipt, and whether it was given
+    # alias → time → value, when it ranks, its turn in the order of receipt, and whether it was given
     model: dict[str, dict[int, tuple[str, tuple[int, int], bool]]] = {"a": {}, "b": {}}
     now, order = 0, 0
     for points, later in requests:

@@ -13,7 +13,7 @@ from labkit.devices.registry import Device, Registry
 from labkit.http.error import HttpError
 from labkit.settings import IdentityFormat
 
-FLAW = "labkit.devices.identities:identity_error"
+IDENTITY_ERROR = "labkit.devices.identities:identity_error"
 IDENTITY = "labkit.device_api.provision:_identity"
 PASSWORD = "labkit.device_api.provision:_password"
 PROVISION_PASSWORD = "labkit.devices.registry:Registry.provision_password"
@@ -92,19 +92,19 @@ def any_colon(original: Any) -> Any:
 # ---- identities
 
 
-@mutant("DEV-PROV-8 DEV-PROV-9", FLAW)
+@mutant("DEV-PROV-8 DEV-PROV-9", IDENTITY_ERROR)
 def any_identity(original: Any) -> Any:
     """every identity fits every format"""
     return lambda rules, identity: None
 
 
-@mutant("DEV-PROV-9", FLAW)
+@mutant("DEV-PROV-9", IDENTITY_ERROR)
 def any_case(original: Any) -> Any:
     """the casing of an identity does not matter"""
     return lambda rules, identity: original(rules.model_copy(update={"casing": "mixed"}), identity)
 
 
-@mutant("DEV-PROV-9", FLAW)
+@mutant("DEV-PROV-9", IDENTITY_ERROR)
 def no_prefix(original: Any) -> Any:
     """the prefix of an identity may be missing"""
 
@@ -115,7 +115,7 @@ def no_prefix(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-PROV-9", FLAW)
+@mutant("DEV-PROV-9", IDENTITY_ERROR)
 def half_as_long(original: Any) -> Any:
     """an opaque identity has 128 characters at most"""
     return lambda rules, identity: "too long" if len(identity) > 128 else original(rules, identity)

@@ -115,8 +115,8 @@ async def nothing_stored(target: Target) -> None:
     device, past = await _device(target)
     fine = _points("number", {past: "1"})
     clash: Pairs = [("alias", "text"), (str(past), "a"), (str(past), "b")]
-    misfit = _points("level", {past: "101"})
-    for wrong, status in ((clash, 409), (misfit, 400), ([("alias", "flag")], 400)):
+    wrong_value = _points("level", {past: "101"})
+    for wrong, status in ((clash, 409), (wrong_value, 400), ([("alias", "flag")], 400)):
         for body in ([*fine, *wrong], [*wrong, *fine]):
             expect.status(await play.record(device, body), status)
             found = await play.stored(device, "text", "number", "level", "flag")
@@ -203,7 +203,10 @@ async def unknown_alias(target: Target) -> None:
     expect.equal("nowhere", await play.value(device, "nowhere"), None)
 
 
-@check("DEV-REC-14", "an empty body, a wrong order, no points, no number or a misfit is answered 400")
+@check(
+    "DEV-REC-14",
+    "an empty body, a wrong order, no points, no number or a value that does not fit is answered 400",
+)
 async def malformed(target: Target) -> None:
     device, past = await _device(target)
     bodies = (

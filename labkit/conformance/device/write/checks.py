@@ -101,10 +101,10 @@ async def two_spellings(target: Target) -> None:
 
 
 @check("DEV-ALIAS-6", "a value that does not fit is answered 400 and nothing of the request is stored")
-async def misfit(target: Target) -> None:
+async def wrong_format(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    misfits = [("number", "warm"), ("number", ""), ("flag", "maybe"), ("level", "101"), ("mode", "dim")]
-    for alias, value in misfits:
+    wrong_values = [("number", "warm"), ("number", ""), ("flag", "maybe"), ("level", "101"), ("mode", "dim")]
+    for alias, value in wrong_values:
         for body in ([("text", "x"), (alias, value)], [(alias, value), ("text", "x")]):
             expect.refusal(await play.write(device, body), 400)
             expect.equal("what is stored", await play.stored(device, *ALIASES), {})
