@@ -74,8 +74,8 @@ def serve(config: Path | None, as_json: bool, speed: float, ca_file: Path | None
         loop_factory = uvloop.new_event_loop
     serve_for_long()
     platform = Platform(settings, clock=Clock(speed))
-    told = Log(sys.stderr, log).follow(platform.context.journal, platform.mailbox)
-    with told, asyncio.Runner(loop_factory=loop_factory) as runner:
+    logger = Log(sys.stderr, log).follow(platform.context.journal, platform.mailbox)
+    with logger, asyncio.Runner(loop_factory=loop_factory) as runner:
         runner.run(_serve(platform, as_json, ca_file))
 
 

@@ -1,4 +1,4 @@
-"""What `labkit serve` tells while it serves: a line for each refusal, failed script, warning and mail, as it comes."""
+"""The log of `labkit serve`: a line for each refusal, failed script, warning and mail, as it comes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Log:
         self._thread = threading.Thread(target=self._write, name="labkit log", daemon=True)
 
     def follow(self, journal: Journal, mailbox: Mailbox) -> Self:
-        """Tell what a lab's journal and mailbox get from now on."""
+        """Log what a lab's journal and mailbox get from now on."""
         if self._amount != "none":
             self._stop += [journal.watch(self._record, ended=True), mailbox.watch(self._mail)]
         return self
@@ -63,7 +63,7 @@ class Log:
         self._thread.join(PATIENCE)
 
     def _record(self, record: Record) -> None:
-        if self._amount == "all" or _tells(record, requests=self._amount == "requests"):
+        if self._amount == "all" or _is_logged(record, requests=self._amount == "requests"):
             self._add(record.time / 1_000_000, line(record))
 
     def _mail(self, mail: Mail) -> None:
@@ -91,7 +91,7 @@ class Log:
                 return
 
 
-def _tells(record: Record, *, requests: bool) -> bool:
+def _is_logged(record: Record, *, requests: bool) -> bool:
     """Is it a problem, or one of the requests that were asked for?"""
     if record.kind in ALWAYS:
         return True

@@ -1,4 +1,4 @@
-"""What `labkit serve` tells while it serves."""
+"""The log of `labkit serve`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ response.code = 404
 
 @contextmanager
 def serving(folder: Path, *options: str) -> Iterator[tuple[Address, list[str]]]:
-    """A lab that is served, and the lines that it has told once it has ended."""
+    """A lab that is served, and the lines that it has lines once it has ended."""
     (folder / "acme" / "endpoints").mkdir(parents=True)
     (folder / "acme" / "endpoints" / "all.lua").write_text(MAIL)
     (folder / "acme" / "assets").mkdir()
@@ -56,14 +56,14 @@ def serving(folder: Path, *options: str) -> Iterator[tuple[Address, list[str]]]:
         *options,
     ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    told: list[str] = []
+    lines: list[str] = []
     try:
         assert process.stdout is not None
         ready = json.loads(process.stdout.readline())
-        yield Address("127.0.0.1", ready["https_port"], Path(ready["ca_file"]).read_text()), told
+        yield Address("127.0.0.1", ready["https_port"], Path(ready["ca_file"]).read_text()), lines
     finally:
         process.send_signal(signal.SIGTERM)
-        told += process.communicate(timeout=20)[1].splitlines()
+        lines += process.communicate(timeout=20)[1].splitlines()
         assert process.returncode == 0
 
 
@@ -88,7 +88,7 @@ async def play(address: Address) -> None:
 
 
 async def test_it_tells_each_refusal_failed_script_warning_and_mail(tmp_path: Path) -> None:
-    with serving(tmp_path) as (address, told):
+    with serving(tmp_path) as (address, lines):
         await play(address)
     patterns = [
         "warning acme broken.yaml: ",
@@ -99,25 +99,25 @@ async def test_it_tells_each_refusal_failed_script_warning_and_mail(tmp_path: Pa
         "404 acme GET /unknown: ",
         "refused edge unknown server name: the server name (SNI) 'elsewhere.example' is not served here",
     ]
-    found = [next((each for each in told if pattern in each), None) for pattern in patterns]
-    assert None not in found, told
-    assert len(told) == len(patterns), told
+    found = [next((each for each in lines if pattern in each), None) for pattern in patterns]
+    assert None not in found, lines
+    assert len(lines) == len(patterns), lines
     assert "all.lua:5:" in str(found[4])
-    assert "0" * 40 not in "".join(told)
+    assert "0" * 40 not in "".join(lines)
 
 
 async def test_requests_are_told_where_that_is_asked_for_and_nothing_where_that_is(tmp_path: Path) -> None:
-    with serving(tmp_path / "a", "--log", "requests") as (address, told):
+    with serving(tmp_path / "a", "--log", "requests") as (address, lines):
         await play(address)
-    assert [each for each in told if each.endswith("200 thermostat GET /timestamp")]
-    assert [each for each in told if each.endswith("404 acme GET /own")]
-    assert not [each for each in told if " call " in each]
-    with serving(tmp_path / "b", "--log", "none") as (address, told):
+    assert [each for each in lines if each.endswith("200 thermostat GET /timestamp")]
+    assert [each for each in lines if each.endswith("404 acme GET /own")]
+    assert not [each for each in lines if " call " in each]
+    with serving(tmp_path / "b", "--log", "none") as (address, lines):
         await play(address)
-    assert told == []
-    with serving(tmp_path / "c", "--log", "all") as (address, told):
+    assert lines == []
+    with serving(tmp_path / "c", "--log", "all") as (address, lines):
         await play(address)
-    assert [each for each in told if "call 200 acme Email.send" in each]
+    assert [each for each in lines if "call 200 acme Email.send" in each]
 
 
 # ---- the writer
@@ -145,9 +145,9 @@ def test_nothing_in_a_line_forges_another_or_fills_the_memory() -> None:
     log, journal = logged(stream)
     with log:
         journal.record_refusal("wrong host", "Host 'a\r\n2026 refused\x1b[2J\u2028'" + "x" * 10_000)
-    [told] = stream.getvalue().splitlines()
-    assert told.startswith("2026-01-01 00:00:00 refused edge wrong host: Host 'a 2026 refused [2J '")
-    assert len(told) < LONGEST + 40
+    [lines] = stream.getvalue().splitlines()
+    assert lines.startswith("2026-01-01 00:00:00 refused edge wrong host: Host 'a 2026 refused [2J '")
+    assert len(lines) < LONGEST + 40
 
 
 def test_a_reader_that_is_stuck_holds_nobody_up_and_what_was_left_out_is_counted() -> None:

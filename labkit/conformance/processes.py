@@ -1,6 +1,6 @@
 """Playing checks in processes of their own, so that all cores work and none shares a lab with another.
 
-A lab forgets nobody's names but its own: each area of a local run gets a fresh lab, two areas at a time. Against a
+Each area of a local run gets a fresh lab, two areas at a time. Against a
 platform elsewhere, which all checks share, one process plays them one after the other.
 """
 

@@ -11,7 +11,7 @@ from labkit.fleet.device import DeviceError
 
 
 class SetUpError(LabkitError):
-    """What a check needs could not be made, so that it tells nothing about its requirement: it is broken."""
+    """What a check needs could not be made, so that its verdict is broken: it says nothing about its requirement."""
 
 
 @contextmanager

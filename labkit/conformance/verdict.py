@@ -46,7 +46,7 @@ class Verdict:
     exchange: str = ""
     seconds: float = 0.0
 
-    def told(self) -> str:
+    def explanation(self) -> str:
         """What went wrong, in one line."""
         if not self.expected and not self.actual:
             return self.reason

@@ -197,7 +197,7 @@ def matrix_chart(frame: pandas.DataFrame, *, title: str) -> pandas.DataFrame:
 def sequence_chart(steps: Iterable[tuple[str, str, str]], *, title: str) -> pandas.DataFrame:
     """Draw who says what to whom, top to bottom; steps: (from, to, what). Returns them as a frame.
 
-    Those who take part stand in the order in which they first appear.
+    Actors are in the order in which they first appear.
     """
     import pandas
     from matplotlib.figure import Figure
@@ -212,17 +212,17 @@ def sequence_chart(steps: Iterable[tuple[str, str, str]], *, title: str) -> pand
     )  # inches between two lifelines
     figure = Figure(figsize=(gap * len(actors), 0.9 + 0.36 * len(frame)), layout="constrained")
     axes = figure.subplots()
-    for place, name in enumerate(actors):
-        axes.plot([place, place], [0.2, len(frame) + 0.4], color="#c8cfd8", linewidth=1, zorder=1)
+    for column, name in enumerate(actors):
+        axes.plot([column, column], [0.2, len(frame) + 0.4], color="#c8cfd8", linewidth=1, zorder=1)
         axes.text(
-            place,
+            column,
             -0.25,
             name,
             ha="center",
             va="center",
             weight="bold",
             color="white",
-            bbox={"boxstyle": "round,pad=0.45", "facecolor": CYCLE[place % len(CYCLE)], "edgecolor": "none"},
+            bbox={"boxstyle": "round,pad=0.45", "facecolor": CYCLE[column % len(CYCLE)], "edgecolor": "none"},
         )
     for number, (source, to, text) in enumerate(_numbered(frame), 1):
         _arrow(axes, actors.index(source), actors.index(to), number, text)

@@ -55,7 +55,7 @@ def _case(suite: ElementTree.Element, verdict: Verdict, part: str, strict: bool)
         name=_legal(f"{verdict.check}: {verdict.title}"),
         time=f"{verdict.seconds:.3f}",
     )
-    message = _legal(verdict.told())
+    message = _legal(verdict.explanation())
     ids = " ".join(verdict.requirements)
     detail = _legal(
         f"requirements: {ids}\nexpected: {verdict.expected}\nactual: {verdict.actual}\n\n{verdict.exchange}"

@@ -87,7 +87,7 @@ class Report:
     def problems(self) -> list[str]:
         """A line for each check that came out as it must not and each notebook that raised."""
         lines = [
-            f"{each.outcome:6} {' '.join(each.requirements)}  {each.check}: {_short(each.told(), 400)}"
+            f"{each.outcome:6} {' '.join(each.requirements)}  {each.check}: {_short(each.explanation(), 400)}"
             for each in self.bad
         ]
         lines += [

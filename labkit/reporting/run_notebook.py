@@ -131,7 +131,7 @@ def _execute(
             kernel_manager_class=Kernel,
             coalesce_streams=True,  # else what is printed comes in as many pieces as the moment has it
             config=Config(Kernel=Config(folder=str(folder))),
-            # Not papermill's `cwd`, which moves this whole process: two notebooks may run side by side.
+            # Not papermill's `cwd`, which moves this whole process: two notebooks may run at once.
             resources={"metadata": {"path": str(path.parent.resolve())}},
             on_cell_execute=begun,
             on_cell_executed=lambda **_: progress(),

@@ -17,9 +17,9 @@ def complaints(page: str, folder: Path) -> list[str]:
     """What the browser says about a page on its console, once it has shown all of it."""
     file = folder / "page.html"
     file.write_text(page)
-    text, told = shown(file.as_uri(), folder / "profile")
+    text, lines = shown(file.as_uri(), folder / "profile")
     assert "</html>" in text
-    return told
+    return lines
 
 
 def test_the_pages_ask_for_nothing(tmp_path: Path) -> None:

@@ -96,9 +96,9 @@ def test_outputs_are_written_in_place_and_the_same_each_time(tmp_path: Path) -> 
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
     }
-    parameters, told, ignored = stored["cells"][1:]
+    parameters, printed, ignored = stored["cells"][1:]
     assert parameters["metadata"] == {"tags": ["parameters"]}
-    assert (told["execution_count"], told["outputs"][0]["text"]) == (2, ["7\n"])
+    assert (printed["execution_count"], printed["outputs"][0]["text"]) == (2, ["7\n"])
     assert (ignored["execution_count"], ignored["outputs"], ignored["metadata"]) == (
         3,
         [],

@@ -9,7 +9,7 @@ from labkit.reporting.parameters import ParameterError
 from labkit.reporting.run_notebook import NotebookError, code_cells, read, run_notebook
 from tests.reporting.books import written
 
-TELL = (
+PRINT = (
     "import os, sys\nprint(sys.executable, os.getcwd(), seed, os.environ['IPYTHONDIR'] != 'mine', sep='\\n')"
 )
 
@@ -23,7 +23,7 @@ def test_it_runs_here_with_what_was_given_whatever_kernels_there_are(
         tmp_path / "a {b}.ipynb",
         "# A title\n## not this",
         "# parameters\nseed = 7",
-        TELL,
+        PRINT,
         kernel="no-such-kernel",
     )
     before = path.read_bytes()

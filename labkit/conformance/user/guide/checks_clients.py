@@ -30,7 +30,7 @@ async def access_token(guide: Guide, client: OAuthClient, scope: str | None) -> 
 
 
 @check("USR-GUIDE-37", "an access token is no session")
-async def no_session(target: Target) -> None:
+async def token_is_no_session(target: Target) -> None:
     guide = Guide(target)
     person = await guide.person()
     client = await registered(guide, person)
