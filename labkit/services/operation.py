@@ -89,8 +89,10 @@ class Operation:
         )
         types = {name: hints[attribute] for name, attribute in self.attributes.items()}
         self.secrets = frozenset(name for name, annotation in types.items() if holds_secret(annotation))
-        shows = ((name, journaling(annotation)) for name, annotation in types.items())
-        self._shows = {name: show for name, show in shows if show is not None}
+        kept = {name: journaling(annotation) for name, annotation in types.items()}
+        # How each argument gets into the journal, None for as it is: without and with what is kept.
+        self._shows = {name: _hide if name in self.secrets else show for name, show in kept.items()}
+        self._shows_values = {name: _hide if name in self.secrets else None for name in kept}
 
     def arguments(self, parameters: Mapping[str, object]) -> dict[str, Any]:
         """The arguments to call the method with. Raises ServiceError 400 naming the first wrong parameter."""
@@ -130,14 +132,19 @@ class Operation:
 
         values: show also what `InJournal` keeps out.
         """
-        names = {**self.attributes, **parameters} if self.collects else self.attributes
-        return {name: self._shown(name, parameters[name], values) for name in names if name in parameters}
+        shows = self._shows_values if values else self._shows
+        shown = {
+            name: parameters[name] if show is None else show(parameters[name])
+            for name, show in shows.items()
+            if name in parameters
+        }
+        if self.collects:
+            shown.update((name, HIDDEN) for name in parameters if name not in shown)
+        return shown
 
-    def _shown(self, name: str, value: object, values: bool) -> object:
-        if name not in self.attributes or name in self.secrets:
-            return HIDDEN
-        show = None if values else self._shows.get(name)
-        return value if show is None else show(value)
+
+def _hide(value: object) -> object:
+    return HIDDEN
 
 
 class Service(Component):

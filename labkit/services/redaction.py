@@ -39,16 +39,14 @@ class InJournal:
 
 def lengths(value: object, depth: int = DEEPEST) -> object:
     """What is kept, by its lengths: text as its number of characters, a list item by item, a table by its names."""
-    if isinstance(value, Mapping | list | tuple) and not depth:
-        return CUT
-    if isinstance(value, Mapping):
-        return {name: lengths(each, depth - 1) for name, each in islice(value.items(), MOST_ITEMS)}
+    if isinstance(value, str | bytes):
+        return "<1 character>" if len(value) == 1 else f"<{len(value)} characters>"
     if isinstance(value, list | tuple):
-        return [lengths(each, depth - 1) for each in islice(value, MOST_ITEMS)]
-    if value is None or isinstance(value, bool):
-        return f"<{type(value).__name__}>"
-    count = len(value if isinstance(value, str | bytes) else str(value))
-    return f"<{count} character{'' if count == 1 else 's'}>"
+        return [lengths(each, depth - 1) for each in value[:MOST_ITEMS]] if depth else CUT
+    if isinstance(value, Mapping):
+        items = islice(value.items(), MOST_ITEMS)
+        return {name: lengths(each, depth - 1) for name, each in items} if depth else CUT
+    return f"<{type(value).__name__}>" if value is None or isinstance(value, bool) else lengths(str(value))
 
 
 def names(value: object) -> object:
