@@ -153,6 +153,25 @@ async def connect_plainly(target: Target, name: str) -> AsyncIterator[Raw]:
         raw.leave()
 
 
+def unreadable(path: str, host: str | None) -> dict[str, tuple[str, int]]:
+    """Requests that no server can make sense of, or takes; and the status that each deserves, if any answer."""
+    whole = "".join([*([] if host is None else [f"Host: {host}\r\n"]), "\r\n"])
+    large = "".join(f"X-{number}: {'x' * 7000}\r\n" for number in range(12))
+    return {
+        "another version": (f"GET {path} HTTP/2.0\r\n{whole}", 400),
+        "a line that is no field": (f"GET {path} HTTP/1.1\r\nnonsense\r\n{whole}", 400),
+        "a length that is no number": (f"POST {path} HTTP/1.1\r\nContent-Length: x\r\n{whole}", 400),
+        "a long request line": (f"GET {path}?{'x' * 20_000} HTTP/1.1\r\n{whole}", 414),
+        "a long field": (f"GET {path} HTTP/1.1\r\nX: {'x' * 20_000}\r\n{whole}", 431),
+        "a large head": (f"GET {path} HTTP/1.1\r\n{whole[:-2]}{large}\r\n", 431),
+        "an unknown transfer coding": (f"POST {path} HTTP/1.1\r\nTransfer-Encoding: zip\r\n{whole}", 501),
+        "a content coding": (
+            f"POST {path} HTTP/1.1\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n{whole}x",
+            415,
+        ),
+    }
+
+
 async def unanswered(raw: Raw, request: bytes | str, what: str) -> None:
     """A request must end its connection without one byte of HTTP."""
     raw.send(request)

@@ -94,7 +94,7 @@ class Record:
     def _keep(self, detail: Detail | Callable[[], Detail]) -> None:
         most = FIELDS * self._longest
         if callable(detail):
-            if not isinstance(detail, partial) or fits(detail.args, self._longest, most):
+            if type(detail) is not partial or not _holds_much(detail.args, self._longest):
                 self._detail = detail
                 return
             detail = detail()
@@ -257,6 +257,21 @@ class Journal:
         self._records.clear()
         self._counts.clear()
         self._sequence = 0
+
+
+def _holds_much(args: tuple[object, ...], longest: int) -> bool:
+    """Would what waits to be called keep something large? It has a few arguments, and nearly all are small."""
+    for each in args:
+        kind = type(each)
+        if kind is str or kind is bytes:
+            if len(each) > longest:  # type: ignore[arg-type]
+                return True
+        elif isinstance(each, tuple):
+            if _holds_much(each, longest):
+                return True
+        elif (kind is list or kind is dict) and not fits(each, longest, FIELDS * longest):
+            return True
+    return False
 
 
 def _repeatable(detail: Detail | None) -> Detail | None:

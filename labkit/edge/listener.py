@@ -23,8 +23,8 @@ from labkit.edge.tasks import Tasks
 from labkit.edge.tls import EdgeContext
 
 BACKLOG = 1024
-OUT_OF_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-ROOM_PAUSE = 0.5  # seconds until accepting is tried again when the system has no room
+OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+RESOURCES_PAUSE = 0.5  # seconds until accepting is tried again when the system has nothing left
 
 
 class SmallBuffers(sslproto.SSLProtocol):
@@ -118,9 +118,9 @@ class Edge(Component):
             try:
                 accepted, (peer_ip, *_) = await loop.sock_accept(listener)
             except OSError as error:
-                if error.errno in OUT_OF_ROOM:
-                    self._context.journal.record_refusal("no room for connections", str(error))
-                    await asyncio.sleep(ROOM_PAUSE)
+                if error.errno in OUT_OF_RESOURCES:
+                    self._context.journal.record_refusal("no resources for connections", str(error))
+                    await asyncio.sleep(RESOURCES_PAUSE)
                 continue
             self._tasks.spawn(self._greet(greet, accepted, plain_ip(peer_ip)))
             await asyncio.sleep(0)  # let others run while connections keep coming

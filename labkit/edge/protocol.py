@@ -148,9 +148,8 @@ class EdgeProtocol(web.RequestHandler):
             if self._body is not None and not self._framing.done:
                 at = self._feed_body(data, at)
             elif self._body is not None or len(self._messages) >= self._max_msg_queue_size:
-                self._held = data[
-                    at:
-                ]  # until the parser has gone on with the body, or requests have been handled
+                # Until the parser has gone on with the body, or requests have been handled.
+                self._held = data[at:]
                 return
             else:
                 at = self._feed_head(data, at)

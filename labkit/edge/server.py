@@ -34,7 +34,7 @@ class EdgeServer(web.Server):
         self._max_body = max_body
         self._tasks = Tasks()
         self._transports: dict[EdgeProtocol, asyncio.Transport] = {}
-        self._all_gone: asyncio.Future[None] | None = None
+        self._all_ended: asyncio.Future[None] | None = None
 
     def __call__(self) -> EdgeProtocol:
         return EdgeProtocol(self, self.context, self._tasks.keep, loop=self._loop)
@@ -53,8 +53,8 @@ class EdgeServer(web.Server):
     def connection_lost(self, handler: web.RequestHandler, exc: BaseException | None = None) -> None:
         super().connection_lost(handler, exc)
         self._transports.pop(cast(EdgeProtocol, handler), None)
-        if not self._transports and self._all_gone is not None and not self._all_gone.done():
-            self._all_gone.set_result(None)
+        if not self._transports and self._all_ended is not None and not self._all_ended.done():
+            self._all_ended.set_result(None)
 
     def end_idle(self) -> None:
         """End each connection on which no request is being handled."""
@@ -70,8 +70,8 @@ class EdgeServer(web.Server):
         for transport in self._transports.values():
             transport.abort()
         if self._transports:
-            self._all_gone = self._loop.create_future()
-            await self._all_gone
+            self._all_ended = self._loop.create_future()
+            await self._all_ended
 
     def _connection(self, transport: asyncio.Transport) -> Connection:
         peer = transport.get_extra_info("peername")
@@ -93,7 +93,7 @@ class EdgeServer(web.Server):
         try:
             with self.context.activity:
                 await site.connected(connection)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a 500 and the caller is told
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a 500 and the journal has it
             self.context.journal.record_error(error)
             return False
         return True
@@ -153,7 +153,7 @@ class EdgeServer(web.Server):
             return plain(408, str(late))
         except (web.RequestPayloadError, BadHttpMessage):  # the latter from aiohttp's parser in Python
             return plain(400, "the body is malformed")
-        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a 500 and the caller is told
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a 500 and the journal has it
             if isinstance(error, ConnectionError) and protocol.has_ended():
                 return web.Response()  # the client left while it was being answered
             self.context.journal.record_error(error)

@@ -28,7 +28,7 @@ class PlainObject(ssl.SSLObject):
     _incoming: ssl.MemoryBIO
     _outgoing: ssl.MemoryBIO
     _handshake: Handshake
-    _greeting: bytes | None = b""  # what the client sent until it was known whom it wants
+    _greeting: bytearray | None  # what the client sent until it was known whom it wants
     _anew = False  # it wants to resume a session
 
     @property
@@ -73,7 +73,7 @@ class PlainObject(ssl.SSLObject):
         self.name, self._greeting = name, None
         return None if name.refusal is None else ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
 
-    def _start_anew(self, greeting: bytes) -> None:
+    def _start_anew(self, greeting: bytearray) -> None:
         self._outgoing.read()
         self._incoming.read()
         self._incoming.write(greeting)
@@ -131,6 +131,7 @@ class EdgeContext(ssl.SSLContext):
         made = super().wrap_bio(incoming, outgoing, server_side=True)
         assert isinstance(made, PlainObject)
         made._incoming, made._outgoing, made._handshake = incoming, outgoing, current()
+        made._greeting = bytearray()
         return made
 
     def without_sessions(self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO) -> Any:

@@ -13,6 +13,7 @@ from multidict import CIMultiDictProxy
 from labkit.http.error import HttpError
 
 FORM = "application/x-www-form-urlencoded"
+MOST_PAIRS = 10_000  # of a form or a query
 
 
 @dataclass(slots=True)
@@ -42,7 +43,7 @@ class Request:
 def query(text: str) -> dict[str, Any]:
     """The parameters of a query. Raises HttpError 400 where they are not percent-encoded UTF-8."""
     try:
-        return collected(parse_qsl(text, keep_blank_values=True, errors="strict"))
+        return collected(pairs(text))
     except ValueError as error:
         raise HttpError(400, f"query: {error}") from None
 
@@ -81,10 +82,17 @@ def decode(data: bytes, expected: str, declared: str | None) -> Any:
                 return _text(data)
     if expected == sent == FORM:
         try:
-            return collected(parse_qsl(data.decode(), keep_blank_values=True, errors="strict"))
+            return collected(pairs(data.decode()))
         except ValueError as error:
             raise HttpError(400, f"body: {error}") from None
     return _text(data)
+
+
+def pairs(text: str) -> list[tuple[str, str]]:
+    """The pairs of a form or a query. Raises ValueError where they are not percent-encoded UTF-8, or too many."""
+    if text.count("&") >= MOST_PAIRS:
+        raise ValueError(f"more than {MOST_PAIRS:,} pairs")
+    return parse_qsl(text, keep_blank_values=True, errors="strict")
 
 
 def parse_json(data: bytes) -> Any:

@@ -166,6 +166,17 @@ async def test_a_content_that_changes_under_a_download_ends_it(place: Place, cha
     place.platform.context.journal.clear()  # the one error that was meant
 
 
+async def test_with_if_range_the_whole_is_sent(place: Place) -> None:
+    """No validator is ever sent, so none can match (RFC 9110 13.1.5)."""
+    client = await place.device()
+    await place.platform.devices.content.add("token", "fw", TEN)
+    for validator in ('"x"', "Thu, 01 Jan 2026 00:00:00 GMT"):
+        for asked in ("bytes=1-2", "bytes=-", "bytes=99-"):
+            headers = [("Range", asked), ("If-Range", validator)]
+            answer = await client.ask("GET", f"{DOWNLOAD}?id=fw", headers=headers)
+            assert (answer.status, answer.body, answer.header("Content-Range")) == (200, TEN, None)
+
+
 # --- ranges against a model ---------------------------------------------------------------------------------
 
 NUMBER = st.sampled_from(["", "0", "1", "4", "5", "6", "007", "99", "9" * 18, "9" * 19, "1" + "0" * 30])

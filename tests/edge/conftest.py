@@ -1,4 +1,4 @@
-"""Every async test of the edge runs on both event loops; `stage` gives it an edge and clients."""
+"""Every async test of the edge runs on both event loops; `rig` gives it an edge and clients."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import uvloop
 from aiohttp.http_parser import HttpRequestParser, HttpRequestParserPy
 
-from tests.edge.stage import Stage
+from tests.edge.rig import EdgeRig
 
 
 def pytest_asyncio_loop_factories(
@@ -27,11 +27,11 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-async def stage(caplog: pytest.LogCaptureFixture) -> AsyncIterator[Stage]:
+async def rig(caplog: pytest.LogCaptureFixture) -> AsyncIterator[EdgeRig]:
     """An edge that is started on first use. Nothing may reach the log or the loop's exception handler."""
     stray: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: stray.append(context))
-    made = Stage()
+    made = EdgeRig()
     with caplog.at_level(logging.INFO):
         yield made
         await made.close()

@@ -8,34 +8,34 @@ import pytest
 from aiohttp import web
 
 from labkit.http.connection import Connection
-from tests.edge.stage import HOST, PATIENCE, InMemory, Stage, get
+from tests.edge.rig import HOST, PATIENCE, EdgeRig, InMemory, get
 
 
-async def test_a_connection_is_kept_and_has_one_identity(stage: Stage, engine: str) -> None:
-    stage.client_certificates = engine == "pyopenssl"
-    client = await stage.connect()
+async def test_a_connection_is_kept_and_has_one_identity(rig: EdgeRig, engine: str) -> None:
+    rig.client_certificates = engine == "pyopenssl"
+    client = await rig.connect()
     for number in range(20):
         status, headers, body = await client.answer(get(f"/{number}"))
         assert (status, body.decode()) == (200, f"{HOST} GET /{number} ")
         assert "connection" not in headers
-    assert len(stage.connections) == 1
-    assert len(stage.connections[0].id) == 20
+    assert len(rig.connections) == 1
+    assert len(rig.connections[0].id) == 20
 
 
-async def test_pipelined_requests_are_answered_in_order(stage: Stage, engine: str, parser: str) -> None:
-    stage.client_certificates = engine == "pyopenssl"
-    client = await stage.connect()
+async def test_pipelined_requests_are_answered_in_order(rig: EdgeRig, engine: str, parser: str) -> None:
+    rig.client_certificates = engine == "pyopenssl"
+    client = await rig.connect()
     client.send("".join(get(f"/{number}") for number in range(100)))
     for number in range(100):
         assert (await client.answer())[2].decode() == f"{HOST} GET /{number} "
 
 
-async def test_many_records_at_once_are_all_read(stage: Stage, engine: str) -> None:
+async def test_many_records_at_once_are_all_read(rig: EdgeRig, engine: str) -> None:
     """Each write of the client is a TLS record; they come in one piece. None may be left lying."""
-    stage.client_certificates = engine == "pyopenssl"
-    await stage.start()
-    client = await stage.connect_plainly(stage.address.https_port)
-    tls = InMemory(client, stage.trusting())
+    rig.client_certificates = engine == "pyopenssl"
+    await rig.start()
+    client = await rig.connect_plainly(rig.address.https_port)
+    tls = InMemory(client, rig.trusting())
     await tls.shake_hands()
     for number in range(5):
         tls.secure.write(get(f"/{number}").encode())
@@ -46,30 +46,30 @@ async def test_many_records_at_once_are_all_read(stage: Stage, engine: str) -> N
     assert all(f"GET /{number} ".encode() in came for number in range(5))
 
 
-async def test_an_upgrade_is_not_taken_up_and_what_follows_is_answered(stage: Stage, parser: str) -> None:
-    client = await stage.connect()
+async def test_an_upgrade_is_not_taken_up_and_what_follows_is_answered(rig: EdgeRig, parser: str) -> None:
+    client = await rig.connect()
     client.send(get("/1", HOST, "Connection: Upgrade", "Upgrade: websocket") + get("/2"))
     for path in ("/1", "/2"):
         assert (await client.answer())[2].decode() == f"{HOST} GET {path} "
 
 
-async def test_connection_close_is_obeyed(stage: Stage, parser: str) -> None:
-    answer = await stage.ask(get("/", HOST, "Connection: close"))
+async def test_connection_close_is_obeyed(rig: EdgeRig, parser: str) -> None:
+    answer = await rig.ask(get("/", HOST, "Connection: close"))
     assert answer.startswith(b"HTTP/1.1 200 ")
     assert b"\r\nConnection: close\r\n" in answer
 
 
-async def test_http_1_0_is_answered_and_closed(stage: Stage, parser: str) -> None:
-    answer = await stage.ask(f"GET / HTTP/1.0\r\nHost: {HOST}\r\n\r\n")
+async def test_http_1_0_is_answered_and_closed(rig: EdgeRig, parser: str) -> None:
+    answer = await rig.ask(f"GET / HTTP/1.0\r\nHost: {HOST}\r\n\r\n")
     assert answer.startswith(b"HTTP/1.0 200 ")
 
 
-async def test_head_has_the_headers_of_get_and_no_body(stage: Stage) -> None:
+async def test_head_has_the_headers_of_get_and_no_body(rig: EdgeRig) -> None:
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(text="hello")
 
-    stage.handler = handler
-    client = await stage.connect()
+    rig.handler = handler
+    client = await rig.connect()
     _, of_get, _ = await client.answer(get())
     status, of_head, _ = await client.answer(get(method="HEAD"), head=True)
     assert (status, of_head["content-length"]) == (200, "5")
@@ -78,9 +78,9 @@ async def test_head_has_the_headers_of_get_and_no_body(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("framing", ["Content-Length: 3", "Transfer-Encoding: chunked"])
-async def test_a_body_is_read_however_it_is_framed(stage: Stage, framing: str, parser: str) -> None:
+async def test_a_body_is_read_however_it_is_framed(rig: EdgeRig, framing: str, parser: str) -> None:
     body = "a=1" if "Length" in framing else "1\r\na\r\n2\r\n=1\r\n0\r\n\r\n"
-    client = await stage.connect()
+    client = await rig.connect()
     for _ in range(2):
         assert (await client.answer(get("/", HOST, framing, method="POST") + body))[2].endswith(b" a=1")
 
@@ -98,41 +98,41 @@ async def test_a_body_is_read_however_it_is_framed(stage: Stage, framing: str, p
     ],
 )
 async def test_a_body_is_taken_as_it_is_or_not_at_all(
-    stage: Stage, field: str, status: int, parser: str
+    rig: EdgeRig, field: str, status: int, parser: str
 ) -> None:
     chunked = field.startswith("Transfer")
     head = get(
         "/", HOST, "Connection: close", *([] if chunked else ["Content-Length: 1"]), field, method="POST"
     )
-    answer = await stage.ask(head + ("1\r\nx\r\n0\r\n\r\n" if chunked else "x"))
+    answer = await rig.ask(head + ("1\r\nx\r\n0\r\n\r\n" if chunked else "x"))
     assert answer.split()[1] == str(status).encode()
     assert (b"\r\nAccept-Encoding: identity\r\n" in answer) == (status == 415)
-    assert len(stage.connections) == (status == 200)
+    assert len(rig.connections) == (status == 200)
 
 
-async def test_large_bodies_and_answers_are_whole(stage: Stage, engine: str) -> None:
-    stage.client_certificates = engine == "pyopenssl"
+async def test_large_bodies_and_answers_are_whole(rig: EdgeRig, engine: str) -> None:
+    rig.client_certificates = engine == "pyopenssl"
     data = "".join(f"{number:08d}" for number in range(100_000))
 
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         assert await request.text() == data
         return web.Response(text=data)
 
-    stage.handler = handler
-    client = await stage.connect()
+    rig.handler = handler
+    client = await rig.connect()
     request = get("/", HOST, f"Content-Length: {len(data)}", method="POST") + data
     assert (await client.answer(request))[2].decode() == data
-    assert stage.errors == []
+    assert rig.errors == []
 
 
-async def test_versions_are_not_told(stage: Stage) -> None:
-    client = await stage.connect()
+async def test_versions_are_not_told(rig: EdgeRig) -> None:
+    client = await rig.connect()
     _, headers, _ = await client.answer(get())
     assert headers["server"] == "labkit"
 
 
-async def test_the_date_is_lab_time(stage: Stage) -> None:
-    client = await stage.connect()
+async def test_the_date_is_lab_time(rig: EdgeRig) -> None:
+    client = await rig.connect()
     assert (await client.answer(get()))[1]["date"] == "Thu, 01 Jan 2026 00:00:00 GMT"
     assert b"\r\nDate: Thu, 01 Jan 2026 00:00:00 GMT\r\n" in await client.ask(get("/", HOST, "nonsense"))
 
@@ -140,8 +140,8 @@ async def test_the_date_is_lab_time(stage: Stage) -> None:
 # --- Expect: 100-continue
 
 
-async def test_the_body_is_asked_for_when_it_is_read(stage: Stage, parser: str) -> None:
-    client = await stage.connect()
+async def test_the_body_is_asked_for_when_it_is_read(rig: EdgeRig, parser: str) -> None:
+    client = await rig.connect()
     client.send(get("/", HOST, "Content-Length: 3", "Expect: 100-continue", method="POST"))
     async with asyncio.timeout(PATIENCE):
         assert await client.reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -149,26 +149,26 @@ async def test_the_body_is_asked_for_when_it_is_read(stage: Stage, parser: str) 
     assert (await client.answer(get()))[0] == 200
 
 
-async def test_a_request_that_is_refused_does_not_ask_for_the_body(stage: Stage, parser: str) -> None:
+async def test_a_request_that_is_refused_does_not_ask_for_the_body(rig: EdgeRig, parser: str) -> None:
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(status=401)
 
-    stage.handler = handler
-    answer = await stage.ask(get("/", HOST, "Content-Length: 3", "Expect: 100-continue", method="POST"))
+    rig.handler = handler
+    answer = await rig.ask(get("/", HOST, "Content-Length: 3", "Expect: 100-continue", method="POST"))
     assert answer.startswith(b"HTTP/1.1 401 ")
     assert b"\r\nConnection: close\r\n" in answer
 
 
-async def test_a_body_that_came_unasked_needs_no_100(stage: Stage) -> None:
-    client = await stage.connect()
+async def test_a_body_that_came_unasked_needs_no_100(rig: EdgeRig) -> None:
+    client = await rig.connect()
     status, _, body = await client.answer(
         get("/", HOST, "Content-Length: 3", "Expect: 100-continue", method="POST") + "a=1"
     )
     assert (status, body[-3:]) == (200, b"a=1")
 
 
-async def test_nothing_else_can_be_expected(stage: Stage) -> None:
-    assert (await stage.ask(get("/", HOST, "Expect: miracles"))).startswith(b"HTTP/1.1 417 ")
+async def test_nothing_else_can_be_expected(rig: EdgeRig) -> None:
+    assert (await rig.ask(get("/", HOST, "Expect: miracles"))).startswith(b"HTTP/1.1 417 ")
 
 
 # --- what goes wrong in a handler
@@ -196,19 +196,19 @@ async def returns_a_header_that_would_be_two(
     "handler", [raises, runs_into_a_time_limit, returns_nothing, returns_a_header_that_would_be_two]
 )
 @pytest.mark.parametrize("accept", ["*/*", "text/html"])
-async def test_an_exception_is_a_500_in_plain_text(stage: Stage, handler: object, accept: str) -> None:
-    stage.handler = handler  # type: ignore[assignment]
-    answer = await stage.ask(get("/", HOST, f"Accept: {accept}"))
+async def test_an_exception_is_a_500_in_plain_text(rig: EdgeRig, handler: object, accept: str) -> None:
+    rig.handler = handler  # type: ignore[assignment]
+    answer = await rig.ask(get("/", HOST, f"Accept: {accept}"))
     head, _, body = answer.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 500 ")
     assert b"\r\nContent-Type: text/plain" in head
     assert body == b"internal error"
     assert b"ecret" not in answer
-    assert len(stage.errors) == 1
+    assert len(rig.errors) == 1
 
 
-async def test_an_answer_that_breaks_off_ends_the_connection(stage: Stage) -> None:
-    trouble = ValueError("gone")
+async def test_an_answer_that_breaks_off_ends_the_connection(rig: EdgeRig) -> None:
+    trouble = ValueError("broken")
 
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         response = web.StreamResponse()
@@ -216,31 +216,31 @@ async def test_an_answer_that_breaks_off_ends_the_connection(stage: Stage) -> No
         await response.write(b"begun")
         raise trouble
 
-    stage.handler = handler
-    answer = await stage.ask(get())
+    rig.handler = handler
+    answer = await rig.ask(get())
     assert answer.count(b"HTTP/1.1") <= 1
     assert not answer.endswith(b"0\r\n\r\n")
-    assert stage.errors == ["ValueError: gone"]
-    assert (await stage.refusal())[0] == "answer broke off"
+    assert rig.errors == ["ValueError: broken"]
+    assert (await rig.refusal())[0] == "answer broke off"
 
 
-async def test_an_http_exception_is_an_answer(stage: Stage) -> None:
+async def test_an_http_exception_is_an_answer(rig: EdgeRig) -> None:
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         raise web.HTTPNotFound(text="no such thing")
 
-    stage.handler = handler
-    client = await stage.connect()
+    rig.handler = handler
+    client = await rig.connect()
     for _ in range(2):
         status, _, body = await client.answer(get())
         assert (status, body) == (404, b"no such thing")
-    assert stage.errors == []
+    assert rig.errors == []
 
 
 # --- a client that leaves
 
 
-async def test_a_client_that_leaves_cancels_its_request(stage: Stage, engine: str) -> None:
-    stage.client_certificates = engine == "pyopenssl"
+async def test_a_client_that_leaves_cancels_its_request(rig: EdgeRig, engine: str) -> None:
+    rig.client_certificates = engine == "pyopenssl"
     begun, cancelled = asyncio.Event(), asyncio.Event()
 
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
@@ -251,17 +251,17 @@ async def test_a_client_that_leaves_cancels_its_request(stage: Stage, engine: st
             cancelled.set()
         raise AssertionError
 
-    stage.handler = handler
-    client = await stage.connect()
+    rig.handler = handler
+    client = await rig.connect()
     client.send(get())
     async with asyncio.timeout(PATIENCE):
         await begun.wait()
         client.writer.close()
         await cancelled.wait()
-    assert stage.errors == []
+    assert rig.errors == []
 
 
-async def test_a_client_that_leaves_during_an_answer_is_no_error(stage: Stage) -> None:
+async def test_a_client_that_leaves_during_an_answer_is_no_error(rig: EdgeRig) -> None:
     ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -279,17 +279,17 @@ async def test_a_client_that_leaves_during_an_answer_is_no_error(stage: Stage) -
             raise
         return response
 
-    stage.handler = handler
-    client = await stage.connect()
+    rig.handler = handler
+    client = await rig.connect()
     client.send(get())
     async with asyncio.timeout(PATIENCE):
         await client.reader.read(10)
         await client.close()
         assert isinstance(await ended, (ConnectionError, asyncio.CancelledError))
-    assert stage.errors == []
+    assert rig.errors == []
 
 
-async def test_an_answer_that_comes_too_late_is_no_error(stage: Stage) -> None:
+async def test_an_answer_that_comes_too_late_is_no_error(rig: EdgeRig) -> None:
     begun, tried = asyncio.Event(), asyncio.Event()
 
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
@@ -303,25 +303,25 @@ async def test_an_answer_that_comes_too_late_is_no_error(stage: Stage) -> None:
             await response.write(b"too late")
         return response
 
-    stage.handler = handler
-    client = await stage.connect()
+    rig.handler = handler
+    client = await rig.connect()
     client.send(get())
     async with asyncio.timeout(PATIENCE):
         await begun.wait()
         await client.close()
         await tried.wait()
     await client.turn()
-    assert stage.errors == []
+    assert rig.errors == []
 
 
 # --- how an answer leaves
 
 
-async def test_head_and_body_of_a_small_answer_are_one_record(stage: Stage, engine: str) -> None:
-    stage.client_certificates = engine == "pyopenssl"
-    await stage.start()
-    client = await stage.connect_plainly(stage.address.https_port)
-    tls = InMemory(client, stage.trusting(version=ssl.TLSVersion.TLSv1_2))
+async def test_head_and_body_of_a_small_answer_are_one_record(rig: EdgeRig, engine: str) -> None:
+    rig.client_certificates = engine == "pyopenssl"
+    await rig.start()
+    client = await rig.connect_plainly(rig.address.https_port)
+    tls = InMemory(client, rig.trusting(version=ssl.TLSVersion.TLSv1_2))
     await tls.shake_hands()
     for path in ("/1", "/2"):
         before = tls.records

@@ -8,7 +8,7 @@ import pytest
 from labkit.core.errors import SettingsError
 from labkit.edge.certificates import Authority, certificates
 from labkit.settings import TlsSettings
-from tests.edge.stage import Stage, get
+from tests.edge.rig import EdgeRig, get
 
 
 def shake_hands(authority: Authority, names: list[str], wanted: str, folder: Path) -> None:
@@ -113,15 +113,15 @@ def test_a_certificate_of_ones_own_is_shown_whole_and_its_key_to_nobody(
 
 @pytest.mark.parametrize("engine", ["ssl", "pyopenssl"])
 async def test_the_edge_serves_with_a_certificate_of_ones_own(tmp_path: Path, engine: str) -> None:
-    stage = Stage()
-    stage.hosts = ["lab.example"]
-    stage.client_certificates = engine == "pyopenssl"
-    stage.authority = certificates(own(tmp_path, together=True), None)
+    rig = EdgeRig()
+    rig.hosts = ["lab.example"]
+    rig.client_certificates = engine == "pyopenssl"
+    rig.authority = certificates(own(tmp_path, together=True), None)
     try:
-        client = await stage.connect("lab.example")
+        client = await rig.connect("lab.example")
         assert (await client.answer(get(host="lab.example")))[0] == 200
     finally:
-        await stage.close()
+        await rig.close()
 
 
 def test_what_is_wrong_with_a_certificate_of_ones_own_is_told(tmp_path: Path) -> None:

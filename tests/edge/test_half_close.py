@@ -6,15 +6,15 @@ import pytest
 from aiohttp import web
 
 from labkit.http.connection import Connection
-from tests.edge.stage import HOST, PATIENCE, SOON, Client, Stage, get
+from tests.edge.rig import HOST, PATIENCE, SOON, Client, EdgeRig, get
 
 POST = get("/2", HOST, "Content-Length: 3", method="POST") + "a=1"
 
 
-async def plain(stage: Stage) -> Client:
-    if stage.edge is None:
-        await stage.start(http=True)
-    return await stage.connect_plainly()
+async def plain(rig: EdgeRig) -> Client:
+    if rig.edge is None:
+        await rig.start(http=True)
+    return await rig.connect_plainly()
 
 
 async def ask(client: Client, data: str) -> bytes:
@@ -24,20 +24,20 @@ async def ask(client: Client, data: str) -> bytes:
     return await client.rest()
 
 
-async def test_a_request_is_answered_though_the_client_sends_no_more(stage: Stage, parser: str) -> None:
-    answer = await ask(await plain(stage), POST)
+async def test_a_request_is_answered_though_the_client_sends_no_more(rig: EdgeRig, parser: str) -> None:
+    answer = await ask(await plain(rig), POST)
     assert answer.startswith(b"HTTP/1.1 200 ")
     assert answer.endswith(b"\r\n\r\na.lab.localhost POST /2 a=1")
-    assert stage.refused == []
+    assert rig.refused == []
 
 
-async def test_also_one_that_takes_long_and_those_before_it(stage: Stage, parser: str) -> None:
+async def test_also_one_that_takes_long_and_those_before_it(rig: EdgeRig, parser: str) -> None:
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         await asyncio.sleep(SOON)
         return web.Response(text=f"[{request.path}]")
 
-    stage.handler = handler
-    answer = await ask(await plain(stage), get("/1") + POST + get("/3"))
+    rig.handler = handler
+    answer = await ask(await plain(rig), get("/1") + POST + get("/3"))
     assert answer.count(b"HTTP/1.1 200 ") == 3
     assert [answer.find(f"[/{n}]".encode()) for n in (1, 2, 3)] == sorted(
         answer.find(f"[/{n}]".encode()) for n in (1, 2, 3)
@@ -45,36 +45,36 @@ async def test_also_one_that_takes_long_and_those_before_it(stage: Stage, parser
     assert b"[/3]" in answer
 
 
-async def test_more_requests_than_can_wait_are_answered_all_the_same(stage: Stage, parser: str) -> None:
-    answer = await ask(await plain(stage), get("/") * 100)
+async def test_more_requests_than_can_wait_are_answered_all_the_same(rig: EdgeRig, parser: str) -> None:
+    answer = await ask(await plain(rig), get("/") * 100)
     assert answer.count(b"HTTP/1.1 200 ") == 100
 
 
-async def test_a_connection_that_waits_for_nothing_ends(stage: Stage) -> None:
-    assert await ask(await plain(stage), "") == b""
-    client = await plain(stage)
+async def test_a_connection_that_waits_for_nothing_ends(rig: EdgeRig) -> None:
+    assert await ask(await plain(rig), "") == b""
+    client = await plain(rig)
     assert (await client.answer(get()))[0] == 200
     assert await ask(client, "") == b""
-    assert await ask(await plain(stage), "GET / HT") == b""
-    assert stage.refused == []
+    assert await ask(await plain(rig), "GET / HT") == b""
+    assert rig.refused == []
 
 
-async def test_a_body_that_breaks_off_is_400(stage: Stage, parser: str) -> None:
-    answer = await ask(await plain(stage), POST[:-1])
+async def test_a_body_that_breaks_off_is_400(rig: EdgeRig, parser: str) -> None:
+    answer = await ask(await plain(rig), POST[:-1])
     assert answer.startswith(b"HTTP/1.1 400 ")
-    assert stage.errors == []
+    assert rig.errors == []
 
 
-async def test_a_head_that_cannot_become_one_is_answered_at_once(stage: Stage) -> None:
-    await stage.start(http=True, header=10 * PATIENCE, shutdown=10 * PATIENCE)
-    answer = await ask(await plain(stage), get("/", HOST, "X : y")[:-2])
+async def test_a_head_that_cannot_become_one_is_answered_at_once(rig: EdgeRig) -> None:
+    await rig.start(http=True, header=10 * PATIENCE, shutdown=10 * PATIENCE)
+    answer = await ask(await plain(rig), get("/", HOST, "X : y")[:-2])
     assert answer.split()[1] == b"400"
-    answer = await ask(await plain(stage), get("/", HOST, "X : y"))
+    answer = await ask(await plain(rig), get("/", HOST, "X : y"))
     assert answer.split()[1] == b"400"
 
 
 @pytest.mark.parametrize("late", [True, False])
-async def test_who_waits_for_something_has_left(stage: Stage, late: bool) -> None:
+async def test_who_waits_for_something_has_left(rig: EdgeRig, late: bool) -> None:
     """A held poll ends with the client's input, whichever of them was there first."""
     begun, input_ended = asyncio.Event(), asyncio.Event()
     ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -91,8 +91,8 @@ async def test_who_waits_for_something_has_left(stage: Stage, late: bool) -> Non
             raise
         return web.Response(text="never")
 
-    stage.handler = handler
-    client = await plain(stage)
+    rig.handler = handler
+    client = await plain(rig)
     client.send(get())
     async with asyncio.timeout(PATIENCE):
         await begun.wait()
@@ -104,20 +104,20 @@ async def test_who_waits_for_something_has_left(stage: Stage, late: bool) -> Non
         assert await ended == "cancelled"
 
 
-async def test_a_client_that_waits_may_go_on_afterwards(stage: Stage) -> None:
+async def test_a_client_that_waits_may_go_on_afterwards(rig: EdgeRig) -> None:
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         if request.path == "/wait":
             connection.watch_input()
         return web.Response(text=request.path)
 
-    stage.handler = handler
-    client = await plain(stage)
+    rig.handler = handler
+    client = await plain(rig)
     assert (await client.answer(get("/wait")))[0] == 200
     assert (await ask(client, get("/on"))).endswith(b"/on")
 
 
 @pytest.mark.parametrize("tls", [True, False])
-async def test_who_does_not_read_the_answer_is_cut_off(stage: Stage, tls: bool) -> None:
+async def test_who_does_not_read_the_answer_is_cut_off(rig: EdgeRig, tls: bool) -> None:
     size = 40_000_000  # more than all buffers on the way hold
     left: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -131,12 +131,12 @@ async def test_who_does_not_read_the_answer_is_cut_off(stage: Stage, tls: bool) 
             left.set_result(None)
         return response
 
-    stage.handler = handler
-    await stage.start(http=True, reader=SOON)
-    client = await (stage.connect() if tls else stage.connect_plainly())
+    rig.handler = handler
+    await rig.start(http=True, reader=SOON)
+    client = await (rig.connect() if tls else rig.connect_plainly())
     client.send(get())
-    reason, detail = await stage.refusal()
+    reason, detail = await rig.refusal()
     assert (reason, detail) == ("answer not taken", "the client did not read for 0.05 s")
     async with asyncio.timeout(PATIENCE):
         await left
-    assert stage.errors == []
+    assert rig.errors == []

@@ -4,7 +4,7 @@ import ssl
 import pytest
 
 from labkit.edge.hosts import host_name
-from tests.edge.stage import HOST, OTHER, Stage, get
+from tests.edge.rig import HOST, OTHER, EdgeRig, get
 
 
 @pytest.mark.parametrize(
@@ -22,38 +22,38 @@ def test_what_is_no_host_name(text: str) -> None:
     assert host_name(text) is None
 
 
-async def test_the_server_name_chooses(stage: Stage, engine: str) -> None:
-    stage.client_certificates = engine == "pyopenssl"
+async def test_the_server_name_chooses(rig: EdgeRig, engine: str) -> None:
+    rig.client_certificates = engine == "pyopenssl"
     for host in (HOST, OTHER):
-        client = await stage.connect(host)
+        client = await rig.connect(host)
         _, _, body = await client.answer(get(host=host))
         assert body.decode() == f"{host} GET / "
-    assert [each.tls for each in stage.connections] == [True, True]
-    assert len({each.id for each in stage.connections}) == 2
-    assert {each.peer_ip for each in stage.connections} == {"127.0.0.1"}
-    assert stage.refused == []
+    assert [each.tls for each in rig.connections] == [True, True]
+    assert len({each.id for each in rig.connections}) == 2
+    assert {each.peer_ip for each in rig.connections} == {"127.0.0.1"}
+    assert rig.refused == []
 
 
-async def test_letter_case_of_the_server_name_does_not_matter(stage: Stage, engine: str) -> None:
-    stage.client_certificates = engine == "pyopenssl"
-    client = await stage.connect(HOST.upper())
+async def test_letter_case_of_the_server_name_does_not_matter(rig: EdgeRig, engine: str) -> None:
+    rig.client_certificates = engine == "pyopenssl"
+    client = await rig.connect(HOST.upper())
     assert (await client.answer(get()))[2].decode() == f"{HOST} GET / "
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 @pytest.mark.parametrize("name", ["c.lab.localhost", None])
 async def test_an_unknown_or_missing_server_name_ends_the_handshake(
-    stage: Stage, engine: str, name: str | None, version: ssl.TLSVersion
+    rig: EdgeRig, engine: str, name: str | None, version: ssl.TLSVersion
 ) -> None:
-    stage.client_certificates = engine == "pyopenssl"
+    rig.client_certificates = engine == "pyopenssl"
     with pytest.raises(OSError) as caught:  # noqa: PT011 - ssl.SSLError, or a reset
-        await stage.connect(name, stage.trusting(version=version))
+        await rig.connect(name, rig.trusting(version=version))
     assert not isinstance(caught.value, ssl.SSLCertVerificationError)
-    reason, detail = await stage.refusal()
+    reason, detail = await rig.refusal()
     assert reason == "unknown server name"
     assert (repr(name) if name else "named no server") in detail
     assert "127.0.0.1" in detail
-    assert stage.connections == []
+    assert rig.connections == []
 
 
 @pytest.mark.parametrize(
@@ -73,15 +73,15 @@ async def test_an_unknown_or_missing_server_name_ends_the_handshake(
     ],
 )
 async def test_another_host_than_the_server_name_ends_the_connection_without_a_byte(
-    stage: Stage, request_text: str, named: str, engine: str, parser: str
+    rig: EdgeRig, request_text: str, named: str, engine: str, parser: str
 ) -> None:
-    stage.client_certificates = engine == "pyopenssl"
-    assert await stage.ask(request_text) == b""
-    reason, detail = await stage.refusal()
+    rig.client_certificates = engine == "pyopenssl"
+    assert await rig.ask(request_text) == b""
+    reason, detail = await rig.refusal()
     assert reason == "wrong host"
     assert named in detail
     assert HOST in detail
-    assert stage.connections == []
+    assert rig.connections == []
 
 
 @pytest.mark.parametrize(
@@ -95,33 +95,33 @@ async def test_another_host_than_the_server_name_ends_the_connection_without_a_b
         get("*", method="OPTIONS"),
     ],
 )
-async def test_the_same_host_may_be_written_otherwise(stage: Stage, request_text: str, parser: str) -> None:
-    client = await stage.connect()
+async def test_the_same_host_may_be_written_otherwise(rig: EdgeRig, request_text: str, parser: str) -> None:
+    client = await rig.connect()
     status, _, body = await client.answer(request_text)
     assert (status, body.decode().split()[0]) == (200, HOST)
-    assert stage.refused == []
+    assert rig.refused == []
 
 
-async def test_requests_before_the_wrong_one_are_answered(stage: Stage, parser: str) -> None:
-    answer = await stage.ask(get("/1") + get("/2") + get("/3", OTHER) + get("/4"))
+async def test_requests_before_the_wrong_one_are_answered(rig: EdgeRig, parser: str) -> None:
+    answer = await rig.ask(get("/1") + get("/2") + get("/3", OTHER) + get("/4"))
     assert answer.count(b"HTTP/1.1 200 OK") == 2
-    assert (await stage.refusal())[0] == "wrong host"
+    assert (await rig.refusal())[0] == "wrong host"
 
 
-async def test_a_host_that_is_served_no_longer_ends_its_connections(stage: Stage) -> None:
-    client = await stage.connect()
+async def test_a_host_that_is_served_no_longer_ends_its_connections(rig: EdgeRig) -> None:
+    client = await rig.connect()
     assert (await client.answer(get()))[0] == 200
-    stage.context.hosts.remove(HOST)
+    rig.context.hosts.remove(HOST)
     assert await client.ask(get()) == b""
-    assert (await stage.refusal())[0] == "wrong host"
+    assert (await rig.refusal())[0] == "wrong host"
 
 
-async def test_over_plain_http_each_host_header_decides(stage: Stage) -> None:
-    await stage.start(http=True)
-    client = await stage.connect_plainly()
+async def test_over_plain_http_each_host_header_decides(rig: EdgeRig) -> None:
+    await rig.start(http=True)
+    client = await rig.connect_plainly()
     for host in (HOST, OTHER, HOST):
         assert (await client.answer(get(host=host)))[2].decode() == f"{host} GET / "
-    (connection,) = stage.connections
+    (connection,) = rig.connections
     assert not connection.tls
     assert connection.certificate is None
 
@@ -129,23 +129,23 @@ async def test_over_plain_http_each_host_header_decides(stage: Stage) -> None:
 @pytest.mark.parametrize(
     "text", [get(host="c.lab.localhost"), "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.0\r\n\r\n"]
 )
-async def test_over_plain_http_an_unknown_host_ends_the_connection(stage: Stage, text: str) -> None:
-    await stage.start(http=True)
-    client = await stage.connect_plainly()
+async def test_over_plain_http_an_unknown_host_ends_the_connection(rig: EdgeRig, text: str) -> None:
+    await rig.start(http=True)
+    client = await rig.connect_plainly()
     assert await client.ask(text) == b""
-    assert (await stage.refusal())[0] == "wrong host"
+    assert (await rig.refusal())[0] == "wrong host"
 
 
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="the system keeps IPv4 and IPv6 apart")
-async def test_all_addresses_are_those_of_both_kinds(stage: Stage) -> None:
-    await stage.start(http=True, host="::")
+async def test_all_addresses_are_those_of_both_kinds(rig: EdgeRig) -> None:
+    await rig.start(http=True, host="::")
     for address in ("127.0.0.1", "::1"):
-        client = await stage.connect_plainly(address=address)
+        client = await rig.connect_plainly(address=address)
         assert (await client.answer(get()))[0] == 200
-        assert stage.connections[-1].peer_ip == address
+        assert rig.connections[-1].peer_ip == address
         await client.close()
 
 
-async def test_there_is_no_plain_http_unless_asked_for(stage: Stage) -> None:
-    await stage.start()
-    assert stage.address.http_port is None
+async def test_there_is_no_plain_http_unless_asked_for(rig: EdgeRig) -> None:
+    await rig.start()
+    assert rig.address.http_port is None

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.http.connection import Connection
-from tests.edge.stage import HOST, OTHER, PATIENCE, SOON, InMemory, Stage, get, tell
+from tests.edge.rig import HOST, OTHER, PATIENCE, SOON, EdgeRig, InMemory, get, tell
 
 FIELDS = [f"X-{number}: y" for number in range(200)]
 LONG = "x" * 12_000
@@ -80,20 +80,20 @@ def check(answer: bytes, status: int) -> None:
 
 
 @pytest.mark.parametrize("kind", MALFORMED)
-async def test_a_head_that_cannot_be_read(stage: Stage, kind: str, parser: str) -> None:
+async def test_a_head_that_cannot_be_read(rig: EdgeRig, kind: str, parser: str) -> None:
     data, status = MALFORMED[kind]
-    check(await stage.ask(data), status)
-    reason, detail = await stage.refusal()
+    check(await rig.ask(data), status)
+    reason, detail = await rig.refusal()
     assert reason == "request cannot be read"
     assert detail.startswith(str(status))
-    assert (stage.connections, stage.errors) == ([], [])
+    assert (rig.connections, rig.errors) == ([], [])
 
 
 @pytest.mark.parametrize("kind", MALFORMED)
-async def test_it_may_come_in_small_pieces(stage: Stage, kind: str, parser: str) -> None:
-    await stage.start(http=True)
+async def test_it_may_come_in_small_pieces(rig: EdgeRig, kind: str, parser: str) -> None:
+    await rig.start(http=True)
     data, status = MALFORMED[kind]
-    client = await stage.connect_plainly()
+    client = await rig.connect_plainly()
     step = max(1, len(data) // 100)
     for start in range(0, len(data), step):
         client.send(data[start : start + step])
@@ -103,23 +103,23 @@ async def test_it_may_come_in_small_pieces(stage: Stage, kind: str, parser: str)
 
 @pytest.mark.parametrize("http", [False, True])
 @pytest.mark.parametrize("kind", MALFORMED)
-async def test_another_host_gets_no_byte(stage: Stage, kind: str, http: bool, parser: str) -> None:
+async def test_another_host_gets_no_byte(rig: EdgeRig, kind: str, http: bool, parser: str) -> None:
     """The name is judged first: whoever asks for another host learns nothing."""
-    await stage.start(http=True)
-    client = await (stage.connect_plainly() if http else stage.connect())
+    await rig.start(http=True)
+    client = await (rig.connect_plainly() if http else rig.connect())
     data = MALFORMED[kind][0].replace(HOST, OTHER)
-    stage.context.hosts.remove(OTHER)
+    rig.context.hosts.remove(OTHER)
     assert await client.ask(data) == b""
-    reason, detail = await stage.refusal()
+    reason, detail = await rig.refusal()
     assert reason == "wrong host"
     assert OTHER in detail
 
 
 @pytest.mark.parametrize("kind", NO_HOST)
-async def test_where_no_host_can_be_read_no_byte_comes(stage: Stage, kind: str, parser: str) -> None:
-    assert await stage.ask(NO_HOST[kind]) == b""
-    assert (await stage.refusal())[0] == "wrong host"
-    assert (stage.connections, stage.errors) == ([], [])
+async def test_where_no_host_can_be_read_no_byte_comes(rig: EdgeRig, kind: str, parser: str) -> None:
+    assert await rig.ask(NO_HOST[kind]) == b""
+    assert (await rig.refusal())[0] == "wrong host"
+    assert (rig.connections, rig.errors) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -134,13 +134,13 @@ async def test_where_no_host_can_be_read_no_byte_comes(stage: Stage, kind: str, 
     ],
 )
 async def test_what_cannot_become_a_request_is_judged_when_its_time_is_up(
-    stage: Stage, half: str, status: int | None, parser: str
+    rig: EdgeRig, half: str, status: int | None, parser: str
 ) -> None:
-    await stage.start(header=SOON)
-    answer = await stage.ask(half)
+    await rig.start(header=SOON)
+    answer = await rig.ask(half)
     if status is None or (status == 400 and parser == "python"):  # the latter reads whole heads only
         assert answer == b""
-        assert (await stage.refusal())[0] == "request head too late"
+        assert (await rig.refusal())[0] == "request head too late"
     else:
         check(answer, status)
 
@@ -156,12 +156,12 @@ PIPELINED = [
 @pytest.mark.parametrize("size", [1, 7, 1_000_000])
 @pytest.mark.parametrize("last", ["no version", "a line too long", "a field too long", "of another host"])
 async def test_requests_in_the_same_piece_are_answered_before_it(
-    stage: Stage, last: str, size: int, parser: str
+    rig: EdgeRig, last: str, size: int, parser: str
 ) -> None:
     data = "".join(PIPELINED) + (
         get("/", OTHER, "X : y") if last == "of another host" else MALFORMED[last][0]
     )
-    client = await stage.connect()
+    client = await rig.connect()
     for start in range(0, len(data), size):
         client.send(data[start : start + size])
         await client.turn()
@@ -174,7 +174,7 @@ async def test_requests_in_the_same_piece_are_answered_before_it(
 
 
 @pytest.mark.parametrize("kind", ["no HTTP at all", "a line too long", "a block too large"])
-async def test_the_request_before_it_is_answered_first(stage: Stage, kind: str, parser: str) -> None:
+async def test_the_request_before_it_is_answered_first(rig: EdgeRig, kind: str, parser: str) -> None:
     begun, held = asyncio.Event(), asyncio.Event()
 
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
@@ -182,8 +182,8 @@ async def test_the_request_before_it_is_answered_first(stage: Stage, kind: str, 
         await held.wait()
         return web.Response(text="the first")
 
-    stage.handler = handler
-    client = await stage.connect()
+    rig.handler = handler
+    client = await rig.connect()
     client.send(get())
     async with asyncio.timeout(PATIENCE):
         await begun.wait()
@@ -195,58 +195,56 @@ async def test_the_request_before_it_is_answered_first(stage: Stage, kind: str, 
 
 
 @pytest.mark.parametrize("kind", BROKEN_BODIES)
-async def test_a_body_that_cannot_be_read(stage: Stage, kind: str, parser: str, engine: str) -> None:
-    stage.client_certificates = engine == "pyopenssl"
+async def test_a_body_that_cannot_be_read(rig: EdgeRig, kind: str, parser: str, engine: str) -> None:
+    rig.client_certificates = engine == "pyopenssl"
     begun = asyncio.Event()
 
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         begun.set()
         return await tell(connection, request)
 
-    stage.handler = handler
-    client = await stage.connect()
+    rig.handler = handler
+    client = await rig.connect()
     client.send(get("/", HOST, "Transfer-Encoding: chunked", method="POST") + "1\r\na\r\n")
     async with asyncio.timeout(PATIENCE):
         await begun.wait()
     check(await client.ask(BROKEN_BODIES[kind]), 400)
-    assert stage.errors == []
+    assert rig.errors == []
 
 
 @pytest.mark.parametrize("kind", BROKEN_BODIES)
-async def test_a_body_that_cannot_be_read_and_is_not(stage: Stage, kind: str, parser: str) -> None:
+async def test_a_body_that_cannot_be_read_and_is_not(rig: EdgeRig, kind: str, parser: str) -> None:
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(status=401)
 
-    stage.handler = handler
-    answer = await stage.ask(
-        get("/", HOST, "Transfer-Encoding: chunked", method="POST") + BROKEN_BODIES[kind]
-    )
+    rig.handler = handler
+    answer = await rig.ask(get("/", HOST, "Transfer-Encoding: chunked", method="POST") + BROKEN_BODIES[kind])
     assert answer.startswith((b"HTTP/1.1 401 ", b"HTTP/1.0 400 "))
-    assert stage.errors == []
+    assert rig.errors == []
 
 
-async def test_a_body_that_breaks_off_is_no_error_of_ours(stage: Stage) -> None:
-    client = await stage.connect()
+async def test_a_body_that_breaks_off_is_no_error_of_ours(rig: EdgeRig) -> None:
+    client = await rig.connect()
     client.send(get("/", HOST, "Content-Length: 9", method="POST") + "a")
     await client.writer.drain()
     client.writer.close()
-    await (await stage.connect()).answer(get())
-    assert stage.errors == []
+    await (await rig.connect()).answer(get())
+    assert rig.errors == []
 
 
-async def test_a_large_request_that_keeps_coming_gets_its_answer(stage: Stage, engine: str) -> None:
-    stage.client_certificates = engine == "pyopenssl"
-    check(await stage.ask(get("/", HOST, *[f"X: {'y' * 8000}"] * 100)), 431)
+async def test_a_large_request_that_keeps_coming_gets_its_answer(rig: EdgeRig, engine: str) -> None:
+    rig.client_certificates = engine == "pyopenssl"
+    check(await rig.ask(get("/", HOST, *[f"X: {'y' * 8000}"] * 100)), 431)
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 async def test_the_answer_reaches_a_client_that_still_sends(
-    stage: Stage, engine: str, version: ssl.TLSVersion
+    rig: EdgeRig, engine: str, version: ssl.TLSVersion
 ) -> None:
-    stage.client_certificates = engine == "pyopenssl"
-    await stage.start()
-    client = await stage.connect_plainly(stage.address.https_port)
-    tls = InMemory(client, stage.trusting(version=version))
+    rig.client_certificates = engine == "pyopenssl"
+    await rig.start()
+    client = await rig.connect_plainly(rig.address.https_port)
+    tls = InMemory(client, rig.trusting(version=version))
     await tls.shake_hands()
     for _ in range(20):
         tls.secure.write(f"GET / nonsense\r\n{WHOLE}".encode())
@@ -256,16 +254,16 @@ async def test_the_answer_reaches_a_client_that_still_sends(
     assert await tls.read() == b""
 
 
-async def test_a_head_just_within_the_limits_is_read(stage: Stage, parser: str) -> None:
+async def test_a_head_just_within_the_limits_is_read(rig: EdgeRig, parser: str) -> None:
     fields = [f"X-{number}: {'y' * 8000}" for number in range(8)]
     assert 64_000 < len(get("/", HOST, *fields)) < 65_536
-    client = await stage.connect()
+    client = await rig.connect()
     assert (await client.answer(get("/", HOST, *fields)))[0] == 200
     assert (await client.answer(get("/", HOST, *FIELDS[:120])))[0] == 200
 
 
-async def test_a_body_is_not_counted_as_head(stage: Stage, parser: str) -> None:
-    client = await stage.connect()
+async def test_a_body_is_not_counted_as_head(rig: EdgeRig, parser: str) -> None:
+    client = await rig.connect()
     head = get("/", HOST, "Content-Length: 200000", method="POST")
     for cut in (0, 1, 3):  # in one piece, and with its end cut in two
         assert (await client.answer(head + "x" * 200_000))[0] == 200
@@ -274,9 +272,9 @@ async def test_a_body_is_not_counted_as_head(stage: Stage, parser: str) -> None:
         assert (await client.answer(head[len(head) - cut :] + "x" * 200_000))[0] == 200
 
 
-async def test_a_body_beyond_the_limit_is_413(stage: Stage) -> None:
+async def test_a_body_beyond_the_limit_is_413(rig: EdgeRig) -> None:
     big = 2 * 1024 * 1024
-    client = await stage.connect()
+    client = await rig.connect()
     status, headers, _ = await client.answer(
         get("/", HOST, f"Content-Length: {big}", method="POST") + "x" * big
     )
@@ -290,9 +288,9 @@ async def test_a_body_beyond_the_limit_is_413(stage: Stage) -> None:
         get("/", HOST, "Transfer-Encoding: chunked", method="POST") + f"{'f' * 20}\r\n",
     ],
 )
-async def test_a_size_beyond_all_numbers(stage: Stage, data: str, parser: str) -> None:
-    await stage.start(body=SOON)
-    check(await stage.ask(data), 400 if parser == "c" else 408)  # Python's numbers have no end
+async def test_a_size_beyond_all_numbers(rig: EdgeRig, data: str, parser: str) -> None:
+    await rig.start(body=SOON)
+    check(await rig.ask(data), 400 if parser == "c" else 408)  # Python's numbers have no end
 
 
 LINES = st.text("GETPOSH /:aHTTP1.x\r\n\t\x00é", max_size=60)
@@ -300,11 +298,11 @@ LINES = st.text("GETPOSH /:aHTTP1.x\r\n\t\x00é", max_size=60)
 
 @given(texts=st.lists(LINES, min_size=1, max_size=3))
 async def test_nothing_gets_a_5xx_or_a_traceback(texts: list[str]) -> None:
-    stage = Stage()
-    await stage.start(http=True, header=0.01)
-    client = await stage.connect_plainly()
+    rig = EdgeRig()
+    await rig.start(http=True, header=0.01)
+    client = await rig.connect_plainly()
     answer = await client.ask("".join(texts) + "\r\n\r\n")
     assert b"HTTP/1.1 5" not in answer
     assert b"HTTP/1.0 5" not in answer
-    assert stage.errors == []
-    await stage.close()
+    assert rig.errors == []
+    await rig.close()

@@ -12,7 +12,7 @@ from labkit.edge.certificates import Authority
 from labkit.edge.names import ServerName
 from labkit.edge.openssl import AnyClientContext, AnyClientObject, missing, record_length
 from labkit.edge.tls import CIPHERS
-from tests.edge.stage import HOST, Stage
+from tests.edge.rig import HOST, EdgeRig
 
 AUTHORITY = Authority.create()
 CONTEXT = AnyClientContext(AUTHORITY.leaves([HOST]), CIPHERS, lambda name: ServerName(name or ""))
@@ -23,9 +23,9 @@ class Pair:
     """A client and a server that have shaken hands."""
 
     def __init__(self, version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3) -> None:
-        stage = Stage()
+        rig = EdgeRig()
         self.up, self.down = ssl.MemoryBIO(), ssl.MemoryBIO()
-        context = stage.trusting(PAIR, version, AUTHORITY.ca_pem.decode())
+        context = rig.trusting(PAIR, version, AUTHORITY.ca_pem.decode())
         self.client = context.wrap_bio(self.down, self.up, server_hostname=HOST)
         self.server: AnyClientObject = CONTEXT.wrap_bio(self.up, self.down)
         for side in (self.client, self.server) * 3:

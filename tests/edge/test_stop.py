@@ -11,7 +11,7 @@ from aiohttp import web
 
 from labkit.core.errors import SettingsError
 from labkit.http.connection import Connection
-from tests.edge.stage import HOST, OTHER, PATIENCE, SOON, Stage, get
+from tests.edge.rig import HOST, OTHER, PATIENCE, SOON, EdgeRig, get
 from tests.sizes import size
 
 
@@ -30,9 +30,9 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /
 
 
 @needs_proc
-async def test_nothing_is_left(stage: Stage, engine: str) -> None:
+async def test_nothing_is_left(rig: EdgeRig, engine: str) -> None:
     """Idle connections, a held request, half a request, half a handshake: all end with the edge."""
-    stage.client_certificates = engine == "pyopenssl"
+    rig.client_certificates = engine == "pyopenssl"
     held, cancelled = asyncio.Event(), asyncio.Event()
 
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
@@ -45,15 +45,15 @@ async def test_nothing_is_left(stage: Stage, engine: str) -> None:
             cancelled.set()
         raise AssertionError
 
-    stage.handler = handler
+    rig.handler = handler
     tasks, sockets, threads = asyncio.all_tasks(), descriptors(), threading.active_count()
-    edge = await stage.start(http=True, grace=0.01)
-    idle = await stage.connect()
+    edge = await rig.start(http=True, grace=0.01)
+    idle = await rig.connect()
     assert (await idle.answer(get()))[0] == 200
-    clients = [idle, await stage.connect(), await stage.connect(OTHER), await stage.connect_plainly()]
+    clients = [idle, await rig.connect(), await rig.connect(OTHER), await rig.connect_plainly()]
     clients[1].send(get("/held"))
     clients[2].send("GET / HT")
-    clients.append(await stage.connect_plainly(stage.address.https_port))
+    clients.append(await rig.connect_plainly(rig.address.https_port))
     clients[4].send(b"\x16\x03\x01")
     async with asyncio.timeout(PATIENCE):
         await held.wait()
@@ -67,10 +67,10 @@ async def test_nothing_is_left(stage: Stage, engine: str) -> None:
     await asyncio.sleep(0)
     assert descriptors() == sockets
     assert threading.active_count() == threads
-    assert stage.errors == []
+    assert rig.errors == []
 
 
-async def test_a_request_in_progress_may_finish(stage: Stage) -> None:
+async def test_a_request_in_progress_may_finish(rig: EdgeRig) -> None:
     held, go_on = asyncio.Event(), asyncio.Event()
 
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
@@ -78,9 +78,9 @@ async def test_a_request_in_progress_may_finish(stage: Stage) -> None:
         await go_on.wait()
         return web.Response(text="done")
 
-    stage.handler = handler
-    edge = await stage.start(grace=PATIENCE)
-    client = await stage.connect()
+    rig.handler = handler
+    edge = await rig.start(grace=PATIENCE)
+    client = await rig.connect()
     client.send(get())
     async with asyncio.timeout(PATIENCE):
         await held.wait()
@@ -91,20 +91,20 @@ async def test_a_request_in_progress_may_finish(stage: Stage) -> None:
         await stopping
 
 
-async def test_it_stops_listening(stage: Stage) -> None:
-    edge = await stage.start(http=True)
-    ports = stage.address.https_port, stage.address.http_port
+async def test_it_stops_listening(rig: EdgeRig) -> None:
+    edge = await rig.start(http=True)
+    ports = rig.address.https_port, rig.address.http_port
     await edge.stop()
     for port in ports:
         with pytest.raises(ConnectionRefusedError):
-            await stage.connect_plainly(port)
+            await rig.connect_plainly(port)
 
 
 @pytest.mark.parametrize("setting", ["https_port", "http_port"])
-async def test_a_taken_port_is_an_error_and_leaves_nothing(stage: Stage, setting: str) -> None:
-    await stage.start()
-    taken = stage.address.https_port
-    other = Stage()
+async def test_a_taken_port_is_an_error_and_leaves_nothing(rig: EdgeRig, setting: str) -> None:
+    await rig.start()
+    taken = rig.address.https_port
+    other = EdgeRig()
     sockets = descriptors()
     expected = f"{setting}: cannot listen on 127.0.0.1:{taken}: Address already in use"
     ports = {"https_port": 0, "http_port": 0, setting: taken}
@@ -122,27 +122,27 @@ async def test_many_lives(engine: str) -> None:
     """What one life leaves behind would add up."""
     tasks, sockets = asyncio.all_tasks(), descriptors()
     for _ in range(size(10, 200)):
-        stage = Stage()
-        stage.client_certificates = engine == "pyopenssl"
-        client = await stage.connect()
+        rig = EdgeRig()
+        rig.client_certificates = engine == "pyopenssl"
+        client = await rig.connect()
         assert (await client.answer(get("/", HOST)))[0] == 200
-        await stage.close()
+        await rig.close()
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert asyncio.all_tasks() == tasks
     assert descriptors() == sockets
 
 
-async def test_connections_that_are_over_are_forgotten(stage: Stage) -> None:
+async def test_connections_that_are_over_are_forgotten(rig: EdgeRig) -> None:
     """A long-running edge does not grow with the number of connections it has had."""
-    await stage.start()
+    await rig.start()
     for _ in range(10):
-        client = await stage.connect()
+        client = await rig.connect()
         assert (await client.answer(get()))[0] == 200
         client.writer.close()
         await client.writer.wait_closed()
     await asyncio.sleep(0)
-    stage.connections.clear()
+    rig.connections.clear()
     gc.collect()
     left = [thing for thing in gc.get_objects() if isinstance(thing, Connection)]
     assert len(left) <= 1

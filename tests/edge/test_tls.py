@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from labkit.core.certificates import Kind, authority, client_certificate
 from labkit.edge.certificates import Authorities, Authority
 from labkit.http.connection import Connection
-from tests.edge.stage import HOST, OTHER, PATIENCE, SOON, Stage, get
+from tests.edge.rig import HOST, OTHER, PATIENCE, SOON, EdgeRig, get
 
 EC, RSA = "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"
 ALERT = 21  # the type of a TLS record (RFC 8446 5.1)
@@ -50,63 +50,63 @@ PAIRS = {
 }
 
 
-async def seen(stage: Stage, context: ssl.SSLContext) -> Connection:
+async def seen(rig: EdgeRig, context: ssl.SSLContext) -> Connection:
     """The connection as the handler of a request saw it."""
-    client = await stage.connect(HOST, context)
+    client = await rig.connect(HOST, context)
     assert (await client.answer(get()))[0] == 200
-    return stage.connections[-1]
+    return rig.connections[-1]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("kind", PAIRS)
-async def test_any_client_certificate_is_taken(stage: Stage, kind: str, version: ssl.TLSVersion) -> None:
-    stage.client_certificates = True
+async def test_any_client_certificate_is_taken(rig: EdgeRig, kind: str, version: ssl.TLSVersion) -> None:
+    rig.client_certificates = True
     pair = PAIRS[kind]
-    connection = await seen(stage, stage.trusting(pair, version))
+    connection = await seen(rig, rig.trusting(pair, version))
     assert connection.certificate == ssl.PEM_cert_to_DER_cert(pair[0].decode())
     assert connection.common_name == "t-001"
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_client_may_show_none(stage: Stage, engine: str, version: ssl.TLSVersion) -> None:
-    stage.client_certificates = engine == "pyopenssl"
-    connection = await seen(stage, stage.trusting(version=version))
+async def test_a_client_may_show_none(rig: EdgeRig, engine: str, version: ssl.TLSVersion) -> None:
+    rig.client_certificates = engine == "pyopenssl"
+    connection = await seen(rig, rig.trusting(version=version))
     assert (connection.certificate, connection.common_name) == (None, None)
 
 
-async def test_a_certificate_without_a_common_name_names_nobody(stage: Stage) -> None:
-    stage.client_certificates = True
-    connection = await seen(stage, stage.trusting(client_certificate(None)))
+async def test_a_certificate_without_a_common_name_names_nobody(rig: EdgeRig) -> None:
+    rig.client_certificates = True
+    connection = await seen(rig, rig.trusting(client_certificate(None)))
     assert connection.certificate is not None
     assert connection.common_name is None
 
 
-async def test_where_no_product_wants_certificates_none_is_asked_for(stage: Stage) -> None:
-    connection = await seen(stage, stage.trusting(PAIRS["self-signed"]))
+async def test_where_no_product_wants_certificates_none_is_asked_for(rig: EdgeRig) -> None:
+    connection = await seen(rig, rig.trusting(PAIRS["self-signed"]))
     assert connection.certificate is None
 
 
-async def test_new_connections_follow_what_products_want(stage: Stage) -> None:
-    context = stage.trusting(PAIRS["self-signed"])
-    before = await stage.connect(HOST, context)
-    stage.client_certificates = True
-    assert (await seen(stage, context)).common_name == "t-001"
+async def test_new_connections_follow_what_products_want(rig: EdgeRig) -> None:
+    context = rig.trusting(PAIRS["self-signed"])
+    before = await rig.connect(HOST, context)
+    rig.client_certificates = True
+    assert (await seen(rig, context)).common_name == "t-001"
     await before.answer(get())
-    assert stage.connections[-1].certificate is None
-    stage.client_certificates = False
-    assert (await seen(stage, context)).certificate is None
+    assert rig.connections[-1].certificate is None
+    rig.client_certificates = False
+    assert (await seen(rig, context)).certificate is None
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_no_session_is_resumed_where_certificates_count(stage: Stage, version: ssl.TLSVersion) -> None:
-    stage.client_certificates = True
-    context = stage.trusting(PAIRS["self-signed"], version)
-    await stage.start()
+async def test_no_session_is_resumed_where_certificates_count(rig: EdgeRig, version: ssl.TLSVersion) -> None:
+    rig.client_certificates = True
+    context = rig.trusting(PAIRS["self-signed"], version)
+    await rig.start()
     session: ssl.SSLSession | None = None
     for _ in range(2):
-        came, session = await asyncio.to_thread(once, stage.address.https_port, context, session)
+        came, session = await asyncio.to_thread(once, rig.address.https_port, context, session)
         assert came.startswith(b"HTTP/1.1 200")
-    assert [each.common_name for each in stage.connections] == ["t-001", "t-001"]
+    assert [each.common_name for each in rig.connections] == ["t-001", "t-001"]
 
 
 def once(
@@ -123,71 +123,71 @@ def once(
         return came, secure.session
 
 
-async def test_the_certificate_follows_the_names(stage: Stage, engine: str) -> None:
-    stage.client_certificates = engine == "pyopenssl"
-    await stage.connect(HOST)
+async def test_the_certificate_follows_the_names(rig: EdgeRig, engine: str) -> None:
+    rig.client_certificates = engine == "pyopenssl"
+    await rig.connect(HOST)
     elsewhere = "shop.example"  # no wildcard of the lab's holds it
-    stage.serve(elsewhere)
-    await stage.connect(elsewhere)
-    stage.context.hosts.remove(elsewhere)
-    await stage.connect(OTHER)
+    rig.serve(elsewhere)
+    await rig.connect(elsewhere)
+    rig.context.hosts.remove(elsewhere)
+    await rig.connect(OTHER)
 
 
-async def test_a_client_that_does_not_trust_the_authority_is_told_of(stage: Stage, engine: str) -> None:
-    stage.client_certificates = engine == "pyopenssl"
+async def test_a_client_that_does_not_trust_the_authority_is_told_of(rig: EdgeRig, engine: str) -> None:
+    rig.client_certificates = engine == "pyopenssl"
     stranger = ssl.create_default_context(cadata=Authority.create().ca_pem.decode())
-    await stage.start()
+    await rig.start()
     with pytest.raises(ssl.SSLCertVerificationError):
-        await asyncio.to_thread(once, stage.address.https_port, stranger)
-    reason, detail = await stage.refusal()
+        await asyncio.to_thread(once, rig.address.https_port, stranger)
+    reason, detail = await rig.refusal()
     assert reason == "TLS handshake failed"
     assert "unknown ca" in detail
 
 
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1_1 is deprecated:DeprecationWarning")
-async def test_tls_below_1_2_is_refused(stage: Stage, engine: str) -> None:
-    stage.client_certificates = engine == "pyopenssl"
-    context = stage.trusting(version=ssl.TLSVersion.TLSv1_1)
+async def test_tls_below_1_2_is_refused(rig: EdgeRig, engine: str) -> None:
+    rig.client_certificates = engine == "pyopenssl"
+    context = rig.trusting(version=ssl.TLSVersion.TLSv1_1)
     context.set_ciphers("ALL:@SECLEVEL=0")
     with pytest.raises(ssl.SSLError, match="ALERT_PROTOCOL_VERSION"):
-        await stage.connect(HOST, context)
-    reason, detail = await stage.refusal()
+        await rig.connect(HOST, context)
+    reason, detail = await rig.refusal()
     assert reason == "TLS handshake failed"
     assert "unsupported protocol" in detail
 
 
-async def test_a_client_without_a_common_cipher_is_told(stage: Stage, engine: str) -> None:
-    stage.client_certificates = engine == "pyopenssl"
-    context = stage.trusting(version=ssl.TLSVersion.TLSv1_2)
+async def test_a_client_without_a_common_cipher_is_told(rig: EdgeRig, engine: str) -> None:
+    rig.client_certificates = engine == "pyopenssl"
+    context = rig.trusting(version=ssl.TLSVersion.TLSv1_2)
     context.set_ciphers(RSA)  # and the lab has an EC key
     with pytest.raises(ssl.SSLError, match="ALERT_HANDSHAKE_FAILURE"):
-        await stage.connect(HOST, context)
-    reason, detail = await stage.refusal()
+        await rig.connect(HOST, context)
+    reason, detail = await rig.refusal()
     assert reason == "TLS handshake failed"
     assert "no shared cipher" in detail
 
 
-async def test_a_client_that_stays_after_the_alert_is_cut_off(stage: Stage, engine: str) -> None:
-    stage.client_certificates = engine == "pyopenssl"
-    await stage.start(handshake=10 * PATIENCE)
-    client = await stage.connect_plainly(stage.address.https_port)
-    context = stage.trusting(version=ssl.TLSVersion.TLSv1_2)
+async def test_a_client_that_stays_after_the_alert_is_cut_off(rig: EdgeRig, engine: str) -> None:
+    rig.client_certificates = engine == "pyopenssl"
+    await rig.start(handshake=10 * PATIENCE)
+    client = await rig.connect_plainly(rig.address.https_port)
+    context = rig.trusting(version=ssl.TLSVersion.TLSv1_2)
     context.set_ciphers(RSA)
     answer = await client.ask(greeting(context, HOST))
     assert (answer[0], len(answer)) == (ALERT, 7)
-    assert (await stage.refusal())[0] == "TLS handshake failed"
+    assert (await rig.refusal())[0] == "TLS handshake failed"
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", ["c.lab.localhost", None])
 async def test_a_refused_name_gets_no_byte(
-    stage: Stage, engine: str, name: str | None, version: ssl.TLSVersion
+    rig: EdgeRig, engine: str, name: str | None, version: ssl.TLSVersion
 ) -> None:
-    stage.client_certificates = engine == "pyopenssl"
-    await stage.start()
-    client = await stage.connect_plainly(stage.address.https_port)
-    assert await client.ask(greeting(stage.trusting(version=version), name)) == b""
-    assert (await stage.refusal())[0] == "unknown server name"
+    rig.client_certificates = engine == "pyopenssl"
+    await rig.start()
+    client = await rig.connect_plainly(rig.address.https_port)
+    assert await client.ask(greeting(rig.trusting(version=version), name)) == b""
+    assert (await rig.refusal())[0] == "unknown server name"
 
 
 def greeting(context: ssl.SSLContext, name: str | None) -> bytes:
@@ -213,33 +213,33 @@ OLD = ["AES128-GCM-SHA256", "AES128-SHA256", "AES128-SHA", "ECDHE-RSA-AES128-SHA
     ],
 )
 async def test_a_client_may_know_one_kind_of_key(
-    stage: Stage, engine: str, kinds: list[Kind], ciphers: list[str]
+    rig: EdgeRig, engine: str, kinds: list[Kind], ciphers: list[str]
 ) -> None:
-    stage.client_certificates = engine == "pyopenssl"
+    rig.client_certificates = engine == "pyopenssl"
     authorities = [AUTHORITIES[kind] for kind in kinds]
-    stage.authority = Authorities(authorities)
+    rig.authority = Authorities(authorities)
     for cipher in ciphers:
         own = [each for each in authorities if each.kind == ("ec" if cipher == EC else "rsa")]
         context = ssl.create_default_context(cadata=own[0].ca_pem.decode())  # it can verify no other
         context.maximum_version = ssl.TLSVersion.TLSv1_2
         context.set_ciphers(cipher)
-        client = await stage.connect(HOST, context)
+        client = await rig.connect(HOST, context)
         assert client.writer.get_extra_info("cipher")[0] == cipher
         assert (await client.answer(get()))[0] == 200
-    newest = await stage.connect(HOST, stage.trusting(version=ssl.TLSVersion.TLSv1_3))
+    newest = await rig.connect(HOST, rig.trusting(version=ssl.TLSVersion.TLSv1_3))
     assert (await newest.answer(get()))[0] == 200
 
 
-async def test_keys_stay_when_the_names_change(stage: Stage, engine: str) -> None:
-    stage.client_certificates = engine == "pyopenssl"
-    stage.authority = AUTHORITIES["rsa"]
+async def test_keys_stay_when_the_names_change(rig: EdgeRig, engine: str) -> None:
+    rig.client_certificates = engine == "pyopenssl"
+    rig.authority = AUTHORITIES["rsa"]
     keys = []
     for _ in range(2):
-        client = await stage.connect()
+        client = await rig.connect()
         shown = client.writer.get_extra_info("ssl_object").getpeercert(True)
         keys.append(x509.load_der_x509_certificate(shown).public_key())
-        if not stage.context.hosts.serves("shop.example"):
-            stage.serve("shop.example")
+        if not rig.context.hosts.serves("shop.example"):
+            rig.serve("shop.example")
     assert keys[0] == keys[1]
 
 
@@ -249,27 +249,27 @@ async def test_keys_stay_when_the_names_change(stage: Stage, engine: str) -> Non
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("tickets", [True, False])
 async def test_no_session_of_one_name_is_resumed_for_another(
-    stage: Stage, engine: str, version: ssl.TLSVersion, tickets: bool
+    rig: EdgeRig, engine: str, version: ssl.TLSVersion, tickets: bool
 ) -> None:
-    stage.client_certificates = engine == "pyopenssl"
-    context = stage.trusting(version=version)
+    rig.client_certificates = engine == "pyopenssl"
+    context = rig.trusting(version=version)
     if not tickets:
         context.options |= ssl.OP_NO_TICKET
-    await stage.start()
+    await rig.start()
 
     def story() -> None:
         with open_socket(
-            stage.address.https_port, context, HOST
+            rig.address.https_port, context, HOST
         ) as first:  # it stays open: its session is alive
             for _ in range(2):
-                with open_socket(stage.address.https_port, context, OTHER, first.session) as other:
+                with open_socket(rig.address.https_port, context, OTHER, first.session) as other:
                     assert version == ssl.TLSVersion.TLSv1_3 or not other.session_reused
-            with open_socket(stage.address.https_port, context, HOST, first.session) as again:
+            with open_socket(rig.address.https_port, context, HOST, first.session) as again:
                 assert again.session_reused == (version == ssl.TLSVersion.TLSv1_3 and engine == "ssl")
 
     await asyncio.to_thread(story)
-    assert stage.refused == []
-    assert [each.host for each in stage.connections] == [HOST, OTHER, OTHER, HOST]
+    assert rig.refused == []
+    assert [each.host for each in rig.connections] == [HOST, OTHER, OTHER, HOST]
 
 
 @contextmanager
@@ -286,23 +286,23 @@ def open_socket(
         yield secure
 
 
-async def test_what_is_no_tls_is_refused_without_an_answer_in_http(stage: Stage, engine: str) -> None:
-    stage.client_certificates = engine == "pyopenssl"
-    await stage.start()
-    client = await stage.connect_plainly(stage.address.https_port)
+async def test_what_is_no_tls_is_refused_without_an_answer_in_http(rig: EdgeRig, engine: str) -> None:
+    rig.client_certificates = engine == "pyopenssl"
+    await rig.start()
+    client = await rig.connect_plainly(rig.address.https_port)
     assert b"HTTP" not in await client.ask(get())
-    assert (await stage.refusal())[0] == "TLS handshake failed"
+    assert (await rig.refusal())[0] == "TLS handshake failed"
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_a_spoiled_handshake_is_an_ordinary_failure(
-    stage: Stage, engine: str, version: ssl.TLSVersion
+    rig: EdgeRig, engine: str, version: ssl.TLSVersion
 ) -> None:
-    stage.client_certificates = engine == "pyopenssl"
-    await stage.start()
-    client = await stage.connect_plainly(stage.address.https_port)
+    rig.client_certificates = engine == "pyopenssl"
+    await rig.start()
+    client = await rig.connect_plainly(rig.address.https_port)
     up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
-    tls = stage.trusting(PAIRS["self-signed"], version).wrap_bio(down, up, server_hostname=HOST)
+    tls = rig.trusting(PAIRS["self-signed"], version).wrap_bio(down, up, server_hostname=HOST)
     with suppress(ssl.SSLWantReadError):
         tls.do_handshake()
     client.send(up.read())
@@ -314,27 +314,27 @@ async def test_a_spoiled_handshake_is_an_ordinary_failure(
     flight = bytearray(up.read())
     flight[-1] ^= 1
     assert b"HTTP" not in await client.ask(bytes(flight))
-    assert (await stage.refusal())[0] == "TLS handshake failed"
-    assert stage.connections == []
+    assert (await rig.refusal())[0] == "TLS handshake failed"
+    assert rig.connections == []
 
 
-async def test_a_handshake_that_never_ends_is_ended(stage: Stage, engine: str) -> None:
-    stage.client_certificates = engine == "pyopenssl"
-    await stage.start(handshake=SOON)
-    client = await stage.connect_plainly(stage.address.https_port)
+async def test_a_handshake_that_never_ends_is_ended(rig: EdgeRig, engine: str) -> None:
+    rig.client_certificates = engine == "pyopenssl"
+    await rig.start(handshake=SOON)
+    client = await rig.connect_plainly(rig.address.https_port)
     client.send(b"\x16\x03\x01")
     assert await client.rest() == b""
-    reason, detail = await stage.refusal()
+    reason, detail = await rig.refusal()
     assert reason == "TLS handshake not finished"
     assert "0.05 s" in detail
 
 
-async def test_a_client_that_leaves_during_the_handshake_is_told_of(stage: Stage, engine: str) -> None:
-    stage.client_certificates = engine == "pyopenssl"
-    await stage.start()
-    client = await stage.connect_plainly(stage.address.https_port)
+async def test_a_client_that_leaves_during_the_handshake_is_told_of(rig: EdgeRig, engine: str) -> None:
+    rig.client_certificates = engine == "pyopenssl"
+    await rig.start()
+    client = await rig.connect_plainly(rig.address.https_port)
     client.writer.close()
-    reason, detail = await stage.refusal()
+    reason, detail = await rig.refusal()
     assert reason == "TLS handshake not finished"
     assert "left" in detail
 
@@ -342,8 +342,8 @@ async def test_a_client_that_leaves_during_the_handshake_is_told_of(stage: Stage
 # --- what happens when a connection is made
 
 
-async def test_connected_is_over_before_the_first_request(stage: Stage, engine: str) -> None:
-    stage.client_certificates = engine == "pyopenssl"
+async def test_connected_is_over_before_the_first_request(rig: EdgeRig, engine: str) -> None:
+    rig.client_certificates = engine == "pyopenssl"
     story: list[str] = []
     go_on = asyncio.Event()
 
@@ -356,8 +356,8 @@ async def test_connected_is_over_before_the_first_request(stage: Stage, engine: 
         story.append(request.path)
         return web.Response()
 
-    stage.connected, stage.handler = connected, handler
-    client = await stage.connect()
+    rig.connected, rig.handler = connected, handler
+    client = await rig.connect()
     client.send(get("/1") + get("/2"))
     await client.writer.drain()
     asyncio.get_running_loop().call_soon(go_on.set)
@@ -366,20 +366,20 @@ async def test_connected_is_over_before_the_first_request(stage: Stage, engine: 
     assert story == [f"connected to {HOST}", "ready", "/1", "/2"]
 
 
-async def test_connected_runs_without_any_request(stage: Stage) -> None:
-    stage.client_certificates = True
+async def test_connected_runs_without_any_request(rig: EdgeRig) -> None:
+    rig.client_certificates = True
     came: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
 
     async def connected(connection: Connection) -> None:
         came.set_result(connection)
 
-    stage.connected = connected
-    await stage.connect(HOST, stage.trusting(PAIRS["self-signed"]))
+    rig.connected = connected
+    await rig.connect(HOST, rig.trusting(PAIRS["self-signed"]))
     async with asyncio.timeout(PATIENCE):
         assert (await came).common_name == "t-001"
 
 
-async def test_connected_goes_on_when_the_client_leaves(stage: Stage) -> None:
+async def test_connected_goes_on_when_the_client_leaves(rig: EdgeRig) -> None:
     begun, left = asyncio.Event(), asyncio.Event()
     first: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
@@ -397,27 +397,27 @@ async def test_connected_goes_on_when_the_client_leaves(stage: Stage) -> None:
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         raise AssertionError("the client has left")
 
-    stage.connected, stage.handler = connected, handler
-    client = await stage.connect()
+    rig.connected, rig.handler = connected, handler
+    client = await rig.connect()
     client.send(get())
     async with asyncio.timeout(PATIENCE):
         await begun.wait()
         await client.close()
-        await stage.connect()  # a handshake later the edge knows that the first has left
+        await rig.connect()  # a handshake later the edge knows that the first has left
         left.set()
         assert await first == "done"
-    assert stage.errors == []
+    assert rig.errors == []
 
 
-async def test_when_connected_fails_requests_are_answered_500(stage: Stage) -> None:
+async def test_when_connected_fails_requests_are_answered_500(rig: EdgeRig) -> None:
     trouble = ValueError("no room for devices")
 
     async def connected(connection: Connection) -> None:
         raise trouble
 
-    stage.connected = connected
-    answer = await stage.ask(get())
+    rig.connected = connected
+    answer = await rig.ask(get())
     assert answer.startswith(b"HTTP/1.1 500 ")
     assert answer.endswith(b"\r\n\r\ninternal error")
-    assert stage.errors == ["ValueError: no room for devices"]
-    assert stage.connections == []
+    assert rig.errors == ["ValueError: no room for devices"]
+    assert rig.connections == []

@@ -20,6 +20,13 @@ from labkit.solutions.cors import Cors, preflight
         ({"origin": ["https://a.example", "https://*.b.example"]}, "https://x.b.example", True),
         ({"origin": ["https://*.b.example"]}, "https://xb.example", False),
         ({"origin": ["https://a.example"]}, "https://aXexample", False),
+        ({"origin": ["https://*.a.*.example:*"]}, "https://x.a.a.y.example:8443", True),
+        ({"origin": ["https://*.a.*.example:*"]}, "https://x.a.example:8443", False),
+        ({"origin": ["https://*.example:*"]}, "https://x.example:", False),
+        ({"origin": ["https://*.example"]}, "https://x/y.example", False),
+        ({"origin": ["https://*.example"]}, "https://x:y.example", False),
+        ({"origin": ["https://*"]}, "https://" + "x" * 300, False),
+        ({"origin": ["HTTPS://A.example"]}, "https://a.EXAMPLE", True),
     ],
 )
 def test_origins(settings: dict[str, Any], origin: str, allowed: bool) -> None:

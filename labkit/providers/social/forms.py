@@ -6,12 +6,12 @@ import hmac
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from http.cookies import SimpleCookie
 
 from labkit.http.error import HttpError
 from labkit.providers.social.messages import AuthorizationRequest, Call
 
 LIFETIME = 600  # seconds of lab time that a person may think
+MOST = 10_000  # that wait; the oldest goes first
 COOKIE = "__Host-browser"  # tells whose form it is: another site cannot send it for this browser
 VALUE = re.compile(r"[A-Za-z0-9]{32}")
 
@@ -42,10 +42,14 @@ class Forms:
     def show(self, asked: AuthorizationRequest, call: Call) -> Form:
         """A new form for the browser that calls."""
         now = self._seconds()
-        self._waiting = {value: form for value, form in self._waiting.items() if now < form.expires}
+        while self._waiting and (len(self._waiting) >= MOST or self._oldest().expires <= now):
+            del self._waiting[self._oldest().value]
         form = Form(self._secret(32), _browser(call) or self._secret(32), asked, now + LIFETIME)
         self._waiting[form.value] = form
         return form
+
+    def _oldest(self) -> Form:
+        return next(iter(self._waiting.values()))
 
     def sent(self, value: str, call: Call) -> AuthorizationRequest:
         """What the form asked for; it is used up. Raises HttpError where it is not this browser's to send."""
@@ -60,5 +64,6 @@ class Forms:
 
 def _browser(call: Call) -> str | None:
     """The value that tells browsers apart, if the cookie is one of ours."""
-    found = SimpleCookie(call.headers.get("cookie", "")).get(COOKIE)
-    return found.value if found is not None and VALUE.fullmatch(found.value) else None
+    pairs = (each.partition("=") for each in call.headers.get("cookie", "").split(";"))
+    found = [value.strip() for name, _, value in pairs if name.strip() == COOKIE]
+    return found[-1] if found and VALUE.fullmatch(found[-1]) else None

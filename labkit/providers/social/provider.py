@@ -11,6 +11,7 @@ from aiohttp import web
 from oauthlib.oauth1.rfc5849.utils import parse_authorization_header
 
 from labkit.context import Context
+from labkit.core.bounded import cut
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.journal import Record
 from labkit.http.bodies import read_body
@@ -38,6 +39,7 @@ from labkit.providers.social.people import People
 from labkit.settings import ApplicationSettings, Person, SocialSettings, build
 
 BODY = 64 * 1024  # bytes
+LONGEST_KEPT = 4096  # characters of a parameter that the inbox keeps, and a quarter of those of all
 LONGEST_NAME, LONGEST_ADDRESS = 200, 320  # characters of what a person enters
 METHODS: dict[Step, tuple[str, ...]] = {
     "authorize": ("GET", "POST"),
@@ -236,7 +238,8 @@ class Provider(Site):
 
     async def _answer(self, request: web.BaseRequest, arrival: Arrival) -> Answer:
         data = await read_body(request, BODY, self._context.settings.guard.body)
-        body = data.decode("utf-8", "replace") if request.content_type == FORM else ""
+        type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        body = data.decode("utf-8", "replace") if type == FORM else ""
         target = request.rel_url.raw_path_qs
         if not target.isascii():
             raise HttpError(400, "the path is not percent-encoded")
@@ -281,7 +284,9 @@ class Provider(Site):
                 pairs.append(("authorization", "OAuth, malformed"))
         elif header:
             pairs.append(("authorization", f"{header.partition(' ')[0]} …"))
-        return {name: self._portless(value) for name, value in shown(pairs).items()}
+        kept = cut(shown(pairs), LONGEST_KEPT, 4 * LONGEST_KEPT)
+        assert isinstance(kept, dict)
+        return {name: self._portless(value) for name, value in kept.items()}
 
     def _portless(self, text: str) -> str:
         """`text` without the lab's port, which differs from run to run."""

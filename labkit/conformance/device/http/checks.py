@@ -271,7 +271,9 @@ async def hostile_connections(target: Target) -> None:
             connection.send(f"{sent}\r\n")
             came = await connection.rest()
             expect.true(
-                "an answer is below 500", re.match(rb"HTTP/1\.[01] [1-4]", came) or not came, came[:200]
+                "an answer is below 500, or 501 for a framing that nobody knows",
+                re.match(rb"HTTP/1\.[01] ([1-4]|501 )", came) or not came,
+                came[:200],
             )
 
 
@@ -356,3 +358,15 @@ async def _written(target: Target, product: str = "token-open") -> VirtualDevice
 
 async def _still_as_written(device: VirtualDevice) -> None:
     expect.equal("the value that stood before", await play.value(device, "text"), "kept")
+
+
+@check("DEV-HTTP-14", "what cannot be read or is too large is answered with its status, in plain text")
+async def unreadable(target: Target) -> None:
+    domain = target.product("token-open").domain
+    for what, (request, status) in raw.unreadable(TIMESTAMP, domain).items():
+        async with raw.connect(target, domain) as connection:
+            connection.send(request)
+            answer = await connection.rest()
+            line, _, rest = answer.decode("latin-1").partition("\r\n")
+            expect.equal(f"the status of {what}", line.split()[1:2], [str(status)])
+            expect.true(f"a reason in plain text for {what}", "Content-Type: text/plain" in rest, rest)

@@ -229,3 +229,15 @@ def next_version(original: Any) -> Any:
         return response
 
     return broken
+
+
+@mutant("DEV-HTTP-14", "labkit.edge.limits:explain")
+def always_400(original: Any) -> Any:
+    """whatever cannot be read is answered 400"""
+    return lambda error, head: (400, "malformed request")
+
+
+@mutant("DEV-HTTP-14", "labkit.edge.limits:refusal")
+def any_coding(original: Any) -> Any:
+    """bodies are taken in whatever coding"""
+    return lambda headers: None

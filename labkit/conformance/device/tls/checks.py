@@ -64,6 +64,18 @@ async def wrong_host_later(target: Target) -> None:
             await raw.unanswered(connection, _request(host), f"Host {host!r}")
 
 
+@check("DEV-TLS-3", "so does a request that cannot be read or is too large, and names another Host or none")
+async def wrong_host_of_what_cannot_be_read(target: Target) -> None:
+    domain = target.product("token-open").domain
+    for host in (None, target.product("token-other").domain, UNKNOWN):
+        for what, request in raw.unreadable(TIMESTAMP, host).items():
+            async with raw.connect(target, domain) as connection:
+                await raw.unanswered(connection, request[0], f"{what}, Host {host!r}")
+    async with raw.connect(target, domain) as connection:
+        twice = f"GET {TIMESTAMP} HTTP/1.1\r\nHost: {domain}\r\nHost: {UNKNOWN}\r\n\r\n"
+        await raw.unanswered(connection, twice, "two names in Host")
+
+
 @check("DEV-TLS-4", "SNI and Host may be written in any letter case, and Host with a port")
 async def names_in_any_case(target: Target) -> None:
     domain, port = target.product("token-open").domain, target.address.https_port

@@ -100,6 +100,23 @@ def any_product_in_host(original: Any) -> Any:
     return broken
 
 
+@mutant("DEV-TLS-3", "labkit.edge.hosts:wrong_host_in")
+def any_name_where_unreadable(original: Any) -> Any:
+    """what cannot be read is answered, whatever Host it names"""
+    return lambda connection, serves, head: None
+
+
+@mutant("DEV-TLS-3", "labkit.edge.hosts:wrong_host_in")
+def no_name_where_unreadable(original: Any) -> Any:
+    """what cannot be read is answered where it names no Host"""
+
+    def broken(connection: Any, serves: Any, head: bytes) -> str | None:
+        wrong: str | None = original(connection, serves, head)
+        return wrong if b"\r\nHost:" in head else None
+
+    return broken
+
+
 @mutant("DEV-TLS-4", "labkit.edge.hosts:host_name")
 def exact_case(original: Any) -> Any:
     """names are compared letter by letter"""

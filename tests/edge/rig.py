@@ -38,11 +38,11 @@ async def tell(connection: Connection, request: web.BaseRequest) -> web.StreamRe
 
 
 class StageSite(Site):
-    """A site that answers as its stage says."""
+    """A site that answers as its rig says."""
 
-    def __init__(self, host: str, stage: Stage) -> None:
+    def __init__(self, host: str, rig: EdgeRig) -> None:
         super().__init__(host, "test")
-        self._stage = stage
+        self._stage = rig
 
     @property
     def wants_client_certificates(self) -> bool:
@@ -58,7 +58,7 @@ class StageSite(Site):
         return await self._stage.handler(connection, request)
 
 
-class Stage:
+class EdgeRig:
     def __init__(self) -> None:
         self.client_certificates = False
         self.connections: list[Connection] = []

@@ -1,0 +1,253 @@
+"""The longest of everything that a stranger may send, to each kind of host: no work on it is quadratic.
+
+Measured is the CPU time of the longest turn of the event loop, in which nobody else is answered; the clients' own
+share in it only ever grows with the size.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labkit.platform import Platform
+from labkit.settings import ContentFile, LabSettings, ProductSettings, Resource, SolutionSettings
+from labkit.solutions.cors import Cors
+
+PRODUCT, SOLUTION, PROVIDER = "t.m2.lab.localhost", "acme.apps.lab.localhost", "google.social.lab.localhost"
+LINE, HEAD, BODY, LARGE = 8_000, 60_000, 64 * 1024, 1024 * 1024
+ENOUGH = 1.0  # seconds of CPU in one turn: nobody may be kept waiting longer, whatever is sent
+LITTLE = 0.05  # what is never looked into
+PATIENCE = 60
+FORM, JSON = "application/x-www-form-urlencoded", "application/json"
+
+Make = Callable[[int], str]
+
+
+@dataclass
+class Sent:
+    """A kind of request: where it goes, what grows, and how long that may become."""
+
+    host: str
+    path: str
+    longest: int
+    make: Make
+    into: str = "body"  # or "query", "path", or the name of a header
+    type: str = FORM
+
+    def request(self, size: int, token: str) -> bytes:
+        text = self.make(size)
+        path, lines, body = self.path, [f"X-Platform-CIK: {token}"], ""
+        if self.into == "body":
+            body = text
+            lines += [f"Content-Type: {self.type}", f"Content-Length: {len(body)}"]
+        elif self.into == "query":
+            path += f"?{text}"
+        elif self.into == "path":
+            path = text
+        elif self.into == "lines":
+            lines += text.splitlines()
+        else:
+            lines = [line for line in lines if not line.startswith(self.into)]
+            lines.append(f"{self.into}: {text}")
+        method = "POST" if self.into == "body" else "GET"
+        head = [f"{method} {path} HTTP/1.1", f"Host: {self.host}", "Connection: close", *lines, "", ""]
+        return ("\r\n".join(head) + body).encode()
+
+
+def fill(unit: str) -> Make:
+    return lambda size: (unit * (size // len(unit) + 1))[:size]
+
+
+def numbered(form: str) -> Make:
+    """Pairs or items that all differ."""
+    return lambda size: "".join(form.format(n) for n in range(size // len(form.format(size))))
+
+
+TEXTS: dict[str, Make] = {
+    "spaces": fill(" "),
+    "digits": fill("1"),
+    "ampersands": fill("&"),
+    "pairs of one name": fill("text=b&"),
+    "pairs": numbered("{0:x}=1&"),
+    "percents": fill("%25"),
+    "letters in percents": fill("%C3%A4"),
+    "letters and marks": lambda size: "text=a" + "%CC%81" * (size // 6),
+    "one value": lambda size: "text=" + "x" * (size - 5),
+}
+HEADERS: dict[str, tuple[str, Make]] = {
+    "range of spaces": ("Range", lambda size: "bytes=1" + " " * size + "x"),
+    "range of digits": ("Range", lambda size: "bytes=" + "1" * size + "-"),
+    "date of commas": ("If-Modified-Since", fill(",")),
+    "date of words": ("If-Modified-Since", fill("a ")),
+    "date of brackets": ("If-Modified-Since", fill("(")),
+    "timeout": ("Request-Timeout", fill("1")),
+    "type": ("Content-Type", lambda size: 'a/b; x="' + ";" * size),
+    "charset": ("Content-Type", lambda size: "a/b;" + " " * size + "x"),
+    "token": ("X-Platform-CIK", fill("a")),
+    "basic": ("Authorization", lambda size: "Basic " + "A" * size),
+    "oauth": ("Authorization", lambda size: "OAuth " + 'a="b",' * (size // 6)),
+    "cookie of backslashes": ("Cookie", lambda size: '__Host-browser="' + "\\" * size + '"'),
+    "cookie of quotes": ("Cookie", fill('a="')),
+    "cookie of pairs": ("Cookie", fill("a=b; ")),
+    "origin of dots": ("Origin", lambda size: "http://" + "a." * (size // 2)),
+    "origin of digits": ("Origin", lambda size: "http://localhost:" + "1" * size + "x"),
+    "many": ("lines", lambda size: "\n".join(f"X-{n}: {'y' * (size // 120)}" for n in range(115))),
+    "many cookies": ("lines", lambda size: "\n".join([f"Cookie: {'y' * (size // 120)}"] * 115)),
+}
+BODIES: dict[str, Make] = {
+    "lists in lists": fill("["),
+    "tables in tables": fill('{"a":'),
+    "a long number": fill("1"),
+    "a long fraction": lambda size: "[0." + "1" * (size - 4) + "]",
+    "numbers": lambda size: "[" + "1," * (size // 2 - 2) + "1]",
+    "escapes": lambda size: '"' + "\\u0041" * (size // 6) + '"',
+    "halves of pairs": lambda size: '"' + "\\ud800" * (size // 6) + '"',
+    "tables": lambda size: "[" + "{}," * (size // 3 - 2) + "1]",
+    "names": lambda size: "{" + "".join(f'"{n}":1,' for n in range(size // 11)) + '"x":1}',
+}
+
+
+def kinds() -> dict[str, Sent]:
+    found: dict[str, Sent] = {
+        "product, recorded points": Sent(
+            PRODUCT, "/onep:v1/stack/record", BODY, lambda size: "alias=text&" + numbered("{0}=1&")(size - 12)
+        ),
+        "product, path": Sent(PRODUCT, "/", LINE, lambda size: "/" + "%25" * (size // 3), "path"),
+        "solution, path of slashes": Sent(SOLUTION, "/", LINE, fill("/a"), "path"),
+        "solution, path of doubled slashes": Sent(SOLUTION, "/", LINE, fill("/"), "path"),
+        "solution, text": Sent(SOLUTION, "/text", LARGE, fill("x"), type="text/plain"),
+        "provider, path": Sent(PROVIDER, "/", LINE, lambda size: "/" + "%25" * (size // 3), "path"),
+    }
+    places = ((PRODUCT, "product", "/onep:v1/stack/alias", BODY), (SOLUTION, "solution", "/form", LARGE),
+              (PROVIDER, "provider", "/o/oauth2/auth", BODY))  # fmt: skip
+    for host, name, path, largest in places:
+        for text, make in TEXTS.items():
+            found[f"{name}, body of {text}"] = Sent(host, path, largest, make)
+            if text != "spaces":
+                found[f"{name}, query of {text}"] = Sent(host, path, LINE, make, "query")
+        for text, (header, make) in HEADERS.items():
+            there = "/provision/download?id=a" if header == "Range" and host == PRODUCT else path
+            size = HEAD if header == "lines" else LINE - 20
+            found[f"{name}, {text}"] = Sent(host, there, size, make, header)
+    for text, make in BODIES.items():
+        found[f"solution, JSON with {text}"] = Sent(SOLUTION, "/json", LARGE, make, type=JSON)
+    return found
+
+
+KINDS = kinds()
+
+
+class Lab:
+    """A platform with one of each kind of host, and clients that speak HTTP by hand."""
+
+    def __init__(self, platform: Platform) -> None:
+        self.platform = platform
+        self.context = ssl.create_default_context(cadata=platform.context.address.ca_pem)
+        self.token = ""
+
+    async def ask(self, host: str, data: bytes) -> bytes:
+        """All that comes back."""
+        port = self.platform.context.address.https_port
+        async with asyncio.timeout(PATIENCE):
+            reader, writer = await asyncio.open_connection(
+                "127.0.0.1", port, ssl=self.context, server_hostname=host
+            )
+            writer.write(data)
+            answer = await reader.read()
+            writer.close()
+        return answer
+
+    async def cost(self, kind: Sent, size: int, longest: Callable[[], float]) -> float:
+        """Seconds of CPU in the longest turn of the loop while such a request is answered, and one beside it."""
+        data = kind.request(size, self.token)
+        longest()
+        answers = await asyncio.gather(
+            self.ask(kind.host, data), *[self.ask(PRODUCT, TIMESTAMP) for _ in range(3)]
+        )
+        assert answers[0].startswith((b"HTTP/1.1 ", b"HTTP/1.0 ")), answers[0]
+        assert not answers[0].startswith(b"HTTP/1.1 500"), answers[0]
+        assert all(answer.startswith(b"HTTP/1.1 200") for answer in answers[1:])
+        return longest()
+
+
+TIMESTAMP = f"GET /timestamp HTTP/1.1\r\nHost: {PRODUCT}\r\nConnection: close\r\n\r\n".encode()
+
+
+@pytest.fixture
+def longest(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
+    """The CPU time of the longest turn of the event loop since it was asked last."""
+    found = 0.0
+    run: Any = asyncio.Handle._run
+
+    def timed(handle: Any) -> None:
+        nonlocal found
+        begun = time.thread_time()
+        run(handle)
+        found = max(found, time.thread_time() - begun)
+
+    def take() -> float:
+        nonlocal found
+        taken, found = found, 0.0
+        return taken
+
+    monkeypatch.setattr(asyncio.Handle, "_run", timed)
+    return take
+
+
+@pytest.fixture
+async def lab(tmp_path: Path) -> AsyncIterator[Lab]:
+    (tmp_path / "a").write_bytes(bytes(100))
+    settings = LabSettings(
+        https_port=0,
+        products=(
+            ProductSettings(
+                id="t",
+                auth="token",
+                resources={"text": Resource(format="string")},
+                content=(ContentFile(file=tmp_path / "a"),),
+            ),
+        ),
+        solutions=(SolutionSettings(id="acme"),),
+    )
+    async with Platform(settings) as platform:
+        solution = platform.solutions.get("acme")
+        solution.cors = Cors(origin=("http://*.*.*.example", "http://localhost:*"))
+        for path, type in (("/form", FORM), ("/json", JSON), ("/text", "text/plain")):
+            for method in ("GET", "POST"):
+                solution.route(method, path, lambda request: "done", content_type=type)
+        made = Lab(platform)
+        form = "id=a&vendor=t&model=t"
+        answer = await made.ask(
+            PRODUCT,
+            f"POST /provision/activate HTTP/1.1\r\nHost: {PRODUCT}\r\nConnection: close\r\nContent-Type: {FORM}\r\n"
+            f"Content-Length: {len(form)}\r\n\r\n{form}".encode(),
+        )
+        made.token = answer.rpartition(b"\r\n")[2].decode()
+        assert len(made.token) == 40, answer
+        yield made
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("host", [PRODUCT, SOLUTION, PROVIDER])
+async def test_twice_as_much_takes_at_most_about_twice_as_long(
+    lab: Lab, longest: Callable[[], float], host: str
+) -> None:
+    wrong = []
+    for name, kind in KINDS.items():
+        if kind.host == host:
+            await lab.cost(kind, 100, longest)  # what is made when it is first needed
+            once = await lab.cost(kind, kind.longest // 2, longest)
+            twice = await lab.cost(kind, kind.longest, longest)
+            if twice > max(LITTLE, 3 * once):  # it may have been something else
+                once = max(once, await lab.cost(kind, kind.longest // 2, longest))
+                twice = min(twice, await lab.cost(kind, kind.longest, longest))
+            if twice > ENOUGH or twice > max(LITTLE, 3 * once):
+                wrong.append(f"{name}: {once:.3f} s, then {twice:.3f} s")
+    assert wrong == []
