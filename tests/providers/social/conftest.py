@@ -10,7 +10,7 @@ import pytest
 from labkit import Lab
 from labkit.lab.provider import Provider
 from labkit.providers.social.messages import Application
-from tests.providers.social.place import ANN, BO, CALLBACK
+from tests.providers.social.clients import ANN, BO, CALLBACK
 
 
 @pytest.fixture(scope="module")

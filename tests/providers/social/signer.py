@@ -11,7 +11,7 @@ from oauthlib.oauth1 import Client
 from labkit import Lab
 from labkit.lab.provider import Provider
 from labkit.providers.social.messages import FORM, Application
-from tests.providers.social.place import CALLBACK
+from tests.providers.social.clients import CALLBACK
 
 METHODS: dict[str, Any] = {"request_token": "POST", "token": "POST", "userinfo": "GET"}
 

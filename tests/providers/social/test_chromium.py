@@ -7,7 +7,7 @@ from pathlib import Path
 from labkit.lab.provider import Provider
 from labkit.providers.social.messages import Application
 from tests.chromium import needs_chromium, shown
-from tests.providers.social.place import authorize_url
+from tests.providers.social.clients import authorize_url
 
 pytestmark = needs_chromium
 

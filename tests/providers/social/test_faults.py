@@ -8,7 +8,7 @@ import pytest
 from labkit import Lab, LabError
 from labkit.lab.provider import Provider
 from labkit.providers.social.messages import Application
-from tests.providers.social.place import CALLBACK, authorize_url, brought, code_for, redeem
+from tests.providers.social.clients import CALLBACK, authorize_url, brought, code_for, redeem
 from tests.providers.social.signer import Signer, reason
 
 STEPS = ("token", "userinfo", "authorize")

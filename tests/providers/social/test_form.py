@@ -12,7 +12,7 @@ from labkit import Lab, LabError
 from labkit.lab.browser import Browser
 from labkit.lab.provider import Provider
 from labkit.providers.social.messages import Application
-from tests.providers.social.place import ANN, CALLBACK, authorize_url, brought, code_for, redeem, userinfo
+from tests.providers.social.clients import ANN, CALLBACK, authorize_url, brought, code_for, redeem, userinfo
 
 XSS = "\"'><script>alert(1)</script>"
 

@@ -9,7 +9,7 @@ import pytest
 from labkit import Lab
 from labkit.lab.provider import Provider
 from labkit.lab.solution import Solution
-from tests.providers.social.place import ANN, BO
+from tests.providers.social.clients import ANN, BO
 
 GUIDE = Path(__file__).parents[3] / "notebooks/solutions/guide"
 

@@ -13,7 +13,7 @@ from requests_oauthlib import OAuth2Session
 from labkit import Lab
 from labkit.lab.provider import Provider
 from labkit.providers.social.messages import Application
-from tests.providers.social.place import (
+from tests.providers.social.clients import (
     ANN,
     CALLBACK,
     AuthlibOAuth2,

@@ -11,7 +11,7 @@ import pytest
 from labkit import Lab, LabError, SettingsError
 from labkit.lab.provider import Provider
 from labkit.providers.social.messages import Application
-from tests.providers.social.place import ANN, BO, CALLBACK, authorize_url, code_for, redeem, userinfo
+from tests.providers.social.clients import ANN, BO, CALLBACK, authorize_url, code_for, redeem, userinfo
 
 YAML = """
 providers:

@@ -1,4 +1,4 @@
-"""The stage of the User service's tests (see place.py)."""
+"""The fixture of the User service's tests (see environment.py)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.services.user.place import Place
+from tests.services.user.environment import Environment
 
 
 @pytest.fixture
-def place() -> Iterator[Place]:
+def env() -> Iterator[Environment]:
     """The User service on a virtual clock, with nothing in it."""
-    place = Place()
-    yield place
-    place.close()
+    env = Environment()
+    yield env
+    env.close()

@@ -14,8 +14,8 @@ import pytest
 from labkit.core.database import driver
 from labkit.services.user.service import User
 from labkit.services.user.socials.web import Consumer
+from tests.services.user.environment import Environment
 from tests.services.user.oauth.clients import registered
-from tests.services.user.place import Place
 
 
 def nested(depth: int, *, within: bool = False) -> Any:
@@ -55,20 +55,20 @@ TABLES: list[Any] = [
 HOSTILE = [*NUMBERS, *TEXTS, *TABLES]
 
 
-async def given(place: Place) -> dict[str, object]:
+async def given(env: Environment) -> dict[str, object]:
     """Good values for the parameters of all operations, of whatever name."""
     for name, protocol in (("github", "oauth2"), ("twitter", "oauth1")):
         at = f"https://{name}.example"
-        place.consumers[name] = Consumer(protocol, f"{at}/a", f"{at}/t", f"{at}/u", f"{at}/r")
-        place.web.answers[f"{at}/u"] = (200, "{}")
+        env.consumers[name] = Consumer(protocol, f"{at}/a", f"{at}/t", f"{at}/u", f"{at}/r")
+        env.web.answers[f"{at}/u"] = (200, "{}")
         about = {"redirect": f"{at}/cb", "client_id": "i", "client_secret": "s"}
-        await place.call("createSocial", consumer=name, **about)
-    place.web.answers["https://github.example/t"] = (200, '{"access_token": "abc"}')
+        await env.call("createSocial", consumer=name, **about)
+    env.web.answers["https://github.example/t"] = (200, '{"access_token": "abc"}')
     answer = (200, "oauth_token=rt&oauth_token_secret=s&oauth_callback_confirmed=true")
-    place.web.answers |= {f"https://twitter.example/{path}": answer for path in "rt"}
-    client = await registered(place)
-    await place.call("createRole", role_id="keeper", parameter=[{"name": "sn"}])
-    await place.call("addRolePerm", role_id="keeper", body={"method": "GET", "end_point": "a/{sn}"})
+    env.web.answers |= {f"https://twitter.example/{path}": answer for path in "rt"}
+    client = await registered(env)
+    await env.call("createRole", role_id="keeper", parameter=[{"name": "sn"}])
+    await env.call("addRolePerm", role_id="keeper", body={"method": "GET", "end_point": "a/{sn}"})
     return {
         "id": client.owner,
         "client_id": client.id,
@@ -98,7 +98,7 @@ async def given(place: Place) -> dict[str, object]:
         "keys": [],
         "oauth_token": "rt",
         "oauth_verifier": "v",
-        "reqToken": await place.call("getSocialLoginUrl", consumer="twitter"),
+        "reqToken": await env.call("getSocialLoginUrl", consumer="twitter"),
     }
 
 
@@ -110,8 +110,8 @@ def parameters(operation: str) -> list[str]:
 class Watch:
     """Sees what the database holds, and looks again only where something was written."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    def __init__(self, env: Environment) -> None:
+        self._env = env
         self._changes = -1
         self._held = ""
 
@@ -122,24 +122,24 @@ class Watch:
                 self._held, self._changes = "\n".join(raw.iterdump()), raw.total_changes
             return self._held
 
-        return await self._place.database.read(dumped)
+        return await self._env.database.read(dumped)
 
 
 @pytest.mark.parametrize("consumer", ["github", "twitter"])
 @pytest.mark.parametrize("operation", sorted(User.operations))
 async def test_whatever_is_given_an_operation_answers_and_keeps_nothing_of_what_it_refuses(
-    place: Place, operation: str, consumer: str
+    env: Environment, operation: str, consumer: str
 ) -> None:
     names = parameters(operation)
     if consumer == "twitter" and "consumer" not in names:
         return
-    good = await given(place) | {"consumer": consumer}
-    watch = Watch(place)
+    good = await given(env) | {"consumer": consumer}
+    watch = Watch(env)
     for name in names:
         for value in HOSTILE:
             arguments = {each: good[each] for each in names if each in good} | {name: value}
             before = await watch.held()
-            result = await place.call(operation, arguments)
+            result = await env.call(operation, arguments)
             told = json.dumps(result, ensure_ascii=False)
             told.encode()
             if isinstance(result, dict) and {"type", "error", "status"} <= result.keys():

@@ -15,7 +15,7 @@ from joserfc import jwk
 from joserfc import jwt as joserfc_jwt
 
 from tests.services.user import jwt_keys as keys
-from tests.services.user.place import Place
+from tests.services.user.environment import Environment
 from tests.solutions.lua.bench import Bench
 
 HMACS = ("HS256", "HS384", "HS512")
@@ -36,8 +36,8 @@ def other_form(key: str, algorithm: str) -> jwk.Key:
     return jwk.import_key(key, "RSA") if algorithm == "RS256" else jwk.import_key(key, "oct")
 
 
-async def sign(place: Place, payload: object, key: str = keys.SECRET, algorithm: str = "HS256") -> str:
-    result = await place.call("jwtSign", key=key, payload=payload, algorithm=algorithm)
+async def sign(env: Environment, payload: object, key: str = keys.SECRET, algorithm: str = "HS256") -> str:
+    result = await env.call("jwtSign", key=key, payload=payload, algorithm=algorithm)
     assert list(result) == ["token"], result
     token = result["token"]
     assert isinstance(token, str)
@@ -46,53 +46,53 @@ async def sign(place: Place, payload: object, key: str = keys.SECRET, algorithm:
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 class TestEachAlgorithm:
-    async def test_what_was_signed_is_verified(self, place: Place, algorithm: str) -> None:
+    async def test_what_was_signed_is_verified(self, env: Environment, algorithm: str) -> None:
         payload = {"sub": "ann", "roles": ["owner", "guest"], "more": {"exp": 1, "a": None, "é": "ü"}}
-        token = await sign(place, payload, signing_key(algorithm), algorithm)
+        token = await sign(env, payload, signing_key(algorithm), algorithm)
         given = {"key": verifying_key(algorithm), "token": token}
-        assert await place.call("jwtVerify", given | {"algorithms": [algorithm]}) == payload
-        assert await place.call("jwtVerify", given | {"algorithms": ALGORITHMS}) == payload
+        assert await env.call("jwtVerify", given | {"algorithms": [algorithm]}) == payload
+        assert await env.call("jwtVerify", given | {"algorithms": ALGORITHMS}) == payload
 
-    async def test_another_library_reads_it(self, place: Place, algorithm: str) -> None:
+    async def test_another_library_reads_it(self, env: Environment, algorithm: str) -> None:
         payload = {"sub": "ann", "exp": 1_900_000_000, "é": "ü"}
-        token = await sign(place, payload, signing_key(algorithm), algorithm)
+        token = await sign(env, payload, signing_key(algorithm), algorithm)
         key = other_form(verifying_key(algorithm), algorithm)
         read = joserfc_jwt.decode(token, key, algorithms=[algorithm])
         assert read.claims == payload
         assert read.header == {"alg": algorithm, "typ": "JWT"}
 
-    async def test_it_reads_another_library(self, place: Place, algorithm: str) -> None:
+    async def test_it_reads_another_library(self, env: Environment, algorithm: str) -> None:
         payload = {"sub": "ann", "exp": 1_900_000_000, "é": "ü"}
         key = other_form(signing_key(algorithm), algorithm)
         token = joserfc_jwt.encode({"alg": algorithm}, payload, key, algorithms=[algorithm])
-        result = await place.call(
+        result = await env.call(
             "jwtVerify", key=verifying_key(algorithm), token=token, algorithms=[algorithm]
         )
         assert result == payload
 
-    async def test_another_key_is_refused(self, place: Place, algorithm: str) -> None:
-        token = await sign(place, {}, signing_key(algorithm), algorithm)
+    async def test_another_key_is_refused(self, env: Environment, algorithm: str) -> None:
+        token = await sign(env, {}, signing_key(algorithm), algorithm)
         other = keys.public(bits=2049) if algorithm == "RS256" else f"{LONG}."
-        error = await place.refused("jwtVerify", key=other, token=token, algorithms=[algorithm])
+        error = await env.refused("jwtVerify", key=other, token=token, algorithms=[algorithm])
         assert (error["status"], error["message"]) == (401, "The token's signature does not fit the key.")
 
 
 # ---- payloads
 
 
-async def test_nothing_is_added_to_the_payload(place: Place) -> None:
-    token = await sign(place, {"b": 1, "a": 2})
+async def test_nothing_is_added_to_the_payload(env: Environment) -> None:
+    token = await sign(env, {"b": 1, "a": 2})
     assert token.split(".")[1] == keys.part('{"b":1,"a":2}')
 
 
-async def test_an_empty_table_is_an_empty_payload(place: Place) -> None:
-    token = await sign(place, [])
-    assert await place.call("jwtVerify", key=keys.SECRET, token=token, algorithms="HS256") == {}
+async def test_an_empty_table_is_an_empty_payload(env: Environment) -> None:
+    token = await sign(env, [])
+    assert await env.call("jwtVerify", key=keys.SECRET, token=token, algorithms="HS256") == {}
 
 
-async def test_whole_numbers_are_signed_as_integers_at_any_depth(place: Place) -> None:
+async def test_whole_numbers_are_signed_as_integers_at_any_depth(env: Environment) -> None:
     payload = {"exp": 1.9e9, "deep": [{"n": -2.0}, 2.5], "largest": 2.0**53, "beyond": 1e300, "yes": True}
-    token = await sign(place, payload)
+    token = await sign(env, payload)
     expected = (
         '{"exp":1900000000,"deep":[{"n":-2},2.5],"largest":9007199254740992,"beyond":1e+300,"yes":true}'
     )
@@ -109,29 +109,27 @@ async def test_whole_numbers_are_signed_as_integers_at_any_depth(place: Place) -
         ({"n": "\udcff"}, "not UTF-8"),
     ],
 )
-async def test_what_json_cannot_hold_is_refused(place: Place, payload: object, reason: str) -> None:
-    error = await place.refused("jwtSign", key=keys.SECRET, payload=payload, algorithm="HS256")
+async def test_what_json_cannot_hold_is_refused(env: Environment, payload: object, reason: str) -> None:
+    error = await env.refused("jwtSign", key=keys.SECRET, payload=payload, algorithm="HS256")
     assert error["status"] == 400
     assert reason in error["message"]
 
 
-async def test_nesting_has_a_bound(place: Place) -> None:
+async def test_nesting_has_a_bound(env: Environment) -> None:
     def nested(depth: int) -> Any:
         return {} if depth == 1 else {"a": nested(depth - 1)}
 
-    token = await sign(place, nested(100))
-    assert (await place.call("jwtVerify", key=keys.SECRET, token=token, algorithms=["HS256"])) == nested(100)
-    error = await place.refused("jwtSign", key=keys.SECRET, payload=nested(101), algorithm="HS256")
+    token = await sign(env, nested(100))
+    assert (await env.call("jwtVerify", key=keys.SECRET, token=token, algorithms=["HS256"])) == nested(100)
+    error = await env.refused("jwtSign", key=keys.SECRET, payload=nested(101), algorithm="HS256")
     assert (error["status"], "deeper than 100" in error["message"]) == (400, True)
     deeper = keys.forged({"alg": "HS256"}, nested(101))
-    error = await place.refused("jwtVerify", key=keys.SECRET, token=deeper, algorithms=["HS256"])
+    error = await env.refused("jwtVerify", key=keys.SECRET, token=deeper, algorithms=["HS256"])
     assert (error["status"], "deeper than 100" in error["message"]) == (400, True)
 
 
-async def test_a_payload_has_a_largest_size(place: Place) -> None:
-    error = await place.refused(
-        "jwtSign", key=keys.SECRET, payload={"a": "x" * 256 * 1024}, algorithm="HS256"
-    )
+async def test_a_payload_has_a_largest_size(env: Environment) -> None:
+    error = await env.refused("jwtSign", key=keys.SECRET, payload={"a": "x" * 256 * 1024}, algorithm="HS256")
     assert (error["status"], "too large" in error["message"]) == (400, True)
 
 
@@ -153,10 +151,10 @@ JSON = st.recursive(
 
 @given(payload=st.dictionaries(st.text("abcé", min_size=1), JSON, max_size=4))
 async def test_any_payload_survives_the_operations(payload: dict[str, Any]) -> None:
-    place = Place()
-    token = await sign(place, payload)
-    assert await place.call("jwtVerify", key=keys.SECRET, token=token, algorithms=["HS256"]) == payload
-    place.close()
+    env = Environment()
+    token = await sign(env, payload)
+    assert await env.call("jwtVerify", key=keys.SECRET, token=token, algorithms=["HS256"]) == payload
+    env.close()
 
 
 SCRIPT = """
@@ -174,28 +172,28 @@ IN_LUA = st.recursive(
 )
 
 
-def of_script(place: Place) -> Bench:
+def of_script(env: Environment) -> Bench:
     """A script host whose service calls go to the User service."""
-    return Bench(service=lambda _, operation, parameters, __: place.call(operation, parameters))
+    return Bench(service=lambda _, operation, parameters, __: env.call(operation, parameters))
 
 
 @given(payload=st.dictionaries(st.text("abcé", min_size=1), IN_LUA, min_size=1, max_size=4))
 async def test_any_payload_survives_a_script(payload: dict[str, Any]) -> None:
-    place = Place()
-    result = await of_script(place).value(SCRIPT, key=keys.SECRET, payload=payload)
+    env = Environment()
+    result = await of_script(env).value(SCRIPT, key=keys.SECRET, payload=payload)
     assert result["payload"] == payload
-    place.close()
+    env.close()
 
 
-async def test_whole_numbers_stay_integers_through_a_script(place: Place) -> None:
+async def test_whole_numbers_stay_integers_through_a_script(env: Environment) -> None:
     source = (
         "local soon = math.floor(now) + 60.0\n"
         "local made = User.jwtSign{key = key, algorithm = 'HS256', payload = {exp = soon, n = {{one = 1.0}}}}\n"
         "local read = User.jwtVerify{key = key, token = made.token, algorithms = {'HS256'}}\n"
         "return {token = made.token, text = string.format('%d', read.exp), same = read.exp == soon}"
     )
-    result = await of_script(place).value(source, key=keys.SECRET, now=place.clock.now())
-    soon = place.clock.seconds() + 60
+    result = await of_script(env).value(source, key=keys.SECRET, now=env.clock.now())
+    soon = env.clock.seconds() + 60
     assert result["token"].split(".")[1] in (
         keys.part(f'{{"exp":{soon},"n":[{{"one":1}}]}}'),
         keys.part(f'{{"n":[{{"one":1}}],"exp":{soon}}}'),
@@ -212,9 +210,9 @@ async def test_whole_numbers_stay_integers_through_a_script(place: Place) -> Non
     [keys.public(), keys.public(serialization.PublicFormat.PKCS1), keys.certificate()],
     ids=["public key", "PKCS#1 public key", "certificate"],
 )
-async def test_forms_of_rsa_keys(place: Place, form: serialization.PrivateFormat, key: str) -> None:
-    token = await sign(place, {"a": 1}, keys.private(form), "RS256")
-    assert await place.call("jwtVerify", key=key, token=token, algorithms=["RS256"]) == {"a": 1}
+async def test_forms_of_rsa_keys(env: Environment, form: serialization.PrivateFormat, key: str) -> None:
+    token = await sign(env, {"a": 1}, keys.private(form), "RS256")
+    assert await env.call("jwtVerify", key=key, token=token, algorithms=["RS256"]) == {"a": 1}
 
 
 def encrypted() -> str:
@@ -244,8 +242,8 @@ def curve(public: bool) -> str:
     ],
     ids=["text", "public", "cut", "bytes", "encrypted", "elliptic", "short"],
 )
-async def test_keys_that_rs256_cannot_sign_with(place: Place, key: str, reason: str) -> None:
-    error = await place.refused("jwtSign", key=key, payload={}, algorithm="RS256")
+async def test_keys_that_rs256_cannot_sign_with(env: Environment, key: str, reason: str) -> None:
+    error = await env.refused("jwtSign", key=key, payload={}, algorithm="RS256")
     assert error["status"] == 400
     assert reason in error["message"]
 
@@ -262,26 +260,26 @@ async def test_keys_that_rs256_cannot_sign_with(place: Place, key: str, reason: 
     ],
     ids=["text", "private", "cut", "empty", "elliptic", "short"],
 )
-async def test_keys_that_rs256_cannot_verify_with(place: Place, key: str, reason: str) -> None:
-    token = await sign(place, {}, keys.private(), "RS256")
-    error = await place.refused("jwtVerify", key=key, token=token, algorithms=["RS256"])
+async def test_keys_that_rs256_cannot_verify_with(env: Environment, key: str, reason: str) -> None:
+    token = await sign(env, {}, keys.private(), "RS256")
+    error = await env.refused("jwtVerify", key=key, token=token, algorithms=["RS256"])
     assert error["status"] == 400
     assert reason in error["message"]
 
 
 @pytest.mark.parametrize("algorithm", HMACS)
-async def test_short_secrets_are_fine(place: Place, algorithm: str) -> None:
-    token = await sign(place, {"a": 1}, "s", algorithm)
-    assert await place.call("jwtVerify", key="s", token=token, algorithms=[algorithm]) == {"a": 1}
+async def test_short_secrets_are_fine(env: Environment, algorithm: str) -> None:
+    token = await sign(env, {"a": 1}, "s", algorithm)
+    assert await env.call("jwtVerify", key="s", token=token, algorithms=[algorithm]) == {"a": 1}
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("key", ["", "x" * 8193, 7, None], ids=["empty", "long", "number", "null"])
-async def test_no_key_and_one_that_is_too_long(place: Place, algorithm: str, key: object) -> None:
-    error = await place.refused("jwtSign", key=key, payload={}, algorithm=algorithm)
+async def test_no_key_and_one_that_is_too_long(env: Environment, algorithm: str, key: object) -> None:
+    error = await env.refused("jwtSign", key=key, payload={}, algorithm=algorithm)
     assert (error["status"], "Parameter key" in error["message"]) == (400, True)
     token = keys.forged({"alg": algorithm}, {})
-    error = await place.refused("jwtVerify", key=key, token=token, algorithms=[algorithm])
+    error = await env.refused("jwtVerify", key=key, token=token, algorithms=[algorithm])
     assert (error["status"], "Parameter key" in error["message"]) == (400, True)
 
 
@@ -289,35 +287,35 @@ async def test_no_key_and_one_that_is_too_long(place: Place, algorithm: str, key
 
 
 @pytest.mark.parametrize("name", ["key", "payload", "algorithm"])
-async def test_signing_needs_all_of_its_arguments(place: Place, name: str) -> None:
+async def test_signing_needs_all_of_its_arguments(env: Environment, name: str) -> None:
     given = {"key": keys.SECRET, "payload": {}, "algorithm": "HS256"}
     del given[name]
-    error = await place.refused("jwtSign", given)
+    error = await env.refused("jwtSign", given)
     assert (error["status"], error["message"]) == (400, f"Parameter {name} is required.")
 
 
 @pytest.mark.parametrize("name", ["key", "token", "algorithms"])
-async def test_verifying_needs_all_of_its_arguments(place: Place, name: str) -> None:
-    given = {"key": keys.SECRET, "token": await sign(place, {}), "algorithms": ["HS256"]}
+async def test_verifying_needs_all_of_its_arguments(env: Environment, name: str) -> None:
+    given = {"key": keys.SECRET, "token": await sign(env, {}), "algorithms": ["HS256"]}
     del given[name]
-    error = await place.refused("jwtVerify", given)
+    error = await env.refused("jwtVerify", given)
     assert (error["status"], error["message"]) == (400, f"Parameter {name} is required.")
 
 
 @pytest.mark.parametrize("algorithm", ["none", "None", "", "hs256", "RS384", "ES256", "PS256", 5, None, []])
-async def test_other_algorithms_are_unknown(place: Place, algorithm: object) -> None:
-    error = await place.refused("jwtSign", key=keys.SECRET, payload={}, algorithm=algorithm)
+async def test_other_algorithms_are_unknown(env: Environment, algorithm: object) -> None:
+    error = await env.refused("jwtSign", key=keys.SECRET, payload={}, algorithm=algorithm)
     assert (error["status"], "Parameter algorithm" in error["message"]) == (400, True)
     algorithms = ["HS256", algorithm]
-    token = await sign(place, {})
-    error = await place.refused("jwtVerify", key=keys.SECRET, token=token, algorithms=algorithms)
+    token = await sign(env, {})
+    error = await env.refused("jwtVerify", key=keys.SECRET, token=token, algorithms=algorithms)
     assert (error["status"], "Parameter algorithms" in error["message"]) == (400, True)
 
 
 @pytest.mark.parametrize("algorithms", [[], {}, "", None, 7])
-async def test_an_algorithm_must_be_allowed(place: Place, algorithms: object) -> None:
-    token = await sign(place, {})
-    error = await place.refused("jwtVerify", key=keys.SECRET, token=token, algorithms=algorithms)
+async def test_an_algorithm_must_be_allowed(env: Environment, algorithms: object) -> None:
+    token = await sign(env, {})
+    error = await env.refused("jwtVerify", key=keys.SECRET, token=token, algorithms=algorithms)
     assert (error["status"], "Parameter algorithms" in error["message"]) == (400, True)
 
 
@@ -325,11 +323,11 @@ async def test_an_algorithm_must_be_allowed(place: Place, algorithms: object) ->
 
 
 @pytest.mark.parametrize(("after", "alive"), [(59, True), (60, False), (61, False)])
-async def test_exp_is_judged_on_lab_time_without_slack(place: Place, after: int, alive: bool) -> None:
-    payload = {"exp": place.clock.seconds() + 60}
-    token = await sign(place, payload)
-    await place.clock.advance(after)
-    result = await place.call("jwtVerify", key=keys.SECRET, token=token, algorithms=["HS256"])
+async def test_exp_is_judged_on_lab_time_without_slack(env: Environment, after: int, alive: bool) -> None:
+    payload = {"exp": env.clock.seconds() + 60}
+    token = await sign(env, payload)
+    await env.clock.advance(after)
+    result = await env.call("jwtVerify", key=keys.SECRET, token=token, algorithms=["HS256"])
     if alive:
         assert result == payload
     else:
@@ -340,11 +338,11 @@ async def test_exp_is_judged_on_lab_time_without_slack(place: Place, after: int,
 
 
 @pytest.mark.parametrize(("after", "valid"), [(59, False), (59.5, False), (60, True), (61, True)])
-async def test_nbf_is_judged_on_lab_time_without_slack(place: Place, after: float, valid: bool) -> None:
-    payload = {"nbf": place.clock.seconds() + 60}
-    token = await sign(place, payload)
-    await place.clock.advance(after)
-    result = await place.call("jwtVerify", key=keys.SECRET, token=token, algorithms=["HS256"])
+async def test_nbf_is_judged_on_lab_time_without_slack(env: Environment, after: float, valid: bool) -> None:
+    payload = {"nbf": env.clock.seconds() + 60}
+    token = await sign(env, payload)
+    await env.clock.advance(after)
+    result = await env.call("jwtVerify", key=keys.SECRET, token=token, algorithms=["HS256"])
     if valid:
         assert result == payload
     else:
@@ -356,9 +354,9 @@ async def test_nbf_is_judged_on_lab_time_without_slack(place: Place, after: floa
 
 @pytest.mark.parametrize("claim", ["exp", "nbf"])
 @pytest.mark.parametrize("value", ["1900000000", "soon", None, True, [], {}])
-async def test_times_are_numbers(place: Place, claim: str, value: object) -> None:
-    token = await sign(place, {claim: value})
-    error = await place.refused("jwtVerify", key=keys.SECRET, token=token, algorithms=["HS256"])
+async def test_times_are_numbers(env: Environment, claim: str, value: object) -> None:
+    token = await sign(env, {claim: value})
+    error = await env.refused("jwtVerify", key=keys.SECRET, token=token, algorithms=["HS256"])
     assert (error["status"], f"its {claim} is not a number" in error["message"]) == (400, True)
 
 
@@ -370,24 +368,24 @@ async def test_times_are_numbers(place: Place, claim: str, value: object) -> Non
         {"exp": 1.9e9 + 0.5},
     ],
 )
-async def test_other_claims_are_the_callers_to_judge(place: Place, payload: dict[str, object]) -> None:
-    token = await sign(place, payload)
-    assert await place.call("jwtVerify", key=keys.SECRET, token=token, algorithms=["HS256"]) == payload
+async def test_other_claims_are_the_callers_to_judge(env: Environment, payload: dict[str, object]) -> None:
+    token = await sign(env, payload)
+    assert await env.call("jwtVerify", key=keys.SECRET, token=token, algorithms=["HS256"]) == payload
 
 
 # ---- secrecy
 
 
-async def test_keys_payloads_and_tokens_never_reach_the_journal(place: Place) -> None:
-    token = await sign(place, {"sub": "ann of the hill"}, keys.private(), "RS256")
-    await place.call("jwtVerify", key=keys.public(), token=token, algorithms=["RS256"])
-    await place.refused("jwtVerify", key=keys.SECRET, token=token, algorithms=["HS256"])
-    await place.refused("jwtVerify", key=keys.SECRET, token=f"{token}x", algorithms=["RS256"])
-    await place.refused("jwtSign", key=keys.SECRET, payload={}, algorithm="RS256")
-    await place.refused(
+async def test_keys_payloads_and_tokens_never_reach_the_journal(env: Environment) -> None:
+    token = await sign(env, {"sub": "ann of the hill"}, keys.private(), "RS256")
+    await env.call("jwtVerify", key=keys.public(), token=token, algorithms=["RS256"])
+    await env.refused("jwtVerify", key=keys.SECRET, token=token, algorithms=["HS256"])
+    await env.refused("jwtVerify", key=keys.SECRET, token=f"{token}x", algorithms=["RS256"])
+    await env.refused("jwtSign", key=keys.SECRET, payload={}, algorithm="RS256")
+    await env.refused(
         "jwtSign", key=keys.SECRET, payload={"sub": "ann of the hill", "x": b""}, algorithm="HS256"
     )
-    written = place.journal.canonical()
+    written = env.journal.canonical()
     assert "User.jwtVerify" in written
     for secret in (
         "ann of the hill",

@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 
 from tests.services.user import jwt_keys as keys
-from tests.services.user.place import Place
+from tests.services.user.environment import Environment
 
 ALL = ["HS256", "HS384", "HS512", "RS256"]
 PAYLOAD = {"sub": "ann", "role": "owner"}
@@ -18,15 +18,15 @@ HEADER, BODY, SIGNATURE = GOOD.split(".")
 
 
 async def verify(
-    place: Place, token: object, key: str = keys.SECRET, algorithms: list[str] | None = None
+    env: Environment, token: object, key: str = keys.SECRET, algorithms: list[str] | None = None
 ) -> tuple[int, str]:
     given: dict[str, Any] = {"key": key, "token": token, "algorithms": algorithms or ALL}
-    error = await place.refused("jwtVerify", given)
+    error = await env.refused("jwtVerify", given)
     return error["status"], error["message"]
 
 
-async def test_the_token_that_the_attacks_begin_with_is_good(place: Place) -> None:
-    assert await place.call("jwtVerify", key=keys.SECRET, token=GOOD, algorithms=ALL) == PAYLOAD
+async def test_the_token_that_the_attacks_begin_with_is_good(env: Environment) -> None:
+    assert await env.call("jwtVerify", key=keys.SECRET, token=GOOD, algorithms=ALL) == PAYLOAD
 
 
 def flipped(text: str) -> str:
@@ -35,9 +35,9 @@ def flipped(text: str) -> str:
 
 @pytest.mark.parametrize("alg", ["none", "None", "NONE", "nOnE", "", " none", "HS256 ", "hs256"])
 @pytest.mark.parametrize("signature", ["", SIGNATURE])
-async def test_no_token_without_an_algorithm(place: Place, alg: str, signature: str) -> None:
+async def test_no_token_without_an_algorithm(env: Environment, alg: str, signature: str) -> None:
     token = f"{keys.part({'alg': alg})}.{BODY}.{signature}"
-    assert await verify(place, token) == (
+    assert await verify(env, token) == (
         401,
         f"The token's alg is {alg!r}, expected HS256 or HS384 or HS512 or RS256.",
     )
@@ -62,8 +62,8 @@ UNTRUE = {
 
 
 @pytest.mark.parametrize("attack", UNTRUE)
-async def test_a_signature_that_is_not_true(place: Place, attack: str) -> None:
-    assert await verify(place, UNTRUE[attack]) == (401, "The token's signature does not fit the key.")
+async def test_a_signature_that_is_not_true(env: Environment, attack: str) -> None:
+    assert await verify(env, UNTRUE[attack]) == (401, "The token's signature does not fit the key.")
 
 
 MALFORMED = {
@@ -111,15 +111,15 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("attack", MALFORMED)
-async def test_a_token_that_is_malformed(place: Place, attack: str) -> None:
-    status, message = await verify(place, MALFORMED[attack])
+async def test_a_token_that_is_malformed(env: Environment, attack: str) -> None:
+    status, message = await verify(env, MALFORMED[attack])
     assert status == 400
     assert message.startswith("Parameter token ")
 
 
 @pytest.mark.parametrize("token", [None, 7, ["a"], {"a": 1}])
-async def test_what_is_no_token_at_all(place: Place, token: object) -> None:
-    status, message = await verify(place, token)
+async def test_what_is_no_token_at_all(env: Environment, token: object) -> None:
+    status, message = await verify(env, token)
     assert (status, message.startswith("Parameter token validation failed")) == (400, True)
 
 
@@ -145,37 +145,39 @@ PUBLIC = {
 
 @pytest.mark.parametrize("alg", ["HS256", "HS384", "HS512"])
 @pytest.mark.parametrize("form", PUBLIC)
-async def test_a_public_key_is_no_shared_secret(place: Place, form: str, alg: str) -> None:
+async def test_a_public_key_is_no_shared_secret(env: Environment, form: str, alg: str) -> None:
     token = keys.forged({"alg": alg}, PAYLOAD, PUBLIC[form])
     for algorithms in (ALL, [alg], [alg, "RS256"]):
-        status, message = await verify(place, token, PUBLIC[form], algorithms)
+        status, message = await verify(env, token, PUBLIC[form], algorithms)
         assert (status, message.startswith("Parameter key is ")) == (400, True)
 
 
 @pytest.mark.parametrize("algorithms", [["RS256"], ["HS384"], ["HS384", "HS512", "RS256"]])
-async def test_a_true_token_of_an_algorithm_that_is_not_allowed(place: Place, algorithms: list[str]) -> None:
-    status, message = await verify(place, GOOD, keys.SECRET, algorithms)
+async def test_a_true_token_of_an_algorithm_that_is_not_allowed(
+    env: Environment, algorithms: list[str]
+) -> None:
+    status, message = await verify(env, GOOD, keys.SECRET, algorithms)
     assert (status, message) == (401, f"The token's alg is 'HS256', expected {' or '.join(algorithms)}.")
 
 
-async def test_an_rsa_signature_with_another_payload(place: Place) -> None:
-    signed = await place.call("jwtSign", key=keys.private(), payload=PAYLOAD, algorithm="RS256")
+async def test_an_rsa_signature_with_another_payload(env: Environment) -> None:
+    signed = await env.call("jwtSign", key=keys.private(), payload=PAYLOAD, algorithm="RS256")
     header, _, signature = signed["token"].split(".")
     for token in (
         f"{header}.{keys.part({'sub': 'eve'})}.{signature}",
         f"{header}.{BODY}.",
         f"{header}.{BODY}.AAAA",
     ):
-        assert await verify(place, token, keys.public(), ["RS256"]) == (
+        assert await verify(env, token, keys.public(), ["RS256"]) == (
             401,
             "The token's signature does not fit the key.",
         )
 
 
-async def test_what_is_refused_says_nothing_of_key_and_payload(place: Place) -> None:
+async def test_what_is_refused_says_nothing_of_key_and_payload(env: Environment) -> None:
     expired = keys.forged({"alg": "HS256"}, {"exp": 1, "sub": "ann"})
     for token in (*UNTRUE.values(), *MALFORMED.values(), expired):
-        _, message = await verify(place, token)
+        _, message = await verify(env, token)
         assert keys.SECRET not in message
         assert "ann" not in message
         assert len(message) < 200

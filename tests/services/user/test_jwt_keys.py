@@ -9,7 +9,7 @@ from joserfc import jwk
 from joserfc import jwt as joserfc_jwt
 
 from tests.services.user import jwt_keys as keys
-from tests.services.user.place import Place
+from tests.services.user.environment import Environment
 
 BYTES = bytes(range(256))
 CODED = base64.b64encode(BYTES).decode()
@@ -30,26 +30,26 @@ def signed(algorithm: str) -> str:
         base64.urlsafe_b64encode(BYTES).decode().rstrip("="),
     ],
 )
-async def test_a_key_of_bytes_is_given_as_base64(place: Place, text: str) -> None:
+async def test_a_key_of_bytes_is_given_as_base64(env: Environment, text: str) -> None:
     token = signed("HS256")
     given: dict[str, object] = {"key": {"base64": text}, "token": token, "algorithms": ["HS256"]}
-    assert await place.call("jwtVerify", given) == {"a": 1}
-    made = await place.call("jwtSign", key={"base64": text}, payload={"a": 1}, algorithm="HS512")
+    assert await env.call("jwtVerify", given) == {"a": 1}
+    made = await env.call("jwtSign", key={"base64": text}, payload={"a": 1}, algorithm="HS512")
     assert joserfc_jwt.decode(made["token"], KEY, algorithms=["HS512"]).claims == {"a": 1}
-    assert text not in place.journal.canonical()
+    assert text not in env.journal.canonical()
 
 
-async def test_text_that_a_script_has_as_bytes_is_those_bytes(place: Place) -> None:
+async def test_text_that_a_script_has_as_bytes_is_those_bytes(env: Environment) -> None:
     key = BYTES.decode("utf-8", "surrogateescape")
     token = signed("HS256")
-    assert await place.call("jwtVerify", key=key, token=token, algorithms=["HS256"]) == {"a": 1}
+    assert await env.call("jwtVerify", key=key, token=token, algorithms=["HS256"]) == {"a": 1}
 
 
-async def test_a_pem_in_base64_is_what_it_holds(place: Place) -> None:
+async def test_a_pem_in_base64_is_what_it_holds(env: Environment) -> None:
     coded = {"base64": base64.b64encode(keys.private().encode()).decode()}
-    token = (await place.call("jwtSign", key=coded, payload={"a": 1}, algorithm="RS256"))["token"]
-    assert await place.call("jwtVerify", key=keys.public(), token=token, algorithms=["RS256"]) == {"a": 1}
-    error = await place.refused("jwtSign", key=coded, payload={}, algorithm="HS256")
+    token = (await env.call("jwtSign", key=coded, payload={"a": 1}, algorithm="RS256"))["token"]
+    assert await env.call("jwtVerify", key=keys.public(), token=token, algorithms=["RS256"]) == {"a": 1}
+    error = await env.refused("jwtSign", key=coded, payload={}, algorithm="HS256")
     assert "an HS algorithm needs a shared secret" in str(error)
 
 
@@ -70,5 +70,5 @@ async def test_a_pem_in_base64_is_what_it_holds(place: Place) -> None:
         ({"base64": "A" * 8193}, "expected 1 to 8192 characters, not 8193"),
     ],
 )
-async def test_a_key_that_is_none_says_how_bytes_are_given(place: Place, key: object, words: str) -> None:
-    assert words in str(await place.refused("jwtSign", key=key, payload={}, algorithm="HS256"))
+async def test_a_key_that_is_none_says_how_bytes_are_given(env: Environment, key: object, words: str) -> None:
+    assert words in str(await env.refused("jwtSign", key=key, payload={}, algorithm="HS256"))

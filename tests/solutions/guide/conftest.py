@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from labkit import Lab
-from tests.solutions.guide.place import FOLDER, Guide, Person
+from tests.solutions.guide.visitors import FOLDER, Guide, Person
 
 
 @pytest.fixture(scope="package")

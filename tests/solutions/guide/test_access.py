@@ -2,7 +2,7 @@
 
 import httpx
 
-from tests.solutions.guide.place import FOLDER, Guide, Person, refused
+from tests.solutions.guide.visitors import FOLDER, Guide, Person, refused
 
 SEE = {"method": "GET", "end_point": "api/devices/{sn}"}
 READERS = {"method": "PUT", "end_point": "api/devices/{sn}/readers"}

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.solutions.guide.place import PASSWORD, Guide, Person, refused
+from tests.solutions.guide.visitors import PASSWORD, Guide, Person, refused
 
 LIFETIME = 86400  # seconds: of a reset token
 

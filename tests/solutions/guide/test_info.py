@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 import httpx
 
-from tests.solutions.guide.place import FOLDER, Guide, Person, Visitor, refused
+from tests.solutions.guide.visitors import FOLDER, Guide, Person, Visitor, refused
 
 ROLES = [{"role_id": role, "parameter": [{"name": "infoUserId"}]} for role in ("owner", "guest")]
 

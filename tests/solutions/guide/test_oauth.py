@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import httpx
 import pytest
 
-from tests.solutions.guide.place import Guide, Person, Visitor
+from tests.solutions.guide.visitors import Guide, Person, Visitor
 
 REDIRECT = "https://client.example/back"
 ACCESS_LIFETIME = 1_296_000  # seconds

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.solutions.guide.place import FOLDER, PASSWORD, Guide, cookie, refused
+from tests.solutions.guide.visitors import FOLDER, PASSWORD, Guide, cookie, refused
 
 
 class TestLogin:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from labkit.lab.provider import Provider
-from tests.solutions.guide.place import Guide, cookie, refused
+from tests.solutions.guide.visitors import Guide, cookie, refused
 
 SCOPES = {"google": ["profile", "email"], "github": ["user"]}
 

@@ -1,6 +1,6 @@
 """One person's way through the solution, from signing up to a new password."""
 
-from tests.solutions.guide.place import PASSWORD, Guide, refused
+from tests.solutions.guide.visitors import PASSWORD, Guide, refused
 
 
 def test_from_signing_up_to_a_new_password(guide: Guide) -> None:
@@ -30,8 +30,12 @@ def test_from_signing_up_to_a_new_password(guide: Guide) -> None:
     assert (answer.status_code, answer.json()["email"]) == (200, email)  # the browser went where 303 leads
 
 
-def test_no_record_of_it_shows_a_password_or_a_token(guide: Guide) -> None:
+def test_no_record_of_it_shows_a_password_a_code_or_a_token(guide: Guide) -> None:
     person = guide.member()
+    code = guide.link(person.email).rpartition("/")[2]
+    assert len(code) == 40
+    person.get(f"/api/verfiy/{code}")  # a path that is not there
+    person.get(f"/api/verify/%{ord(code[0]):02x}{code[1:]}")
     sid = person.sid
     person.post("/api/forgotten", email=person.email)
     token = guide.link(person.email).partition("?rt=")[2]
@@ -39,5 +43,6 @@ def test_no_record_of_it_shows_a_password_or_a_token(guide: Guide) -> None:
     person.post("/api/resetPassword", resetToken=token, password="battery staple")
     shown = guide.lab.journal.canonical()
     assert "/api/resetPassword" in shown
-    for secret in (sid, token, PASSWORD, "battery staple"):
+    assert "GET /api/verify/***" in shown
+    for secret in (sid, code, code[1:], token, PASSWORD, "battery staple"):
         assert secret not in shown

@@ -11,15 +11,15 @@ from sqlalchemy.dialects.sqlite import insert
 
 from labkit.conformance.user.oauth.client import CALLBACK, OAuthClient
 from labkit.services.user.keys import LAB, key_table
-from tests.services.user.place import Place
+from tests.services.user.environment import Environment
 
 
-async def registered(place: Place, name: str = "ann", redirect: object = CALLBACK) -> OAuthClient:
+async def registered(env: Environment, name: str = "ann", redirect: object = CALLBACK) -> OAuthClient:
     """A client of somebody new. The lab's key is there already: making one takes longer than most tests."""
-    await place.database.run(_with_key, _key())
-    user = await place.person(name)
-    token = await place.token(user, 10**9)
-    return await OAuthClient.registered(place.call, user.id, token, redirect=redirect)
+    await env.database.run(_with_key, _key())
+    user = await env.person(name)
+    token = await env.token(user, 10**9)
+    return await OAuthClient.registered(env.call, user.id, token, redirect=redirect)
 
 
 @cache

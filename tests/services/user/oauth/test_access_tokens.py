@@ -12,29 +12,29 @@ from joserfc.jwk import RSAKey
 
 from labkit.conformance.user.oauth.client import OAuthClient
 from labkit.services.user.oauth import access_tokens
+from tests.services.user.environment import Environment
 from tests.services.user.oauth.clients import registered
-from tests.services.user.place import Place
 
 
 @pytest.fixture
-async def client(place: Place) -> OAuthClient:
-    return await registered(place)
+async def client(env: Environment) -> OAuthClient:
+    return await registered(env)
 
 
-async def read(place: Place, token: str) -> tuple[dict[str, Any], dict[str, Any]]:
+async def read(env: Environment, token: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Header and claims, verified by another library."""
-    public = (await place.user.keys.private()).public_key()
+    public = (await env.user.keys.private()).public_key()
     pem = public.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     decoded = jwt.decode(token, RSAKey.import_key(pem), algorithms=["RS256"])
     return dict(decoded.header), dict(decoded.claims)
 
 
-async def test_a_token_tells_client_user_times_and_scopes(place: Place, client: OAuthClient) -> None:
+async def test_a_token_tells_client_user_times_and_scopes(env: Environment, client: OAuthClient) -> None:
     code = await client.approve(scope="profile email")
-    await place.clock.advance(5)
+    await env.clock.advance(5)
     tokens = await client.redeem(code, access_token_ttl=60)
-    header, claims = await read(place, tokens["access_token"])
-    now = place.clock.seconds()
+    header, claims = await read(env, tokens["access_token"])
+    now = env.clock.seconds()
     jti = claims.pop("jti")
     assert header == {"alg": "RS256", "typ": "JWT"}
     assert claims == {
@@ -49,79 +49,79 @@ async def test_a_token_tells_client_user_times_and_scopes(place: Place, client: 
     assert len(jti) == 40
 
 
-async def test_a_token_without_scope_has_an_empty_list(place: Place, client: OAuthClient) -> None:
+async def test_a_token_without_scope_has_an_empty_list(env: Environment, client: OAuthClient) -> None:
     tokens = await client.redeem(await client.approve(scope=""))
-    assert (await read(place, tokens["access_token"]))[1]["scopes"] == []
+    assert (await read(env, tokens["access_token"]))[1]["scopes"] == []
 
 
-async def test_a_refresh_keeps_the_scope_whatever_is_asked_for(place: Place, client: OAuthClient) -> None:
+async def test_a_refresh_keeps_the_scope_whatever_is_asked_for(env: Environment, client: OAuthClient) -> None:
     tokens = await client.redeem(await client.approve(scope="profile"))
     tokens = await client.refresh(tokens["refresh_token"], scope="profile admin")
-    assert (await read(place, tokens["access_token"]))[1]["scopes"] == ["profile"]
+    assert (await read(env, tokens["access_token"]))[1]["scopes"] == ["profile"]
 
 
-async def test_a_token_stands_for_its_user(place: Place, client: OAuthClient) -> None:
+async def test_a_token_stands_for_its_user(env: Environment, client: OAuthClient) -> None:
     tokens = await client.tokens()
-    user = await place.call("getUser", id=client.owner)
-    assert await place.call("getCurrentUser", token=tokens["access_token"]) == user
-    found = await access_tokens.user_of(place.context, place.user.keys, "acme", tokens["access_token"])
+    user = await env.call("getUser", id=client.owner)
+    assert await env.call("getCurrentUser", token=tokens["access_token"]) == user
+    found = await access_tokens.user_of(env.context, env.user.keys, "acme", tokens["access_token"])
     assert found is not None
     assert found.shown() == user
 
 
-async def test_a_token_counts_in_its_own_solution_alone(place: Place, client: OAuthClient) -> None:
-    other = await place.person("eve", solution="other")
+async def test_a_token_counts_in_its_own_solution_alone(env: Environment, client: OAuthClient) -> None:
+    other = await env.person("eve", solution="other")
     assert other.id == client.owner
     token = (await client.tokens())["access_token"]
-    assert await access_tokens.user_of(place.context, place.user.keys, "other", token) is None
+    assert await access_tokens.user_of(env.context, env.user.keys, "other", token) is None
 
 
-async def test_a_token_sleeps_while_its_user_is_inactive(place: Place, client: OAuthClient) -> None:
+async def test_a_token_sleeps_while_its_user_is_inactive(env: Environment, client: OAuthClient) -> None:
     tokens = await client.tokens()
-    await place.call("updateUser", id=client.owner, status=0)
+    await env.call("updateUser", id=client.owner, status=0)
     assert not await client.holds(tokens)
     assert "error" in await client.refresh(tokens["refresh_token"])
-    await place.call("updateUser", id=client.owner, status=1)
+    await env.call("updateUser", id=client.owner, status=1)
     assert await client.holds(tokens)
     assert await client.holds(await client.refresh(tokens["refresh_token"]))
 
 
-async def test_a_new_password_ends_every_set(place: Place, client: OAuthClient) -> None:
+async def test_a_new_password_ends_every_set(env: Environment, client: OAuthClient) -> None:
     tokens = await client.tokens()
-    await place.call("resetUserPassword", id=client.owner, password="new password")
+    await env.call("resetUserPassword", id=client.owner, password="new password")
     assert not await client.holds(tokens)
     assert "error" in await client.refresh(tokens["refresh_token"])
 
 
-async def test_a_token_dies_with_its_user(place: Place, client: OAuthClient) -> None:
-    bob = await place.person("bob")
-    tokens = await client.redeem(await client.approve(token=await place.token(bob)))
-    await place.call("deleteUser", id=bob.id)
-    assert (await place.call("getCurrentUser", token=tokens["access_token"]))["status"] == 401
+async def test_a_token_dies_with_its_user(env: Environment, client: OAuthClient) -> None:
+    bob = await env.person("bob")
+    tokens = await client.redeem(await client.approve(token=await env.token(bob)))
+    await env.call("deleteUser", id=bob.id)
+    assert (await env.call("getCurrentUser", token=tokens["access_token"]))["status"] == 401
 
 
 @pytest.mark.parametrize(
     "claim", [{"aud": "2"}, {"sub": "2"}, {"jti": "another"}, {"exp": 0}, {"nbf": 2**40}]
 )
 async def test_signed_claims_that_name_no_living_set_are_refused(
-    place: Place, client: OAuthClient, claim: dict[str, Any]
+    env: Environment, client: OAuthClient, claim: dict[str, Any]
 ) -> None:
     token = (await client.tokens())["access_token"]
-    _, claims = await read(place, token)
-    key = await place.user.keys.private()
+    _, claims = await read(env, token)
+    key = await env.user.keys.private()
     pem = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    assert await access_tokens.user_of(place.context, place.user.keys, "acme", sign(pem, claims)) is not None
+    assert await access_tokens.user_of(env.context, env.user.keys, "acme", sign(pem, claims)) is not None
     assert (
-        await access_tokens.user_of(place.context, place.user.keys, "acme", sign(pem, {**claims, **claim}))
+        await access_tokens.user_of(env.context, env.user.keys, "acme", sign(pem, {**claims, **claim}))
         is None
     )
 
 
 @pytest.mark.parametrize("token", ["", "a.b.c", "\udcff", "x" * 10_000, json.dumps({})])
-async def test_what_is_no_token_is_nobody(place: Place, token: str) -> None:
-    assert await access_tokens.user_of(place.context, place.user.keys, "acme", token) is None
+async def test_what_is_no_token_is_nobody(env: Environment, token: str) -> None:
+    assert await access_tokens.user_of(env.context, env.user.keys, "acme", token) is None
 
 
 def sign(pem: bytes, claims: dict[str, Any]) -> str:

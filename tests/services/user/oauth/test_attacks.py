@@ -10,7 +10,7 @@ import pytest
 
 from labkit.conformance.user.oauth.attacks import ATTACKS, Actor, Attack, attempt
 from labkit.conformance.user.oauth.client import CALLBACK
-from tests.services.user.place import Place
+from tests.services.user.environment import Environment
 
 GROUPS = {
     "codes",
@@ -29,45 +29,45 @@ NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="module")
-def stage() -> Iterator[Place]:
+def shared() -> Iterator[Environment]:
     """One for all attacks, as a provider is: each makes clients of its own."""
-    place = Place()
-    yield place
-    place.close()
+    shared = Environment()
+    yield shared
+    shared.close()
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: f"{attack.group}: {attack.name}")
-async def test_the_provider_withstands(stage: Place, attack: Attack) -> None:
+async def test_the_provider_withstands(shared: Environment, attack: Attack) -> None:
     ann, mallory = [
-        Actor(user.id, await stage.token(user))
-        for user in [await stage.person(f"{name} {next(NUMBERS)}") for name in ("ann", "mallory")]
+        Actor(user.id, await shared.token(user))
+        for user in [await shared.person(f"{name} {next(NUMBERS)}") for name in ("ann", "mallory")]
     ]
-    [outcome] = await attempt([attack], stage.call, ann, mallory, stage.clock.advance)
+    [outcome] = await attempt([attack], shared.call, ann, mallory, shared.clock.advance)
     assert outcome.withstood, outcome
 
 
-async def test_the_provider_withstands_them_all_together(stage: Place) -> None:
+async def test_the_provider_withstands_them_all_together(shared: Environment) -> None:
     ann, mallory = [
-        Actor(user.id, await stage.token(user, 10**6))
-        for user in [await stage.person(name) for name in ("ann", "mallory")]
+        Actor(user.id, await shared.token(user, 10**6))
+        for user in [await shared.person(name) for name in ("ann", "mallory")]
     ]
-    outcomes = await attempt(ATTACKS, stage.call, ann, mallory, stage.clock.advance)
+    outcomes = await attempt(ATTACKS, shared.call, ann, mallory, shared.clock.advance)
     assert len(outcomes) == len(ATTACKS)
     assert [each for each in outcomes if not each.withstood] == []
 
 
-async def test_what_is_not_withstood_is_told(place: Place) -> None:
+async def test_what_is_not_withstood_is_told(env: Environment) -> None:
     async def lenient(operation: str, **parameters: object) -> object:
         """A provider that takes any secret, and every redirect that begins like one it knows."""
         parameters.pop("client_secret", None)
         uri = str(parameters.get("redirect_uri"))
         if uri.startswith(CALLBACK):
             parameters["redirect_uri"] = CALLBACK
-        return await place.call(operation, parameters)
+        return await env.call(operation, parameters)
 
     ann, mallory = [
-        Actor(user.id, await place.token(user))
-        for user in [await place.person(name) for name in ("ann", "mallory")]
+        Actor(user.id, await env.token(user))
+        for user in [await env.person(name) for name in ("ann", "mallory")]
     ]
     weak = {"redirects", "secrets"}
     outcomes = [

@@ -8,13 +8,13 @@ import pytest
 
 from labkit.conformance.user.oauth.client import CALLBACK, OAuthClient, name_of
 from labkit.services.user.oauth.codes import LIFETIME
+from tests.services.user.environment import Environment
 from tests.services.user.oauth.clients import registered
-from tests.services.user.place import Place
 
 
 @pytest.fixture
-async def client(place: Place) -> OAuthClient:
-    return await registered(place)
+async def client(env: Environment) -> OAuthClient:
+    return await registered(env)
 
 
 async def test_a_code_is_safe_in_a_url_and_another_each_time(client: OAuthClient) -> None:
@@ -23,21 +23,21 @@ async def test_a_code_is_safe_in_a_url_and_another_each_time(client: OAuthClient
     assert all(re.fullmatch(r"[A-Za-z0-9]{40}", code) for code in codes)
 
 
-async def test_codes_and_tokens_are_kept_as_digests_alone(place: Place, client: OAuthClient) -> None:
+async def test_codes_and_tokens_are_kept_as_digests_alone(env: Environment, client: OAuthClient) -> None:
     code, pending = await client.approve(), await client.approve()
     tokens = await client.redeem(code)
-    kept = await place.kept("oauth_approval", "oauth_credential")
+    kept = await env.kept("oauth_approval", "oauth_credential")
     assert CALLBACK in kept
     for secret in (code, pending, tokens["access_token"], tokens["refresh_token"]):
         assert secret not in kept
 
 
-async def test_no_secret_reaches_the_journal(place: Place, client: OAuthClient) -> None:
+async def test_no_secret_reaches_the_journal(env: Environment, client: OAuthClient) -> None:
     code = await client.approve()
     tokens = await client.redeem(code)
     await client.refresh(tokens["refresh_token"])
     await client.redeem("guessed code", client_secret="guessed secret")
-    shown = place.journal.canonical()
+    shown = env.journal.canonical()
     for secret in (
         client.token,
         client.secret,
@@ -54,22 +54,22 @@ async def test_no_secret_reaches_the_journal(place: Place, client: OAuthClient) 
     ("age", "lives"), [(0, True), (LIFETIME - 1, True), (LIFETIME, False), (LIFETIME + 1, False)]
 )
 async def test_a_code_is_dead_at_its_last_second(
-    place: Place, client: OAuthClient, age: int, lives: bool
+    env: Environment, client: OAuthClient, age: int, lives: bool
 ) -> None:
     code = await client.approve()
-    await place.clock.advance(age)
+    await env.clock.advance(age)
     result = await client.redeem(code)
     assert ("access_token" in result) is lives
     assert lives or name_of(result) == "invalid_grant"
 
 
-async def test_codes_that_were_never_exchanged_are_forgotten(place: Place, client: OAuthClient) -> None:
+async def test_codes_that_were_never_exchanged_are_forgotten(env: Environment, client: OAuthClient) -> None:
     for _ in range(5):
         await client.approve()
-    await place.clock.advance(LIFETIME)
+    await env.clock.advance(LIFETIME)
     living = [await client.approve() for _ in range(2)]
-    assert len(await place.database.frame("select * from oauth_approval")) == 2
-    assert len(await place.database.frame("select * from oauth_credential")) == 2
+    assert len(await env.database.frame("select * from oauth_approval")) == 2
+    assert len(await env.database.frame("select * from oauth_credential")) == 2
     assert "access_token" in await client.redeem(living[0])
 
 
@@ -78,13 +78,13 @@ async def test_a_scope_is_a_list_of_names(client: OAuthClient, scope: str) -> No
     assert len(await client.approve(scope=scope)) == 40
 
 
-async def test_a_scope_may_be_left_out(place: Place, client: OAuthClient) -> None:
+async def test_a_scope_may_be_left_out(env: Environment, client: OAuthClient) -> None:
     given = {"client_id": client.id, "redirect_uri": CALLBACK, "response_type": "code"}
-    assert len(await place.call("getOauthAuthorizeApproved", token=client.token, **given)) == 40
+    assert len(await env.call("getOauthAuthorizeApproved", token=client.token, **given)) == 40
 
 
 @pytest.mark.parametrize("missing", ["token", "client_id", "redirect_uri", "response_type"])
-async def test_what_else_is_missing_is_named(place: Place, client: OAuthClient, missing: str) -> None:
+async def test_what_else_is_missing_is_named(env: Environment, client: OAuthClient, missing: str) -> None:
     given = {
         "token": client.token,
         "client_id": 1,
@@ -92,7 +92,7 @@ async def test_what_else_is_missing_is_named(place: Place, client: OAuthClient, 
         "response_type": "code",
     }
     del given[missing]
-    error = await place.refused("getOauthAuthorizeApproved", given)
+    error = await env.refused("getOauthAuthorizeApproved", given)
     assert (error["status"], error["message"]) == (400, f"Parameter {missing} is required.")
 
 
@@ -102,41 +102,41 @@ async def test_a_client_is_meant_by_number_or_text(client: OAuthClient) -> None:
         assert "access_token" in await client.redeem(await client.approve(client_id=given), client_id=given)
 
 
-async def test_any_user_may_approve_a_client(place: Place, client: OAuthClient) -> None:
-    bob = await place.person("bob")
-    tokens = await client.redeem(await client.approve(token=await place.token(bob)))
-    assert (await place.call("getCurrentUser", token=tokens["access_token"]))["id"] == bob.id
+async def test_any_user_may_approve_a_client(env: Environment, client: OAuthClient) -> None:
+    bob = await env.person("bob")
+    tokens = await client.redeem(await client.approve(token=await env.token(bob)))
+    assert (await env.call("getCurrentUser", token=tokens["access_token"]))["id"] == bob.id
 
 
-async def test_a_user_token_approves_until_its_last_second(place: Place, client: OAuthClient) -> None:
-    ann = await place.person("ann2")
-    token = await place.token(ann, 60)
-    await place.clock.advance(59)
+async def test_a_user_token_approves_until_its_last_second(env: Environment, client: OAuthClient) -> None:
+    ann = await env.person("ann2")
+    token = await env.token(ann, 60)
+    await env.clock.advance(59)
     assert len(await client.approve(token=token)) == 40
-    await place.clock.advance(1)
+    await env.clock.advance(1)
     error = await client.approve(token=token)
     assert (error["status"], name_of(error)) == (401, "invalid_token")
 
 
-async def test_an_inactive_user_approves_nothing(place: Place, client: OAuthClient) -> None:
-    await place.call("updateUser", id=client.owner, status=0)
+async def test_an_inactive_user_approves_nothing(env: Environment, client: OAuthClient) -> None:
+    await env.call("updateUser", id=client.owner, status=0)
     assert name_of(await client.approve()) == "invalid_token"
 
 
-async def test_a_token_of_another_solution_approves_nothing(place: Place, client: OAuthClient) -> None:
-    eve = await place.person("eve", solution="other")
-    assert name_of(await client.approve(token=await place.token(eve, solution="other"))) == "invalid_token"
+async def test_a_token_of_another_solution_approves_nothing(env: Environment, client: OAuthClient) -> None:
+    eve = await env.person("eve", solution="other")
+    assert name_of(await client.approve(token=await env.token(eve, solution="other"))) == "invalid_token"
 
 
-async def test_a_code_dies_with_the_password_of_its_user(place: Place) -> None:
-    client = await registered(place)
+async def test_a_code_dies_with_the_password_of_its_user(env: Environment) -> None:
+    client = await registered(env)
     code = await client.approve()
-    await place.call("resetUserPassword", id=client.owner, password="new password")
+    await env.call("resetUserPassword", id=client.owner, password="new password")
     assert name_of(await client.redeem(code)) == "invalid_grant"
 
 
-async def test_a_code_dies_with_its_user(place: Place, client: OAuthClient) -> None:
-    bob = await place.person("bob")
-    code = await client.approve(token=await place.token(bob))
-    await place.call("deleteUser", id=bob.id)
+async def test_a_code_dies_with_its_user(env: Environment, client: OAuthClient) -> None:
+    bob = await env.person("bob")
+    code = await client.approve(token=await env.token(bob))
+    await env.call("deleteUser", id=bob.id)
     assert name_of(await client.redeem(code)) == "invalid_grant"

@@ -11,8 +11,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
+from tests.services.user.environment import Environment
 from tests.services.user.oauth.clients import registered
-from tests.services.user.place import Place
 from tests.sizes import size
 
 T = TypeVar("T")
@@ -58,16 +58,16 @@ class Life(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.loop = asyncio.new_event_loop()
-        self.place = Place()
+        self.env = Environment()
         self.approvals: list[Approval] = []
         self.deleted: set[int] = set()
 
     @initialize()
     def open(self) -> None:
-        self.clients = [self.do(registered(self.place, name)) for name in ("ann", "bob")]
+        self.clients = [self.do(registered(self.env, name)) for name in ("ann", "bob")]
 
     def teardown(self) -> None:
-        self.place.close()
+        self.env.close()
         self.loop.close()
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
@@ -75,7 +75,7 @@ class Life(RuleBasedStateMachine):
 
     @property
     def now(self) -> int:
-        return self.place.clock.seconds()
+        return self.env.clock.seconds()
 
     @rule(target=codes, client=st.integers(0, 1), user=st.integers(0, 1))
     def approve(self, client: int, user: int) -> Any:
@@ -121,14 +121,14 @@ class Life(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([1, 59, 60, 540, 599, 600]))
     def wait(self, seconds: int) -> None:
-        self.do(self.place.clock.advance(seconds))
+        self.do(self.env.clock.advance(seconds))
 
     @rule(client=st.integers(0, 1), sure=st.sampled_from([False, False, False, True]))
     def delete(self, client: int, sure: bool) -> None:
         if not sure or client in self.deleted:
             return
         own = self.clients[client]
-        self.do(self.place.call("deleteOauthClient", id=own.owner, client_id=own.id))
+        self.do(self.env.call("deleteOauthClient", id=own.owner, client_id=own.id))
         self.deleted.add(client)
 
     @invariant()
@@ -141,7 +141,7 @@ class Life(RuleBasedStateMachine):
                     and approval.client not in self.deleted
                     and self.now < tokens.access_until
                 )
-                user = self.do(self.place.call("getCurrentUser", token=tokens.access_token))
+                user = self.do(self.env.call("getCurrentUser", token=tokens.access_token))
                 assert user.get("id") == (self.clients[approval.user].id if lives else None)
 
     def refused(self, result: dict[str, Any]) -> Any:

@@ -12,13 +12,13 @@ import pytest
 from labkit.conformance.user.oauth.client import CALLBACK, OAuthClient, name_of
 from labkit.services.user.oauth import tokens as oauth_tokens
 from labkit.services.user.oauth.operations import ACCESS_LIFETIME, REFRESH_LIFETIME
+from tests.services.user.environment import Environment
 from tests.services.user.oauth.clients import registered
-from tests.services.user.place import Place
 
 
 @pytest.fixture
-async def client(place: Place) -> OAuthClient:
-    return await registered(place)
+async def client(env: Environment) -> OAuthClient:
+    return await registered(env)
 
 
 class TestSet:
@@ -50,30 +50,30 @@ class TestSet:
 class TestClient:
     @pytest.mark.parametrize("secret", [None, "true"])
     async def test_it_may_leave_out_its_secret(
-        self, place: Place, client: OAuthClient, secret: str | None
+        self, env: Environment, client: OAuthClient, secret: str | None
     ) -> None:
         given = {} if secret is None else {"client_secret": client.secret}
         own = {"client_id": str(client.id), **given, "redirect_uri": CALLBACK}
         code = await client.approve()
-        tokens = await place.call("getOauthToken", {**own, "grant_type": "authorization_code", "code": code})
-        refreshed = await place.call(
+        tokens = await env.call("getOauthToken", {**own, "grant_type": "authorization_code", "code": code})
+        refreshed = await env.call(
             "getOauthToken",
             {**own, "grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]},
         )
         assert await client.holds(refreshed)
 
-    async def test_who_the_client_is_comes_first(self, place: Place, client: OAuthClient) -> None:
+    async def test_who_the_client_is_comes_first(self, env: Environment, client: OAuthClient) -> None:
         for grant in ("authorization_code", "refresh_token", "nonsense"):
-            error = await place.refused("getOauthToken", grant_type=grant, client_id=99)
+            error = await env.refused("getOauthToken", grant_type=grant, client_id=99)
             assert (error["status"], name_of(error)) == (401, "invalid_client")
 
     @pytest.mark.parametrize("missing", ["grant_type", "client_id"])
     async def test_what_every_request_needs_is_named(
-        self, place: Place, client: OAuthClient, missing: str
+        self, env: Environment, client: OAuthClient, missing: str
     ) -> None:
         given = {"grant_type": "refresh_token", "client_id": client.id, "refresh_token": "x"}
         del given[missing]
-        error = await place.refused("getOauthToken", given)
+        error = await env.refused("getOauthToken", given)
         assert (error["status"], error["message"]) == (400, f"Parameter {missing} is required.")
 
     @pytest.mark.parametrize(
@@ -85,11 +85,11 @@ class TestClient:
         ],
     )
     async def test_what_a_grant_needs_is_named(
-        self, place: Place, client: OAuthClient, grant: str, missing: str
+        self, env: Environment, client: OAuthClient, grant: str, missing: str
     ) -> None:
         given = {"code": "c", "redirect_uri": CALLBACK, "refresh_token": "r", "grant_type": grant}
         del given[missing]
-        error = await place.refused("getOauthToken", {**given, "client_id": client.id})
+        error = await env.refused("getOauthToken", {**given, "client_id": client.id})
         assert (name_of(error), error["message"]) == (
             "invalid_request",
             f"Parameter {missing} is required.",
@@ -117,10 +117,10 @@ class TestClient:
         )
         assert await client.holds(await client.refresh(tokens["refresh_token"]))
 
-    async def test_solutions_share_no_credentials(self, place: Place, client: OAuthClient) -> None:
+    async def test_solutions_share_no_credentials(self, env: Environment, client: OAuthClient) -> None:
         given = {"grant_type": "authorization_code", "redirect_uri": CALLBACK}
-        other = await place.person("eve", solution="other")
-        foreign = await place.call(
+        other = await env.person("eve", solution="other")
+        foreign = await env.call(
             "createOauthClient",
             {"id": other.id, "name": "Shop", "redirect": CALLBACK},
             solution="other",
@@ -128,7 +128,7 @@ class TestClient:
         assert foreign["id"] == client.id
         code = await client.approve()
         asked = {**given, "client_id": foreign["id"], "code": code}
-        refused = await place.call("getOauthToken", asked, solution="other")
+        refused = await env.call("getOauthToken", asked, solution="other")
         assert name_of(refused) == "invalid_grant"
         assert await client.holds(await client.redeem(code))
 
@@ -158,28 +158,28 @@ class TestOneAlive:
         sets = [await client.redeem(code) for code in codes]
         assert [await client.holds(each) for each in sets] == [False, False, True]
 
-    async def test_each_user_of_a_client_has_a_set(self, place: Place, client: OAuthClient) -> None:
-        bob = await place.person("bob")
+    async def test_each_user_of_a_client_has_a_set(self, env: Environment, client: OAuthClient) -> None:
+        bob = await env.person("bob")
         anns = await client.tokens()
-        bobs = await client.redeem(await client.approve(token=await place.token(bob)))
+        bobs = await client.redeem(await client.approve(token=await env.token(bob)))
         await client.refresh(bobs["refresh_token"])
         assert await client.holds(anns)
 
-    async def test_each_client_of_a_user_has_a_set(self, place: Place, client: OAuthClient) -> None:
-        other = await place.call("createOauthClient", id=client.owner, name="Other", redirect=CALLBACK)
-        second = OAuthClient(place.call, client.owner, client.token, other)
+    async def test_each_client_of_a_user_has_a_set(self, env: Environment, client: OAuthClient) -> None:
+        other = await env.call("createOauthClient", id=client.owner, name="Other", redirect=CALLBACK)
+        second = OAuthClient(env.call, client.owner, client.token, other)
         first_set, second_set = await client.tokens(), await second.tokens()
         assert await client.holds(first_set)
         assert await second.holds(second_set)
-        await place.call("deleteOauthClient", id=client.owner, client_id=other["id"])
+        await env.call("deleteOauthClient", id=client.owner, client_id=other["id"])
         assert await client.holds(first_set)
         assert not await second.holds(second_set)
 
-    async def test_nothing_piles_up(self, place: Place, client: OAuthClient) -> None:
+    async def test_nothing_piles_up(self, env: Environment, client: OAuthClient) -> None:
         for _ in range(4):
             await client.tokens()
-        assert len(await place.database.frame("select * from oauth_approval")) == 1
-        assert len(await place.database.frame("select * from oauth_credential")) == 2
+        assert len(await env.database.frame("select * from oauth_approval")) == 1
+        assert len(await env.database.frame("select * from oauth_credential")) == 2
 
 
 class TestReuse:
@@ -225,9 +225,9 @@ class TestReuse:
         assert name_of(await client.redeem(code)) == "invalid_grant"
         assert not await client.holds(first)
 
-    async def test_reuse_leaves_other_users_alone(self, place: Place, client: OAuthClient) -> None:
-        bob = await place.person("bob")
-        code = await client.approve(token=await place.token(bob))
+    async def test_reuse_leaves_other_users_alone(self, env: Environment, client: OAuthClient) -> None:
+        bob = await env.person("bob")
+        code = await client.approve(token=await env.token(bob))
         anns = await client.tokens()
         await client.redeem(code)
         await client.redeem(code)
@@ -244,68 +244,68 @@ class TestReuse:
 class TestLifetimes:
     @pytest.mark.parametrize(("age", "lives"), [(59, True), (60, False), (61, False)])
     async def test_tokens_are_dead_at_their_last_second(
-        self, place: Place, client: OAuthClient, age: int, lives: bool
+        self, env: Environment, client: OAuthClient, age: int, lives: bool
     ) -> None:
         tokens = await client.tokens(access_token_ttl=60, refresh_token_ttl=60)
-        await place.clock.advance(age)
+        await env.clock.advance(age)
         assert await client.holds(tokens) is lives
         assert ("access_token" in await client.refresh(tokens["refresh_token"])) is lives
 
     @pytest.mark.parametrize("offset", [-1, 0, 1])
     async def test_the_defaults_are_those_of_the_document(
-        self, place: Place, client: OAuthClient, offset: int
+        self, env: Environment, client: OAuthClient, offset: int
     ) -> None:
         assert (ACCESS_LIFETIME, REFRESH_LIFETIME) == (1_296_000, 31_104_000)
         tokens = await client.tokens()
-        await place.clock.advance(1_296_000 + offset)
+        await env.clock.advance(1_296_000 + offset)
         assert await client.holds(tokens) is (offset < 0)
-        await place.clock.advance(31_104_000 - 1_296_000)
+        await env.clock.advance(31_104_000 - 1_296_000)
         refreshed = await client.refresh(tokens["refresh_token"])
         assert ("access_token" in refreshed) is (offset < 0)
 
-    async def test_a_refresh_begins_both_lifetimes_anew(self, place: Place, client: OAuthClient) -> None:
+    async def test_a_refresh_begins_both_lifetimes_anew(self, env: Environment, client: OAuthClient) -> None:
         tokens = await client.tokens(access_token_ttl=60, refresh_token_ttl=100)
-        await place.clock.advance(99)
+        await env.clock.advance(99)
         tokens = await client.refresh(tokens["refresh_token"], access_token_ttl=60, refresh_token_ttl=100)
-        await place.clock.advance(59)
+        await env.clock.advance(59)
         assert await client.holds(tokens)
-        await place.clock.advance(40)
+        await env.clock.advance(40)
         assert not await client.holds(tokens)
         assert await client.holds(await client.refresh(tokens["refresh_token"]))
 
     async def test_a_client_may_go_on_without_a_refresh_token(
-        self, place: Place, client: OAuthClient
+        self, env: Environment, client: OAuthClient
     ) -> None:
         tokens = await client.tokens(access_token_ttl=60, refresh_token_ttl=1)
-        await place.clock.advance(59)
+        await env.clock.advance(59)
         assert name_of(await client.refresh(tokens["refresh_token"])) == "invalid_grant"
         assert await client.holds(tokens)
 
 
 async def test_a_restart_keeps_all_of_it(tmp_path: Path) -> None:
     file = tmp_path / "lab.db"
-    place = Place(data=file)
-    client = await registered(place)
+    env = Environment(data=file)
+    client = await registered(env)
     spent = await client.approve()
     tokens = await client.redeem(spent)
     code = await client.approve()
-    place.close()
+    env.close()
 
-    place = Place(data=file)
-    again = OAuthClient(place.call, client.owner, client.token, client.record)
+    env = Environment(data=file)
+    again = OAuthClient(env.call, client.owner, client.token, client.record)
     assert await again.holds(tokens)
-    assert await place.call("getOauthClients", id=client.owner) == {"oauth_clients": [client.record]}
+    assert await env.call("getOauthClients", id=client.owner) == {"oauth_clients": [client.record]}
     tokens = await again.redeem(code)
     assert await again.holds(tokens)
     second = await again.refresh(tokens["refresh_token"])
-    place.close()
+    env.close()
 
-    place = Place(data=file)
-    once_more = OAuthClient(place.call, client.owner, client.token, client.record)
+    env = Environment(data=file)
+    once_more = OAuthClient(env.call, client.owner, client.token, client.record)
     assert not await once_more.holds(tokens)
     assert name_of(await once_more.refresh(tokens["refresh_token"])) == "invalid_grant"  # known as spent
     assert not await once_more.holds(second)
-    other = await place.call("createOauthClient", id=1, name="x", redirect=CALLBACK)
+    other = await env.call("createOauthClient", id=1, name="x", redirect=CALLBACK)
     assert other["id"] == 2
     assert other["secret"] != client.secret  # the seed is the same, and gives nothing twice
-    place.close()
+    env.close()

@@ -17,7 +17,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from tests.services.user.place import Place
+from tests.services.user.environment import Environment
 from tests.sizes import size
 
 USERS = 3  # those of a solution have the ids 1, 2, 3
@@ -322,7 +322,7 @@ def as_kept(given: Any) -> Any:
 class Steps(RuleBasedStateMachine):
     """A solution of its own for each sequence: quicker than a database of its own."""
 
-    place: Place
+    env: Environment
     loop: asyncio.AbstractEventLoop
     solutions = itertools.count()
 
@@ -331,11 +331,11 @@ class Steps(RuleBasedStateMachine):
         self.solution = f"solution{next(self.solutions)}"
         self.model = Model()
         for name in ("ann", "bea", "cid")[:USERS]:
-            self.loop.run_until_complete(self.place.person(name, solution=self.solution))
+            self.loop.run_until_complete(self.env.person(name, solution=self.solution))
 
     @initialize(roles=st.lists(assigned, min_size=3 * USERS, max_size=3 * USERS))
     def furnish(self, roles: list[dict[str, Any]]) -> None:
-        """Begin with something in place: steps into emptiness find little."""
+        """Begin with something in env: steps into emptiness find little."""
         parameter = [{"name": "sn"}, {"name": "Zone"}]
         body = [{"method": "GET", "end_point": end_point} for end_point in END_POINTS]
         for role_id in ("Owner", "guest"):
@@ -355,7 +355,7 @@ class Steps(RuleBasedStateMachine):
 
     def step(self, operation: str, given: dict[str, Any]) -> None:
         expected = self.expected(operation, given)
-        result = self.loop.run_until_complete(self.place.call(operation, given, solution=self.solution))
+        result = self.loop.run_until_complete(self.env.call(operation, given, solution=self.solution))
         refused = isinstance(result, dict) and "status" in result
         assert (result["status"] if refused else result) == expected
 
@@ -381,14 +381,14 @@ def played(operation: str, parameters: dict[str, Any]) -> Callable[..., None]:
 
 
 @pytest.mark.timeout(600)  # at full size
-def test_every_sequence_of_operations_follows_the_rules(place: Place) -> None:
+def test_every_sequence_of_operations_follows_the_rules(env: Environment) -> None:
     with asyncio.Runner() as runner:
         machine = type(
             "Machine",
             (Steps,),
             {
                 **{operation: played(operation, parameters) for operation, parameters in CALLS.items()},
-                "place": place,
+                "env": env,
                 "loop": runner.get_loop(),
             },
         )

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from labkit.services.user.socials.records import login_table
-from tests.services.user.place import Place
-from tests.services.user.socials.stage import (
+from tests.services.user.environment import Environment
+from tests.services.user.socials.logins import (
     REDIRECT,
     SECRET,
     SOCIAL,
@@ -23,77 +23,77 @@ from tests.services.user.socials.stage import (
 CALLBACK = {"oauth_token": "request1", "oauth_verifier": "verifier-1", "reqToken": "request1"}
 
 
-async def asked(place: Place) -> None:
+async def asked(env: Environment) -> None:
     """A request token was given."""
-    await with_twitter(place)
-    assert await place.call("getSocialLoginUrl", consumer="twitter") == "request1"
+    await with_twitter(env)
+    assert await env.call("getSocialLoginUrl", consumer="twitter") == "request1"
 
 
-async def finish(place: Place, **change: Any) -> Any:
-    return await place.call("getSocialToken", {"consumer": "twitter", **CALLBACK, **change})
+async def finish(env: Environment, **change: Any) -> Any:
+    return await env.call("getSocialToken", {"consumer": "twitter", **CALLBACK, **change})
 
 
-async def test_the_first_call_gives_a_request_token(place: Place) -> None:
-    await asked(place)
-    [(method, url, headers, _)] = place.web.requests
+async def test_the_first_call_gives_a_request_token(env: Environment) -> None:
+    await asked(env)
+    [(method, url, headers, _)] = env.web.requests
     assert (method, url) == ("POST", TWITTER.request_token)
     assert headers["Authorization"].startswith("OAuth ")
-    given = signed(place, 0)
+    given = signed(env, 0)
     assert (len(given.pop("oauth_nonce")), given.pop("oauth_timestamp")) == (
         32,
-        str(place.clock.seconds()),
+        str(env.clock.seconds()),
     )
     assert given == {"oauth_callback": REDIRECT}
 
 
-async def test_the_second_call_gives_the_url(place: Place) -> None:
-    await asked(place)
+async def test_the_second_call_gives_the_url(env: Environment) -> None:
+    await asked(env)
     for _ in range(2):
-        url = await place.call("getSocialLoginUrl", consumer="Twitter", reqToken="request1")
+        url = await env.call("getSocialLoginUrl", consumer="Twitter", reqToken="request1")
         assert url == "https://twitter.test/authorize?oauth_token=request1"
-    assert len(place.web.requests) == 1
+    assert len(env.web.requests) == 1
 
 
-async def test_the_callback_gives_a_token_and_the_token_the_user(place: Place) -> None:
-    await asked(place)
-    await place.clock.advance(30)
-    assert await finish(place, consumer="TWITTER", state="ignored", code="ignored") == "1-access"
-    given = signed(place, 1, "secret1")
-    assert place.web.requests[1][:2] == ("POST", TWITTER.token)
+async def test_the_callback_gives_a_token_and_the_token_the_user(env: Environment) -> None:
+    await asked(env)
+    await env.clock.advance(30)
+    assert await finish(env, consumer="TWITTER", state="ignored", code="ignored") == "1-access"
+    given = signed(env, 1, "secret1")
+    assert env.web.requests[1][:2] == ("POST", TWITTER.token)
     assert given.pop("oauth_nonce")
     assert given == {
         "oauth_token": "request1",
         "oauth_verifier": "verifier-1",
-        "oauth_timestamp": str(place.clock.seconds()),
+        "oauth_timestamp": str(env.clock.seconds()),
     }
-    await place.clock.advance(days=1000)
-    text = await place.call("socialRequest", consumer="twitter", token="1-access")
+    await env.clock.advance(days=1000)
+    text = await env.call("socialRequest", consumer="twitter", token="1-access")
     assert text == '{"screen_name": "ann"}'
-    given = signed(place, 2, "secret2")
-    assert place.web.requests[2][:2] == ("GET", TWITTER.userinfo)
+    given = signed(env, 2, "secret2")
+    assert env.web.requests[2][:2] == ("GET", TWITTER.userinfo)
     assert given["oauth_token"] == "1-access"
 
 
-async def test_no_two_requests_have_a_nonce_in_common(place: Place) -> None:
-    await asked(place)
-    await place.call("getSocialLoginUrl", consumer="twitter")
-    assert signed(place, 0)["oauth_nonce"] != signed(place, 1)["oauth_nonce"]
+async def test_no_two_requests_have_a_nonce_in_common(env: Environment) -> None:
+    await asked(env)
+    await env.call("getSocialLoginUrl", consumer="twitter")
+    assert signed(env, 0)["oauth_nonce"] != signed(env, 1)["oauth_nonce"]
 
 
 @pytest.mark.parametrize(("after", "alive"), [(599, True), (600, False), (601, False)])
-async def test_a_request_token_is_dead_at_its_last_second(place: Place, after: int, alive: bool) -> None:
-    await asked(place)
-    await place.clock.advance(after)
-    url = await place.call("getSocialLoginUrl", consumer="twitter", reqToken="request1")
+async def test_a_request_token_is_dead_at_its_last_second(env: Environment, after: int, alive: bool) -> None:
+    await asked(env)
+    await env.clock.advance(after)
+    url = await env.call("getSocialLoginUrl", consumer="twitter", reqToken="request1")
     assert isinstance(url, str) == alive
-    result = await finish(place)
+    result = await finish(env)
     assert (result == "1-access") == alive
     assert alive or (url["status"], result["status"]) == (400, 400)
 
 
-async def test_a_request_token_serves_once(place: Place) -> None:
-    await asked(place)
-    results = await asyncio.gather(finish(place), finish(place))
+async def test_a_request_token_serves_once(env: Environment) -> None:
+    await asked(env)
+    results = await asyncio.gather(finish(env), finish(env))
     assert "1-access" in results
     [error] = [result for result in results if result != "1-access"]
     assert (error["status"], error["message"]) == (
@@ -118,60 +118,60 @@ async def test_a_request_token_serves_once(place: Place) -> None:
     ],
 )
 async def test_a_bad_callback_is_refused_and_changes_nothing(
-    place: Place, change: dict[str, Any], message: str
+    env: Environment, change: dict[str, Any], message: str
 ) -> None:
-    await asked(place)
-    error = await finish(place, **change)
+    await asked(env)
+    error = await finish(env, **change)
     assert (error["status"], error["message"]) == (400, message)
-    assert len(place.web.requests) == 1
-    assert await finish(place) == "1-access"
+    assert len(env.web.requests) == 1
+    assert await finish(env) == "1-access"
 
 
-async def test_a_token_is_its_consumers_and_its_solutions(place: Place) -> None:
-    await asked(place)
+async def test_a_token_is_its_consumers_and_its_solutions(env: Environment) -> None:
+    await asked(env)
     twin = {**SOCIAL, "consumer": "twin"}
-    place.consumers["twin"] = TWITTER
-    await place.call("createSocial", twin)
-    await place.call("createSocial", {**SOCIAL, "consumer": "twitter"}, solution="other")
-    assert (await finish(place, consumer="twin"))["status"] == 400
-    result = await place.call("getSocialLoginUrl", consumer="twitter", reqToken="request1", solution="other")
+    env.consumers["twin"] = TWITTER
+    await env.call("createSocial", twin)
+    await env.call("createSocial", {**SOCIAL, "consumer": "twitter"}, solution="other")
+    assert (await finish(env, consumer="twin"))["status"] == 400
+    result = await env.call("getSocialLoginUrl", consumer="twitter", reqToken="request1", solution="other")
     assert result["status"] == 400
-    assert await finish(place) == "1-access"
+    assert await finish(env) == "1-access"
     for consumer, solution in (("twin", "acme"), ("twitter", "other")):
-        result = await place.call("socialRequest", consumer=consumer, token="1-access", solution=solution)
+        result = await env.call("socialRequest", consumer=consumer, token="1-access", solution=solution)
         assert result["status"] == 401
 
 
 @pytest.mark.parametrize("token", ["request1", "unknown"])
-async def test_a_token_that_was_not_given(place: Place, token: str) -> None:
-    await asked(place)
-    await finish(place)
-    error = await place.refused("socialRequest", consumer="twitter", token=token)
-    assert (error["status"], len(place.web.requests)) == (401, 2)
+async def test_a_token_that_was_not_given(env: Environment, token: str) -> None:
+    await asked(env)
+    await finish(env)
+    error = await env.refused("socialRequest", consumer="twitter", token=token)
+    assert (error["status"], len(env.web.requests)) == (401, 2)
 
 
-async def test_a_request_token_that_no_cookie_pattern_fits_gets_a_stand_in(place: Place) -> None:
-    await with_twitter(place)
-    place.web.answers[TWITTER.request_token] = (
+async def test_a_request_token_that_no_cookie_pattern_fits_gets_a_stand_in(env: Environment) -> None:
+    await with_twitter(env)
+    env.web.answers[TWITTER.request_token] = (
         200,
         "oauth_token=a-b_c%26&oauth_token_secret=secret1&oauth_callback_confirmed=true",
     )
-    token = await place.call("getSocialLoginUrl", consumer="twitter")
+    token = await env.call("getSocialLoginUrl", consumer="twitter")
     assert (len(token), token.isalnum()) == (40, True)
-    url = await place.call("getSocialLoginUrl", consumer="twitter", reqToken=token)
+    url = await env.call("getSocialLoginUrl", consumer="twitter", reqToken=token)
     assert query(url) == {"oauth_token": "a-b_c&"}
-    assert await finish(place, oauth_token="a-b_c&", reqToken=token) == "1-access"
-    assert signed(place, 1, "secret1")["oauth_token"] == "a-b_c&"
+    assert await finish(env, oauth_token="a-b_c&", reqToken=token) == "1-access"
+    assert signed(env, 1, "secret1")["oauth_token"] == "a-b_c&"
 
 
-async def test_what_has_died_is_forgotten_and_access_tokens_stay(place: Place) -> None:
-    await asked(place)
-    await finish(place)
-    await place.call("getSocialLoginUrl", consumer="twitter")
-    await with_github(place)
-    await place.clock.advance(600)
-    await place.call("getSocialLoginUrl", consumer="github")
-    kept = await place.database.frame(f"select kind from {login_table.name} order by kind")
+async def test_what_has_died_is_forgotten_and_access_tokens_stay(env: Environment) -> None:
+    await asked(env)
+    await finish(env)
+    await env.call("getSocialLoginUrl", consumer="twitter")
+    await with_github(env)
+    await env.clock.advance(600)
+    await env.call("getSocialLoginUrl", consumer="github")
+    kept = await env.database.frame(f"select kind from {login_table.name} order by kind")
     assert list(kept["kind"]) == ["access_token", "state"]
 
 
@@ -207,11 +207,11 @@ async def test_what_has_died_is_forgotten_and_access_tokens_stay(place: Place) -
     ],
 )
 async def test_a_provider_that_gives_no_request_token(
-    place: Place, answer: tuple[int, str] | None, status: int, message: str
+    env: Environment, answer: tuple[int, str] | None, status: int, message: str
 ) -> None:
-    await with_twitter(place)
-    place.web.answers[TWITTER.request_token] = answer
-    error = await place.refused("getSocialLoginUrl", consumer="twitter")
+    await with_twitter(env)
+    env.web.answers[TWITTER.request_token] = answer
+    error = await env.refused("getSocialLoginUrl", consumer="twitter")
     assert (error["status"], error["message"]) == (status, message)
 
 
@@ -225,31 +225,31 @@ async def test_a_provider_that_gives_no_request_token(
     ],
 )
 async def test_a_provider_that_gives_no_access_token(
-    place: Place, answer: tuple[int, str] | None, status: int, message: str
+    env: Environment, answer: tuple[int, str] | None, status: int, message: str
 ) -> None:
-    await asked(place)
-    place.web.answers[TWITTER.token] = answer
-    error = await finish(place)
+    await asked(env)
+    env.web.answers[TWITTER.token] = answer
+    error = await finish(env)
     assert (error["status"], error["message"]) == (status, message)
 
 
-async def test_a_social_that_is_deleted_while_its_provider_is_asked(place: Place) -> None:
-    await asked(place)
+async def test_a_social_that_is_deleted_while_its_provider_is_asked(env: Environment) -> None:
+    await asked(env)
 
     async def slow(*_: object) -> tuple[int, str]:
-        await place.call("deleteSocial", consumer="twitter")
+        await env.call("deleteSocial", consumer="twitter")
         return 200, "oauth_token=1-access&oauth_token_secret=secret2"
 
-    place.web.request = slow  # type: ignore[assignment, method-assign]
-    assert (await finish(place))["status"] == 404
+    env.web.request = slow  # type: ignore[assignment, method-assign]
+    assert (await finish(env))["status"] == 404
 
 
-async def test_no_secret_reaches_the_journal(place: Place) -> None:
-    await asked(place)
-    await finish(place, oauth_token="wrong-1")
-    await finish(place)
-    await place.call("socialRequest", consumer="twitter", token="1-access")
-    written = place.journal.canonical()
+async def test_no_secret_reaches_the_journal(env: Environment) -> None:
+    await asked(env)
+    await finish(env, oauth_token="wrong-1")
+    await finish(env)
+    await env.call("socialRequest", consumer="twitter", token="1-access")
+    written = env.journal.canonical()
     assert "User.socialRequest" in written
     for secret in ("request1", "verifier-1", "secret1", "secret2", "1-access", "wrong-1", SECRET):
         assert secret not in written

@@ -9,8 +9,8 @@ import pytest
 
 from labkit.services.user.socials.records import login_table
 from labkit.services.user.socials.web import Consumer
-from tests.services.user.place import Place
-from tests.services.user.socials.stage import (
+from tests.services.user.environment import Environment
+from tests.services.user.socials.logins import (
     GITHUB,
     REDIRECT,
     SECRET,
@@ -21,9 +21,9 @@ from tests.services.user.socials.stage import (
 )
 
 
-async def test_the_login_url(place: Place) -> None:
-    await with_github(place)
-    url = await place.call("getSocialLoginUrl", consumer="GitHub")
+async def test_the_login_url(env: Environment) -> None:
+    await with_github(env)
+    url = await env.call("getSocialLoginUrl", consumer="GitHub")
     assert url.startswith("https://github.test/authorize?")
     assert "scope=user%20email&" in url
     parameters = query(url)
@@ -35,30 +35,30 @@ async def test_the_login_url(place: Place) -> None:
         "redirect_uri": REDIRECT,
         "scope": "user email",
     }
-    assert place.web.requests == []
+    assert env.web.requests == []
 
 
-async def test_the_login_url_without_scope_and_with_a_query_of_its_own(place: Place) -> None:
-    place.consumers["github"] = Consumer("oauth2", "https://github.test/authorize?prompt=login", "", "")
-    await place.call("createSocial", {**SOCIAL, "scope": []})
-    parameters = query(await place.call("getSocialLoginUrl", consumer="github", reqToken="ignored"))
+async def test_the_login_url_without_scope_and_with_a_query_of_its_own(env: Environment) -> None:
+    env.consumers["github"] = Consumer("oauth2", "https://github.test/authorize?prompt=login", "", "")
+    await env.call("createSocial", {**SOCIAL, "scope": []})
+    parameters = query(await env.call("getSocialLoginUrl", consumer="github", reqToken="ignored"))
     assert parameters["prompt"] == "login"
     assert "scope" not in parameters
 
 
-async def test_each_login_has_a_state_of_its_own(place: Place) -> None:
-    await with_github(place)
-    assert await begun(place) != await begun(place)
+async def test_each_login_has_a_state_of_its_own(env: Environment) -> None:
+    await with_github(env)
+    assert await begun(env) != await begun(env)
 
 
-async def test_a_code_becomes_a_token(place: Place) -> None:
-    await with_github(place)
-    state = await begun(place)
-    token = await place.call(
+async def test_a_code_becomes_a_token(env: Environment) -> None:
+    await with_github(env)
+    state = await begun(env)
+    token = await env.call(
         "getSocialToken", {"consumer": "github", "code": "c +&", "state": state, "session_state": "x", "n": 7}
     )
     assert token == "gho_1"
-    [(method, url, headers, body)] = place.web.requests
+    [(method, url, headers, body)] = env.web.requests
     assert (method, url) == ("POST", GITHUB.token)
     assert headers == {
         "Accept": "application/json",
@@ -74,12 +74,12 @@ async def test_a_code_becomes_a_token(place: Place) -> None:
     }
 
 
-async def test_the_user_information_is_passed_through_as_text(place: Place) -> None:
-    await with_github(place)
+async def test_the_user_information_is_passed_through_as_text(env: Environment) -> None:
+    await with_github(env)
     text = '{"login" : "ann",\n "id": 1.0, "é": [] }'
-    place.web.answers[GITHUB.userinfo] = (200, text)
-    assert await place.call("socialRequest", consumer="github", token="gho_1") == text
-    [(method, url, headers, body)] = place.web.requests
+    env.web.answers[GITHUB.userinfo] = (200, text)
+    assert await env.call("socialRequest", consumer="github", token="gho_1") == text
+    [(method, url, headers, body)] = env.web.requests
     assert (method, url, body) == ("GET", GITHUB.userinfo, None)
     assert headers == {"Accept": "application/json", "Authorization": "Bearer gho_1"}
 
@@ -88,72 +88,70 @@ async def test_the_user_information_is_passed_through_as_text(place: Place) -> N
 
 
 @pytest.mark.parametrize(("after", "alive"), [(599, True), (600, False), (601, False)])
-async def test_a_state_is_dead_at_its_last_second(place: Place, after: int, alive: bool) -> None:
-    await with_github(place)
-    state = await begun(place)
-    await place.clock.advance(after)
-    result = await place.call("getSocialToken", consumer="github", code="c", state=state)
+async def test_a_state_is_dead_at_its_last_second(env: Environment, after: int, alive: bool) -> None:
+    await with_github(env)
+    state = await begun(env)
+    await env.clock.advance(after)
+    result = await env.call("getSocialToken", consumer="github", code="c", state=state)
     assert (result == "gho_1") == alive
     assert alive or result["status"] == 400
 
 
-async def test_a_state_serves_once(place: Place) -> None:
-    await with_github(place)
-    state = await begun(place)
-    assert await place.call("getSocialToken", consumer="github", code="c", state=state) == "gho_1"
-    error = await place.refused("getSocialToken", consumer="github", code="c", state=state)
+async def test_a_state_serves_once(env: Environment) -> None:
+    await with_github(env)
+    state = await begun(env)
+    assert await env.call("getSocialToken", consumer="github", code="c", state=state) == "gho_1"
+    error = await env.refused("getSocialToken", consumer="github", code="c", state=state)
     assert (error["status"], error["message"]) == (
         400,
         "Parameter state is unknown, used up or expired, or of another consumer.",
     )
-    assert len(place.web.requests) == 1
+    assert len(env.web.requests) == 1
 
 
-async def test_a_state_is_its_consumers_and_its_solutions(place: Place) -> None:
-    await with_github(place)
-    await place.call("createSocial", {**SOCIAL, "consumer": "google"})
-    await place.call("createSocial", SOCIAL, solution="other")
-    state = await begun(place)
+async def test_a_state_is_its_consumers_and_its_solutions(env: Environment) -> None:
+    await with_github(env)
+    await env.call("createSocial", {**SOCIAL, "consumer": "google"})
+    await env.call("createSocial", SOCIAL, solution="other")
+    state = await begun(env)
     for consumer, solution in (("google", "acme"), ("github", "other")):
-        result = await place.call(
-            "getSocialToken", consumer=consumer, code="c", state=state, solution=solution
-        )
+        result = await env.call("getSocialToken", consumer=consumer, code="c", state=state, solution=solution)
         assert result["status"] == 400
-    assert await place.call("getSocialToken", consumer="GITHUB", code="c", state=state) == "gho_1"
+    assert await env.call("getSocialToken", consumer="GITHUB", code="c", state=state) == "gho_1"
 
 
 @pytest.mark.parametrize("state", ["", "x", "a" * 40, "\udcff", "x" * 100_000])
-async def test_another_state_is_refused_and_asks_nobody(place: Place, state: str) -> None:
-    await with_github(place)
-    await begun(place)
-    error = await place.refused("getSocialToken", consumer="github", code="c", state=state)
+async def test_another_state_is_refused_and_asks_nobody(env: Environment, state: str) -> None:
+    await with_github(env)
+    await begun(env)
+    error = await env.refused("getSocialToken", consumer="github", code="c", state=state)
     assert error["status"] == 400
-    assert place.web.requests == []
+    assert env.web.requests == []
 
 
-async def test_a_callback_without_state_is_accepted(place: Place) -> None:
-    await with_github(place)
-    assert await place.call("getSocialToken", consumer="github", code="c") == "gho_1"
+async def test_a_callback_without_state_is_accepted(env: Environment) -> None:
+    await with_github(env)
+    assert await env.call("getSocialToken", consumer="github", code="c") == "gho_1"
 
 
 @pytest.mark.parametrize("code", [{}, {"code": ""}])
-async def test_a_callback_without_code_leaves_the_state(place: Place, code: dict[str, str]) -> None:
-    await with_github(place)
-    state = await begun(place)
-    error = await place.refused("getSocialToken", {"consumer": "github", "state": state, **code})
+async def test_a_callback_without_code_leaves_the_state(env: Environment, code: dict[str, str]) -> None:
+    await with_github(env)
+    state = await begun(env)
+    error = await env.refused("getSocialToken", {"consumer": "github", "state": state, **code})
     assert (error["status"], error["message"]) == (400, "Parameter code is required.")
-    assert await place.call("getSocialToken", consumer="github", code="c", state=state) == "gho_1"
+    assert await env.call("getSocialToken", consumer="github", code="c", state=state) == "gho_1"
 
 
-async def test_dead_states_are_forgotten(place: Place) -> None:
-    await with_github(place)
+async def test_dead_states_are_forgotten(env: Environment) -> None:
+    await with_github(env)
     for _ in range(3):
-        await begun(place)
-        await place.clock.advance(600)
-    state = await begun(place)
-    frame = await place.database.frame(f"select kind from {login_table.name}")
+        await begun(env)
+        await env.clock.advance(600)
+    state = await begun(env)
+    frame = await env.database.frame(f"select kind from {login_table.name}")
     assert len(frame) == 1
-    assert state in await place.kept(login_table.name)
+    assert state in await env.kept(login_table.name)
 
 
 # ---- what a provider may answer
@@ -167,10 +165,10 @@ async def test_dead_states_are_forgotten(place: Place) -> None:
         '{"access_token": "gho_1", "expires_in": 3600, "error": ""}',
     ],
 )
-async def test_forms_of_a_good_answer(place: Place, text: str) -> None:
-    await with_github(place)
-    place.web.answers[GITHUB.token] = (200, text)
-    assert await place.call("getSocialToken", consumer="github", code="c") == "gho_1"
+async def test_forms_of_a_good_answer(env: Environment, text: str) -> None:
+    await with_github(env)
+    env.web.answers[GITHUB.token] = (200, text)
+    assert await env.call("getSocialToken", consumer="github", code="c") == "gho_1"
 
 
 @pytest.mark.parametrize(
@@ -183,10 +181,12 @@ async def test_forms_of_a_good_answer(place: Place, text: str) -> None:
         ((200, '{"error": "bad_verification_code", "access_token": "t"}'), "bad_verification_code"),
     ],
 )
-async def test_a_refusal_has_the_providers_name(place: Place, answer: tuple[int, str], named: str) -> None:
-    await with_github(place)
-    place.web.answers[GITHUB.token] = answer
-    error = await place.refused("getSocialToken", consumer="github", code="code-1")
+async def test_a_refusal_has_the_providers_name(
+    env: Environment, answer: tuple[int, str], named: str
+) -> None:
+    await with_github(env)
+    env.web.answers[GITHUB.token] = answer
+    error = await env.refused("getSocialToken", consumer="github", code="code-1")
     assert (error["type"], error["status"], f'"code": "{named}"' in error["error"]) == (
         "QueryError",
         400,
@@ -222,11 +222,11 @@ async def test_a_refusal_has_the_providers_name(place: Place, answer: tuple[int,
     ],
 )
 async def test_a_provider_that_fails(
-    place: Place, answer: tuple[int, str] | None, status: int, message: str
+    env: Environment, answer: tuple[int, str] | None, status: int, message: str
 ) -> None:
-    await with_github(place)
-    place.web.answers[GITHUB.token] = answer
-    error = await place.refused("getSocialToken", consumer="github", code="c")
+    await with_github(env)
+    env.web.answers[GITHUB.token] = answer
+    error = await env.refused("getSocialToken", consumer="github", code="c")
     assert (error["status"], error["message"]) == (status, message)
     assert error["type"] == ("QueryError" if status < 500 else "ServerError")
 
@@ -246,20 +246,20 @@ async def test_a_provider_that_fails(
     ],
 )
 async def test_a_provider_that_fails_to_tell_who_it_is(
-    place: Place, answer: tuple[int, str] | None, status: int, message: str
+    env: Environment, answer: tuple[int, str] | None, status: int, message: str
 ) -> None:
-    await with_github(place)
-    place.web.answers[GITHUB.userinfo] = answer
-    error = await place.refused("socialRequest", consumer="github", token="gho_1")
+    await with_github(env)
+    env.web.answers[GITHUB.userinfo] = answer
+    error = await env.refused("socialRequest", consumer="github", token="gho_1")
     assert (error["status"], error["message"]) == (status, message)
 
 
 @pytest.mark.parametrize("token", ["", "a b", "a;b", "a\r\nX-Admin: 1", 'a"', "é", "\udcff", "x" * 4097, 7])
-async def test_what_no_token_can_be_never_leaves_the_platform(place: Place, token: object) -> None:
-    await with_github(place)
-    error = await place.refused("socialRequest", consumer="github", token=token)
+async def test_what_no_token_can_be_never_leaves_the_platform(env: Environment, token: object) -> None:
+    await with_github(env)
+    error = await env.refused("socialRequest", consumer="github", token=token)
     assert (error["status"], error["message"].startswith("Parameter token ")) == (400, True)
-    assert place.web.requests == []
+    assert env.web.requests == []
 
 
 @pytest.mark.parametrize(
@@ -272,22 +272,22 @@ async def test_what_no_token_can_be_never_leaves_the_platform(place: Place, toke
         ),
     ],
 )
-async def test_a_callback_that_says_no(place: Place, callback: dict[str, Any], message: str) -> None:
-    await with_github(place)
-    error = await place.refused("getSocialToken", {"consumer": "github", **callback})
+async def test_a_callback_that_says_no(env: Environment, callback: dict[str, Any], message: str) -> None:
+    await with_github(env)
+    error = await env.refused("getSocialToken", {"consumer": "github", **callback})
     assert (error["status"], error["message"]) == (400, message)
     assert '"code": "access_denied"' in error["error"]
-    assert place.web.requests == []
+    assert env.web.requests == []
 
 
-async def test_no_secret_reaches_journal_or_errors(place: Place) -> None:
-    await with_github(place)
-    state = await begun(place)
-    await place.call("getSocialToken", consumer="github", code="code-1", state=state)
-    await place.call("socialRequest", consumer="github", token="gho_1")
-    place.web.answers[GITHUB.token] = (400, f'{{"error": "{SECRET} gho_1 code-1"}}')
-    await place.refused("getSocialToken", consumer="github", code="code-1", state=state)
-    written = place.journal.canonical()
+async def test_no_secret_reaches_journal_or_errors(env: Environment) -> None:
+    await with_github(env)
+    state = await begun(env)
+    await env.call("getSocialToken", consumer="github", code="code-1", state=state)
+    await env.call("socialRequest", consumer="github", token="gho_1")
+    env.web.answers[GITHUB.token] = (400, f'{{"error": "{SECRET} gho_1 code-1"}}')
+    await env.refused("getSocialToken", consumer="github", code="code-1", state=state)
+    written = env.journal.canonical()
     assert "User.getSocialToken" in written
     for secret in (state, "code-1", "gho_1", SECRET):
         assert secret not in written

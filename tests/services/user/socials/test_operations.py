@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.services.user.place import Place
-from tests.services.user.socials.stage import GITHUB, SECRET, SOCIAL, begun, with_github, with_twitter
+from tests.services.user.environment import Environment
+from tests.services.user.socials.logins import GITHUB, SECRET, SOCIAL, begun, with_github, with_twitter
 
 OPERATIONS: dict[str, dict[str, Any]] = {
     "updateSocial": {},
@@ -20,59 +20,59 @@ OPERATIONS: dict[str, dict[str, Any]] = {
 }
 
 
-async def test_a_social_is_what_was_given(place: Place) -> None:
-    await with_github(place)
-    assert await place.call("getSocial", consumer="github") == SOCIAL
-    assert await place.call("socialList") == [SOCIAL]
+async def test_a_social_is_what_was_given(env: Environment) -> None:
+    await with_github(env)
+    assert await env.call("getSocial", consumer="github") == SOCIAL
+    assert await env.call("socialList") == [SOCIAL]
 
 
-async def test_there_is_none_at_first(place: Place) -> None:
-    assert await place.call("socialList") == []
+async def test_there_is_none_at_first(env: Environment) -> None:
+    assert await env.call("socialList") == []
 
 
 @pytest.mark.parametrize("consumer", ["github", "GitHub"])
-async def test_one_social_a_consumer(place: Place, consumer: str) -> None:
-    await with_github(place)
-    error = await place.refused("createSocial", {**SOCIAL, "consumer": consumer, "client_id": "other"})
+async def test_one_social_a_consumer(env: Environment, consumer: str) -> None:
+    await with_github(env)
+    error = await env.refused("createSocial", {**SOCIAL, "consumer": consumer, "client_id": "other"})
     assert (error["status"], error["message"]) == (409, f"Social {consumer} already exists.")
-    assert await place.call("socialList") == [SOCIAL]
+    assert await env.call("socialList") == [SOCIAL]
 
 
-async def test_names_fit_in_any_letter_case_and_keep_their_spelling(place: Place) -> None:
-    place.consumers["github"] = GITHUB
-    made = await place.call("createSocial", {**SOCIAL, "consumer": "GitHub"})
+async def test_names_fit_in_any_letter_case_and_keep_their_spelling(env: Environment) -> None:
+    env.consumers["github"] = GITHUB
+    made = await env.call("createSocial", {**SOCIAL, "consumer": "GitHub"})
     assert made["consumer"] == "GitHub"
-    assert await place.call("getSocial", consumer="gITHUB") == made
-    assert await place.call("updateSocial", consumer="github", client_id="new") is None
-    assert (await place.call("getSocial", consumer="GITHUB"))["client_id"] == "new"
-    assert await place.call("deleteSocial", consumer="GITHUB") is None
-    assert await place.call("socialList") == []
+    assert await env.call("getSocial", consumer="gITHUB") == made
+    assert await env.call("updateSocial", consumer="github", client_id="new") is None
+    assert (await env.call("getSocial", consumer="GITHUB"))["client_id"] == "new"
+    assert await env.call("deleteSocial", consumer="GITHUB") is None
+    assert await env.call("socialList") == []
 
 
-async def test_socials_are_listed_by_name(place: Place) -> None:
-    await with_twitter(place)
-    await with_github(place)
-    await place.call("createSocial", {**SOCIAL, "consumer": "Google"})
-    listed = await place.call("socialList")
+async def test_socials_are_listed_by_name(env: Environment) -> None:
+    await with_twitter(env)
+    await with_github(env)
+    await env.call("createSocial", {**SOCIAL, "consumer": "Google"})
+    listed = await env.call("socialList")
     assert [social["consumer"] for social in listed] == ["github", "Google", "twitter"]
 
 
-async def test_a_consumer_that_the_lab_has_no_provider_for(place: Place) -> None:
-    error = await place.refused("createSocial", SOCIAL)
+async def test_a_consumer_that_the_lab_has_no_provider_for(env: Environment) -> None:
+    error = await env.refused("createSocial", SOCIAL)
     assert (error["status"], error["message"]) == (
         400,
         "The lab has no identity provider for the consumer github.",
     )
-    assert await place.call("socialList") == []
+    assert await env.call("socialList") == []
 
 
 @pytest.mark.parametrize(
     ("given", "scope"),
     [([], []), ({}, []), ("user", ["user"]), (("a", "b"), ["a", "b"]), (["b", "a"], ["b", "a"])],
 )
-async def test_forms_of_scope(place: Place, given: object, scope: list[str]) -> None:
-    place.consumers["github"] = GITHUB
-    assert await place.call("createSocial", {**SOCIAL, "scope": given}) == {**SOCIAL, "scope": scope}
+async def test_forms_of_scope(env: Environment, given: object, scope: list[str]) -> None:
+    env.consumers["github"] = GITHUB
+    assert await env.call("createSocial", {**SOCIAL, "scope": given}) == {**SOCIAL, "scope": scope}
 
 
 @pytest.mark.parametrize(
@@ -103,24 +103,24 @@ async def test_forms_of_scope(place: Place, given: object, scope: list[str]) -> 
         ("client_secret", ["x"]),
     ],
 )
-async def test_bad_fields_are_refused_and_named(place: Place, field: str, value: object) -> None:
-    place.consumers["github"] = GITHUB
-    error = await place.refused("createSocial", {**SOCIAL, field: value})
+async def test_bad_fields_are_refused_and_named(env: Environment, field: str, value: object) -> None:
+    env.consumers["github"] = GITHUB
+    error = await env.refused("createSocial", {**SOCIAL, field: value})
     assert (error["status"], error["message"].split(" validation")[0].split(".")[0]) == (
         400,
         f"Parameter {field}",
     )
-    assert await place.call("socialList") == []
-    await place.call("createSocial", SOCIAL)
+    assert await env.call("socialList") == []
+    await env.call("createSocial", SOCIAL)
     if field != "consumer" and value is not None:
-        await place.refused("updateSocial", {"consumer": "github", field: value})
-        assert await place.call("getSocial", consumer="github") == SOCIAL
+        await env.refused("updateSocial", {"consumer": "github", field: value})
+        assert await env.call("getSocial", consumer="github") == SOCIAL
 
 
 @pytest.mark.parametrize("name", ["consumer", "redirect", "client_id", "client_secret"])
-async def test_what_a_social_needs(place: Place, name: str) -> None:
-    place.consumers["github"] = GITHUB
-    error = await place.refused("createSocial", {key: SOCIAL[key] for key in SOCIAL if key != name})
+async def test_what_a_social_needs(env: Environment, name: str) -> None:
+    env.consumers["github"] = GITHUB
+    error = await env.refused("createSocial", {key: SOCIAL[key] for key in SOCIAL if key != name})
     assert (error["status"], error["message"]) == (400, f"Parameter {name} is required.")
 
 
@@ -137,47 +137,47 @@ CHANGES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("change", CHANGES)
 async def test_an_update_changes_what_is_given_and_keeps_the_rest(
-    place: Place, change: dict[str, Any]
+    env: Environment, change: dict[str, Any]
 ) -> None:
-    await with_github(place)
-    assert await place.call("updateSocial", {"consumer": "github", **change}) is None
-    assert await place.call("getSocial", consumer="github") == {**SOCIAL, **change}
+    await with_github(env)
+    assert await env.call("updateSocial", {"consumer": "github", **change}) is None
+    assert await env.call("getSocial", consumer="github") == {**SOCIAL, **change}
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-async def test_a_consumer_without_a_social(place: Place, operation: str) -> None:
-    await with_github(place)
-    error = await place.refused(operation, {"consumer": "google", **OPERATIONS[operation]})
+async def test_a_consumer_without_a_social(env: Environment, operation: str) -> None:
+    await with_github(env)
+    error = await env.refused(operation, {"consumer": "google", **OPERATIONS[operation]})
     assert (error["status"], error["message"]) == (404, "Social google does not exist.")
-    assert place.web.requests == []
+    assert env.web.requests == []
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-async def test_solutions_share_no_socials(place: Place, operation: str) -> None:
-    await with_github(place)
+async def test_solutions_share_no_socials(env: Environment, operation: str) -> None:
+    await with_github(env)
     given = {"consumer": "github", **OPERATIONS[operation]}
-    result = await place.call(operation, given, solution="other")
+    result = await env.call(operation, given, solution="other")
     assert result["status"] == 404
-    assert await place.call("socialList", solution="other") == []
-    assert await place.call("socialList") == [SOCIAL]
+    assert await env.call("socialList", solution="other") == []
+    assert await env.call("socialList") == [SOCIAL]
 
 
-async def test_a_deleted_social_takes_its_logins_along(place: Place) -> None:
-    await with_github(place)
-    state = await begun(place)
-    await place.call("deleteSocial", consumer="github")
-    assert (await place.refused("getSocial", consumer="github"))["status"] == 404
-    await place.call("createSocial", SOCIAL)
-    error = await place.refused("getSocialToken", consumer="github", code="c", state=state)
+async def test_a_deleted_social_takes_its_logins_along(env: Environment) -> None:
+    await with_github(env)
+    state = await begun(env)
+    await env.call("deleteSocial", consumer="github")
+    assert (await env.refused("getSocial", consumer="github"))["status"] == 404
+    await env.call("createSocial", SOCIAL)
+    error = await env.refused("getSocialToken", consumer="github", code="c", state=state)
     assert error["status"] == 400
 
 
 async def test_socials_and_logins_survive_a_restart(tmp_path: Path) -> None:
-    first = Place(data=tmp_path / "lab.db")
+    first = Environment(data=tmp_path / "lab.db")
     await with_github(first)
     state = await begun(first)
     first.close()
-    second = Place(data=tmp_path / "lab.db")
+    second = Environment(data=tmp_path / "lab.db")
     second.consumers["github"] = GITHUB
     second.web.answers[GITHUB.token] = (200, '{"access_token": "t"}')
     assert await second.call("getSocial", consumer="github") == SOCIAL
@@ -185,20 +185,20 @@ async def test_socials_and_logins_survive_a_restart(tmp_path: Path) -> None:
     second.close()
 
 
-async def test_a_provider_that_the_lab_has_no_more(place: Place) -> None:
-    await with_github(place)
-    del place.consumers["github"]
-    error = await place.refused("getSocialLoginUrl", consumer="github")
+async def test_a_provider_that_the_lab_has_no_more(env: Environment) -> None:
+    await with_github(env)
+    del env.consumers["github"]
+    error = await env.refused("getSocialLoginUrl", consumer="github")
     assert (error["status"], "no identity provider" in error["message"]) == (400, True)
-    assert await place.call("getSocial", consumer="github") == SOCIAL
-    assert await place.call("deleteSocial", consumer="github") is None
+    assert await env.call("getSocial", consumer="github") == SOCIAL
+    assert await env.call("deleteSocial", consumer="github") is None
 
 
-async def test_secrets_never_reach_the_journal(place: Place) -> None:
-    await with_github(place)
-    await place.call("updateSocial", consumer="github", client_secret="client-secret-2")
-    await place.refused("createSocial", {**SOCIAL, "consumer": ""})
-    written = place.journal.canonical()
+async def test_secrets_never_reach_the_journal(env: Environment) -> None:
+    await with_github(env)
+    await env.call("updateSocial", consumer="github", client_secret="client-secret-2")
+    await env.refused("createSocial", {**SOCIAL, "consumer": ""})
+    written = env.journal.canonical()
     assert "client-1" in written
     assert SECRET not in written
     assert "client-secret-2" not in written

@@ -11,7 +11,7 @@ import pytest
 from labkit import Lab
 from labkit.lab.provider import Provider
 from labkit.lab.solution import Solution
-from tests.services.user.socials.stage import query
+from tests.services.user.socials.logins import query
 
 PERSON = "p-1"
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.services.user.place import Place
+from tests.services.user.environment import Environment
 from tests.sizes import size
 
 KINDS: dict[str, Any] = {
@@ -26,70 +26,70 @@ KINDS: dict[str, Any] = {
 
 
 @pytest.fixture
-async def ann(place: Place) -> int:
-    return (await place.person("ann")).id
+async def ann(env: Environment) -> int:
+    return (await env.person("ann")).id
 
 
-async def test_values_come_back_as_they_were_given(place: Place, ann: int) -> None:
-    assert await place.call("listUserData", id=ann) == {}
-    assert await place.call("createUserData", id=ann, **KINDS) is None
-    assert await place.call("listUserData", id=ann) == KINDS
+async def test_values_come_back_as_they_were_given(env: Environment, ann: int) -> None:
+    assert await env.call("listUserData", id=ann) == {}
+    assert await env.call("createUserData", id=ann, **KINDS) is None
+    assert await env.call("listUserData", id=ann) == KINDS
     for key, value in KINDS.items():
-        assert await place.call("getUserData", id=ann, key=key) == value
+        assert await env.call("getUserData", id=ann, key=key) == value
 
 
-async def test_a_key_may_have_any_name(place: Place, ann: int) -> None:
+async def test_a_key_may_have_any_name(env: Environment, ann: int) -> None:
     given = dict.fromkeys(["self", "caller", "values", "two words", "key values", "from_", "é"], 1)
-    await place.call("createUserData", {"id": ann, **given})
-    assert await place.call("listUserData", id=ann) == given
+    await env.call("createUserData", {"id": ann, **given})
+    assert await env.call("listUserData", id=ann) == given
 
 
-async def test_users_and_solutions_share_nothing(place: Place, ann: int) -> None:
-    bob = (await place.person("bob")).id
-    await place.person("ann", solution="other")
-    await place.call("createUserData", id=ann, color="red")
-    await place.call("createUserData", id=bob, color="blue")
-    assert await place.call("listUserData", id=ann) == {"color": "red"}
-    assert await place.call("listUserData", id=ann, solution="other") == {}
+async def test_users_and_solutions_share_nothing(env: Environment, ann: int) -> None:
+    bob = (await env.person("bob")).id
+    await env.person("ann", solution="other")
+    await env.call("createUserData", id=ann, color="red")
+    await env.call("createUserData", id=bob, color="blue")
+    assert await env.call("listUserData", id=ann) == {"color": "red"}
+    assert await env.call("listUserData", id=ann, solution="other") == {}
 
 
-async def test_an_existing_key_is_not_created_again(place: Place, ann: int) -> None:
-    await place.call("createUserData", id=ann, color="red")
-    error = await place.refused("createUserData", id=ann, size=1, color="blue")
+async def test_an_existing_key_is_not_created_again(env: Environment, ann: int) -> None:
+    await env.call("createUserData", id=ann, color="red")
+    error = await env.refused("createUserData", id=ann, size=1, color="blue")
     assert (error["status"], error["message"]) == (400, f"User {ann} has data with the key 'color' already.")
-    assert await place.call("listUserData", id=ann) == {"color": "red"}
+    assert await env.call("listUserData", id=ann) == {"color": "red"}
 
 
-async def test_an_update_replaces_what_is_named(place: Place, ann: int) -> None:
-    await place.call("createUserData", id=ann, color="red", size=1)
-    assert await place.call("updateUserData", id=ann, color=["blue"]) is None
-    assert await place.call("listUserData", id=ann) == {"color": ["blue"], "size": 1}
+async def test_an_update_replaces_what_is_named(env: Environment, ann: int) -> None:
+    await env.call("createUserData", id=ann, color="red", size=1)
+    assert await env.call("updateUserData", id=ann, color=["blue"]) is None
+    assert await env.call("listUserData", id=ann) == {"color": ["blue"], "size": 1}
 
 
-async def test_a_missing_key_is_not_updated(place: Place, ann: int) -> None:
-    await place.call("createUserData", id=ann, color="red")
-    error = await place.refused("updateUserData", id=ann, color="blue", size=1)
+async def test_a_missing_key_is_not_updated(env: Environment, ann: int) -> None:
+    await env.call("createUserData", id=ann, color="red")
+    error = await env.refused("updateUserData", id=ann, color="blue", size=1)
     assert (error["status"], error["message"]) == (400, f"User {ann} has no data with the key 'size'.")
-    assert await place.call("listUserData", id=ann) == {"color": "red"}
+    assert await env.call("listUserData", id=ann) == {"color": "red"}
 
 
-async def test_a_missing_key_is_not_found(place: Place, ann: int) -> None:
-    error = await place.refused("getUserData", id=ann, key="color")
+async def test_a_missing_key_is_not_found(env: Environment, ann: int) -> None:
+    error = await env.refused("getUserData", id=ann, key="color")
     assert (error["status"], error["message"]) == (404, f"User {ann} has no data with the key 'color'.")
 
 
 @pytest.mark.parametrize("keys", ["color", ["color"], ["color", "color"]])
-async def test_keys_are_deleted(place: Place, ann: int, keys: object) -> None:
-    await place.call("createUserData", id=ann, color="red", size=1)
-    assert await place.call("deleteUserData", id=ann, keys=keys) is None
-    assert await place.call("listUserData", id=ann) == {"size": 1}
+async def test_keys_are_deleted(env: Environment, ann: int, keys: object) -> None:
+    await env.call("createUserData", id=ann, color="red", size=1)
+    assert await env.call("deleteUserData", id=ann, keys=keys) is None
+    assert await env.call("listUserData", id=ann) == {"size": 1}
 
 
-async def test_with_a_missing_key_nothing_is_deleted(place: Place, ann: int) -> None:
-    await place.call("createUserData", id=ann, color="red")
-    assert await place.call("deleteUserData", id=ann, keys={}) is None  # an empty list of a script
-    assert (await place.refused("deleteUserData", id=ann, keys=["color", "size"]))["status"] == 404
-    assert await place.call("listUserData", id=ann) == {"color": "red"}
+async def test_with_a_missing_key_nothing_is_deleted(env: Environment, ann: int) -> None:
+    await env.call("createUserData", id=ann, color="red")
+    assert await env.call("deleteUserData", id=ann, keys={}) is None  # an empty list of a script
+    assert (await env.refused("deleteUserData", id=ann, keys=["color", "size"]))["status"] == 404
+    assert await env.call("listUserData", id=ann) == {"color": "red"}
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ async def test_with_a_missing_key_nothing_is_deleted(place: Place, ann: int) -> 
         ("deleteUserData", {"keys": ["color"]}),
     ],
 )
-async def test_an_unknown_user_is_404(place: Place, operation: str, more: dict[str, Any]) -> None:
-    error = await place.refused(operation, id=7, **more)
+async def test_an_unknown_user_is_404(env: Environment, operation: str, more: dict[str, Any]) -> None:
+    error = await env.refused(operation, id=7, **more)
     assert (error["status"], error["message"]) == (404, "User 7 does not exist.")
 
 
@@ -119,41 +119,41 @@ async def test_an_unknown_user_is_404(place: Place, operation: str, more: dict[s
         {"a": "x" * 262_143},
     ],
 )
-async def test_what_cannot_be_kept_is_refused(place: Place, ann: int, values: dict[str, Any]) -> None:
-    assert (await place.refused("createUserData", {"id": ann, "fine": 1, **values}))["status"] == 400
-    assert await place.call("listUserData", id=ann) == {}
+async def test_what_cannot_be_kept_is_refused(env: Environment, ann: int, values: dict[str, Any]) -> None:
+    assert (await env.refused("createUserData", {"id": ann, "fine": 1, **values}))["status"] == 400
+    assert await env.call("listUserData", id=ann) == {}
 
 
-async def test_a_value_may_have_262144_characters_of_json(place: Place, ann: int) -> None:
+async def test_a_value_may_have_262144_characters_of_json(env: Environment, ann: int) -> None:
     largest = "x" * 262_142  # and two quotes
-    await place.call("createUserData", id=ann, largest=largest)
-    assert await place.call("getUserData", id=ann, key="largest") == largest
+    await env.call("createUserData", id=ann, largest=largest)
+    assert await env.call("getUserData", id=ann, key="largest") == largest
 
 
-async def test_a_user_has_at_most_1000_values(place: Place, ann: int) -> None:
-    await place.call("createUserData", {"id": ann, **{f"k{number}": number for number in range(999)}})
-    error = await place.refused("createUserData", id=ann, a=1, b=2)
+async def test_a_user_has_at_most_1000_values(env: Environment, ann: int) -> None:
+    await env.call("createUserData", {"id": ann, **{f"k{number}": number for number in range(999)}})
+    error = await env.refused("createUserData", id=ann, a=1, b=2)
     assert (error["status"], error["message"]) == (
         400,
         f"User {ann} would have 1001 data keys, expected at most 1000.",
     )
-    assert await place.call("createUserData", id=ann, a=1) is None
-    assert await place.call("updateUserData", id=ann, a=2) is None
-    bob = (await place.person("bob")).id
-    assert await place.call("createUserData", id=bob, a=1) is None
+    assert await env.call("createUserData", id=ann, a=1) is None
+    assert await env.call("updateUserData", id=ann, a=2) is None
+    bob = (await env.person("bob")).id
+    assert await env.call("createUserData", id=bob, a=1) is None
 
 
-async def test_older_names_take_the_values_in_one_object_too(place: Place, ann: int) -> None:
-    await place.call("createUserStorage", {"id": ann, "key values": {"color": "red", "size": 1}})
-    await place.call("updateUserStorage", {"id": ann, "key values": {"color": "blue"}})
-    await place.call("updateUserStorage", id=ann, size=2)
-    assert await place.call("listUserData", id=ann) == {"color": "blue", "size": 2}
+async def test_older_names_take_the_values_in_one_object_too(env: Environment, ann: int) -> None:
+    await env.call("createUserStorage", {"id": ann, "key values": {"color": "red", "size": 1}})
+    await env.call("updateUserStorage", {"id": ann, "key values": {"color": "blue"}})
+    await env.call("updateUserStorage", id=ann, size=2)
+    assert await env.call("listUserData", id=ann) == {"color": "blue", "size": 2}
 
 
-async def test_what_is_configured_for_the_service_is_nobodys_data(place: Place, ann: int) -> None:
-    place.configuration["acme"] = {"User": {"time_to_live": 60, "values": 1}}
-    await place.call("createUserData", id=ann, color="red")
-    assert await place.call("listUserData", id=ann) == {"color": "red"}
+async def test_what_is_configured_for_the_service_is_nobodys_data(env: Environment, ann: int) -> None:
+    env.configuration["acme"] = {"User": {"time_to_live": 60, "values": 1}}
+    await env.call("createUserData", id=ann, color="red")
+    assert await env.call("listUserData", id=ann) == {"color": "red"}
 
 
 JSON = st.recursive(
@@ -166,10 +166,10 @@ JSON = st.recursive(
 @settings(max_examples=size(15, 500))
 @given(st.dictionaries(st.text("abc", min_size=1), JSON, max_size=4))
 async def test_any_value_survives(values: dict[str, Any]) -> None:
-    place = Place()
+    env = Environment()
     try:
-        id = (await place.person()).id
-        await place.call("createUserData", {"id": id, **values})
-        assert await place.call("listUserData", id=id) == values
+        id = (await env.person()).id
+        await env.call("createUserData", {"id": id, **values})
+        assert await env.call("listUserData", id=id) == values
     finally:
-        place.close()
+        env.close()

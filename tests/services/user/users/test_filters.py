@@ -10,25 +10,25 @@ from hypothesis import strategies as st
 from sqlalchemy import insert
 
 from labkit.services.user.people import add, user_table
-from tests.services.user.place import Place
+from tests.services.user.environment import Environment
 from tests.sizes import size
 
 PEOPLE = ["joanna", "ann", "Ann-Lee", "bob", "b_b", "ÄNNE"]
 
 
-async def crowd(place: Place) -> None:
+async def crowd(env: Environment) -> None:
     """PEOPLE, a second apart; the name of each is the first part of the address in capitals."""
     for name in PEOPLE:
-        await place.database.run(
-            add, "acme", f"{name}@example.com", name.upper(), created=place.clock.seconds(), password=""
+        await env.database.run(
+            add, "acme", f"{name}@example.com", name.upper(), created=env.clock.seconds(), password=""
         )
-        await place.clock.advance(1)
-    await place.call("updateUser", id=4, status=0)
-    await place.person("ann", solution="other")
+        await env.clock.advance(1)
+    await env.call("updateUser", id=4, status=0)
+    await env.person("ann", solution="other")
 
 
-async def ids(place: Place, filter: object, **page: Any) -> list[int]:
-    result = await place.call("listUsers", filter=filter, **page)
+async def ids(env: Environment, filter: object, **page: Any) -> list[int]:
+    result = await env.call("listUsers", filter=filter, **page)
     assert isinstance(result, list), result
     return [each["id"] for each in result]
 
@@ -73,40 +73,40 @@ START = 1_767_225_600
         ("name::eq::a::b", []),
     ],
 )
-async def test_a_filter_finds(place: Place, filter: object, found: list[int]) -> None:
-    await crowd(place)
-    assert await ids(place, filter) == found
+async def test_a_filter_finds(env: Environment, filter: object, found: list[int]) -> None:
+    await crowd(env)
+    assert await ids(env, filter) == found
 
 
-async def test_without_arguments_all_users_of_the_solution_are_listed(place: Place) -> None:
-    assert await place.call("listUsers") == []
-    ann = await place.person("ann")
-    await place.person("bob", solution="other")
-    assert await place.call("listUsers") == [ann.shown()]
+async def test_without_arguments_all_users_of_the_solution_are_listed(env: Environment) -> None:
+    assert await env.call("listUsers") == []
+    ann = await env.person("ann")
+    await env.person("bob", solution="other")
+    assert await env.call("listUsers") == [ann.shown()]
 
 
-async def test_who_fits_exactly_comes_first(place: Place) -> None:
+async def test_who_fits_exactly_comes_first(env: Environment) -> None:
     for name in ("maryann", "ann", "x-ann", "lou"):
-        await place.person(name)
-    await place.database.run(add, "acme", "x@ann.test", "ANN", created=0, password="")
-    assert await ids(place, "name::like::ann") == [2, 5, 1, 3]
-    assert await ids(place, "name::like::ann", limit=1) == [2]
+        await env.person(name)
+    await env.database.run(add, "acme", "x@ann.test", "ANN", created=0, password="")
+    assert await ids(env, "name::like::ann") == [2, 5, 1, 3]
+    assert await ids(env, "name::like::ann", limit=1) == [2]
 
 
-async def test_pages(place: Place) -> None:
-    await crowd(place)
-    assert await ids(place, [], limit=2) == [1, 2]
-    assert await ids(place, [], offset=4, limit=5) == [5, 6]
-    assert await ids(place, [], offset=6) == []
+async def test_pages(env: Environment) -> None:
+    await crowd(env)
+    assert await ids(env, [], limit=2) == [1, 2]
+    assert await ids(env, [], offset=4, limit=5) == [5, 6]
+    assert await ids(env, [], offset=6) == []
 
 
-async def test_a_page_has_1000_users_unless_asked(place: Place) -> None:
-    ann = await place.person("ann")
+async def test_a_page_has_1000_users_unless_asked(env: Environment) -> None:
+    ann = await env.person("ann")
     row = {"solution": "acme", "folded_name": "", "password": "", **ann._asdict()}
     rows = [{**row, "id": id, "folded": str(id)} for id in range(2, 1002)]
-    await place.database.run(lambda connection: connection.execute(insert(user_table), rows).rowcount)
-    assert len(await place.call("listUsers")) == 1000
-    assert len(await place.call("listUsers", limit=2000)) == 1001
+    await env.database.run(lambda connection: connection.execute(insert(user_table), rows).rowcount)
+    assert len(await env.call("listUsers")) == 1000
+    assert len(await env.call("listUsers", limit=2000)) == 1001
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ async def test_a_page_has_1000_users_unless_asked(place: Place) -> None:
         pytest.param(f"name::like::{'x' * 1001}", "at most 1000 characters", id="a long like"),
     ],
 )
-async def test_a_bad_filter_is_refused_and_named(place: Place, filter: object, words: str) -> None:
-    error = await place.refused("listUsers", filter=filter)
+async def test_a_bad_filter_is_refused_and_named(env: Environment, filter: object, words: str) -> None:
+    error = await env.refused("listUsers", filter=filter)
     assert error["status"] == 400
     assert error["message"].startswith("Parameter filter")
     assert words in error["message"]
@@ -139,8 +139,8 @@ async def test_a_bad_filter_is_refused_and_named(place: Place, filter: object, w
 @pytest.mark.parametrize(
     "page", [{"offset": -1}, {"limit": 0}, {"limit": "many"}, {"limit": True}, {"offset": 2**63}]
 )
-async def test_a_page_out_of_range_is_refused(place: Place, page: dict[str, Any]) -> None:
-    error = await place.refused("listUsers", page)
+async def test_a_page_out_of_range_is_refused(env: Environment, page: dict[str, Any]) -> None:
+    error = await env.refused("listUsers", page)
     assert error["status"] == 400
     assert error["message"].startswith(f"Parameter {next(iter(page))} validation failed")
 
@@ -148,15 +148,15 @@ async def test_a_page_out_of_range_is_refused(place: Place, page: dict[str, Any]
 @settings(max_examples=size(15, 500))
 @given(st.lists(st.text("abAB", min_size=1, max_size=4), min_size=1, max_size=5), st.text("abAB", max_size=3))
 async def test_like_is_a_search_without_letter_case(names: list[str], sought: str) -> None:
-    place = Place()
+    env = Environment()
     try:
         for number, name in enumerate(names):
-            await place.database.run(add, "acme", f"{number}@example.com", name, created=0, password="")
+            await env.database.run(add, "acme", f"{number}@example.com", name, created=0, password="")
         hits = [
             (name.lower() != sought.lower(), number)
             for number, name in enumerate(names, 1)
             if sought.lower() in name.lower()
         ]
-        assert await ids(place, f"name::like::{sought}") == [number for _, number in sorted(hits)]
+        assert await ids(env, f"name::like::{sought}") == [number for _, number in sorted(hits)]
     finally:
-        place.close()
+        env.close()

@@ -11,32 +11,32 @@ from typing import Any
 import pytest
 
 from labkit.services.user.users import tokens as user_tokens
-from tests.services.user.place import Place
+from tests.services.user.environment import Environment
 
 ANN: dict[str, Any] = {"email": "ann@example.com", "name": "Ann", "password": "correct horse"}
 
 
-async def fields_of(place: Place, id: int) -> dict[str, Any]:
-    found: dict[str, Any] = await place.call("getUser", id=id)
+async def fields_of(env: Environment, id: int) -> dict[str, Any]:
+    found: dict[str, Any] = await env.call("getUser", id=id)
     return found
 
 
 class TestCreateUser:
-    async def test_it_gives_a_code_and_a_user_who_waits(self, place: Place) -> None:
-        code = await place.call("createUser", ANN)
+    async def test_it_gives_a_code_and_a_user_who_waits(self, env: Environment) -> None:
+        code = await env.call("createUser", ANN)
         assert re.fullmatch(r"[A-Za-z0-9]{40}", code)
-        assert await fields_of(place, 1) == {
+        assert await fields_of(env, 1) == {
             "id": 1,
             "email": "ann@example.com",
             "name": "Ann",
             "status": 0,
-            "creation_date": place.clock.seconds(),
+            "creation_date": env.clock.seconds(),
         }
 
-    async def test_ids_count_from_1_in_each_solution_and_never_come_again(self, place: Place) -> None:
-        first, second = await place.person("ann"), await place.person("bob")
-        await place.call("deleteUser", id=second.id)
-        third, elsewhere = await place.person("bob"), await place.person("ann", solution="other")
+    async def test_ids_count_from_1_in_each_solution_and_never_come_again(self, env: Environment) -> None:
+        first, second = await env.person("ann"), await env.person("bob")
+        await env.call("deleteUser", id=second.id)
+        third, elsewhere = await env.person("bob"), await env.person("ann", solution="other")
         assert [each.id for each in (first, second, third, elsewhere)] == [1, 2, 3, 1]
 
     @pytest.mark.parametrize(
@@ -62,45 +62,45 @@ class TestCreateUser:
         ],
     )
     async def test_a_bad_argument_is_refused_and_named(
-        self, place: Place, change: dict[str, Any], words: str
+        self, env: Environment, change: dict[str, Any], words: str
     ) -> None:
-        error = await place.refused("createUser", {**ANN, **change})
+        error = await env.refused("createUser", {**ANN, **change})
         assert error["status"] == 400
         assert error["message"].startswith(words)
         assert json.loads(error["error"]) == {"statusCode": 400, "message": error["message"]}
-        assert await place.call("listUsers") == []
-        assert place.accounts == []
+        assert await env.call("listUsers") == []
+        assert env.accounts == []
 
     @pytest.mark.parametrize("missing", ["email", "name", "password"])
-    async def test_every_argument_is_required(self, place: Place, missing: str) -> None:
+    async def test_every_argument_is_required(self, env: Environment, missing: str) -> None:
         given = {name: value for name, value in ANN.items() if name != missing}
-        error = await place.refused("createUser", given)
+        error = await env.refused("createUser", given)
         assert (error["status"], error["message"]) == (400, f"Parameter {missing} is required.")
 
     @pytest.mark.parametrize("email", ["ann@example.com", "ANN@Example.COM"])
-    async def test_a_taken_address_is_refused_in_any_letter_case(self, place: Place, email: str) -> None:
-        await place.person("ann")
-        error = await place.refused("createUser", {**ANN, "email": email})
+    async def test_a_taken_address_is_refused_in_any_letter_case(self, env: Environment, email: str) -> None:
+        await env.person("ann")
+        error = await env.refused("createUser", {**ANN, "email": email})
         assert (error["status"], error["message"]) == (400, f"Email {address(email)} is already taken.")
-        assert len(await place.call("listUsers")) == 1
-        assert isinstance(await place.call("createUser", ANN, solution="other"), str)
+        assert len(await env.call("listUsers")) == 1
+        assert isinstance(await env.call("createUser", ANN, solution="other"), str)
 
     @pytest.mark.parametrize("length", [6, 1024])
-    async def test_a_password_of_6_or_1024_characters_is_fine(self, place: Place, length: int) -> None:
-        assert isinstance(await place.call("createUser", {**ANN, "password": "x" * length}), str)
+    async def test_a_password_of_6_or_1024_characters_is_fine(self, env: Environment, length: int) -> None:
+        assert isinstance(await env.call("createUser", {**ANN, "password": "x" * length}), str)
 
-    async def test_of_two_at_once_with_one_address_exactly_one_wins(self, place: Place) -> None:
+    async def test_of_two_at_once_with_one_address_exactly_one_wins(self, env: Environment) -> None:
         results = await asyncio.gather(
-            place.call("createUser", ANN),
-            place.call("createUser", {**ANN, "email": "ANN@example.com"}),
+            env.call("createUser", ANN),
+            env.call("createUser", {**ANN, "email": "ANN@example.com"}),
         )
         [code], [error] = (
             [each for each in results if isinstance(each, str)],
             [each for each in results if isinstance(each, dict)],
         )
         assert error["status"] == 400
-        assert await place.call("activateUser", code=code) == "OK"
-        assert len(await place.call("listUsers")) == 1
+        assert await env.call("activateUser", code=code) == "OK"
+        assert len(await env.call("listUsers")) == 1
 
 
 def address(email: str) -> str:
@@ -110,100 +110,100 @@ def address(email: str) -> str:
 
 
 class TestActivateUser:
-    async def test_a_code_works_once(self, place: Place) -> None:
-        code = await place.call("createUser", ANN)
-        await place.clock.advance(days=10_000)  # it does not expire
-        assert await place.call("activateUser", code=code) == "OK"
-        assert (await fields_of(place, 1))["status"] == 1
-        error = await place.refused("activateUser", code=code)
+    async def test_a_code_works_once(self, env: Environment) -> None:
+        code = await env.call("createUser", ANN)
+        await env.clock.advance(days=10_000)  # it does not expire
+        assert await env.call("activateUser", code=code) == "OK"
+        assert (await fields_of(env, 1))["status"] == 1
+        error = await env.refused("activateUser", code=code)
         assert (error["status"], error["message"]) == (
             400,
             "Activation code is not valid: it is unknown or was used.",
         )
 
     @pytest.mark.parametrize("code", ["", "x" * 40, "\udc80"])
-    async def test_a_code_that_nobody_waits_for_changes_nothing(self, place: Place, code: str) -> None:
-        await place.call("createUser", ANN)
-        assert (await place.refused("activateUser", code=code))["status"] == 400
-        assert (await fields_of(place, 1))["status"] == 0
+    async def test_a_code_that_nobody_waits_for_changes_nothing(self, env: Environment, code: str) -> None:
+        await env.call("createUser", ANN)
+        assert (await env.refused("activateUser", code=code))["status"] == 400
+        assert (await fields_of(env, 1))["status"] == 0
 
-    async def test_a_code_of_another_solution_is_none(self, place: Place) -> None:
-        code = await place.call("createUser", ANN)
-        assert (await place.call("activateUser", code=code, solution="other"))["status"] == 400
+    async def test_a_code_of_another_solution_is_none(self, env: Environment) -> None:
+        code = await env.call("createUser", ANN)
+        assert (await env.call("activateUser", code=code, solution="other"))["status"] == 400
 
-    async def test_of_two_at_once_exactly_one_wins(self, place: Place) -> None:
-        code = await place.call("createUser", ANN)
-        results = await asyncio.gather(*(place.call("activateUser", code=code) for _ in range(2)))
+    async def test_of_two_at_once_exactly_one_wins(self, env: Environment) -> None:
+        code = await env.call("createUser", ANN)
+        results = await asyncio.gather(*(env.call("activateUser", code=code) for _ in range(2)))
         assert sorted(isinstance(each, str) for each in results) == [False, True]
 
-    async def test_a_code_cannot_undo_a_deactivation(self, place: Place) -> None:
-        code = await place.call("createUser", ANN)
-        await place.call("updateUser", id=1, status=1)
-        await place.call("updateUser", id=1, status=0)
-        assert (await place.refused("activateUser", code=code))["status"] == 400
-        assert (await fields_of(place, 1))["status"] == 0
+    async def test_a_code_cannot_undo_a_deactivation(self, env: Environment) -> None:
+        code = await env.call("createUser", ANN)
+        await env.call("updateUser", id=1, status=1)
+        await env.call("updateUser", id=1, status=0)
+        assert (await env.refused("activateUser", code=code))["status"] == 400
+        assert (await fields_of(env, 1))["status"] == 0
 
 
 class TestGetUser:
     @pytest.mark.parametrize("id", [1, "1", 1.0])
-    async def test_an_id_may_be_text_or_a_whole_float(self, place: Place, id: object) -> None:
-        await place.person("ann")
-        assert (await place.call("getUser", id=id))["email"] == "ann@example.com"
+    async def test_an_id_may_be_text_or_a_whole_float(self, env: Environment, id: object) -> None:
+        await env.person("ann")
+        assert (await env.call("getUser", id=id))["email"] == "ann@example.com"
 
-    async def test_all_digits_of_an_id_count(self, place: Place) -> None:
-        people = [await place.person(f"person{each}") for each in range(10)]
+    async def test_all_digits_of_an_id_count(self, env: Environment) -> None:
+        people = [await env.person(f"person{each}") for each in range(10)]
         for zeros in (0, 18, 19, 5000):
-            assert await place.call("getUser", id=f"{'0' * zeros}10") == people[-1].shown()
+            assert await env.call("getUser", id=f"{'0' * zeros}10") == people[-1].shown()
         for digits in ("1" + "0" * 19, "1" + "0" * 20, "1" * 5000):
-            error = await place.refused("getUser", id=digits)
+            error = await env.refused("getUser", id=digits)
             assert (error["status"], error["message"][:12]) == (400, "Parameter id")
 
     @pytest.mark.parametrize("id", [True, False, 1.5, "", "1.0", "1_0", " 1", "+1", "one", "１", [1], -1])
-    async def test_what_is_no_id_is_refused(self, place: Place, id: object) -> None:
-        await place.person("ann")
-        error = await place.refused("getUser", id=id)
+    async def test_what_is_no_id_is_refused(self, env: Environment, id: object) -> None:
+        await env.person("ann")
+        error = await env.refused("getUser", id=id)
         assert (error["status"], error["message"][:12]) == (400, "Parameter id")
 
     @pytest.mark.parametrize("operation", ["getUser", "updateUser", "deleteUser", "resetUserPassword"])
-    async def test_an_unknown_user_is_404(self, place: Place, operation: str) -> None:
-        await place.person("ann", solution="other")
-        error = await place.refused(operation, id=1, password="123456", original_password="1")
+    async def test_an_unknown_user_is_404(self, env: Environment, operation: str) -> None:
+        await env.person("ann", solution="other")
+        error = await env.refused(operation, id=1, password="123456", original_password="1")
         assert (error["status"], error["message"]) == (404, "User 1 does not exist.")
-        assert place.accounts == []
+        assert env.accounts == []
 
 
 class TestUpdateUser:
-    async def test_only_what_is_given_changes(self, place: Place) -> None:
-        ann = await place.person("ann")
+    async def test_only_what_is_given_changes(self, env: Environment) -> None:
+        ann = await env.person("ann")
         shown = ann.shown()
-        assert await place.call("updateUser", id=1, name="Änne") == {**shown, "name": "Änne"}
-        assert await place.call("updateUser", id=1, status=0) == {**shown, "name": "Änne", "status": 0}
-        assert await place.call("updateUser", id=1, email="x@example.com") == await fields_of(place, 1)
-        assert await fields_of(place, 1) == {**shown, "name": "Änne", "status": 0}
+        assert await env.call("updateUser", id=1, name="Änne") == {**shown, "name": "Änne"}
+        assert await env.call("updateUser", id=1, status=0) == {**shown, "name": "Änne", "status": 0}
+        assert await env.call("updateUser", id=1, email="x@example.com") == await fields_of(env, 1)
+        assert await fields_of(env, 1) == {**shown, "name": "Änne", "status": 0}
 
-    async def test_a_new_password_needs_the_original_one(self, place: Place) -> None:
-        ann = await place.person("ann", password="first one")
-        token = await place.token(ann)
+    async def test_a_new_password_needs_the_original_one(self, env: Environment) -> None:
+        ann = await env.person("ann", password="first one")
+        token = await env.token(ann)
         for original, words in [
             ({}, "Parameter original_password is required to change the password."),
             ({"original_password": "first two"}, "Parameter original_password is not the user's password."),
         ]:
-            error = await place.refused("updateUser", id=1, name="New", password="second one", **original)
+            error = await env.refused("updateUser", id=1, name="New", password="second one", **original)
             assert (error["status"], error["message"]) == (400, words)
-        assert await fields_of(place, 1) == ann.shown()
-        assert await user_tokens.user_of(place.context, place.user.keys, "acme", token) == ann
-        changed = await place.call(
+        assert await fields_of(env, 1) == ann.shown()
+        assert await user_tokens.user_of(env.context, env.user.keys, "acme", token) == ann
+        changed = await env.call(
             "updateUser", id=1, password="second one", original_password="first one", status=1
         )
         assert changed == ann.shown()
-        assert await user_tokens.user_of(place.context, place.user.keys, "acme", token) is None
-        assert isinstance(await place.call("getUserToken", email=ann.email, password="second one"), str)
+        assert await user_tokens.user_of(env.context, env.user.keys, "acme", token) is None
+        assert isinstance(await env.call("getUserToken", email=ann.email, password="second one"), str)
 
-    async def test_of_two_new_passwords_at_once_exactly_one_wins(self, place: Place) -> None:
-        await place.person("ann", password="first one")
+    async def test_of_two_new_passwords_at_once_exactly_one_wins(self, env: Environment) -> None:
+        await env.person("ann", password="first one")
         results = await asyncio.gather(
             *(
-                place.call("updateUser", id=1, password=password, original_password="first one")
+                env.call("updateUser", id=1, password=password, original_password="first one")
                 for password in ("second one", "third one")
             )
         )
@@ -219,96 +219,94 @@ class TestUpdateUser:
         ],
     )
     async def test_a_bad_argument_is_refused_and_named(
-        self, place: Place, change: dict[str, Any], name: str
+        self, env: Environment, change: dict[str, Any], name: str
     ) -> None:
-        ann = await place.person("ann")
-        error = await place.refused("updateUser", {"id": 1, "name": "New", "status": 0, **change})
+        ann = await env.person("ann")
+        error = await env.refused("updateUser", {"id": 1, "name": "New", "status": 0, **change})
         assert error["status"] == 400
         assert error["message"].startswith(f"Parameter {name} validation failed")
-        assert await fields_of(place, 1) == ann.shown()
+        assert await fields_of(env, 1) == ann.shown()
 
 
 class TestDeleteUser:
-    async def test_the_user_is_gone_with_all_that_belongs_to_it(self, place: Place) -> None:
-        ann = await place.person("ann")
-        token = await place.token(ann)
-        await place.call("createUserData", id=1, color="red")
-        assert await place.call("deleteUser", id=1) is None
-        assert (await place.refused("getUser", id=1))["status"] == 404
-        assert await user_tokens.user_of(place.context, place.user.keys, "acme", token) is None
-        assert (await place.database.frame("select * from user_data")).empty
-        assert (await place.person("ann")).id == 2  # the address is free again
+    async def test_the_user_is_gone_with_all_that_belongs_to_it(self, env: Environment) -> None:
+        ann = await env.person("ann")
+        token = await env.token(ann)
+        await env.call("createUserData", id=1, color="red")
+        assert await env.call("deleteUser", id=1) is None
+        assert (await env.refused("getUser", id=1))["status"] == 404
+        assert await user_tokens.user_of(env.context, env.user.keys, "acme", token) is None
+        assert (await env.database.frame("select * from user_data")).empty
+        assert (await env.person("ann")).id == 2  # the address is free again
 
 
 class TestResetUserPassword:
-    async def test_it_gives_the_user_without_status(self, place: Place) -> None:
-        ann = await place.person("ann", password="first one")
-        result = await place.call("resetUserPassword", id=1, password="second one")
+    async def test_it_gives_the_user_without_status(self, env: Environment) -> None:
+        ann = await env.person("ann", password="first one")
+        result = await env.call("resetUserPassword", id=1, password="second one")
         assert result == {
             "id": 1,
             "email": "ann@example.com",
             "name": "ann",
             "creation_date": ann.creation_date,
         }
-        assert (await place.refused("getUserToken", email=ann.email, password="first one"))["status"] == 401
-        assert isinstance(await place.call("getUserToken", email=ann.email, password="second one"), str)
+        assert (await env.refused("getUserToken", email=ann.email, password="first one"))["status"] == 401
+        assert isinstance(await env.call("getUserToken", email=ann.email, password="second one"), str)
 
-    async def test_earlier_tokens_die(self, place: Place) -> None:
-        ann = await place.person("ann")
-        token = await place.token(ann)
-        await place.call("resetUserPassword", id=1, password="second one")
-        assert await user_tokens.user_of(place.context, place.user.keys, "acme", token) is None
+    async def test_earlier_tokens_die(self, env: Environment) -> None:
+        ann = await env.person("ann")
+        token = await env.token(ann)
+        await env.call("resetUserPassword", id=1, password="second one")
+        assert await user_tokens.user_of(env.context, env.user.keys, "acme", token) is None
 
-    async def test_a_login_that_a_reset_overtakes_gives_a_dead_token(self, place: Place) -> None:
-        ann = await place.person("ann", password="first one")
-        login = asyncio.create_task(place.call("getUserToken", email=ann.email, password="first one"))
+    async def test_a_login_that_a_reset_overtakes_gives_a_dead_token(self, env: Environment) -> None:
+        ann = await env.person("ann", password="first one")
+        login = asyncio.create_task(env.call("getUserToken", email=ann.email, password="first one"))
         await asyncio.sleep(0)  # it has read the user, and verifies
-        await place.call("resetUserPassword", id=1, password="second one")
+        await env.call("resetUserPassword", id=1, password="second one")
         token = await login
         assert (
             isinstance(token, dict)
-            or await user_tokens.user_of(place.context, place.user.keys, "acme", token) is None
+            or await user_tokens.user_of(env.context, env.user.keys, "acme", token) is None
         )
 
-    async def test_a_short_password_is_refused(self, place: Place) -> None:
-        ann = await place.person("ann")
-        assert (await place.refused("resetUserPassword", id=1, password="12345"))["status"] == 400
-        assert (
-            await user_tokens.user_of(place.context, place.user.keys, "acme", await place.token(ann)) == ann
-        )
+    async def test_a_short_password_is_refused(self, env: Environment) -> None:
+        ann = await env.person("ann")
+        assert (await env.refused("resetUserPassword", id=1, password="12345"))["status"] == 400
+        assert await user_tokens.user_of(env.context, env.user.keys, "acme", await env.token(ann)) == ann
 
 
-async def test_the_solution_is_told_of_every_change(place: Place) -> None:
-    await place.call("activateUser", code=await place.call("createUser", ANN))
-    await place.call("updateUser", id=1, name="Anne")
-    await place.call("updateUser", id=1)  # changes nothing
-    await place.call("resetUserPassword", id=1, password="second one")
-    await place.call("deleteUser", id=1)
+async def test_the_solution_is_told_of_every_change(env: Environment) -> None:
+    await env.call("activateUser", code=await env.call("createUser", ANN))
+    await env.call("updateUser", id=1, name="Anne")
+    await env.call("updateUser", id=1)  # changes nothing
+    await env.call("resetUserPassword", id=1, password="second one")
+    await env.call("deleteUser", id=1)
     told = {"id": 1, "email": "ann@example.com", "solution_id": "acme"}
     types = ["CREATE", "UPDATE", "UPDATE", "UPDATE", "DELETE"]
-    assert place.accounts == [{"type": type, **told} for type in types]
+    assert env.accounts == [{"type": type, **told} for type in types]
 
 
-async def test_no_secret_reaches_the_journal(place: Place) -> None:
-    code = await place.call("createUser", ANN)
-    await place.call("activateUser", code=code)
-    token = await place.call("getUserToken", email=ANN["email"], password=ANN["password"])
-    await place.call("getCurrentUser", token=token)
-    await place.refused("getUserToken", email=ANN["email"], password="wrong horse")
-    await place.refused("getCurrentUser", token=f"{token}x")
-    await place.refused("updateUser", id=1, password="wrong shoe", original_password="wrong bit")
-    await place.call("resetUserPassword", id=1, password="second horse")
-    await place.call("createUserData", id=1, api_key="k3y")
-    await place.refused("createUserData", id=1, api_key="k4y")
-    written = place.journal.canonical()
+async def test_no_secret_reaches_the_journal(env: Environment) -> None:
+    code = await env.call("createUser", ANN)
+    await env.call("activateUser", code=code)
+    token = await env.call("getUserToken", email=ANN["email"], password=ANN["password"])
+    await env.call("getCurrentUser", token=token)
+    await env.refused("getUserToken", email=ANN["email"], password="wrong horse")
+    await env.refused("getCurrentUser", token=f"{token}x")
+    await env.refused("updateUser", id=1, password="wrong shoe", original_password="wrong bit")
+    await env.call("resetUserPassword", id=1, password="second horse")
+    await env.call("createUserData", id=1, api_key="k3y")
+    await env.refused("createUserData", id=1, api_key="k4y")
+    written = env.journal.canonical()
     assert "getCurrentUser" in written
     for secret in (code, token, "horse", "wrong shoe", "wrong bit", "k3y", "k4y"):
         assert secret not in written
 
 
-async def test_no_secret_is_kept_readable(place: Place) -> None:
-    code = await place.call("createUser", ANN)
-    rows = await place.kept("user")
+async def test_no_secret_is_kept_readable(env: Environment) -> None:
+    code = await env.call("createUser", ANN)
+    rows = await env.kept("user")
     assert "ann@example.com" in rows
     assert code not in rows
     assert ANN["password"] not in rows
@@ -316,13 +314,13 @@ async def test_no_secret_is_kept_readable(place: Place) -> None:
 
 async def test_accounts_codes_and_tokens_survive_a_restart(tmp_path: Path) -> None:
     data = tmp_path / "lab.db"
-    before = Place(data=data)
+    before = Environment(data=data)
     code = await before.call("createUser", ANN)
     bob = await before.person("bob", password="battery staple")
     token = await before.token(bob)
     await before.call("createUserData", id=2, color="red")
     before.close()
-    after = Place(data=data)
+    after = Environment(data=data)
     try:
         assert await after.call("getCurrentUser", token=token) == bob.shown()
         assert await after.call("listUserData", id=2) == {"color": "red"}

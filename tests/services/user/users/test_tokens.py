@@ -9,7 +9,7 @@ import jwt
 import pytest
 
 from labkit.services.user.users import tokens as user_tokens
-from tests.services.user.place import Place
+from tests.services.user.environment import Environment
 
 PASSWORD = "correct horse"
 
@@ -19,46 +19,46 @@ def claims_of(token: str) -> dict[str, Any]:
     return claims
 
 
-async def alive(place: Place, token: str, solution: str = "acme") -> bool:
+async def alive(env: Environment, token: str, solution: str = "acme") -> bool:
     """Does getCurrentUser take a token? It gives the user or 401."""
-    result = await place.call("getCurrentUser", token=token, solution=solution)
+    result = await env.call("getCurrentUser", token=token, solution=solution)
     assert "id" in result or (result["type"], result["status"]) == ("QueryError", 401)
     return "id" in result
 
 
 class TestLogin:
     async def test_it_gives_a_token_for_a_cookie_in_any_letter_case_of_the_address(
-        self, place: Place
+        self, env: Environment
     ) -> None:
-        ann = await place.person("ann", PASSWORD)
-        token = await place.call("getUserToken", email="ANN@Example.com", password=PASSWORD)
+        ann = await env.person("ann", PASSWORD)
+        token = await env.call("getUserToken", email="ANN@Example.com", password=PASSWORD)
         assert not set(token) & set('; ,"\\')
         assert jwt.get_unverified_header(token) == {"alg": "HS256", "typ": "JWT"}
-        assert await place.call("getCurrentUser", token=token) == ann.shown()
+        assert await env.call("getCurrentUser", token=token) == ann.shown()
 
     @pytest.mark.parametrize(
         ("given", "lives"), [({}, 7200), ({"time_to_live": 1}, 1), ({"time_to_live": "60"}, 60)]
     )
     async def test_a_token_lives_2_hours_or_as_asked(
-        self, place: Place, given: dict[str, Any], lives: int
+        self, env: Environment, given: dict[str, Any], lives: int
     ) -> None:
-        await place.person("ann", PASSWORD)
-        token = await place.call("getUserToken", email="ann@example.com", password=PASSWORD, **given)
-        await place.clock.advance(lives - 1)
-        assert await alive(place, token)
-        await place.clock.advance(1)
-        assert not await alive(place, token)
-        await place.clock.advance(1)
-        assert not await alive(place, token)
+        await env.person("ann", PASSWORD)
+        token = await env.call("getUserToken", email="ann@example.com", password=PASSWORD, **given)
+        await env.clock.advance(lives - 1)
+        assert await alive(env, token)
+        await env.clock.advance(1)
+        assert not await alive(env, token)
+        await env.clock.advance(1)
+        assert not await alive(env, token)
 
-    async def test_the_lifetime_can_be_configured(self, place: Place) -> None:
-        await place.person("ann", PASSWORD)
-        place.configuration["acme"] = {"User": {"time_to_live": 60}}
-        claims = claims_of(await place.call("getUserToken", email="ann@example.com", password=PASSWORD))
+    async def test_the_lifetime_can_be_configured(self, env: Environment) -> None:
+        await env.person("ann", PASSWORD)
+        env.configuration["acme"] = {"User": {"time_to_live": 60}}
+        claims = claims_of(await env.call("getUserToken", email="ann@example.com", password=PASSWORD))
         assert claims["exp"] - claims["iat"] == 60
 
-    async def test_who_cannot_log_in_is_told_the_same_after_one_verification(self, place: Place) -> None:
-        await place.person("ann", PASSWORD)
+    async def test_who_cannot_log_in_is_told_the_same_after_one_verification(self, env: Environment) -> None:
+        await env.person("ann", PASSWORD)
         said = set()
         for email, password in [
             ("ann@example.com", "wrong horse"),
@@ -66,81 +66,81 @@ class TestLogin:
             ("no address", ""),
             ("\udc80", ""),
         ]:
-            before = place.passwords.verifications
-            error = await place.refused("getUserToken", email=email, password=password)
-            assert place.passwords.verifications == before + 1
+            before = env.passwords.verifications
+            error = await env.refused("getUserToken", email=email, password=password)
+            assert env.passwords.verifications == before + 1
             said.add((error["status"], error["error"]))
         assert said == {(401, '{"statusCode": 401, "message": "Email or password is wrong."}')}
 
-    async def test_nobody_logs_in_before_activation(self, place: Place) -> None:
-        code = await place.call("createUser", email="ann@example.com", name="Ann", password=PASSWORD)
+    async def test_nobody_logs_in_before_activation(self, env: Environment) -> None:
+        code = await env.call("createUser", email="ann@example.com", name="Ann", password=PASSWORD)
         for password, words in [(PASSWORD, "User is not active."), ("wrong", "Email or password is wrong.")]:
-            error = await place.refused("getUserToken", email="ann@example.com", password=password)
+            error = await env.refused("getUserToken", email="ann@example.com", password=password)
             assert (error["status"], error["message"]) == (401, words)
-        assert place.passwords.verifications == 2
-        await place.call("activateUser", code=code)
-        token = await place.call("getUserToken", email="ann@example.com", password=PASSWORD)
-        assert await alive(place, token)
+        assert env.passwords.verifications == 2
+        await env.call("activateUser", code=code)
+        token = await env.call("getUserToken", email="ann@example.com", password=PASSWORD)
+        assert await alive(env, token)
 
     @pytest.mark.parametrize("time_to_live", [0, -1, 0.5, "soon", True])
-    async def test_a_lifetime_is_a_second_at_least(self, place: Place, time_to_live: object) -> None:
-        error = await place.refused(
+    async def test_a_lifetime_is_a_second_at_least(self, env: Environment, time_to_live: object) -> None:
+        error = await env.refused(
             "getUserToken", email="ann@example.com", password=PASSWORD, time_to_live=time_to_live
         )
         assert error["status"] == 400
         assert error["message"].startswith("Parameter time_to_live validation failed")
-        assert place.passwords.verifications == 0
+        assert env.passwords.verifications == 0
 
-    async def test_a_password_that_is_too_long_to_hash_is_refused(self, place: Place) -> None:
-        error = await place.refused("getUserToken", email="ann@example.com", password="x" * 1025)
+    async def test_a_password_that_is_too_long_to_hash_is_refused(self, env: Environment) -> None:
+        error = await env.refused("getUserToken", email="ann@example.com", password="x" * 1025)
         assert error["status"] == 400
-        assert place.passwords.verifications == 0
+        assert env.passwords.verifications == 0
 
 
 class TestToken:
-    async def test_it_carries_its_user_solution_and_times(self, place: Place) -> None:
-        ann = await place.person()
-        first, second = [claims_of(await place.token(ann, 60)) for _ in range(2)]
+    async def test_it_carries_its_user_solution_and_times(self, env: Environment) -> None:
+        ann = await env.person()
+        first, second = [claims_of(await env.token(ann, 60)) for _ in range(2)]
         assert first.pop("jti") != second.pop("jti")
-        now = place.clock.seconds()
+        now = env.clock.seconds()
         claims = {"sub": "1", "iss": "acme", "iat": now, "nbf": now, "exp": now + 60, "gen": 0}
         assert first == second == claims
 
-    async def test_it_leads_to_its_own_user(self, place: Place) -> None:
-        people = [await place.person(name) for name in ("ann", "bob")]
+    async def test_it_leads_to_its_own_user(self, env: Environment) -> None:
+        people = [await env.person(name) for name in ("ann", "bob")]
         for person in people:
             assert (
-                await user_tokens.user_of(place.context, place.user.keys, "acme", await place.token(person))
+                await user_tokens.user_of(env.context, env.user.keys, "acme", await env.token(person))
                 == person
             )
 
     @pytest.mark.parametrize(("after", "lives"), [(59, True), (60, False), (61, False)])
-    async def test_it_is_dead_at_its_last_second(self, place: Place, after: int, lives: bool) -> None:
-        token = await place.token(await place.person(), 60)
-        await place.clock.advance(after)
-        assert (await user_tokens.user_of(place.context, place.user.keys, "acme", token) is not None) == lives
+    async def test_it_is_dead_at_its_last_second(self, env: Environment, after: int, lives: bool) -> None:
+        token = await env.token(await env.person(), 60)
+        await env.clock.advance(after)
+        assert (await user_tokens.user_of(env.context, env.user.keys, "acme", token) is not None) == lives
 
-    async def test_it_is_nothing_in_another_solution(self, place: Place) -> None:
-        ann = await place.person()
-        await place.person(solution="other")
-        assert not await alive(place, await place.token(ann), solution="other")
+    async def test_it_is_nothing_in_another_solution(self, env: Environment) -> None:
+        ann = await env.person()
+        await env.person(solution="other")
+        assert not await alive(env, await env.token(ann), solution="other")
 
-    async def test_it_is_nothing_while_its_user_is_not_active(self, place: Place) -> None:
-        token = await place.token(await place.person())
-        await place.call("updateUser", id=1, status=0)
-        assert not await alive(place, token)
+    async def test_it_is_nothing_while_its_user_is_not_active(self, env: Environment) -> None:
+        token = await env.token(await env.person())
+        await env.call("updateUser", id=1, status=0)
+        assert not await alive(env, token)
 
 
 class TestForgery:
     @pytest.mark.parametrize("token", ["", "x", "a.b.c", "é", "\udc80", "x" * 100_000, "null", "."])
-    async def test_what_is_no_token_is_401(self, place: Place, token: str) -> None:
-        assert not await alive(place, token)
+    async def test_what_is_no_token_is_401(self, env: Environment, token: str) -> None:
+        assert not await alive(env, token)
 
-    async def test_a_changed_letter_anywhere_spoils_a_token(self, place: Place) -> None:
-        token = await place.token(await place.person())
+    async def test_a_changed_letter_anywhere_spoils_a_token(self, env: Environment) -> None:
+        token = await env.token(await env.person())
         for index in range(0, len(token), 7):
             other = "A" if token[index] != "A" else "B"
-            assert not await alive(place, token[:index] + other + token[index + 1 :])
+            assert not await alive(env, token[:index] + other + token[index + 1 :])
 
     @pytest.mark.parametrize(
         "forge",
@@ -160,9 +160,9 @@ class TestForgery:
         ],
     )
     async def test_a_forged_token_is_nothing(
-        self, place: Place, forge: Callable[[dict[str, Any], bytes], str]
+        self, env: Environment, forge: Callable[[dict[str, Any], bytes], str]
     ) -> None:
-        claims = claims_of(await place.token(await place.person()))
-        secret = await place.user.keys.secret("acme")
-        assert await alive(place, jwt.encode(claims, secret))
-        assert not await alive(place, forge(claims, secret))
+        claims = claims_of(await env.token(await env.person()))
+        secret = await env.user.keys.secret("acme")
+        assert await alive(env, jwt.encode(claims, secret))
+        assert not await alive(env, forge(claims, secret))

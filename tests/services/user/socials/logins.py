@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 from oauthlib.oauth1.rfc5849.signature import collect_parameters, verify_hmac_sha1
 
 from labkit.services.user.socials.web import Consumer
-from tests.services.user.place import Place
+from tests.services.user.environment import Environment
 
 SECRET = "client-secret-1"
 GITHUB = Consumer(
@@ -32,25 +32,28 @@ SOCIAL: dict[str, Any] = {
 }
 
 
-async def with_github(place: Place) -> None:
+async def with_github(env: Environment) -> None:
     """The consumer github, with a social and good answers."""
-    place.consumers["github"] = place.consumers["google"] = GITHUB
-    place.web.answers[GITHUB.token] = (200, '{"access_token": "gho_1", "token_type": "bearer"}')
-    place.web.answers[GITHUB.userinfo] = (200, '{"login": "ann"}')
-    assert await place.call("createSocial", SOCIAL) == SOCIAL
+    env.consumers["github"] = env.consumers["google"] = GITHUB
+    env.web.answers[GITHUB.token] = (200, '{"access_token": "gho_1", "token_type": "bearer"}')
+    env.web.answers[GITHUB.userinfo] = (200, '{"login": "ann"}')
+    assert await env.call("createSocial", SOCIAL) == SOCIAL
 
 
-async def with_twitter(place: Place) -> None:
+async def with_twitter(env: Environment) -> None:
     """The consumer twitter, with a social and good answers."""
-    place.consumers["twitter"] = TWITTER
-    place.web.answers[TWITTER.request_token] = (
+    env.consumers["twitter"] = TWITTER
+    env.web.answers[TWITTER.request_token] = (
         200,
         "oauth_token=request1&oauth_token_secret=secret1&oauth_callback_confirmed=true",
     )
-    place.web.answers[TWITTER.token] = (200, "oauth_token=1-access&oauth_token_secret=secret2&user_id=1")
-    place.web.answers[TWITTER.userinfo] = (200, '{"screen_name": "ann"}')
+    env.web.answers[TWITTER.token] = (
+        200,
+        "oauth_token=1-access&oauth_token_secret=secret2&user_id=1",
+    )
+    env.web.answers[TWITTER.userinfo] = (200, '{"screen_name": "ann"}')
     social = {"consumer": "twitter", "redirect": REDIRECT, "client_id": "key", "client_secret": SECRET}
-    assert await place.call("createSocial", social) == {**social, "scope": []}
+    assert await env.call("createSocial", social) == {**social, "scope": []}
 
 
 def query(url: str) -> dict[str, str]:
@@ -60,14 +63,14 @@ def query(url: str) -> dict[str, str]:
     return {name: values[0] for name, values in found.items()}
 
 
-async def begun(place: Place, consumer: str = "github") -> str:
+async def begun(env: Environment, consumer: str = "github") -> str:
     """The state of a login that has begun."""
-    return query(await place.call("getSocialLoginUrl", consumer=consumer))["state"]
+    return query(await env.call("getSocialLoginUrl", consumer=consumer))["state"]
 
 
-def signed(place: Place, number: int, token_secret: str = "") -> dict[str, str]:
+def signed(env: Environment, number: int, token_secret: str = "") -> dict[str, str]:
     """The protocol parameters of a request that the platform made, once its signature is verified."""
-    method, url, headers, body = place.web.requests[number]
+    method, url, headers, body = env.web.requests[number]
     assert body is None
     given = dict(collect_parameters(headers=dict(headers), exclude_oauth_signature=False))
     signature = given.pop("oauth_signature")

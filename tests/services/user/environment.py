@@ -1,23 +1,23 @@
-"""A stage for tests of the User service: all its groups, on a real database and a virtual clock.
+"""What tests of the User service work with: all its groups, on a real database and a virtual clock.
 
-    async def test_something(place: Place) -> None:                # the fixture of conftest.py
-        ann = await place.person("ann")                            # an active user; ann.id, ann.email, ann.name
-        token = await place.token(ann)                             # a user token, 7200 s
-        role = await place.call("createRole", role_id="owner")     # the result, or the error object
-        error = await place.refused("getRole", role_id="guest")    # asserts that it is refused
+    async def test_something(env: Environment) -> None:          # the fixture of conftest.py
+        ann = await env.person("ann")                            # an active user; ann.id, ann.email, ann.name
+        token = await env.token(ann)                             # a user token, 7200 s
+        role = await env.call("createRole", role_id="owner")     # the result, or the error object
+        error = await env.refused("getRole", role_id="guest")    # asserts that it is refused
         assert error["status"] == 404
-        await place.clock.advance(7199)                            # lab time; nothing sleeps
+        await env.clock.advance(7199)                            # lab time; nothing sleeps
 
-What stands around the service:
-- `place.accounts`: the payloads of the event `account`, oldest first;
-- `place.consumers["github"] = Consumer(…)`: the identity providers that the lab has, names in lower case;
-- `place.web`: answers what the platform itself requests: `place.web.answers[url] = (200, "…")` (no query in the
-  url) and tells in `place.web.requests` what it was asked: (method, url, headers, body);
-- `place.journal`, `place.database`, `place.context`, `place.configuration`.
+What is around the service:
+- `env.accounts`: the payloads of the event `account`, oldest first;
+- `env.consumers["github"] = Consumer(…)`: the identity providers that the lab has, names in lower case;
+- `env.web`: answers what the platform itself requests: `env.web.answers[url] = (200, "…")` (no query in the
+  url) and tells in `env.web.requests` what it was asked: (method, url, headers, body);
+- `env.journal`, `env.database`, `env.context`, `env.configuration`.
 
-Calls are made by the solution `acme` unless another is named: `place.call(…, solution="other")`. A person made
-without a password costs no hashing, and can not log in with one. `Place(data=tmp_path / "lab.db")` is durable:
-close it and make another on the same file to restart. `await place.kept("user")` is what a table holds.
+Calls are made by the solution `acme` unless another is named: `env.call(…, solution="other")`. A person made
+without a password costs no hashing, and can not log in with one. `Environment(data=tmp_path / "lab.db")` is durable:
+close it and make another on the same file to restart. `await env.kept("user")` is what a table holds.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Consumers:
         self._providers.remove(name)
 
 
-class Place:
+class Environment:
     """The User service and what it works with. data: a file for state that survives `close`."""
 
     def __init__(self, seed: int | None = 7, data: Path | None = None) -> None:
