@@ -8,11 +8,17 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
+MOST_LISTED = 10_000
 LONGEST_WHOLE = 20  # digits: the database holds no more than 19
 
 
 def listed(value: object) -> object:
-    """For BeforeValidator: one item may stand for a list of one, and an empty table may look like an object."""
+    """For BeforeValidator: one item may stand for a list of one, and an empty table may look like an object.
+
+    Raises ValueError for more items than are looked at: each that is wrong is described before any is told.
+    """
+    if isinstance(value, list | tuple) and len(value) > MOST_LISTED:
+        raise ValueError(f"expected at most {MOST_LISTED} items, not {len(value)}")
     if value == {}:
         return []
     return [value] if isinstance(value, Mapping | str) else value

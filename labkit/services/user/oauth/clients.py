@@ -49,6 +49,7 @@ client_table = Table(
     belongs_to_user(),
 )
 
+MOST_REDIRECTS = 50
 # The characters of a URI (RFC 3986, 2) without `#`, which would begin a fragment, and without the comma, which
 # stands between two of them.
 URI = re.compile(r"[A-Za-z0-9\-._~:/?\[\]@!$&'()*+;=%]+")
@@ -56,6 +57,15 @@ URI = re.compile(r"[A-Za-z0-9\-._~:/?\[\]@!$&'()*+;=%]+")
 
 def _listed(value: object) -> object:
     """Several URIs come as a list, or as a text with commas between them."""
+    number = (
+        value.count(",") + 1
+        if isinstance(value, str)
+        else len(value)
+        if isinstance(value, list | tuple)
+        else 1
+    )
+    if number > MOST_REDIRECTS:  # before any is looked at
+        raise ValueError(f"expected at most {MOST_REDIRECTS}, not {number}")
     if isinstance(value, str):
         return [each.strip() for each in value.split(",")]
     return value
@@ -79,7 +89,7 @@ def _absolute(uri: str) -> str:
 Redirects = Annotated[
     tuple[Annotated[str, Field(max_length=2000), AfterValidator(_absolute)], ...],
     BeforeValidator(_listed),
-    Field(min_length=1, max_length=50),
+    Field(min_length=1),
     InJournal(urls),
 ]
 
