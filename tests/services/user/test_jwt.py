@@ -133,10 +133,10 @@ async def test_a_payload_has_a_largest_size(env: Environment) -> None:
     assert (error["status"], "too large" in error["message"]) == (400, True)
 
 
-async def test_a_huge_payload_is_refused_before_it_is_written(place: Place) -> None:
+async def test_a_huge_payload_is_refused_before_it_is_written(env: Environment) -> None:
     payload = {"a": [[1.0] * 1000] * 3000, "b": "x" * 10**7}
     began = time.process_time()
-    error = await place.refused("jwtSign", key=keys.SECRET, payload=payload, algorithm="HS256")
+    error = await env.refused("jwtSign", key=keys.SECRET, payload=payload, algorithm="HS256")
     assert time.process_time() - began < 0.5
     assert "too large" in error["message"]
 
