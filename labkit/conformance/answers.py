@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import h11
@@ -12,10 +13,11 @@ PIECE = 65536
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer. version: `1.1`; headers: names and values as they came; chunks: how long each was."""
+    """An answer. version: of HTTP, `1.1`; headers: names and values as they came; chunks: how long each was."""
 
     status: int
     version: str
+    reason: str
     headers: list[tuple[str, str]]
     body: bytes
     chunks: list[int]
@@ -61,11 +63,17 @@ class Answers:
                 if chunks:
                     chunks[-1] += len(event.data)
         assert response is not None
+        reason = response.reason.decode("latin-1")
         self._ahead = connection.trailing_data[0]
         headers = [
             (name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers.raw_items()
         ]
-        return Answer(response.status_code, response.http_version.decode(), headers, body, chunks)
+        return Answer(response.status_code, response.http_version.decode(), reason, headers, body, chunks)
+
+    async def rest(self) -> AsyncIterator[bytes]:
+        """What comes until the connection ends, piece by piece."""
+        while piece := await self.more():
+            yield piece
 
     async def more(self) -> bytes:
         """What comes next, whatever it is; nothing at the end."""

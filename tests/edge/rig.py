@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
+from labkit.conformance.answers import Answers
 from labkit.context import Context
 from labkit.core.clock import Clock
 from labkit.core.journal import Record
@@ -177,6 +178,7 @@ class EdgeRig:
 class Client:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader
+        self.answers = Answers(reader)
         self.writer = writer
 
     async def __aenter__(self) -> Self:
@@ -200,7 +202,7 @@ class Client:
         came = b""
         async with asyncio.timeout(PATIENCE):
             try:
-                while data := await self.reader.read(65536):
+                while data := await self.answers.more():
                     came += data
             except OSError:
                 pass
@@ -209,15 +211,11 @@ class Client:
     async def answer(
         self, data: bytes | str = b"", *, head: bool = False
     ) -> tuple[int, dict[str, str], bytes]:
-        """Send, and read one response that has a Content-Length: status, headers, body."""
+        """Send, and read one response: status, headers, body."""
         self.send(data)
         async with asyncio.timeout(PATIENCE):
-            lines = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-            headers = {
-                name.lower(): value for name, _, value in (line.partition(": ") for line in lines[1:-2])
-            }
-            body = b"" if head else await self.reader.readexactly(int(headers.get("content-length", "0")))
-        return int(lines[0].split()[1]), headers, body
+            came = await self.answers.next("HEAD" if head else "GET")
+        return came.status, {name.lower(): value for name, value in came.headers}, came.body
 
     async def turn(self) -> None:
         """Let what was sent arrive, most likely: on its own rather than with what is sent next."""
