@@ -18,6 +18,6 @@ guide                       the solution of the guides
 user/oauth/client, steps    a client of the OAuth provider, and what checks do with it again and again
 user/oauth/attacks/         attacks on the OAuth provider as data, for checks, tests and notebooks
 
-mutant          declares a mutant; `rehearsal` plays it (and `preload`)
+mutant          declares a mutant; `mutation` runs it (and `preload`)
 faults          faults that many mutants share
 """

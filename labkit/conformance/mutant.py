@@ -87,11 +87,11 @@ def try_all(mutants: Iterable[Mutant], processes: int = 2) -> Iterator[Trial]:
 
 def attempt(name: str) -> Trial:
     """Try a mutant in this process, which cannot be used for anything else afterwards."""
-    from labkit.conformance.rehearsal import rehearse
+    from labkit.conformance.mutation import run_mutant
 
     mutant = next(each for each in all_mutants() if each.name == name)
     try:
-        return rehearse(mutant)
+        return run_mutant(mutant)
     except Exception as error:  # noqa: BLE001 - the others are to be tried all the same
         return Trial(name, mutant.requirements, False, (f"no trial: {type(error).__name__}: {error}",))
 

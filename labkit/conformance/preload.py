@@ -13,7 +13,7 @@ from labkit.solutions.lua.runtime import luajit
 
 USED = "anyio._backends._asyncio anyio.from_thread httpcore httpx labkit.services.keystore.embedded uvloop"
 with suppress(LabkitError):  # a catalogue that is wrong is told by those who need it
-    import_module("labkit.conformance.rehearsal")
+    import_module("labkit.conformance.mutation")
 with suppress(ImportError):
     luajit()
 for name in ("labkit.edge.openssl", *USED.split()):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from labkit.conformance import rehearsal
+from labkit.conformance import mutation
 from labkit.conformance.check import all_checks
 from labkit.conformance.mutant import SMOKE, Mutant, Trial, all_mutants, attempt, judge, mutant, try_all
 from labkit.conformance.verdict import Outcome, Verdict
@@ -128,7 +128,7 @@ def test_a_mutant_that_cannot_be_played_is_not_killed(monkeypatch: pytest.Monkey
     def fail(mutant: Mutant) -> Trial:
         raise AttributeError("nothing there")
 
-    monkeypatch.setattr(rehearsal, "rehearse", fail)
+    monkeypatch.setattr(mutation, "run_mutant", fail)
     trial = attempt(MUTANTS[0].name)
     assert (trial.killed, trial.survived) == (False, MUTANTS[0].requirements)
     assert trial.broken == ("no trial: AttributeError: nothing there",)
@@ -164,7 +164,7 @@ def modules() -> Iterator[tuple[ModuleType, ModuleType, ModuleType]]:
 
 def test_a_function_is_replaced_wherever_it_is_held(modules: Any) -> None:
     defines, imports, mutates = modules
-    rehearsal.apply(one("X-Y-1", "labkit_broken:function"))
+    mutation.apply(one("X-Y-1", "labkit_broken:function"))
     assert defines.function() == "broken well"
     assert imports.function() == "broken well"
     assert imports.table["GET"]["/"]() == "broken well"
@@ -172,7 +172,7 @@ def test_a_function_is_replaced_wherever_it_is_held(modules: Any) -> None:
 
 
 def test_a_method_is_replaced(modules: Any) -> None:
-    rehearsal.apply(one("X-Y-1", "labkit_broken:Thing.speak"))
+    mutation.apply(one("X-Y-1", "labkit_broken:Thing.speak"))
     assert modules[0].Thing().speak() == "broken well"
 
 
@@ -181,4 +181,4 @@ def test_a_method_is_replaced(modules: Any) -> None:
 )
 def test_what_is_not_there_cannot_be_replaced(modules: Any, patches: str) -> None:
     with pytest.raises((ImportError, KeyError)):
-        rehearsal.apply(one("X-Y-1", patches))
+        mutation.apply(one("X-Y-1", patches))

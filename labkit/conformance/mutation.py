@@ -21,7 +21,7 @@ CATALOGUE = load()  # both are the same for all that are forked from here; the l
 SETTINGS = read_settings(LAB_YAML)
 
 
-def rehearse(mutant: Mutant) -> Trial:
+def run_mutant(mutant: Mutant) -> Trial:
     """Break this process's platform as the mutant says, and run checks until each requirement has one that notices.
 
     There is no way back: the process ends afterwards.
