@@ -224,7 +224,7 @@ def load(root: Traversable | None = None) -> Catalogue:
     Raises CatalogueError for the first thing that is wrong.
     """
     documents = _read(_Document, areas.statement_files(root))
-    statements, places = _statements(documents)
+    statements, file_of = _statements(documents)
     files = _read(_Part, areas.requirement_files(root))
     retired = frozenset(each for file in files.values() for each in file.retired)
     found = {name: _requirements(name, file, statements) for name, file in files.items()}
@@ -245,7 +245,7 @@ def load(root: Traversable | None = None) -> Catalogue:
     for reference, statement in statements.items():
         if reference not in tested and statement.nothing_to_test is None:
             raise UncoveredStatementError(
-                places[reference], reference, "has no requirement, nor a reason under nothing_to_test"
+                file_of[reference], reference, "has no requirement, nor a reason under nothing_to_test"
             )
     parts = {name: about for file in in_order for name, about in files[file].parts.items()}
     return Catalogue(
@@ -255,8 +255,8 @@ def load(root: Traversable | None = None) -> Catalogue:
 
 def _in_order(found: Mapping[str, list[Requirement]], statements: Iterable[str]) -> list[str]:
     """The files in the documents' order, those of an area together."""
-    place = {reference: number for number, reference in enumerate(statements)}
-    first = {name: place[own[0].sources[0]] for name, own in found.items()}
+    position = {reference: number for number, reference in enumerate(statements)}
+    first = {name: position[own[0].sources[0]] for name, own in found.items()}
     begins: dict[str, int] = {}
     for name, number in first.items():
         area = name.partition("/")[0]
@@ -267,7 +267,7 @@ def _in_order(found: Mapping[str, list[Requirement]], statements: Iterable[str])
 def _statements(documents: Mapping[str, _Document]) -> tuple[dict[str, Statement], dict[str, str]]:
     """The statements by reference in the documents' order, and the file that each stands in."""
     statements: dict[str, Statement] = {}
-    places: dict[str, str] = {}
+    file_of: dict[str, str] = {}
     for name, document in sorted(documents.items(), key=lambda each: each[1].document):
         for values in document.section:
             section = _parse(_Section, values, name, "reference")
@@ -280,8 +280,8 @@ def _statements(documents: Mapping[str, _Document]) -> tuple[dict[str, Statement
                 if reference in statements:
                     raise DuplicateEntryError(name, reference, "is there already")
                 statements[reference] = Statement(reference, document.title, section.title, item, gist)
-                places[reference] = name
-    return statements, places
+                file_of[reference] = name
+    return statements, file_of
 
 
 def _requirements(name: str, file: _Part, statements: Mapping[str, Statement]) -> list[Requirement]:

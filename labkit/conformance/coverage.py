@@ -164,8 +164,8 @@ def cover(catalogue: Catalogue, checks: Iterable[Check], mutants: Iterable[Mutan
 
 def in_order(checks: Iterable[Check], catalogue: Catalogue) -> list[Check]:
     """Checks in the order of the requirements that they name first, which is that of the documents."""
-    place = {each.id: number for number, each in enumerate(catalogue)}
-    return sorted(checks, key=lambda check: place.get(check.requirements[0], len(place)))
+    position = {each.id: number for number, each in enumerate(catalogue)}
+    return sorted(checks, key=lambda check: position.get(check.requirements[0], len(position)))
 
 
 def coverage() -> Coverage:

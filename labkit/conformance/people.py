@@ -55,10 +55,13 @@ class User(Probe):
         if not isinstance(message, str) or not message:
             raise self._mismatch(operation, "an error object with a message", result)
         try:
-            told = json.loads(result.get("error", ""))
+            detail = json.loads(result.get("error", ""))
         except (TypeError, ValueError):
             raise self._mismatch(operation, "an error that is JSON text", result) from None
-        if not isinstance(told, dict) or (told.get("statusCode"), told.get("message")) != (status, message):
+        if not isinstance(detail, dict) or (detail.get("statusCode"), detail.get("message")) != (
+            status,
+            message,
+        ):
             raise self._mismatch(operation, f"an error that tells {status} and the message", result)
         return result
 

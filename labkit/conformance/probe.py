@@ -105,7 +105,7 @@ class Keystore(Probe):
         return expect.exchange(self.last)
 
 
-async def told(target: Target, identity: str, count: int, solution: str = PROBE) -> list[Table]:
+async def events_of(target: Target, identity: str, count: int, solution: str = PROBE) -> list[Table]:
     """What the probe's handlers were told of an identity: [{handler, event}], so many at least."""
     probe = Probe(target, solution)
     until = time.monotonic() + GRACE
@@ -116,7 +116,7 @@ async def told(target: Target, identity: str, count: int, solution: str = PROBE)
         if len(found) >= count:
             return found
         if "journal" in target.offers or time.monotonic() > until:
-            raise Mismatch(f"what was told of {identity}", f"{count} events", found)
+            raise Mismatch(f"events of {identity}", f"{count} events", found)
         await asyncio.sleep(0.02)
 
 

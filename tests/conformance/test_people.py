@@ -49,8 +49,8 @@ async def test_a_refusal_is_given_back() -> None:
 
 
 async def test_what_is_not_the_callers_fault_is_a_server_error() -> None:
-    told = json.dumps({"statusCode": 500, "message": "down"})
-    down = {"type": "ServerError", "status": 500, "error": told, "message": "down"}
+    detail = json.dumps({"statusCode": 500, "message": "down"})
+    down = {"type": "ServerError", "status": 500, "error": detail, "message": "down"}
     assert await user(down).refused("getSocialToken", 500) == down
     with pytest.raises(Mismatch):
         await user({**down, "type": "QueryError"}).refused("getSocialToken", 500)

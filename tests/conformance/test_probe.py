@@ -133,10 +133,10 @@ async def test_a_script_that_fails_is_a_mismatch() -> None:
 
 async def test_what_was_told_is_awaited() -> None:
     stub = Stub(answer([{"handler": "event", "event": {}}]))
-    assert len(await probe.told(cast("Target", stub), "d-1", 1)) == 1
+    assert len(await probe.events_of(cast("Target", stub), "d-1", 1)) == 1
     assert stub.settled == 1
     with pytest.raises(Mismatch, match="2 events"):
-        await probe.told(cast("Target", stub), "d-1", 2)
+        await probe.events_of(cast("Target", stub), "d-1", 2)
 
 
 async def test_without_a_journal_it_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,6 +144,6 @@ async def test_without_a_journal_it_is_asked_for_again(monkeypatch: pytest.Monke
     stub = Stub(answer([]))
     stub.offers = frozenset()
     with pytest.raises(Mismatch):
-        await probe.told(cast("Target", stub), "d-1", 1)
+        await probe.events_of(cast("Target", stub), "d-1", 1)
     assert stub.settled == 0
     assert len(stub.only.asked) > 1

@@ -21,10 +21,10 @@ def some() -> list[Check]:
 
 
 def test_each_is_played_once_and_they_come_in_order() -> None:
-    told: list[Verdict] = []
-    verdicts = processes.play(some(), seed=3, progress=told.append)
+    noted: list[Verdict] = []
+    verdicts = processes.play(some(), seed=3, progress=noted.append)
     assert [(each.check, each.outcome) for each in verdicts] == [(each.name, "passed") for each in some()]
-    assert sorted(each.check for each in told) == sorted(each.name for each in some())
+    assert sorted(each.check for each in noted) == sorted(each.name for each in some())
     assert all(each.seconds > 0 for each in verdicts)
 
 
@@ -46,10 +46,10 @@ def test_an_area_has_a_process_and_elsewhere_all_share_one(monkeypatch: pytest.M
 
 
 def test_what_a_process_that_dies_did_not_come_to_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[Verdict] = []
+    noted: list[Verdict] = []
 
     def kill_at_the_first(verdict: Verdict) -> None:
-        told.append(verdict)
+        noted.append(verdict)
         for process in started:
             process.send_signal(signal.SIGKILL)
 
@@ -64,7 +64,7 @@ def test_what_a_process_that_dies_did_not_come_to_is_broken(monkeypatch: pytest.
     wanted = select(all_checks(), "DEV-ALIAS")
     verdicts = processes.play(wanted, progress=kill_at_the_first)
     assert [each.check for each in verdicts] == [each.name for each in wanted]
-    assert len(told) == len(wanted)
+    assert len(noted) == len(wanted)
     assert verdicts[-1].outcome == "broken"
     assert "ended before it (-9)" in verdicts[-1].reason
 

@@ -26,7 +26,7 @@ async def raises(target: Target) -> None:
 
 
 @check("SOL-ERR-2", "that is 500 with an error in JSON, and the next request is served")
-async def told(target: Target) -> None:
+async def message(target: Target) -> None:
     probe = Probe(target)
     for path in FAILING:
         response = expect.status(await probe.request("GET", path), 500)
@@ -66,8 +66,8 @@ async def no_such_service(target: Target) -> None:
     for service, operation in (("Nonsense", "get"), ("Keystore", "nonsense"), ("Keystore", "Get")):
         kind, result = await probe.call(service, operation, {"key": target.identity()})
         expect.equal("what the call gives", kind, "table", probe.last)
-        told = {name: result.get(name) for name in ("type", "status")}
-        probe.same("type and status", told, {"type": "QueryError", "status": 404})
+        given = {name: result.get(name) for name in ("type", "status")}
+        probe.same("type and status", given, {"type": "QueryError", "status": 404})
         error = result.get("error")
         expect.true("error is a text", isinstance(error, str) and error, error, probe.last)
 

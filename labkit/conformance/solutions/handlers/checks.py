@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.conformance import expect, play
 from labkit.conformance.check import check
-from labkit.conformance.probe import PROBE, Probe, Table, same, told
+from labkit.conformance.probe import PROBE, Probe, Table, events_of, same
 from labkit.conformance.target import Target
 from labkit.fleet.device import VirtualDevice
 
@@ -29,7 +29,7 @@ async def found(target: Target) -> None:
     ):
         device = await target.activated(product)
         expect.status(await play.write(device, {"text": "a"}), 204)
-        events = await told(target, device.identity, count)
+        events = await events_of(target, device.identity, count)
         same(f"handlers of {product}", sorted(each["handler"] for each in events), sorted(handlers))
 
 
@@ -38,7 +38,7 @@ async def function(target: Target) -> None:
     identity = target.identity()
     data = {"device_sn": identity, "alias": "text", "value": [1, "called by a route"], "more": {"a": []}}
     expect.status(await Probe(target).request("POST", "/scripts/handler", json=data), 200)
-    events = await told(target, identity, 1)
+    events = await events_of(target, identity, 1)
     same("what the handler was told", events, [{"handler": "datapoint", "event": data}])
 
 
@@ -47,7 +47,7 @@ async def arguments(target: Target) -> None:
     device = await target.activated(BY_WORD)
     expect.status(await play.write(device, {"text": "a"}), 204)
     expect.status(await play.write(device, {"text": "b"}), 204)
-    events = await told(target, device.identity, 5)
+    events = await events_of(target, device.identity, 5)
     points = _of(events, "by word")
     requests = _of(events, "by word, of the request")
     texts = [each["event"].get("value", [None, None])[1] for each in points]
@@ -76,8 +76,8 @@ async def without_handler(target: Target) -> None:
     await target.in_lab(device.write, text="heard")
     await target.settle()
     records: list[Entry] = await target.in_lab(lambda: [each for each in lab.journal if each.actor == name])
-    told = [(each.kind, each.summary, each.status) for each in records]
-    expect.equal("what the solution did", told, [("script", "device datapoint", 200)])
+    runs = [(each.kind, each.summary, each.status) for each in records]
+    expect.equal("what the solution did", runs, [("script", "device datapoint", 200)])
     errors = await target.in_lab(lab.journal.select, "error")
     expect.equal("errors of the platform", errors[failed:], [])
 
@@ -88,7 +88,7 @@ async def modules(target: Target) -> None:
     found = await probe.ask("GET", "/scripts/modules")
     probe.same("what the route finds", found, _greetings("route"))
     device = await _written(target, BY_WORD)
-    (point,) = _of(await told(target, device.identity, 3), "by word")
+    (point,) = _of(await events_of(target, device.identity, 3), "by word")
     same("what the handler finds", {name: point.get(name) for name in found}, _greetings("handler"))
 
 

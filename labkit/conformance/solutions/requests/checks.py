@@ -22,8 +22,8 @@ async def fields(target: Target) -> None:
     after = await play.now(device)
     domain = target.client(PROBE).name
     for method, request in zip(("GET", "POST"), seen, strict=True):
-        told = {name: request.get(name) for name in ("method", "route")}
-        probe.same("method and route", told, {"method": method, "route": "/requests/{name}"})
+        given = {name: request.get(name) for name in ("method", "route")}
+        probe.same("method and route", given, {"method": method, "route": "/requests/{name}"})
         uri = urlsplit(str(request.get("uri")))
         expect.equal("the uri's host", (uri.scheme, uri.hostname), ("https", domain), probe.last)
         expect.equal("the uri's path", (uri.path, uri.query), ("/requests/a%20b", "x=1%202&y"), probe.last)

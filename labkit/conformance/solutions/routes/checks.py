@@ -109,11 +109,11 @@ async def twice(target: Target) -> None:
         second.write_text("--#ENDPOINT POST /b\nreturn 3\n\n--#ENDPOINT get /b/\nreturn 4\n")
         try:
             await target.in_lab(target.lab.solution, name, path=folder)
-            told = "nothing"
+            message = "nothing"
         except SettingsError as error:
-            told = str(error)
-        for place in ("endpoints/first.lua:3", "endpoints/second.lua:4"):
-            expect.true(f"the error names {place}", place in told, told)
+            message = str(error)
+        for line in ("endpoints/first.lua:3", "endpoints/second.lua:4"):
+            expect.true(f"the error names {line}", line in message, message)
         second.write_text("--#ENDPOINT POST /b\nreturn 3\n")
         solution = await target.in_lab(target.lab.solution, name, path=folder)
         response = await target.in_lab(solution.get, "/b")

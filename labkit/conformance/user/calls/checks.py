@@ -7,7 +7,7 @@ from typing import Any
 from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.people import NOBODY, PASSWORD, User
-from labkit.conformance.probe import WITNESS, told
+from labkit.conformance.probe import WITNESS, events_of
 from labkit.conformance.target import Target
 
 # Document 2, Endpoints: the operations of each group with the parameters that they cannot do without.
@@ -288,7 +288,7 @@ async def account(target: Target) -> None:
     id = await user.id_of(email)
     await user.table("updateUser", id=id, name="Anna")
     await user.nothing("deleteUser", id=id)
-    found = await told(target, email, 3)
+    found = await events_of(target, email, 3)
     expect.equal("handlers", [each["handler"] for each in found], ["account"] * 3)
     events = [each["event"] for each in found]
     expect.equal("types", [each.get("type") for each in events], ["CREATE", "UPDATE", "DELETE"])

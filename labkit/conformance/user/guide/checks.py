@@ -233,8 +233,10 @@ async def failing_login(target: Target) -> None:
         guide.message(response)
         value, attributes = guide.cookie(response, "sid")
         expect.equal("value of the cookie", value, "", response)
-        gone = attributes.get("max-age") == "0" or "expires" in attributes
-        expect.true("the cookie ends, where it was set", gone and attributes.get("path") == "/", attributes)
+        expired = attributes.get("max-age") == "0" or "expires" in attributes
+        expect.true(
+            "the cookie ends, where it was set", expired and attributes.get("path") == "/", attributes
+        )
 
 
 @check("USR-GUIDE-15", "without a valid session there is no user")

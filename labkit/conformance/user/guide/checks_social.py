@@ -44,7 +44,7 @@ async def opened(guide: Guide, browser: Browser, consumer: str, *, follow: bool 
     return await browser.request("GET", guide.url(LOGIN[consumer]), follow=follow)
 
 
-def told(response: httpx.Response, consumer: str) -> None:
+def names_provider(response: httpx.Response, consumer: str) -> None:
     """The answer must be that of the callback, with what the provider tells of Ann."""
     expect.equal("where the login ends", response.url.path, HANDLE[consumer], response)
     found = decoded(expect.status(response, 200))
@@ -71,7 +71,7 @@ async def loginurl(target: Target) -> None:
 @check("USR-GUIDE-28", "an OAuth 2 login ends at what the provider tells")
 async def oauth2(target: Target) -> None:
     guide = await ready(target, GOOGLE)
-    told(await opened(guide, target.browser(), GOOGLE), GOOGLE)
+    names_provider(await opened(guide, target.browser(), GOOGLE), GOOGLE)
 
 
 @check("USR-GUIDE-29", "an OAuth 1 login begins with a request token, which a cookie keeps")
@@ -90,7 +90,7 @@ async def request_token(target: Target) -> None:
 @check("USR-GUIDE-30", "an OAuth 1 login ends at what the provider tells")
 async def oauth1(target: Target) -> None:
     guide = await ready(target, TWITTER)
-    told(await opened(guide, target.browser(), TWITTER), TWITTER)
+    names_provider(await opened(guide, target.browser(), TWITTER), TWITTER)
 
 
 @check("USR-GUIDE-31", "an OAuth 1 login ends only in the browser that began it")
@@ -103,4 +103,4 @@ async def other_browser(target: Target) -> None:
     for url in (callback, f"{callback}&reqToken={token}"):
         response = await target.browser().request("GET", url, follow=False)
         guide.message(expect.status(response, 400))
-    told(await mine.request("GET", callback), TWITTER)
+    names_provider(await mine.request("GET", callback), TWITTER)

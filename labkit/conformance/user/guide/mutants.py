@@ -341,4 +341,4 @@ def _token_asked(original: Any, lost: tuple[str, ...]) -> Any:
 @mutant("USR-GUIDE-28 USR-GUIDE-30", CALL)
 def nothing_told(original: Any) -> Any:
     """socialRequest tells nothing of anybody"""
-    return with_result(original, "socialRequest", lambda told: "{}")
+    return with_result(original, "socialRequest", lambda answer: "{}")

@@ -45,8 +45,8 @@ async def the_flow(target: Target) -> None:
 async def records(target: Target) -> None:
     shop = await Shop.open(target)
     _client(shop, shop.client.record)
-    told = {name: shop.client.record[name] for name in ("name", "user_id", "redirect")}
-    shop.same("client", told, {"name": "Shop", "user_id": shop.ann.id, "redirect": CALLBACK})
+    given = {name: shop.client.record[name] for name in ("name", "user_id", "redirect")}
+    shop.same("client", given, {"name": "Shop", "user_id": shop.ann.id, "redirect": CALLBACK})
     shop.same("the list", await shop.clients(shop.ann), [shop.client.record])
     second = await shop.register(shop.ann, SECOND)
     other = await shop.person()

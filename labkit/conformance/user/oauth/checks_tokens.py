@@ -44,9 +44,9 @@ async def claims(target: Target) -> None:
     expect.true("the refresh token is long and safe in a URL", fits, tokens["refresh_token"], shop.last)
     header, body, _ = opened(tokens["access_token"])
     shop.same("alg", header.get("alg"), "RS256")
-    told = {name: body.get(name) for name in ("aud", "sub", "scopes")}
+    given = {name: body.get(name) for name in ("aud", "sub", "scopes")}
     wanted = {"aud": str(shop.client.id), "sub": str(shop.ann.id), "scopes": ["profile", "email"]}
-    shop.same("claims", told, wanted)
+    shop.same("claims", given, wanted)
     expect.true("jti is a text", isinstance(body.get("jti"), str), body.get("jti"), shop.last)
     start = body.get("iat")
     expect.true("iat is a whole number", isinstance(start, int), start, shop.last)

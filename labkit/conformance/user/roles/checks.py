@@ -216,7 +216,7 @@ async def cascades(target: Target) -> None:
 
 @check("USR-ROLE-18", "a missing role is 404, a missing parameter 400")
 async def missing(target: Target) -> None:
-    user, gone = Access(target), target.identity()
+    user, deleted = Access(target), target.identity()
     role, id = await user.role("sn"), await user.newcomer()
     name: Table = {"parameter_name": "color"}
     value: Table = {"parameter_value": "1"}
@@ -240,7 +240,7 @@ async def missing(target: Target) -> None:
         "listUserRoleParamValues": {"id": id, **name},
     }
     for operation, parameters in {**of_roles, **of_names}.items():
-        await user.refused(operation, 404, role_id=gone, **parameters)
+        await user.refused(operation, 404, role_id=deleted, **parameters)
     for operation, parameters in of_names.items():
         await user.refused(operation, 400, role_id=role, **parameters)
 

@@ -54,13 +54,13 @@ class Socials(User):
         expect.equal("where the login ends", page.url.path, "/requests/callback", page)
         return {"consumer": consumer, **asked, **query(str(page.url))}
 
-    async def told(self, consumer: str, token: str) -> Any:
+    async def info(self, consumer: str, token: str) -> Any:
         """What the provider tells of the person."""
         return json.loads(await self.text("socialRequest", consumer=consumer, token=token))
 
     async def knows(self, consumer: str, token: str) -> None:
         """The provider must tell of Ann."""
-        found = await self.told(consumer, token)
+        found = await self.info(consumer, token)
         self.same("who it is", {name: found.get(name) for name in ANN[consumer]}, ANN[consumer])
 
 
@@ -89,7 +89,7 @@ async def oauth2_with_consent(target: Target) -> None:
     await browser.request("GET", await user.url("github"))
     page = await browser.submit("authorize", person="p-2", decision="approve")
     token = await user.text("getSocialToken", consumer="github", **query(str(page.url)))
-    user.same("who it is", (await user.told("github", token)).get("login"), "p-2")
+    user.same("who it is", (await user.info("github", token)).get("login"), "p-2")
 
 
 @check("USR-SOC-2 USR-SOC-8 USR-SOC-9 USR-SOC-10 USR-SOC-12", "a person logs in by OAuth 1")
@@ -114,8 +114,8 @@ async def created(target: Target) -> None:
     user.same("getSocial of another", await user.table("getSocial", consumer=TWITTER), other)
     listed = await user.table("socialList")
     for wanted in (social, other):
-        told = [each if isinstance(each, dict) else {"consumer": each} for each in listed]
-        mine = [each for each in told if each.get("consumer") == wanted["consumer"]]
+        objects = [each if isinstance(each, dict) else {"consumer": each} for each in listed]
+        mine = [each for each in objects if each.get("consumer") == wanted["consumer"]]
         user.same("socialList", mine, [wanted])
 
 
@@ -177,7 +177,7 @@ async def granted(target: Target) -> None:
     for scope, known in ((["email"], {"sub", "email"}), ([], {"sub"})):
         await user.ready(scope=scope)
         token = await user.text("getSocialToken", **await user.callback())
-        found = await user.told(GOOGLE, token)
+        found = await user.info(GOOGLE, token)
         user.same("what is told", sorted(found.keys() - {"email_verified"}), sorted(known))
 
 
@@ -371,7 +371,7 @@ async def secrecy(target: Target) -> None:
         social = await user.ready(consumer)
         callback = await user.callback(consumer)
         token = await user.text("getSocialToken", **callback)
-        await user.told(consumer, token)
+        await user.info(consumer, token)
         await user.refused("getSocialToken", 400, **callback)
         secrets |= {token, social["client_secret"]}
         secrets |= {value for name, value in callback.items() if name not in ("consumer", "scope")}

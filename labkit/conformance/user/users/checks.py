@@ -37,8 +37,8 @@ async def record(target: Target) -> None:
     listed = await user.shown(person.email)
     expect.equal("fields that lack", fields - listed.keys(), set(), user.last)
     current = await user.table("getCurrentUser", token=await user.login(person))
-    told = [{name: found.get(name) for name in fields} for found in (current, listed)]
-    user.same("what getCurrentUser tells of them", *told)
+    given = [{name: found.get(name) for name in fields} for found in (current, listed)]
+    user.same("what getCurrentUser tells of them", *given)
 
 
 @check("USR-USER-3", "ids grow, status is 0 and then 1, creation_date is now")
@@ -135,8 +135,8 @@ async def wrong_code(target: Target) -> None:
     before = await user.shown(email)
     for wrong in ("", "x", code[:-1], code[:-1] + ("a" if code[-1] != "a" else "b"), f"{code}x"):
         kind, result = await user.call("User", "activateUser", {"code": wrong})
-        told = kind == "table" and "error" in result and isinstance(result.get("message"), str)
-        expect.true("an error with a message", told, f"{kind} {result}", user.last)
+        given = kind == "table" and "error" in result and isinstance(result.get("message"), str)
+        expect.true("an error with a message", given, f"{kind} {result}", user.last)
     user.same("the user", await user.shown(email), before)
 
 
@@ -249,8 +249,8 @@ async def no_reset(target: Target) -> None:
     person = await user.person()
     for wrong in ({"id": NOBODY, "password": NEW_PASSWORD}, {"id": person.id, "password": "12345"}):
         kind, result = await user.call("User", "resetUserPassword", wrong)
-        told = kind == "table" and isinstance(result.get("status"), int)
-        expect.true("it gives a status", told, f"{kind} {result}", user.last)
+        given = kind == "table" and isinstance(result.get("status"), int)
+        expect.true("it gives a status", given, f"{kind} {result}", user.last)
     await user.login(person)
 
 

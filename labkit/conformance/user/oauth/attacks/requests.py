@@ -78,8 +78,8 @@ def _authorize(group: str, name: str, rfc: str, code: str, **changes: object) ->
     async def play(scenario: Scenario) -> object:
         return await scenario.client.approve(**changes)
 
-    told = ", ".join(f"{parameter} {value!r}" for parameter, value in changes.items())
-    return Attack(group, name, rfc, f"Ask for a code with {told}.", 400, code, play)
+    listed = ", ".join(f"{parameter} {value!r}" for parameter, value in changes.items())
+    return Attack(group, name, rfc, f"Ask for a code with {listed}.", 400, code, play)
 
 
 def _register(name: str, redirect: str) -> Attack:
@@ -144,8 +144,8 @@ async def approval_of_an_unknown_client(scenario: Scenario) -> object:
 @attack("clients", "RFC 6749 4.1.2.1", 400, "unauthorized_client")
 async def approval_of_a_deleted_client(scenario: Scenario) -> object:
     """Ask for a code for a client that was deleted."""
-    gone = await scenario.delete_other()
-    return await scenario.other.approve(client_id=gone["client_id"])
+    deleted = await scenario.delete_other()
+    return await scenario.other.approve(client_id=deleted["client_id"])
 
 
 @attack("clients", "RFC 6749 5.2", 401, "invalid_client")

@@ -176,7 +176,7 @@ def read(result: object) -> tuple[int | None, str | None]:
     if not isinstance(result, dict) or result.get("type") != "QueryError":
         return None, None
     try:
-        told = json.loads(result["error"])
+        detail = json.loads(result["error"])
     except (KeyError, TypeError, ValueError):
         return None, None
-    return (result.get("status"), told.get("code")) if isinstance(told, dict) else (None, None)
+    return (result.get("status"), detail.get("code")) if isinstance(detail, dict) else (None, None)
