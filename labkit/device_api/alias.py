@@ -23,7 +23,7 @@ async def read(exchange: Exchange, devices: Devices) -> web.StreamResponse:
         raise HttpError(400, "expected at least one alias in the query")
     if "Request-Timeout" in exchange.request.headers:
         return await long_poll.wait(exchange, devices, device, aliases)
-    return _values(
+    return written_values(
         exchange, await devices.state.latest(device.product, device.identity, known(exchange, aliases))
     )
 
@@ -51,7 +51,7 @@ async def write(exchange: Exchange, devices: Devices) -> web.StreamResponse:
         device.product, device.identity, points, int(now), known(exchange, aliases)
     )
     emitted.stored(exchange, devices, device, stored, "write", now)
-    return _values(exchange, found)
+    return written_values(exchange, found)
 
 
 def named(exchange: Exchange) -> list[str]:
@@ -65,5 +65,5 @@ def known(exchange: Exchange, aliases: Iterable[str]) -> list[str]:
     return [alias for alias in aliases if alias in resources]
 
 
-def _values(exchange: Exchange, found: list[tuple[str, str]]) -> web.StreamResponse:
+def written_values(exchange: Exchange, found: list[tuple[str, str]]) -> web.StreamResponse:
     return reply(200, forms.encode(found), FORM) if found else nothing(exchange.context.wire)

@@ -59,7 +59,7 @@ def presented(exchange: Exchange) -> Credential | None:
     for name in exchange.context.wire.token_headers:
         found += [Credential("token", value.strip()) for value in headers.getall(name, ()) if value.strip()]
     found += [
-        _authorization(exchange, value) for value in headers.getall("Authorization", ()) if value.strip()
+        authorization(exchange, value) for value in headers.getall("Authorization", ()) if value.strip()
     ]
     connection = exchange.connection
     if connection.certificate is not None and exchange.product.settings.auth == "certificate":
@@ -69,7 +69,7 @@ def presented(exchange: Exchange) -> Credential | None:
     return found[0] if found else None
 
 
-def _authorization(exchange: Exchange, header: str) -> Credential:
+def authorization(exchange: Exchange, header: str) -> Credential:
     scheme, _, value = header.strip().partition(" ")
     value = value.strip()
     if scheme.lower() == "token" and exchange.context.wire.authorization_token:
@@ -96,7 +96,7 @@ async def check(exchange: Exchange, registry: Registry, credential: Credential) 
     settings = exchange.product.settings
     if credential.type != settings.auth:
         raise unauthorized(exchange, f"this product's devices show a {settings.auth}")
-    device = await _owner(registry, settings.id, credential)
+    device = await owner_of(registry, settings.id, credential)
     if device is None:
         raise unauthorized(exchange, "credentials are not valid")
     exchange.identify(device.identity)
@@ -115,7 +115,7 @@ def authenticated_still(exchange: Exchange) -> None:
         raise unauthorized(exchange, REVOKED)
 
 
-async def _owner(registry: Registry, product: str, credential: Credential) -> Device | None:
+async def owner_of(registry: Registry, product: str, credential: Credential) -> Device | None:
     value, identity = credential.value, credential.identity
     if not value:
         return None

@@ -28,23 +28,23 @@ async def download(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     device = await authenticate(exchange, devices.registry)
     query = dict(exchange.query())
     wants_info = "id" in query and query.get("info") == "true"
-    _expect_product(exchange, query, 400 if wants_info else 403)
+    expect_product(exchange, query, 400 if wants_info else 403)
     if "id" not in query:
         items = await devices.content.list(device.product)
         return reply(200, "".join(f"{item.id}\r\n" for item in items), CSV)
     item = await devices.content.info(device.product, query["id"] or "")
     if item is None:
         raise HttpError(404, "no such content")
-    return reply(200, _line(item), CSV) if wants_info else await _send(exchange, devices, device, item)
+    return reply(200, info_line(item), CSV) if wants_info else await _send(exchange, devices, device, item)
 
 
-def _expect_product(exchange: Exchange, query: dict[str, str | None], status: int) -> None:
+def expect_product(exchange: Exchange, query: dict[str, str | None], status: int) -> None:
     for name in ("vendor", "model"):
         if query.get(name, exchange.product.id) != exchange.product.id:
             raise HttpError(status, f"{name} is not this product")
 
 
-def _line(item: ContentInfo) -> str:
+def info_line(item: ContentInfo) -> str:
     """Content type, size in bytes, Unix seconds of the update and description, as in RFC 4180."""
     line = io.StringIO(newline="")
     csv.writer(line).writerow([item.type, item.size, item.updated, item.description])

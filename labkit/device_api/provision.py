@@ -26,21 +26,21 @@ async def activate(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     if not settings.provisioning:
         raise HttpError(403, "provisioning is switched off for this product")
     if settings.auth == "certificate":
-        return await _replace_certificate(exchange, devices, owner)
+        return await replace_certificate(exchange, devices, owner)
     fields = dict(await exchange.form())
-    identity = _identity(exchange, fields, owner)
+    identity = identity_of(exchange, fields, owner)
     exchange.identify(identity)
     if settings.auth == "password":
-        return await _password(exchange, devices, identity, fields.get("password", ""), owner)
+        return await set_password(exchange, devices, identity, fields.get("password", ""), owner)
     outcome, token = await devices.registry.provision_token(
         settings.id, identity, register=settings.self_registration, replacing=_held(owner)
     )
-    _refuse_unless_done(exchange, outcome, owner)
+    refuse_unless_done(exchange, outcome, owner)
     _emit(exchange, identity)
     return reply(200, token)
 
 
-async def _password(
+async def set_password(
     exchange: Exchange, devices: Devices, identity: str, password: str, owner: Device | None
 ) -> web.StreamResponse:
     if len(password) < SHORTEST_PASSWORD:
@@ -51,12 +51,12 @@ async def _password(
     outcome = await devices.registry.provision_password(
         settings.id, identity, password, register=settings.self_registration, replacing=_held(owner)
     )
-    _refuse_unless_done(exchange, outcome, owner)
+    refuse_unless_done(exchange, outcome, owner)
     _emit(exchange, identity)
     return nothing(exchange.context.wire)
 
 
-async def _replace_certificate(
+async def replace_certificate(
     exchange: Exchange, devices: Devices, owner: Device | None
 ) -> web.StreamResponse:
     """Pin the certificate in the body, whose CN is the device's identity, instead of the one shown."""
@@ -75,12 +75,12 @@ async def _replace_certificate(
     outcome = await devices.registry.provision_certificate(
         owner.product, owner.identity, der, register=False, replacing=_held(owner)
     )
-    _refuse_unless_done(exchange, outcome, owner)
+    refuse_unless_done(exchange, outcome, owner)
     _emit(exchange, owner.identity)
     return nothing(exchange.context.wire)
 
 
-def _identity(exchange: Exchange, fields: dict[str, str], owner: Device | None) -> str:
+def identity_of(exchange: Exchange, fields: dict[str, str], owner: Device | None) -> str:
     """The identity that the form names, or the one that authenticated. Raises HttpError 400, 403 or 404."""
     product = exchange.product
     for name in ("vendor", "model"):
@@ -102,7 +102,7 @@ def _held(owner: Device | None) -> bytes | None:
     return None if owner is None else owner.digest
 
 
-def _refuse_unless_done(exchange: Exchange, outcome: Outcome, owner: Device | None) -> None:
+def refuse_unless_done(exchange: Exchange, outcome: Outcome, owner: Device | None) -> None:
     if outcome == "provisioned":
         return
     if outcome == "locked":

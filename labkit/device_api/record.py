@@ -38,7 +38,9 @@ async def record(exchange: Exchange, devices: Devices) -> web.StreamResponse:
         if alias not in resources
         for text, _, value in group
     )
-    points = [point for alias, group in groups.items() for point in _points(exchange, now, alias, group)]
+    points = [
+        point for alias, group in groups.items() for point in recorded_points(exchange, now, alias, group)
+    ]
     await exchange.context.events.capacity(f"{device.product}/{device.identity}")
     authenticated_still(exchange)
     if points:
@@ -86,7 +88,7 @@ def first_clash(group: Group) -> int | None:
     return None
 
 
-def _points(exchange: Exchange, now: float, alias: str, group: Group) -> list[Datapoint]:
+def recorded_points(exchange: Exchange, now: float, alias: str, group: Group) -> list[Datapoint]:
     """The datapoints of a resource; of an alias that is none, nothing. Raises HttpError 400."""
     points = []
     for _, moment, value in group:

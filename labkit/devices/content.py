@@ -89,7 +89,7 @@ class Content:
             raise LabError(f"content {id!r}: {type!r} is no content type")
         sha256 = hashlib.sha256(data).hexdigest()
         info = ContentInfo(id, type, len(data), self._clock.seconds(), description, sha256)
-        await self._database.run(_put, product, info, data)
+        await self._database.run(put_item, product, info, data)
         return info
 
     async def remove(self, product: str, id: str) -> None:
@@ -99,11 +99,11 @@ class Content:
 
     async def list(self, product: str) -> list[ContentInfo]:
         """The items of a product by id."""
-        return await self._database.read(_list, product)
+        return await self._database.read(item_ids, product)
 
     async def info(self, product: str, id: str) -> ContentInfo | None:
         """The meta fields of an item."""
-        return await self._database.read(_info, product, id)
+        return await self._database.read(item_info, product, id)
 
     async def read(self, product: str, id: str, first: int, last: int) -> bytes:
         """The bytes of an item from position `first` to `last`, both 0-based and included."""
@@ -114,7 +114,7 @@ def _row(product: str, id: str) -> ColumnElement[bool]:
     return (content_table.c.product == product) & (content_table.c.id == id)
 
 
-def _put(connection: Connection, product: str, info: ContentInfo, data: bytes) -> None:
+def put_item(connection: Connection, product: str, info: ContentInfo, data: bytes) -> None:
     _remove(connection, product, info.id)
     connection.execute(content_table.insert().values((product, *astuple(info))))
     for number, start in enumerate(range(0, len(data), PIECE)):
@@ -129,12 +129,12 @@ def _remove(connection: Connection, product: str, id: str) -> int:
     return connection.execute(content_table.delete().where(_row(product, id))).rowcount
 
 
-def _list(connection: Connection, product: str) -> list[ContentInfo]:
+def item_ids(connection: Connection, product: str) -> list[ContentInfo]:
     query = select(*META).where(content_table.c.product == product).order_by(content_table.c.id)
     return [ContentInfo(*row) for row in connection.execute(query)]
 
 
-def _info(connection: Connection, product: str, id: str) -> ContentInfo | None:
+def item_info(connection: Connection, product: str, id: str) -> ContentInfo | None:
     row = connection.execute(select(*META).where(_row(product, id))).first()
     return None if row is None else ContentInfo(*row)
 

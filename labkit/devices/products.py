@@ -38,7 +38,7 @@ class Product:
         wrong = _format_error(resource.format, value)
         if wrong is not None:
             return f"{alias}: {wrong}"
-        if resource.allowed and not any(_allows(rule, value) for rule in resource.allowed):
+        if resource.allowed and not any(allows(rule, value) for rule in resource.allowed):
             return f"{alias}: this value is not among the allowed ones"
         return None
 
@@ -61,7 +61,7 @@ def _format_error(format: str, value: str) -> str | None:
         return expected
 
 
-def _allows(rule: NumberRange | float | str | bool, value: str) -> bool:
+def allows(rule: NumberRange | float | str | bool, value: str) -> bool:
     if isinstance(rule, bool):
         return value in (("true", "1") if rule else ("false", "0"))
     if isinstance(rule, str):

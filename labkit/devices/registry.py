@@ -117,7 +117,7 @@ class Registry:
         device = self._by_digest.get(key)
         if device is None:
             changes = self._changes
-            device = await self._database.read(_by_digest, *key)
+            device = await self._database.read(by_digest, *key)
             self._keep(device, changes)
         return device
 
@@ -176,7 +176,7 @@ class Registry:
         authenticated with, which may be gone by now. Outcomes other than `provisioned` change nothing.
         """
         token = self._identifiers.hex(f"token/{product}/{identity}", TOKEN_LENGTH)
-        outcome = await self._provision(product, identity, fingerprint(token), None, register, replacing)
+        outcome = await self.provision(product, identity, fingerprint(token), None, register, replacing)
         return outcome, token
 
     async def provision_password(
@@ -185,7 +185,7 @@ class Registry:
         """Keep the password that the device chose."""
         salt = secrets.token_bytes(16)
         digest = password_digest(password, salt)
-        return await self._provision(product, identity, digest, salt, register, replacing)
+        return await self.provision(product, identity, digest, salt, register, replacing)
 
     async def provision_certificate(
         self,
@@ -197,9 +197,9 @@ class Registry:
         replacing: bytes | None = None,
     ) -> Outcome:
         """Pin a certificate (DER) to the device."""
-        return await self._provision(product, identity, fingerprint(certificate), None, register, replacing)
+        return await self.provision(product, identity, fingerprint(certificate), None, register, replacing)
 
-    async def _provision(
+    async def provision(
         self,
         product: str,
         identity: str,
@@ -225,7 +225,7 @@ class Registry:
 
         outcome = await self._database.run(provision)
         if outcome == "provisioned":
-            self._forget(product, identity)
+            self.forget(product, identity)
             self._revoke(product, identity)
         return outcome
 
@@ -245,14 +245,14 @@ class Registry:
             values |= {"digest": digest, "salt": None, "provisioned": self._clock.seconds()}
 
         def allow(connection: Connection) -> None:
-            owner = None if digest is None else _by_digest(connection, product, digest)
+            owner = None if digest is None else by_digest(connection, product, digest)
             if owner is not None and owner.identity not in named:
                 raise LabError(f"this token is that of {owner.identity!r}")
             _put(connection, product, *named, **values)
 
         await self._database.run(allow)
         for identity in named:
-            self._forget(product, identity)
+            self.forget(product, identity)
             if digest is not None:
                 self._revoke(product, identity)
 
@@ -275,7 +275,7 @@ class Registry:
             change(connection)
 
         await self._database.run(apply)
-        self._forget(product, identity)
+        self.forget(product, identity)
         self._revoke(product, identity)
 
     def forget_all(self) -> None:
@@ -292,7 +292,7 @@ class Registry:
             self._by_digest[device.product, device.digest] = device
             self._digests[device.product, device.identity] = device.digest
 
-    def _forget(self, product: str, identity: str) -> None:
+    def forget(self, product: str, identity: str) -> None:
         self._changes += 1
         digest = self._digests.pop((product, identity), None)
         if digest is not None:
@@ -306,7 +306,7 @@ def _find(connection: Connection, product: str, identity: str) -> Device | None:
     return None if row is None else Device(*row)
 
 
-def _by_digest(connection: Connection, product: str, digest: bytes) -> Device | None:
+def by_digest(connection: Connection, product: str, digest: bytes) -> Device | None:
     row = connection.execute(
         select(device_table).where(device_table.c.product == product, device_table.c.digest == digest)
     ).first()

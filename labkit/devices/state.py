@@ -109,7 +109,7 @@ class State:
         if self._delivered:
             for point in points:
                 marks += self._take_marks((product, identity, point.alias))
-        found = await self._database.run(_store, product, identity, stored, received, marks, read)
+        found = await self._database.run(store_points, product, identity, stored, received, marks, read)
         return stored, found
 
     async def latest(self, product: str, identity: str, aliases: Sequence[str]) -> list[tuple[str, str]]:
@@ -118,7 +118,7 @@ class State:
         current = self._current.setdefault((product, identity), {})
         missing = [alias for alias in aliases if alias not in current]
         if missing:
-            found = dict(await self._database.read(_latest, product, identity, missing))
+            found = dict(await self._database.read(latest_values, product, identity, missing))
             current.update((alias, found.get(alias)) for alias in missing)
         return [(alias, value) for alias in aliases if (value := current[alias]) is not None]
 
@@ -147,7 +147,7 @@ class State:
         return [(*key, timestamp, number) for timestamp, number in self._delivered.pop(key, {}).items()]
 
 
-def _store(
+def store_points(
     connection: Connection,
     product: str,
     identity: str,
@@ -160,10 +160,10 @@ def _store(
         _keep_marks(connection, marks)
     for (alias, timestamp, value), number in stored:
         execute(connection, STORE, (product, identity, alias, timestamp, value, received, number))
-    return _latest(connection, product, identity, read)
+    return latest_values(connection, product, identity, read)
 
 
-def _latest(
+def latest_values(
     connection: Connection, product: str, identity: str, aliases: Iterable[str]
 ) -> list[tuple[str, str]]:
     found = []

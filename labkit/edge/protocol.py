@@ -102,7 +102,7 @@ class EdgeProtocol(web.RequestHandler):
         if self._task_handler is not None:
             self._keep(self._task_handler)
         self.connection.watch_input = self._watch_input
-        self._await_head()
+        self.await_head()
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self.connection.watch_input = unwatched  # else the two would hold each other
@@ -200,7 +200,7 @@ class EdgeProtocol(web.RequestHandler):
             head = bytes(self._head[: limits.HEAD])
             self._refuse(head, *limits.too_large(head))
         elif self._head:
-            self._await_head()
+            self.await_head()
         return len(data)
 
     def _head_came(self, head: bytes) -> None:
@@ -273,7 +273,7 @@ class EdgeProtocol(web.RequestHandler):
 
     # --- time limits
 
-    def _await_head(self) -> None:
+    def await_head(self) -> None:
         if self._head_timer is None:
             self._head_timer = self._loop.call_later(self._guard.header, self._head_is_late)
 
@@ -286,7 +286,7 @@ class EdgeProtocol(web.RequestHandler):
     def _head_is_late(self) -> None:
         self._head_timer = None
         if self._messages or self._waiter is None:
-            self._await_head()  # a request before it is still being handled
+            self.await_head()  # a request before it is still being handled
             return
         if self._refused_early():
             return

@@ -118,7 +118,7 @@ class EdgeServer(web.Server):
         assert isinstance(request, EdgeRequest)
         protocol = cast(EdgeProtocol, request.protocol)
         connection = protocol.connection
-        if wrong := self._wrong_host(protocol, request):  # before all else, so that a stranger learns nothing
+        if wrong := self.wrong_host(protocol, request):  # before all else, so that a stranger learns nothing
             protocol.end("wrong host", wrong)
             return web.Response()  # has nowhere to go
         if request.is_foreign():
@@ -168,7 +168,7 @@ class EdgeServer(web.Server):
             raise LabError(f"nothing is served at {connection.host}")
         return site
 
-    def _wrong_host(self, protocol: EdgeProtocol, request: EdgeRequest) -> str | None:
+    def wrong_host(self, protocol: EdgeProtocol, request: EdgeRequest) -> str | None:
         """Why the request is not for this connection's host; None if it is (document 1, TLS rule)."""
         connection = protocol.connection
         named = request.headers.get(hdrs.HOST)

@@ -13,7 +13,7 @@ from labkit.http.error import HttpError
 
 PRESENTED = "labkit.device_api.authenticate:presented"
 AUTHENTICATE = "labkit.device_api.authenticate:authenticate"
-OWNER = "labkit.device_api.authenticate:_owner"
+OWNER = "labkit.device_api.authenticate:owner_of"
 
 
 @mutant("DEV-AUTH-1", PRESENTED)
@@ -134,7 +134,7 @@ def beginning_counts(original: Any) -> Any:
     return lambda credential: original(credential[:32] if isinstance(credential, str) else credential)
 
 
-@mutant("DEV-AUTH-5", "labkit.device_api.authenticate:_authorization")
+@mutant("DEV-AUTH-5", "labkit.device_api.authenticate:authorization")
 def unreadable_is_400(original: Any) -> Any:
     """a credential that cannot be parsed is answered 400"""
 
@@ -175,7 +175,7 @@ def other_type_is_400(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-AUTH-7", "labkit.devices.state:_latest")
+@mutant("DEV-AUTH-7", "labkit.devices.state:latest_values")
 def state_of_all(original: Any) -> Any:
     """the devices of a product share their values"""
 
@@ -240,7 +240,7 @@ def no_challenge(original: Any) -> Any:
     return lambda exchange, reason: HttpError(401, reason)
 
 
-@mutant("DEV-AUTH-11", "labkit.device_api.authenticate:_authorization")
+@mutant("DEV-AUTH-11", "labkit.device_api.authenticate:authorization")
 def lower_case_scheme(original: Any) -> Any:
     """only `token` in lower case is taken in Authorization"""
 

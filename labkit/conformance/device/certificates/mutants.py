@@ -18,7 +18,7 @@ from labkit.http.error import HttpError
 CONNECTED = "labkit.device_api.api:ProductSite.connected"
 ENDPOINT = "labkit.device_api.api:ProductSite.answer"
 PROVISION = "labkit.devices.registry:Registry.provision_certificate"
-REPLACE = "labkit.device_api.provision:_replace_certificate"
+REPLACE = "labkit.device_api.provision:replace_certificate"
 
 
 @mutant("DEV-CERT-1 DEV-CERT-2 DEV-CERT-6", CONNECTED)

@@ -16,7 +16,7 @@ from labkit.settings import LabSettings, Wire
 
 DOWNLOAD = "labkit.device_api.wire:Download.__init__"
 INFO = "labkit.devices.content:Content.info"
-LINE = "labkit.device_api.content:_line"
+LINE = "labkit.device_api.content:info_line"
 REPLY = "labkit.device_api.wire:reply"
 WANTED = "labkit.device_api.content:wanted"
 WIRES = "labkit.settings:LabSettings.wires"
@@ -80,7 +80,7 @@ def milliseconds(original: Any) -> Any:
     return _described(original, lambda item: replace(item, updated=item.updated * 1000))
 
 
-@mutant("DEV-CONT-4", "labkit.devices.content:_put")
+@mutant("DEV-CONT-4", "labkit.devices.content:put_item")
 def time_kept(original: Any) -> Any:
     """a replaced content keeps the time of the first one"""
     first: dict[tuple[str, str], int] = {}
@@ -141,13 +141,12 @@ def any_bytes(original: Any) -> Any:
     return _headed(original, lambda headers: {**headers, "Content-Type": "application/octet-stream"})
 
 
-@mutant("DEV-CONT-9", "labkit.device_api.wire:Download._prepare_headers")
+@mutant("DEV-CONT-9", DOWNLOAD)
 def one_more(original: Any) -> Any:
     """Content-Length is one more than what comes"""
 
-    async def broken(self: Download) -> None:
-        await original(self)
-        self.headers["Content-Length"] = str(self._size + 1)
+    def broken(self: Download, status: int, framing: str, size: int, headers: Any) -> None:
+        original(self, status, framing, size + 1, headers)
 
     return broken
 
@@ -305,7 +304,7 @@ def first_for_unknown(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-CONT-21", "labkit.device_api.content:_expect_product")
+@mutant("DEV-CONT-21", "labkit.device_api.content:expect_product")
 def any_vendor(original: Any) -> Any:
     """vendor and model may name another product"""
     return lambda exchange, query, status: None

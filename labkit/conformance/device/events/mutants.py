@@ -211,7 +211,7 @@ def newest_first(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-EVT-9", "labkit.devices.state:_store")
+@mutant("DEV-EVT-9", "labkit.devices.state:store_points")
 def told_of_what_is_not_there(original: Any) -> Any:
     """events come though nothing is stored"""
     return lambda connection, product, identity, points, read: original(

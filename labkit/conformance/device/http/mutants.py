@@ -9,7 +9,7 @@ from aiohttp import web
 
 from labkit.conformance.mutant import mutant
 from labkit.device_api.exchange import Exchange
-from labkit.device_api.wire import nothing
+from labkit.device_api.wire import Download, nothing
 from labkit.http.error import HttpError
 
 ENDPOINT = "labkit.device_api.api:ProductSite.answer"
@@ -147,14 +147,14 @@ def no_head(original: Any) -> Any:
     return _without_method(original, "HEAD")
 
 
-@mutant("DEV-HTTP-9", "labkit.device_api.wire:Download._prepare_headers")
+@mutant("DEV-HTTP-9", "labkit.device_api.wire:Download.send")
 def head_without_framing(original: Any) -> Any:
     """HEAD of a download does not show how its body would be framed"""
 
-    async def broken(response: web.StreamResponse) -> None:
-        await original(response)
-        if response._req is not None and response._req.method == "HEAD":
-            del response.headers["Transfer-Encoding"]
+    async def broken(self: Download, request: web.BaseRequest, pieces: Any) -> web.StreamResponse:
+        asked = self if request.method != "HEAD" else Download(self.status, "length", self.size, self.headers)
+        response: web.StreamResponse = await original(asked, request, pieces)
+        return response
 
     return broken
 

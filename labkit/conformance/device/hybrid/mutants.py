@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from labkit.conformance.mutant import mutant
 
-STORE = "labkit.devices.state:_store"
+STORE = "labkit.devices.state:store_points"
 
 Found = list[tuple[str, str]]
 

@@ -51,7 +51,7 @@ def internal_error(original: Any) -> Any:
     return lambda status, text: original(500 if status == 431 else status, text)
 
 
-@mutant("DEV-LIM-3", "labkit.edge.protocol:EdgeProtocol._await_head")
+@mutant("DEV-LIM-3", "labkit.edge.protocol:EdgeProtocol.await_head")
 def waits_for_ever(original: Any) -> Any:
     """a connection that stops in its header is kept"""
     return lambda protocol: None

@@ -18,9 +18,9 @@ from labkit.http.error import HttpError
 
 ACTIVATE = "labkit.device_api.provision:activate"
 CHECK = "labkit.device_api.authenticate:check"
-OWNER = "labkit.device_api.authenticate:_owner"
-PROVISION = "labkit.devices.registry:Registry._provision"
-UNLESS_DONE = "labkit.device_api.provision:_refuse_unless_done"
+OWNER = "labkit.device_api.authenticate:owner_of"
+PROVISION = "labkit.devices.registry:Registry.provision"
+UNLESS_DONE = "labkit.device_api.provision:refuse_unless_done"
 
 
 # ---- the answer, and the token in it
@@ -133,7 +133,7 @@ def once_in_for_ever_in(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-PROV-12", "labkit.devices.registry:Registry._forget")
+@mutant("DEV-PROV-12", "labkit.devices.registry:Registry.forget")
 def remembered(original: Any) -> Any:
     """a device that is whitelisted is known as it was before"""
     return lambda registry, product, identity: None
@@ -176,7 +176,7 @@ def old_ones_stay(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-PROV-15", "labkit.devices.registry:Registry._forget")
+@mutant("DEV-PROV-15", "labkit.devices.registry:Registry.forget")
 def old_token_remembered(original: Any) -> Any:
     """a token that was used before is good for ever"""
     return lambda registry, product, identity: None

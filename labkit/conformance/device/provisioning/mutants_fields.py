@@ -14,8 +14,8 @@ from labkit.http.error import HttpError
 from labkit.settings import IdentityFormat
 
 IDENTITY_ERROR = "labkit.devices.identities:identity_error"
-IDENTITY = "labkit.device_api.provision:_identity"
-PASSWORD = "labkit.device_api.provision:_password"
+IDENTITY = "labkit.device_api.provision:identity_of"
+PASSWORD = "labkit.device_api.provision:set_password"
 PROVISION_PASSWORD = "labkit.devices.registry:Registry.provision_password"
 
 

@@ -15,7 +15,7 @@ from labkit.http.error import HttpError
 
 ENCODE = "labkit.device_api.forms:encode"
 KNOWN = "labkit.device_api.alias:known"
-LATEST = "labkit.devices.state:_latest"
+LATEST = "labkit.devices.state:latest_values"
 NAMED = "labkit.device_api.alias:named"
 
 Found = list[tuple[str, str]]

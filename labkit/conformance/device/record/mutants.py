@@ -16,7 +16,7 @@ from labkit.http.error import HttpError
 
 CLASH = "labkit.device_api.record:first_clash"
 GROUPED = "labkit.device_api.record:grouped"
-POINTS = "labkit.device_api.record:_points"
+POINTS = "labkit.device_api.record:recorded_points"
 REPLY = "labkit.device_api.wire:reply"
 
 Groups = dict[str, Group]

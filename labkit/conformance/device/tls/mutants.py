@@ -10,10 +10,10 @@ from labkit.devices.registry import Device
 from labkit.edge.names import ServerName
 
 SOME_PRODUCT = "token-open.m2.conformance.localhost"
-WRONG_HOST = "labkit.edge.server:EdgeServer._wrong_host"
+WRONG_HOST = "labkit.edge.server:EdgeServer.wrong_host"
 
 
-@mutant("DEV-TLS-1", "labkit.devices.registry:_by_digest")
+@mutant("DEV-TLS-1", "labkit.devices.registry:by_digest")
 def tokens_everywhere(original: Any) -> Any:
     """a token is good at every product"""
 
@@ -25,7 +25,7 @@ def tokens_everywhere(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-TLS-1", "labkit.devices.content:_list")
+@mutant("DEV-TLS-1", "labkit.devices.content:item_ids")
 def one_list(original: Any) -> Any:
     """every product lists the content of all"""
 
@@ -36,7 +36,7 @@ def one_list(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-TLS-1", "labkit.devices.content:_info")
+@mutant("DEV-TLS-1", "labkit.devices.content:item_info")
 def one_store(original: Any) -> Any:
     """a content is found whatever product has it"""
 

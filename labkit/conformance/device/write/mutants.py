@@ -14,7 +14,7 @@ from labkit.http.error import HttpError
 from labkit.settings import LabSettings, NumberRange, Wire
 
 FORM = "labkit.device_api.exchange:Exchange.form"
-STORE = "labkit.devices.state:_store"
+STORE = "labkit.devices.state:store_points"
 PARSE = "labkit.device_api.forms:parse_body"
 
 Form = list[tuple[str, str]]
@@ -27,7 +27,7 @@ def first_only(original: Any) -> Any:
     return _stored(original, lambda points: points[:1])
 
 
-@mutant("DEV-ALIAS-1 DEV-READ-4 DEV-HYBRID-4", "labkit.device_api.alias:_values")
+@mutant("DEV-ALIAS-1 DEV-READ-4 DEV-HYBRID-4", "labkit.device_api.alias:written_values")
 def says_ok(original: Any) -> Any:
     """where nothing is returned the answer is 200"""
     return lambda exchange, found: original(exchange, found) if found else reply(200, "OK")
@@ -108,7 +108,7 @@ def all_fits(original: Any) -> Any:
     return lambda self, alias, value: None
 
 
-@mutant("DEV-ALIAS-6", "labkit.devices.products:_allows")
+@mutant("DEV-ALIAS-6", "labkit.devices.products:allows")
 def edges_excluded(original: Any) -> Any:
     """the ends of an allowed range are not allowed"""
 
