@@ -11,6 +11,7 @@ from labkit.solutions.lua.program import Module, Program, Script
 from labkit.solutions.lua.runtime import Runtime
 
 KEPT = 4  # idle environments
+_DROPPED = -1
 
 
 class Current:
@@ -23,8 +24,9 @@ class Current:
         self.stream: str | None = None
         self._blocks = 0
 
-    def begin(self, context: object, stream: str | None) -> None:
-        self.context, self.stream, self._blocks = context, stream, 0
+    def begin(self, stream: str) -> None:
+        """A run begins, with a stream of its own."""
+        self.stream, self._blocks = stream, 0
 
     def random(self, count: int) -> bytes:
         """So many bytes of the run's stream."""
@@ -35,20 +37,22 @@ class Current:
 
 
 class Environment:
-    """A Lua state for one run at a time. to_run: modules that it has not run yet, in order."""
+    """A Lua state for one run at a time. to_run: modules that it has not run yet, in order.
+
+    age: its number among those that were made; generation: how often all were given up before it.
+    """
 
     def __init__(self, runtime: Runtime, current: Current) -> None:
         self.runtime = runtime
         self.current = current
         self.to_run: dict[str, None] = {}
+        self.age = self.generation = 0
         self._scripts: dict[int, Script] = {}
         self._modules: dict[str, Module] = {}
-        self._revision = -1
+        self.revision = -1  # of the program that it has
 
     def update(self, program: Program) -> None:
         """Load what was added to the program, forget what was taken from it. Raises LuaSyntaxError."""
-        if self._revision == program.revision:
-            return
         for name, module in program.modules.items():
             if self._modules.get(name) is not module:
                 self.runtime.add_module(module)
@@ -60,7 +64,7 @@ class Environment:
                 self._scripts[number] = script
         for number in self._scripts.keys() - program.scripts.keys():
             self.runtime.unload(number, self._scripts.pop(number))
-        self._revision = program.revision
+        self.revision = program.revision
 
 
 class Environments:
@@ -73,8 +77,8 @@ class Environments:
     def __init__(self, make: Callable[[], Environment], program: Program) -> None:
         self._make = make
         self._program = program
-        self._idle: list[Environment] = []
-        self._ages: dict[Environment, int] = {}  # of all that are in use or idle
+        self._idle: list[Environment] = []  # the oldest first
+        self._generation = 0
         self._made = 0
         self.closed = False
 
@@ -90,31 +94,32 @@ class Environments:
         else:
             environment = self._make()
             self._made += 1
-            self._ages[environment] = self._made
-        try:
-            environment.update(self._program)
-        except BaseException:
-            self.give_back(environment)
-            raise
+            environment.age, environment.generation = self._made, self._generation
+        if environment.revision != self._program.revision:
+            try:
+                environment.update(self._program)
+            except BaseException:
+                self.give_back(environment)
+                raise
         return environment
 
     def give_back(self, environment: Environment) -> None:
         """The run is over. Nothing happens to one that was dropped meanwhile."""
-        if environment not in self._ages:
+        if environment.generation != self._generation:
             return
-        self._idle.append(environment)
-        self._idle.sort(key=self._ages.__getitem__)
-        for young in self._idle[KEPT:]:
-            self.drop(young)
+        idle = self._idle
+        idle.append(environment)
+        if len(idle) > 1:
+            idle.sort(key=lambda each: each.age)
+            del idle[KEPT:]
 
     def drop(self, environment: Environment) -> None:
-        """Give an environment up, with its globals."""
-        if self._ages.pop(environment, None) is not None and environment in self._idle:
-            self._idle.remove(environment)
+        """Give up an environment that a run has, with its globals."""
+        environment.generation = _DROPPED
 
     def clear(self) -> None:
         """Give all of them up; one that is in use once its run is over."""
-        self._ages.clear()
+        self._generation += 1
         self._idle.clear()
 
     def close(self) -> None:

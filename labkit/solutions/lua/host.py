@@ -22,8 +22,6 @@ from labkit.solutions.lua.scheduling import Scheduler
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
-_T = TypeVar("_T")
-_D = TypeVar("_D")
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REQUIRE = 0  # the number of the function that runs a module
@@ -54,20 +52,12 @@ class LuaResult:
 
 
 class _Run:
-    """A script on its way. number: of the function; cpu: seconds so far; fiber: what it was switched out of."""
+    """A script on its way. number: of the function; cpu: seconds so far; fiber: what it was switched out of.
 
-    __slots__ = (
-        "_enter",
-        "_error",
-        "_first",
-        "_second",
-        "_step",
-        "context",
-        "cpu",
-        "environment",
-        "fiber",
-        "number",
-    )
+    enter, arguments: what to call next.
+    """
+
+    __slots__ = ("_error", "_step", "arguments", "context", "cpu", "enter", "environment", "fiber", "number")
 
     def __init__(self, environment: Environment, context: object) -> None:
         self.environment = environment
@@ -77,27 +67,20 @@ class _Run:
         self.fiber: greenlet | None = None
         self._step: Call | Done | None = None
         self._error: BaseException | None = None
-        self._first: Any = None
-        self._second: Any = None
-
-    def prepare(self, enter: Callable[[_T, _D], Call | Done], first: _T, second: _D) -> _Run:
-        """What to call next."""
-        self._enter: Callable[..., Call | Done] = enter
-        self._first, self._second = first, second
-        return self
+        self.enter: Callable[..., Call | Done] = environment.runtime.start
+        self.arguments: tuple[Any, ...] = ()
 
     def __call__(self) -> None:
         try:
-            self._step = self._enter(self._first, self._second)
+            self._step = self.enter(*self.arguments)
         except BaseException as error:  # noqa: BLE001 - raised again outside of the fiber
             self._error = error
-        self._first = self._second = None
 
     def result(self) -> Call | Done:
         """What that gave. Raises what it raised."""
         step, error = self._step, self._error
-        self._step = self._error = None
         if error is not None:
+            self._error = None
             raise error
         assert step is not None
         return step
@@ -264,7 +247,9 @@ class LuaHost:
     ) -> tuple[bytes | None, ...]:
         """A Lua function from its start to its end: the values it gave."""
         runtime, current = run.environment.runtime, run.environment.current
-        current.begin(run.context, self._stream(stream))
+        current.context = run.context
+        if self._seed is not None:
+            current.begin(self._stream(stream))
         run.number = number
         step: Call | Done | None = None
         try:
@@ -282,12 +267,11 @@ class LuaHost:
             raise
         return step.values
 
-    def _step(
-        self, run: _Run, enter: Callable[[_T, _D], Call | Done], first: _T, second: _D
-    ) -> Call | Done | None:
+    def _step(self, run: _Run, enter: Callable[..., Call | Done], *arguments: object) -> Call | Done | None:
         """Run Lua until it needs something, and count the time it took. None: it goes long."""
+        run.enter, run.arguments = enter, arguments
         began = perf_counter()
-        run.fiber = self._fibers.start(run.prepare(enter, first, second))
+        run.fiber = self._fibers.start(run)
         ended = perf_counter()
         self._scheduler.use(began, ended)
         if run.fiber is not None:
@@ -318,10 +302,8 @@ class LuaHost:
         while run.fiber is not None:
             run.fiber = self._fibers.resume(run.fiber, go_on=False)
 
-    def _stream(self, script: str) -> str | None:
+    def _stream(self, script: str) -> str:
         """Names the random numbers of a run: the next one of this script."""
-        if self._seed is None:
-            return None
         count = self._counts[script] = self._counts.get(script, 0) + 1
         return f"{self._seed} {script} {count}"
 

@@ -1,9 +1,9 @@
 """One LuaJIT state with labkit's prelude: the only file that touches lupa.
 
 An allocation that fails outside of a protected call ends the process (LuaJIT panics), and lupa pushes
-arguments outside of one. So memory is limited only while Lua runs: the prelude sets the limit after the
-arguments arrived, and it is lifted here as soon as Lua returns. For the same reason Lua gives back numbers,
-texts and nil only, and Python objects never go in.
+arguments outside of one. So the limit of memory is lifted where they might not find room; then the prelude sets
+it again once they arrived. For the same reason Lua gives back numbers, texts and nil only, and Python objects
+never go in.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from labkit.solutions.lua.fibers import pause
 from labkit.solutions.lua.limits import LuaLimits
 from labkit.solutions.lua.program import Module, Script
 
-_CALL, _FAILED, _LIMITED = 1, 2, 3
+_DONE, _CALL, _FAILED, _LIMITED = 0, 1, 2, 3
+_ROOM = 1024 * 1024  # bytes that calling Lua takes at most, beside arguments
 _NO_MEMORY = "memory limit: not enough to go on"
 _POSITION = re.compile(r"^\[labkit\]/\w+\.lua:\d+: ")  # says nothing to the author of a script
 
@@ -92,11 +93,14 @@ class Runtime:
             unpack_returned_tuples=True,
             max_memory=0,
         )
-        self._limit_memory = self._lua.set_max_memory
+        self._limit_memory, self._used = self._lua.set_max_memory, self._lua.get_memory_used
+        base = self._used(total=True)
+        self._most = base + limits.memory_bytes
+        self._limited = False
         settings = {
             "cpu_seconds": limits.cpu_seconds,
             "memory_bytes": limits.memory_bytes,
-            "base_bytes": self._lua.get_memory_used(total=True),
+            "base_bytes": base,
             "pattern_steps": limits.pattern_steps,
             "coroutines": limits.coroutines,
             "depth": DEPTH,
@@ -153,30 +157,43 @@ class Runtime:
 
     def start(self, number: int, arguments: Sequence[bytes]) -> Call | Done:
         """Begin a run of the function `number`. Raises LuaError."""
+        safe = self._limit(sum(map(len, arguments)) if arguments else 0)
         try:
-            answer = self._start(number, len(arguments), *arguments)
+            answer = self._start(number, safe, len(arguments), *arguments)
         except self._memory_error as error:
+            self._lift()
             raise LuaLimitError("memory", _NO_MEMORY) from error
-        finally:
-            self._limit_memory(0)
         return self._outcome(answer)
 
     def answer(self, good: bool, data: bytes) -> Call | Done:
         """Go on with the result of a call; not good: with an error that the script may catch. Raises LuaError."""
+        safe = self._limit(len(data))
         try:
-            answer = self._answer(good, data)
+            answer = self._answer(good, safe, data)
         except self._memory_error as error:
+            self._lift()
             raise LuaLimitError("memory", _NO_MEMORY) from error
-        finally:
-            self._limit_memory(0)
         return self._outcome(answer)
+
+    def _limit(self, size: int) -> bool:
+        """Limit the memory, unless that leaves no room for arguments of so many bytes."""
+        safe: bool = self._used(total=True) + size + _ROOM < self._most
+        if safe != self._limited:
+            self._limit_memory(self._most if safe else 0, total=safe)
+            self._limited = safe
+        return safe
+
+    def _lift(self) -> None:
+        self._limit_memory(0)
+        self._limited = False
 
     def _outcome(self, answer: tuple[Any, ...]) -> Call | Done:
         kind = answer[0]
+        self._limited = kind in (_DONE, _CALL)  # otherwise the prelude lifted the limit
         if self._failure is not None:
             failure, self._failure = self._failure, None
             if kind == _CALL:
-                self._drop()
+                self.drop()
             raise failure
         if kind == _CALL:
             return Call(to_text(answer[1]), to_text(answer[2]), answer[3])
@@ -188,6 +205,7 @@ class Runtime:
 
     def drop(self) -> None:
         """Forget the run that waits for a call."""
+        self._lift()
         self._drop()
 
     def spent(self) -> float | None:
@@ -196,6 +214,7 @@ class Runtime:
 
     def collect(self) -> int:
         """Free what no script holds; gives the bytes still held."""
+        self._lift()
         return int(self._collect())
 
     def load(self, number: int, script: Script) -> None:
@@ -208,16 +227,19 @@ class Runtime:
         name = to_bytes(script.name) if script.publish else None
         source = to_bytes(script.source)
         texts = (script.code, b"\n" * (script.first_line - 1), head.encode(), source, tail.encode())
+        self._lift()
         answer = self._load(number, name, len(script.readback), _chunk(script.file), *texts)
         script.code = _code(script.file, answer)
 
     def unload(self, number: int, script: Script) -> None:
         """Forget the function `number`."""
+        self._lift()
         self._unload(number, to_bytes(script.name) if script.publish else None)
 
     def add_module(self, module: Module) -> None:
         """Compile a module for require. Raises LuaSyntaxError."""
         source = to_bytes(module.source)
+        self._lift()
         answer = self._add_module(to_bytes(module.name), _chunk(module.file), module.code, source)
         module.code = _code(module.file, answer)
 

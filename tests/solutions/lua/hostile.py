@@ -182,7 +182,7 @@ MEMORY = {
     ),
     "rep in a loop": ("while true do pcall(string.rep, 'x', 3e7) end", "cpu"),
     "upper": ("local s = ('x'):rep(900000) while true do s:upper() end", "cpu"),
-    "sub": ("local s, i = ('x'):rep(900000), 0 while true do i = i + 1 s:sub(i % 100) end", "cpu memory"),
+    "sub": ("local s, i = ('x'):rep(900000), 0 while true do i = i + 1 s:sub(i % 100) end", "cpu"),
     "reverse": ("local s = ('x'):rep(2000000) while true do s:reverse() end", "cpu"),
     "compare": (
         "local s = ('x'):rep(900000) local a, b = s .. 'a', s .. 'b' while true do local x = a < b end",

@@ -2,9 +2,8 @@
 -- script's own code. A run that goes long leaves the event loop to others now and then.
 --
 -- A count hook looks every few instructions. One instruction on a long text (`..`, a number read from it) or a large
--- table (that grows) costs up to a millisecond per MiB, so the hook comes more often where there are some, and the
--- allocator is never allowed more than `room` ahead of the last look. Once a limit is hit, the hook raises at every
--- instruction, so that no pcall, handler or coroutine keeps the script alive.
+-- table (that grows) costs up to a millisecond per MiB, so the hook comes more often where there are some. Once a limit
+-- is hit, the hook raises at every instruction, so that no pcall, handler or coroutine keeps the script alive.
 local set_limit, thread_cpu, pause, cpu_seconds, memory_bytes = ...
 
 local sethook, running, clock, collect = debug.sethook, coroutine.running, os.clock, collectgarbage
@@ -15,17 +14,16 @@ local RARE, LEAST = 400, 20  -- instructions between two looks, at most and at l
 local SLOW = 200 * MIB       -- ... that they times the bytes of the longest thing there may be are this
 local SMALL = MIB / 4        -- nothing is taken to be shorter than this
 local SHARED = 16            -- of many small things together, so much is taken to be one thing
-local LEAST_ROOM, MOST_ROOM, MOST_RESERVED = 16 * MIB, 32 * MIB, 32 * MIB
 local LOOKS = 2              -- the clock is read at every so many looks ...
 local BULK = 1024            -- KiB gained that the collector has to be told about
+local MUCH = 8 * 1024        -- KiB gained between two looks that call for more of them
 local NOTICEABLE = 256       -- ... or when so many KiB were gained or lost since
 local LONG, SHORT = 0.02, 0.005 -- seconds that a run keeps the loop: at first, and once it went long
 local CHARGE = 1e6             -- units (about 2 ns each) of native work between two readings of the clock
 
 local code = 0             -- bytes in use that are no data of scripts
 local longest = SMALL      -- bytes: the most that was gained between two looks, so what a text or table may take
-local interval = RARE
-local ceiling = 0          -- bytes the allocator may hand out until the next look
+local interval, rarest = RARE, RARE -- instructions between two looks, and the most that is good for the script that runs
 local looks = 0            -- until the clock is read again
 local least, most = 0, 0   -- KiB in use that call for nothing
 local owed = 0             -- units of native work since the clock was last read
@@ -34,17 +32,6 @@ local since, share         -- thread CPU when the run last got the loop; how lon
 local stopped, reason      -- the limit that was hit, and the text for people ...
 local where                -- ... with the place in the script
 local look
-
--- How much may be needed until the next look: a table doubles, long texts are copied a few times.
-local function room(used)
-  local data = 6 * (used - code)
-  return data > MOST_ROOM and MOST_ROOM or data < LEAST_ROOM and LEAST_ROOM or data
-end
-
-local function raise_ceiling(bytes)
-  ceiling = bytes < memory_bytes and floor(bytes) or memory_bytes
-  set_limit(ceiling, true)
-end
 
 local function every(instructions)
   interval = instructions
@@ -102,19 +89,21 @@ local function look_often_enough(used)
   if longest > data then longest = data > SMALL and data or SMALL end
   local long = data / SHARED > longest and data / SHARED or longest
   local wanted = floor(SLOW / long)
-  wanted = wanted < LEAST and LEAST or wanted > RARE and RARE or wanted
+  wanted = wanted < LEAST and LEAST or wanted > rarest and rarest or wanted
   if wanted ~= interval then every(wanted) end
 end
 
 local function look_at_memory(used)
   local gained = used / 1024 - most + NOTICEABLE -- KiB
   if gained * 1024 > longest then longest = gained * 1024 end
+  if gained > MUCH then
+    rarest = floor(interval * MUCH / gained)
+    rarest = rarest < LEAST and LEAST or rarest
+  end
   if gained > BULK then -- the collector does little for each allocation, however large
     collect("step", floor(gained))
     used = collect("count") * 1024
   end
-  local free, ahead = ceiling - used, room(used)
-  if free > 2 * ahead or free < ahead and ceiling < memory_bytes then raise_ceiling(used + 1.5 * ahead) end
   expect(used)
   look_often_enough(used)
 end
@@ -138,14 +127,12 @@ end
 
 local budget = { stop = stop }
 
--- A slice begins: from here to the next service call. Memory is limited from now on; the caller lifts the
--- limit afterwards, since an allocation that fails outside of a protected call would end the process.
+-- A slice begins: from here to the next service call.
 function budget.begin()
   stopped, reason, deadline = nil, nil, nil
+  rarest = RARE
   if interval == 1 then every(RARE) end
-  local used = collect("count") * 1024
-  expect(used)
-  raise_ceiling(used + 1.5 * room(used))
+  expect(collect("count") * 1024)
 end
 
 -- The limit that ended the slice, its text and the traceback; nil if none did.
@@ -163,7 +150,7 @@ function budget.lift()
 end
 
 function budget.restore()
-  set_limit(ceiling, true)
+  set_limit(memory_bytes, true)
 end
 
 local function caught(ok, ...)
@@ -191,16 +178,14 @@ function budget.charge(units)
   end
 end
 
--- Let the next allocations be larger than `room`, for those who know the sizes beforehand: `copies` of so many bytes.
+-- Something of so many bytes is about to be made, with so many copies on the way.
 function budget.reserve(bytes, copies)
   look_closely()
-  local used, needed = collect("count") * 1024, bytes * copies
-  needed = needed < MOST_RESERVED and needed or MOST_RESERVED
-  raise_ceiling(used + needed + room(used + needed))
-  most = (used + needed) / 1024 + NOTICEABLE -- that they are gained says nothing about how long anything is
+  local used = collect("count") * 1024
+  most = (used + bytes * copies) / 1024 + NOTICEABLE -- that they are gained says nothing about how long anything is
   if bytes > longest then
     longest = bytes
-    look_often_enough(used + needed)
+    look_often_enough(used + bytes * copies)
   end
 end
 

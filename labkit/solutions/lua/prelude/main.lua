@@ -33,7 +33,7 @@ local sizes = {} -- of their sources
 local co -- the run: at most one
 local seeded = settings.seeded
 local driver = {}
-local MEMORY = "memory limit: at most " .. settings.memory_bytes / 2 ^ 20 .. " MiB in all, and few of them in one step"
+local MEMORY = "memory limit: at most " .. settings.memory_bytes / 2 ^ 20 .. " MiB"
 
 local function encoded(value)
   if value == nil then return nil end
@@ -92,8 +92,9 @@ local function left(ok, first, ...)
   return FAILED, text, traceback(ended)
 end
 
--- Begin a run of a function with n arguments, as codec.receive takes them.
-function driver.start(number, n, ...)
+-- Begin a run of a function with n arguments, as codec.receive takes them. safe: memory is limited already.
+function driver.start(number, safe, n, ...)
+  if not safe then budget.restore() end
   co = create(body)
   if seeded then random.begin() end
   budget.begin()
@@ -101,7 +102,8 @@ function driver.start(number, n, ...)
 end
 
 -- Go on with the run, with the answer to its service call.
-function driver.answer(ok, text)
+function driver.answer(ok, safe, text)
+  if not safe then budget.restore() end
   budget.begin()
   return left(resume(co, ok, text))
 end
