@@ -170,7 +170,7 @@ class TestWaiting:
         await asyncio.gather(*runs, return_exceptions=True)
         assert all(run.cancelled() for run in runs)
         runtime = bench.host._environments.take().runtime
-        assert runtime.collect() < 1_000_000
+        assert runtime.collect() < 2_500_000  # one such text is more
 
     async def test_a_service_may_run_another_script(self) -> None:
         async def nested(_service: str, _operation: str, parameters: Any, _context: Any) -> Any:
