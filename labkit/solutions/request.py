@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 from multidict import CIMultiDictProxy
 
 from labkit.http.error import HttpError
+from labkit.solutions.lua.convert import DEPTH
 
 FORM = "application/x-www-form-urlencoded"
 MOST_PAIRS = 10_000  # of a form or a query
@@ -96,12 +97,30 @@ def pairs(text: str) -> list[tuple[str, str]]:
 
 
 def parse_json(data: bytes) -> Any:
-    """What JSON text means (RFC 8259); null is an empty table. Raises HttpError 400."""
+    """What JSON text means (RFC 8259); null is an empty table. Raises HttpError 400, also where it is nested DEPTH
+    deep or deeper: no script could be given it.
+    """
     try:
         value = json.loads(data.decode("utf-8-sig"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise HttpError(400, f"body: not JSON: {error}") from None
+    if data.count(b"[") + data.count(b"{") >= DEPTH and _too_deep(value):
+        raise HttpError(400, f"body: nested {DEPTH} deep or deeper")
     return {} if value is None else value
+
+
+def _too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEPTH - 1):
+        level = [
+            item
+            for each in level
+            if isinstance(each, dict | list)
+            for item in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return False
+    return any(isinstance(each, dict | list) for each in level)
 
 
 def media_type(content_type: str) -> str:

@@ -21,6 +21,13 @@ UNSENDABLE = re.compile("[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 # The server's own: what a script says about the framing of its answer is not heeded.
 FRAMING = frozenset({"content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "trailer"})
 
+LUA_TYPES: tuple[tuple[tuple[type, ...], str], ...] = (
+    ((bool,), "boolean"),
+    ((int, float), "number"),
+    ((str, bytes, bytearray), "string"),
+    ((Mapping, list, tuple), "table"),
+)
+
 
 class ReplyError(LabkitError):
     """A handler's outcome cannot be sent as a response."""
@@ -43,7 +50,7 @@ class Response:
         if table == []:  # an empty table of a script may look like a list
             table = {}
         if not isinstance(table, Mapping):
-            raise ReplyError(f"response is {type(table).__name__}, expected a table")
+            raise ReplyError(f"response is a {lua_type(table)}, expected a table")
         self.code = table.get("code", 200)
         self.message, self.body = table.get("message"), table.get("body")
         self.headers = table.get("headers") or {}
@@ -97,6 +104,14 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
+def lua_type(value: object) -> str:
+    """What Lua calls the type of a value; for what Lua does not know, what Python does."""
+    if value is None:
+        return "nil"
+    found = next((name for kinds, name in LUA_TYPES if isinstance(value, kinds)), None)
+    return found or type(value).__name__
+
+
 def response_status(code: Any) -> int:
     """`response.code` as a status. 1xx is no final answer in HTTP (RFC 9110 15.2), so it is none here."""
     status = code
@@ -105,26 +120,27 @@ def response_status(code: Any) -> int:
     elif isinstance(code, str) and code.isdecimal() and code.isascii():
         status = int(code[:4])
     if isinstance(status, bool) or not isinstance(status, int) or not 200 <= status <= 599:
-        raise ReplyError(f"response.code is {code!r}, expected a status from 200 to 599")
+        shown = f"a {lua_type(code)}" if isinstance(code, Mapping | list) else repr(code)
+        raise ReplyError(f"response.code is {shown}, expected a status from 200 to 599")
     return status
 
 
 def response_headers(given: Any) -> Iterator[tuple[str, str]]:
     if not isinstance(given, Mapping):
-        raise ReplyError(f"response.headers is {type(given).__name__}, expected a table")
+        raise ReplyError(f"response.headers is a {lua_type(given)}, expected a table")
     for name, values in given.items():
         if not isinstance(name, str) or not NAME.fullmatch(name):
             raise ReplyError(f"response.headers: {name!r} is not the name of a header")
         if name.lower() in FRAMING:
             continue
         for value in values if isinstance(values, list | tuple) else [values]:
-            text = _header_text(value)
+            text = _header_text(name, value)
             if UNSENDABLE.search(text):
                 raise ReplyError(f"response.headers: the value of {name} holds a control character")
             yield name, text
 
 
-def _header_text(value: object) -> str:
+def _header_text(name: str, value: object) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bytes):
@@ -133,4 +149,4 @@ def _header_text(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return str(value)
-    raise ReplyError(f"response.headers: a value is {type(value).__name__}, expected text")
+    raise ReplyError(f"response.headers: the value of {name} is a {lua_type(value)}, expected a string")

@@ -48,7 +48,7 @@ async def run(lua: str, **options: Any) -> tuple[int, Any]:
         ("response.message = 'm' return 'r'", (200, "r")),
         ("response = {code = 201, message = 'new'}", (201, "new")),
         ("response.code = 99", (500, {"error": "response.code is 99, expected a status from 200 to 599"})),
-        ("response = 'x'", (500, {"error": "response is str, expected a table"})),
+        ("response = 'x'", (500, {"error": "response is a string, expected a table"})),
         ("return {request.method, request.route, request.parameters.x}", (200, ["GET", "/a", "1"])),
         ("return request.headers['x-one']", (200, "1")),
         ("return tostring(next(request.body))", (200, "nil")),
@@ -70,6 +70,42 @@ async def test_a_script_answers(lua: str, expected: tuple[int, Any] | None) -> N
         assert found[0] == 500
     else:
         assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("lua", "error"),
+    [
+        ("response = 5", "response is a number, expected a table"),
+        ("response = true", "response is a boolean, expected a table"),
+        ("response = nil", "response is a nil, expected a table"),
+        ("response.headers = 'x'", "response.headers is a string, expected a table"),
+        ("response.code = {1}", "response.code is a table, expected a status from 200 to 599"),
+        (
+            "response.headers['X-A'] = {{}}",
+            "response.headers: the value of X-A is a table, expected a string",
+        ),
+        ("response.headers['X-A'] = 'a\\nb'", "response.headers: the value of X-A holds a control character"),
+        ("response.headers['X A'] = 'b'", "response.headers: 'X A' is not the name of a header"),
+    ],
+)
+async def test_what_is_wrong_with_a_response_is_said_in_lua_s_words(lua: str, error: str) -> None:
+    assert await run(lua) == (500, {"error": error})
+
+
+@pytest.mark.parametrize("text", ["[", '{"a":'])
+async def test_json_that_is_nested_too_deeply_is_refused(text: str) -> None:
+    async with place() as lab:
+        (await lab.add()).route("POST", "/a", lua="return type(request.body)")
+        end = {"[": "]", '{"a":': "}"}[text]
+        for depth, status in ((99, 200), (100, 400), (5000, 400)):
+            data = text * (depth - 1) + "{}" + end * (depth - 1)
+            headers = {"Content-Type": "application/json"}
+            assert (await answer(lab, method="POST", data=data.encode(), headers=headers))[0] == status
+
+
+async def test_an_empty_list_where_a_script_says_so() -> None:
+    lua = "return {a = setmetatable({}, {__type = 'slice'}), b = {}, c = json.parse('[]')}"
+    assert await run(lua) == (200, {"a": [], "b": {}, "c": []})
 
 
 async def test_headers_that_a_script_sets() -> None:

@@ -41,6 +41,8 @@ class TestTime:
             ("tostring(os.date('%c', 1e300))", "nil"),
             ("tostring(os.date('%c', 0/0))", "nil"),
             ("os.time({year = 1970, month = 1, day = 1, hour = 0})", 0),
+            ("os.time({year = 1970, month = 1, day = 1, hour = 2, isdst = true})", 3600),
+            ("os.time({year = 1970, month = 1, day = 1, hour = 2, isdst = false})", 7200),
             ("os.time({year = 1970, month = 1, day = 1})", 43200),
             ("os.time({year = 2024, month = 2, day = 29, hour = 12, min = 30, sec = 15})", 1_709_209_815),
             ("os.time({year = 2024, month = 14, day = 0, hour = 0})", 1_738_281_600),

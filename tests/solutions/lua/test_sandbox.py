@@ -12,8 +12,8 @@ NAMES_OF = (
     "local names = {} for name in pairs(%s) do names[#names + 1] = name end table.sort(names) return names"
 )
 GLOBALS = """
-    _G _VERSION assert bench bit collectgarbage coroutine error from_json getmetatable ipairs json load loadstring log
-    math next os pairs pcall print rawequal rawget rawset require script select setmetatable string table to_json
+    _G _VERSION assert bench bit collectgarbage coroutine error from_json getfenv getmetatable ipairs json load loadstring log
+    math next os pairs pcall print rawequal rawget rawset require script select setfenv setmetatable string table to_json
     tonumber tostring type unpack xpcall
 """.split()
 
@@ -39,7 +39,7 @@ async def test_these_functions_and_no_others(library: str, names: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    "io debug package dofile loadfile jit ffi newproxy python module gcinfo getfenv setfenv arg part budget".split(),
+    "io debug package dofile loadfile jit ffi newproxy python module gcinfo arg part budget".split(),
 )
 async def test_gone(name: str) -> None:
     assert await Bench().value(f"return type({name})") == "nil"
@@ -212,3 +212,72 @@ class TestSharedGlobals:
     async def test_the_global_metatable_with_a_table(self) -> None:
         source = "local t = setmetatable(_G, {__index = {other = 5}}) return {other, t == _G, type(nothing)}"
         assert await Bench().value(source) == [5, True, "nil"]
+
+
+class TestEnvironmentsOfFunctions:
+    """getfenv and setfenv, as in Lua 5.1, but for the host's globals."""
+
+    @pytest.mark.parametrize(
+        ("source", "value"),
+        [
+            ("return getfenv() == _G", True),
+            ("return getfenv(1) == _G and getfenv(0) == _G", True),
+            ("local function f() return getfenv(2) == _G end local r = f() return r", True),
+            ("return getfenv(print) == _G and getfenv(pcall) == _G and getfenv(Keystore.get) == _G", True),
+            ("local function f() return x end setfenv(f, {x = 5}) return f()", 5),
+            ("local function f() return x end return setfenv(f, {x = 5}) == f", True),
+            ("local function f() setfenv(1, {x = 5}) return x end return f()", 5),
+            ("local function f() return 1 end local t = {} setfenv(f, t) return getfenv(f) == t", True),
+            (
+                "local g = setfenv(loadstring('x = 1 return x'), {}) return {g(), tostring(rawget(_G, 'x'))}",
+                [1, "nil"],
+            ),
+            (
+                "local t = setmetatable({}, {__index = _G}) setfenv(1, t) y = 2 return {y, type(rawget(t, 'y'))}",
+                [2, "number"],
+            ),
+            (
+                "return select(2, pcall(setfenv, print, {}))",
+                "'setfenv' cannot change environment of given object",
+            ),
+            (
+                "return select(2, pcall(setfenv, 0, {}))",
+                "'setfenv' cannot change environment of given object",
+            ),
+            (
+                "return select(2, pcall(setfenv, function() end, 1))",
+                "bad argument #2 to 'setfenv' (table expected, got number)",
+            ),
+            (
+                "return select(2, pcall(getfenv, 'x'))",
+                "bad argument #1 to 'getfenv' (number expected, got string)",
+            ),
+            ("return select(2, pcall(getfenv, 99))", "bad argument #1 to 'getfenv' (invalid level)"),
+            ("return select(2, pcall(getfenv, -1))", "bad argument #1 to 'getfenv' (invalid level)"),
+            ("return select(2, pcall(getfenv, 0/0))", "bad argument #1 to 'getfenv' (invalid level)"),
+        ],
+    )
+    async def test_as_in_lua(self, source: str, value: object) -> None:
+        assert await Bench().value(source) == value
+
+    async def test_no_level_leads_to_the_host_s_globals(self) -> None:
+        source = """
+            local function look(into)
+              for level = 0, 60 do
+                local ok, scope = pcall(getfenv, level)
+                if ok and scope ~= _G then into[#into + 1] = level end
+                pcall(setfenv, level, _G)
+              end
+            end
+            local found = {}
+            look(found)
+            coroutine.wrap(function() look(found) end)()
+            table.sort({2, 1}, function() look(found) return false end)
+            string.gsub("x", "x", function() look(found) end)
+            pcall(xpcall, function() look(found) error() end, function() look(found) end)
+            return #found
+        """
+        bench = Bench()
+        assert await bench.value(source) == 0
+        names = "{type(rawget(_G, 'io')), type(print), type(Keystore.get)}"
+        assert await bench.value(f"print('x') return {names}") == ["nil", "function", "function"]

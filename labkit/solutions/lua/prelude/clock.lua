@@ -31,7 +31,8 @@ function library.time(t)
   if t == nil then return floor(now()) end
   if type(t) ~= "table" then error("bad argument #1 to 'time' (table expected, got " .. type(t) .. ")", 2) end
   local day = days(field(t, "year"), field(t, "month")) + field(t, "day") - 1
-  return ((day * 24 + field(t, "hour", 12)) * 60 + field(t, "min", 0)) * 60 + field(t, "sec", 0)
+  local hour = field(t, "hour", 12) - (t.isdst and 1 or 0) -- a time that says it is one of summer
+  return ((day * 24 + hour) * 60 + field(t, "min", 0)) * 60 + field(t, "sec", 0)
 end
 
 function library.date(format, time)

@@ -3,7 +3,7 @@
 -- gives the same text in every process.
 --
 -- A list is a table whose metatable holds __type = "slice", or one with the keys 1..n and no others; an empty
--- table is an object. null in a list leaves a hole at its place; the list's metatable keeps the length then.
+-- table is an object, unless a script says so: setmetatable({}, {__type = "slice"}) is []. null in a list leaves a hole at its place; the list's metatable keeps the length then.
 local sort, join, budget, most_depth, most_bytes = ...
 
 local byte, char, find, sub = string.byte, string.char, string.find, string.sub

@@ -5,6 +5,7 @@ local names_of, libraries, budget, sort = ...
 local byte, gsub, match = string.byte, string.gsub, string.match
 local load, select, setmetatable, tostring, type = load, select, setmetatable, tostring, type
 local pcall = budget.pcall
+local getinfo, native_getfenv, native_setfenv = debug.getinfo, getfenv, setfenv
 local next, native_pairs, rawget, error, concat = next, pairs, rawget, error, table.concat
 
 local LONGEST_SOURCE = 2 * 1024 * 1024
@@ -147,6 +148,36 @@ local function install_setmetatable(env, meta, own)
   end
 end
 
+-- Functions of the host live in the host's globals, which scripts must neither see nor change.
+local function install_environments(env)
+  local host = native_getfenv(0)
+  local function find(name, f)
+    if type(f) == "function" then return f end
+    local level = tonumber(f)
+    if not level then
+      error("bad argument #1 to '" .. name .. "' (number expected, got " .. type(f) .. ")", 3)
+    end
+    local info = level > 0 and getinfo(level + 2, "f")
+    if not info then error("bad argument #1 to '" .. name .. "' (invalid level)", 3) end
+    return info.func
+  end
+  function env.getfenv(f)
+    if f == 0 then return env end
+    local scope = native_getfenv(find("getfenv", f == nil and 1 or f))
+    return scope == host and env or scope
+  end
+  function env.setfenv(f, scope)
+    if type(scope) ~= "table" then
+      error("bad argument #2 to 'setfenv' (table expected, got " .. type(scope) .. ")", 2)
+    end
+    local found = f ~= 0 and find("setfenv", f)
+    if not found or native_getfenv(found) == host then
+      error("'setfenv' cannot change environment of given object", 2)
+    end
+    return native_setfenv(found, scope)
+  end
+end
+
 function sandbox.make(seeded)
   local env, own = copy(_G, KEPT), {}
   local function otherwise(name)
@@ -161,6 +192,7 @@ function sandbox.make(seeded)
   env.table = all(copy(table, TABLE), libraries.table)
   env.coroutine = libraries.coroutine
   install_load(env)
+  install_environments(env)
   install_protection(env)
   install_require(env)
   install_setmetatable(env, meta, own)
