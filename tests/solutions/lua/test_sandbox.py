@@ -12,9 +12,9 @@ NAMES_OF = (
     "local names = {} for name in pairs(%s) do names[#names + 1] = name end table.sort(names) return names"
 )
 GLOBALS = """
-    _G _VERSION assert bench bit collectgarbage coroutine error from_json getfenv getmetatable ipairs json load loadstring
-    log math next os pairs pcall print rawequal rawget rawset require script select setfenv setmetatable string table
-    to_json tonumber tostring type unpack xpcall
+    _G _VERSION assert bench bit collectgarbage coroutine error from_json getfenv getmetatable ipairs json load
+    loadstring log math next os pairs pcall print rawequal rawget rawset require script select setfenv setmetatable string
+    table to_json tonumber tostring type unpack xpcall
 """.split()
 
 
