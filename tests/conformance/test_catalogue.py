@@ -127,6 +127,11 @@ class TestTheCatalogue:
             areas[name.partition("/")[0]] |= {each.partition("-")[0] for each in ids}
         assert areas == {"device": {"DEV"}, "keystore": {"KEY"}, "solutions": {"SOL"}, "user": {"USR"}}
 
+    def test_numbers_rise_within_a_part(self, whole: Catalogue) -> None:
+        for part, group in groupby(whole, lambda each: each.part):
+            numbers = [int(each.id.removeprefix(f"{part}-")) for each in group]
+            assert numbers == sorted(numbers), part
+
     def test_nothing_of_it_can_be_changed(self, whole: Catalogue) -> None:
         with pytest.raises(dataclasses.FrozenInstanceError):
             whole["DEV-ALIAS-1"].text = "other"  # type: ignore[misc]

@@ -47,9 +47,9 @@ async def fields_of_data_in(target: Target) -> None:
     expect.status(await play.write(device, {"text": "a & ü", "number": "01.50", "flag": "1"}), 204)
     after = await play.now(device)
     (event,) = _just(await _data_in(target, device), 1)
-    told = {name: event.get(name) for name in ("type", "identity", "protocol")}
+    given = {name: event.get(name) for name in ("type", "identity", "protocol")}
     wanted = {"type": "data_in", "identity": device.identity, "protocol": "onep"}
-    expect.equal("type, identity and protocol", told, wanted)
+    expect.equal("type, identity and protocol", given, wanted)
     _expect_source(event, event.get("ip"), before, after)
     (entry,) = _just(event.get("payload"), 1)
     expect.equal("the names in the payload", sorted(entry), ["timestamp", "values"])
@@ -91,9 +91,9 @@ async def several_aliases(target: Target) -> None:
     sent = {"text": "a", "number": "1", "flag": "true"}
     expect.status(await play.write(device, {**sent, "nowhere": "lost"}), 204)
     events = await _end(target, device)
-    told = {each["alias"]: each["value"][1] for each in _datapoints(events)}
+    given = {each["alias"]: each["value"][1] for each in _datapoints(events)}
     expect.equal("how many datapoints there are", len(_datapoints(events)), 3)
-    expect.equal("the datapoints", told, sent)
+    expect.equal("the datapoints", given, sent)
     expect.equal("the data_in", [_values(each) for each in _of_type(events, "data_in")], [[sent]])
 
 
@@ -215,8 +215,8 @@ async def failing_handler(target: Target) -> None:
     response = expect.status(await play.write(device, {"text": "fail, please"}, "text"), 200)
     expect.equal("the pairs", play.values(response), {"text": "fail, please"}, response)
     expect.status(await play.write(device, {"text": "fine again"}), 204)
-    told = _texts(await _datapoints_of(target, device))
-    expect.equal("what the handler was told", told, ["fail, please", "fail, please", "fine again"])
+    given = _texts(await _datapoints_of(target, device))
+    expect.equal("what the handler was told", given, ["fail, please", "fail, please", "fine again"])
     unlinked = await target.activated("content")  # a product that no solution handles
     expect.body(expect.status(await play.write(unlinked, {"text": "unheard"}), 204), b"")
     expect.equal("text", await play.value(unlinked, "text"), "unheard")
@@ -305,9 +305,9 @@ async def _told(target: Target, identity: str, marks: int, solution: str = PROBE
         await asyncio.sleep(0.02)
 
 
-def _is_mark(told: Event) -> bool:
-    event = told["event"]
-    if told["handler"] == "datapoint":
+def _is_mark(entry: Event) -> bool:
+    event = entry["event"]
+    if entry["handler"] == "datapoint":
         return bool(event.get("alias") == "Text" and event["value"][1] == MARK["Text"])
     return bool(event.get("type") == "data_in" and _values(event) == [MARK])
 
@@ -320,19 +320,19 @@ async def _datapoints_of(target: Target, device: VirtualDevice) -> list[Event]:
     return _datapoints(await _end(target, device))
 
 
-def _of_type(told: list[Event], kind: str) -> list[Event]:
+def _of_type(entries: list[Event], kind: str) -> list[Event]:
     return [
-        each["event"] for each in told if each["handler"] == "event" and each["event"].get("type") == kind
+        each["event"] for each in entries if each["handler"] == "event" and each["event"].get("type") == kind
     ]
 
 
-def _of_data(told: list[Event]) -> list[Event]:
+def _of_data(entries: list[Event]) -> list[Event]:
     """All but those of provisioning."""
-    return [each for each in told if each["event"].get("type") != "provisioned"]
+    return [each for each in entries if each["event"].get("type") != "provisioned"]
 
 
-def _datapoints(told: list[Event]) -> list[Event]:
-    return [each["event"] for each in told if each["handler"] == "datapoint"]
+def _datapoints(entries: list[Event]) -> list[Event]:
+    return [each["event"] for each in entries if each["handler"] == "datapoint"]
 
 
 def _values(event: Event) -> list[Any]:

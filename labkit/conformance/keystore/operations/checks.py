@@ -46,8 +46,8 @@ async def wrong_tables(target: Target) -> None:
     for parameters in ([key], [{"key": key}], [1, 2]):
         kind, result = await probe.call("Keystore", "get", parameters)
         expect.equal("what get gives", kind, "table", probe.last)
-        told = {name: result.get(name) for name in ("type", "status")}
-        probe.same("error", told, {"type": "QueryError", "status": 400})
+        given = {name: result.get(name) for name in ("type", "status")}
+        probe.same("error", given, {"type": "QueryError", "status": 400})
     for scalar in (key, 1, True):
         response = await probe.request("POST", "/call/Keystore/get", json=scalar)
         text = decoded(expect.status(response, 500)).get("error", "")

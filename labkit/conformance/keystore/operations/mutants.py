@@ -325,8 +325,8 @@ def no_gaps(original: Any) -> Any:
 def first_page(original: Any) -> Any:
     """list gives the first page alone"""
 
-    async def broken(self: Keystore, *place: Any) -> tuple[list[str], int]:
-        page, _ = await original(self, *place)
+    async def broken(self: Keystore, *position: Any) -> tuple[list[str], int]:
+        page, _ = await original(self, *position)
         return page, 0
 
     return broken
