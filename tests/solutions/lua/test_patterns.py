@@ -86,14 +86,14 @@ LIMITS = "local FREE, QUICK, WINDOW = 1e4, 2e6, 1e5"
 NONE = {LIMITS: "local FREE, QUICK, WINDOW = 0, 0, 0", "return huge": "return -1"}
 ALONE = {
     **NONE,
-    "pattern.linear = is_linear(items)": "pattern.linear = false",
-    "pattern.tail = is_tail(items)": "",
+    "pattern.linear = light and is_linear(items)": "pattern.linear = false",
+    "pattern.tail = light and is_tail(items)": "",
 }
 VARIANTS = {  # what is replaced in cost.lua
     "as it is: most go to the native functions": {},
     "where the pattern allows any length": NONE,
     "one place at a time where the pattern allows it": ALONE,
-    "the matcher alone": {**ALONE, "pattern.skips = pattern.power <= 1 and skips(items)": ""},
+    "the matcher alone": {**ALONE, "pattern.skips = light and pattern.power <= 1 and skips(items)": ""},
 }
 
 

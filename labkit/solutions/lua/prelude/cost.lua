@@ -10,6 +10,8 @@ local floor, huge = math.floor, math.huge
 
 local FREE, QUICK, WINDOW = 1e4, 2e6, 1e5 -- steps, 2 to 5 ns each
 
+local HEAVY = 1000 -- steps of one attempt, beside loops: each optional item doubles them
+
 local MARKS = { open = true, close = true, position = true }
 local LOOPS = { greedy = true, some = true, lazy = true }
 local LONG = { greedy = true, some = true, lazy = true, balance = true, again = true }
@@ -128,6 +130,7 @@ local function skips(items)
 end
 
 local function longest(steps, pattern)
+  if pattern.weight > steps then return -1 end
   if pattern.power == 0 then return huge end
   return floor((steps / pattern.weight) ^ (1 / pattern.power)) - 1
 end
@@ -135,10 +138,11 @@ end
 return function(pattern)
   local items = pattern.items
   pattern.weight, pattern.power = attempt(items)
-  pattern.linear = is_linear(items)
+  local light = pattern.weight <= HEAVY
+  pattern.linear = light and is_linear(items)
   if not pattern.anchored then
-    pattern.tail = is_tail(items)
-    pattern.skips = pattern.power <= 1 and skips(items)
+    pattern.tail = light and is_tail(items)
+    pattern.skips = light and pattern.power <= 1 and skips(items)
     pattern.power = pattern.linear and 1 or pattern.power + 1
   end
   pattern.free, pattern.quick = longest(FREE, pattern), longest(QUICK, pattern)
