@@ -7,7 +7,7 @@ check, which must pass. The platform has no hook for this.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,32 +68,6 @@ def all_mutants() -> list[Mutant]:
     for module in areas.modules("mutants"):
         found += [member for member in vars(module).values() if isinstance(member, Mutant)]
     return found
-
-
-def try_all(mutants: Iterable[Mutant], processes: int = 2) -> Iterator[Trial]:
-    """Try each mutant in a process of its own; trials come as they end."""
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["labkit.conformance.preload"])
-    with ProcessPoolExecutor(processes, context, max_tasks_per_child=1) as pool:
-        try:
-            for trial in as_completed([pool.submit(attempt, each.name) for each in mutants]):
-                yield trial.result()
-        finally:
-            pool.shutdown(cancel_futures=True)  # nobody wants the others any more
-
-
-def attempt(name: str) -> Trial:
-    """Try a mutant in this process, which cannot be used for anything else afterwards."""
-    from labkit.conformance.mutation import run_mutant
-
-    mutant = next(each for each in all_mutants() if each.name == name)
-    try:
-        return run_mutant(mutant)
-    except Exception as error:  # noqa: BLE001 - the others are to be tried all the same
-        return Trial(name, mutant.requirements, False, (f"no trial: {type(error).__name__}: {error}",))
 
 
 def judge(mutant: Mutant, verdicts: Iterable[Verdict]) -> Trial:

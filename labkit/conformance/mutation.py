@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import Any
 
 from labkit.conformance import runner
 from labkit.conformance.catalogue import load
 from labkit.conformance.check import Check, all_checks, select
-from labkit.conformance.mutant import NOTICED, Mutant, Trial, judge
+from labkit.conformance.mutant import NOTICED, Mutant, Trial, all_mutants, judge
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.conformance.verdict import Verdict
 from labkit.lab.lab import Lab
@@ -67,3 +67,27 @@ def _replace_elsewhere(original: object, broken: object) -> None:
         if isinstance(holder, dict) and not str(holder.get("__name__")).startswith("labkit.conformance"):
             for name in [name for name, value in holder.items() if value is original]:
                 holder[name] = broken
+
+
+def try_all(mutants: Iterable[Mutant], processes: int = 2) -> Iterator[Trial]:
+    """Try each mutant in a process of its own; trials come as they end."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["labkit.conformance.preload"])
+    with ProcessPoolExecutor(processes, context, max_tasks_per_child=1) as pool:
+        try:
+            for trial in as_completed([pool.submit(attempt, each.name) for each in mutants]):
+                yield trial.result()
+        finally:
+            pool.shutdown(cancel_futures=True)  # nobody wants the others any more
+
+
+def attempt(name: str) -> Trial:
+    """Try a mutant in this process, which cannot be used for anything else afterwards."""
+    mutant = next(each for each in all_mutants() if each.name == name)
+    try:
+        return run_mutant(mutant)
+    except Exception as error:  # noqa: BLE001 - the others are to be tried all the same
+        return Trial(name, mutant.requirements, False, (f"no trial: {type(error).__name__}: {error}",))

@@ -12,7 +12,8 @@ import pytest
 
 from labkit.conformance import mutation
 from labkit.conformance.check import all_checks
-from labkit.conformance.mutant import SMOKE, Mutant, Trial, all_mutants, attempt, judge, mutant, try_all
+from labkit.conformance.mutant import SMOKE, Mutant, Trial, all_mutants, judge, mutant
+from labkit.conformance.mutation import attempt, try_all
 from labkit.conformance.verdict import Outcome, Verdict
 
 MUTANTS = all_mutants()

@@ -33,11 +33,10 @@ from labkit.core.database import execute
 from labkit.core.directory import Directory
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
-from labkit.services.user import people
+from labkit.services.user import people, user_tokens
 from labkit.services.user.passwords import Passwords
 from labkit.services.user.service import User
 from labkit.services.user.socials.web import Consumer
-from labkit.services.user.users import tokens as user_tokens
 from tests.context import Entry, FakeOutbound, make_context, open_database
 
 SOLUTION = "acme"

@@ -128,7 +128,7 @@ def owner_for_user(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-OAUTH-14", "labkit.services.user.users.tokens:user_of")
+@mutant("USR-OAUTH-14", "labkit.services.user.user_tokens:user_of")
 def clients_approve(original: Any) -> Any:
     """an access token counts as a user token"""
 

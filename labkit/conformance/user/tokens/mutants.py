@@ -11,7 +11,7 @@ from labkit.core.errors import ServiceError
 from labkit.services.user.people import ACTIVE
 
 PEOPLE = "labkit.services.user.people"
-TOKENS = "labkit.services.user.users.tokens"
+TOKENS = "labkit.services.user.user_tokens"
 VERIFY = "labkit.services.user.passwords:Passwords.verify"
 
 

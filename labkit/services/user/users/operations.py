@@ -12,14 +12,14 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from labkit.core.errors import ServiceError
 from labkit.services.addresses import Address
 from labkit.services.operation import Caller, operation
-from labkit.services.user import people
+from labkit.services.user import people, user_tokens
 from labkit.services.user.arguments import Whole
 from labkit.services.user.group import ACCOUNT
 from labkit.services.user.keys import LONGEST_TOKEN
 from labkit.services.user.oauth import access_tokens
 from labkit.services.user.passwords import GivenPassword, NewPassword
 from labkit.services.user.people import ACTIVE, INACTIVE, Id, User
-from labkit.services.user.users import filters, tokens
+from labkit.services.user.users import filters
 from labkit.services.user.users.data import UserData
 from labkit.services.user.users.filters import Filters
 
@@ -109,7 +109,7 @@ class Users(UserData):
             raise ServiceError(401, "Email or password is wrong.")
         if user.status != ACTIVE:
             raise ServiceError(401, "User is not active.")
-        return await tokens.issue(self._context, self.keys, caller.solution, user, time_to_live)
+        return await user_tokens.issue(self._context, self.keys, caller.solution, user, time_to_live)
 
     @operation
     async def getCurrentUser(self, caller: Caller, token: SecretStr) -> dict[str, object]:
@@ -119,7 +119,7 @@ class Users(UserData):
         """
         given = token.get_secret_value()
         of_oauth = _algorithm(given) == access_tokens.ALGORITHM
-        user_of = access_tokens.user_of if of_oauth else tokens.user_of
+        user_of = access_tokens.user_of if of_oauth else user_tokens.user_of
         user = await user_of(self._context, self.keys, caller.solution, given)
         if user is None:
             raise ServiceError(401, "Token is not valid: it is malformed, expired or of no active user.")

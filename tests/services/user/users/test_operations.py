@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from labkit.services.user.users import tokens as user_tokens
+from labkit.services.user import user_tokens
 from tests.services.user.environment import Environment
 
 ANN: dict[str, Any] = {"email": "ann@example.com", "name": "Ann", "password": "correct horse"}

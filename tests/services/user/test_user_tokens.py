@@ -8,7 +8,7 @@ from typing import Any
 import jwt
 import pytest
 
-from labkit.services.user.users import tokens as user_tokens
+from labkit.services.user import user_tokens
 from tests.services.user.environment import Environment
 
 PASSWORD = "correct horse"
