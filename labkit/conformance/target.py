@@ -215,7 +215,8 @@ class Target:
         """Wait until the lab holds a poll of this device and alias (a lab in this process only)."""
         product = next(name for name, domain in self._domains.items() if domain == device.domain)
         handle = await self.in_lab(self.lab.product, product)
-        await self.in_lab(handle.device(device.identity).held(alias, within=60.0).result)
+        known = await self.in_lab(handle.device, device.identity)
+        await known.held(alias, within=60.0)  # ends with the check, where the poll is answered at once
 
     async def settle(self) -> None:
         """Wait until every event is handled (a lab in this process only)."""

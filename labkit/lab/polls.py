@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, ParamSpec, TypeVar
 
 from labkit.core.errors import LabError
@@ -147,7 +147,7 @@ class HeldPoll:
 
 
 class HoldsPolls:
-    """Waits until the lab holds polls of an alias."""
+    """Waits until the lab holds polls of an alias: in a cell by `result()`, on a loop of one's own by `await`."""
 
     def __init__(self, waiting: Waiting, alias: str, count: int, within: float) -> None:
         self._waiting = waiting
@@ -163,6 +163,10 @@ class HoldsPolls:
     def result(self) -> None:
         """Return once the lab holds them. Raises LabError after the seconds of real time that it was given."""
         self._waiting.runtime.run(self._held)
+
+    def __await__(self) -> Generator[Any, None, None]:
+        """As `result`, without blocking the loop; who is cancelled waits no more, here and in the lab."""
+        return asyncio.wrap_future(self._waiting.runtime.begin(self._held).future).__await__()
 
     async def _held(self) -> None:
         try:
