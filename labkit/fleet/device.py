@@ -184,7 +184,7 @@ class VirtualDevice:
     async def content_info(self, id: str) -> str:
         """The meta line of a content item."""
         path = f"/provision/download?id={quote(id, safe='')}&info=true"
-        return (await self._expect("info", 200, "GET", path)).text.rstrip("\n")
+        return (await self._expect("info", 200, "GET", path)).text.rstrip("\r\n")
 
     async def download(self, id: str, range: str | None = None) -> bytes:
         """A content item; `range` as in the header Range: `bytes=0-99`."""
