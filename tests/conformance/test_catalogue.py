@@ -65,6 +65,23 @@ USER_MANAGEMENT = {
     "2/limits": (0, 9, 0, 1),
     "2/versioning": (0, 0, 0, 1),
 }
+NOTIFICATION_AND_INTERFACE = {
+    "3/scope": (0, 0, 0, 6),
+    "3/overview": (4, 0, 0, 0),
+    "3/resources/binding": (0, 12, 0, 0),
+    "3/resources/notification": (0, 0, 0, 3),
+    "3/resources/subscriber": (0, 6, 0, 0),
+    "3/resources/configuration": (0, 10, 0, 2),
+    "3/states": (0, 0, 0, 2),
+    "3/endpoints/notify": (0, 5, 0, 5),
+    "3/endpoints/send": (0, 11, 0, 1),
+    "3/endpoints/interface": (0, 5, 0, 1),
+    "3/authentication": (2, 0, 0, 0),
+    "3/events": (0, 4, 0, 3),
+    "3/errors": (4, 0, 0, 0),
+    "3/limits": (0, 10, 0, 1),
+    "3/versioning": (0, 0, 0, 2),
+}
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +90,9 @@ def whole() -> Catalogue:
 
 
 class TestTheCatalogue:
-    @pytest.mark.parametrize("document", [DEVICE_HTTPS_API, USER_MANAGEMENT], ids=["1", "2"])
+    @pytest.mark.parametrize(
+        "document", [DEVICE_HTTPS_API, USER_MANAGEMENT, NOTIFICATION_AND_INTERFACE], ids=["1", "2", "3"]
+    )
     def test_it_has_every_statement_of_a_document_in_its_order(
         self, whole: Catalogue, document: dict[str, tuple[int, int, int, int]]
     ) -> None:
@@ -89,7 +108,7 @@ class TestTheCatalogue:
         assert set(statements) == expected
 
     def test_it_knows_no_other_document(self, whole: Catalogue) -> None:
-        assert {each[0] for each in whole.statements} == {"1", "2"}
+        assert {each[0] for each in whole.statements} == {"1", "2", "3"}
 
     def test_each_part_says_what_it_is_about(self, whole: Catalogue) -> None:
         assert list(whole.parts) == list(dict.fromkeys(each.part for each in whole))

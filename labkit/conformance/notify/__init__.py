@@ -1,0 +1,1 @@
+"""What scripts meet when they call Notify (document 3)."""
