@@ -43,7 +43,9 @@ class Platform:
         unique(settings)
         clock = clock if clock is not None else Clock(1.0 if seed is None else 0.0)
         address = ServerAddress(settings.host)
-        outbound = OutboundClient(settings.domain, address, settings.guard.outbound)
+        outbound = OutboundClient(
+            settings.domain, address, settings.guard.outbound, settings.guard.keep_alive
+        )
         self.mailbox = Mailbox(clock.now)
         self.context = Context.create(
             settings,

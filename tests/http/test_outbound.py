@@ -10,7 +10,7 @@ import pytest
 
 from labkit.core.certificates import authority
 from labkit.http.address import ServerAddress
-from labkit.http.outbound import LARGEST, OutboundClient
+from labkit.http.outbound import LARGEST, OutboundClient, is_below
 
 Writer = asyncio.StreamWriter
 Serve = Callable[[Callable[[Writer], Awaitable[None]]], Awaitable[str]]
@@ -184,3 +184,108 @@ async def test_nothing_is_asked_again_unasked(client: OutboundClient) -> None:
     assert len(heads) == 1
     server.close()
     await server.wait_closed()
+
+
+class Kept:
+    """A server that counts connections, and the client that takes it for the lab's own listener."""
+
+    def __init__(self, keep_alive: float) -> None:
+        self.connections = 0
+        self.requests = 0
+        self._handlers: set[asyncio.Task[None] | None] = set()
+        self.address = ServerAddress("127.0.0.1", ca_pem=authority("lab").certificate_pem.decode())
+        self.client = OutboundClient("lab.localhost", self.address, 5.0, keep_alive)
+
+    async def __aenter__(self) -> Kept:
+        self._server = await asyncio.start_server(self._handle, "127.0.0.1", 0)
+        self.address.http_port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.client.stop()
+        await asyncio.gather(*filter(None, self._handlers))
+        self._server.close()
+        await self._server.wait_closed()
+
+    async def _handle(self, reader: asyncio.StreamReader, writer: Writer) -> None:
+        self.connections += 1
+        self._handlers.add(asyncio.current_task())
+        with suppress(asyncio.IncompleteReadError):  # the client leaves
+            while True:
+                await reader.readuntil(b"\r\n\r\n")
+                await reader.readexactly(len("a=b"))
+                self.requests += 1
+                writer.write(OK + b"Content-Length: 2\r\n\r\n{}")
+        writer.close()
+        await writer.wait_closed()
+
+    async def ask(self, host: str = "any.lab.localhost") -> None:
+        url = f"http://{host}:{self.address.http_port}/"
+        assert await self.client.request("POST", url, {}, "a=b") == (200, "{}")
+
+
+async def test_the_labs_own_listener_is_reached_by_a_kept_connection() -> None:
+    async with Kept(60.0) as kept:
+        for _ in range(3):
+            await kept.ask()
+        assert (kept.connections, kept.requests) == (1, 3)
+        await kept.ask("other.lab.localhost")  # a name for each connection: it is the server name of TLS
+        assert kept.connections == 2
+
+
+async def test_requests_at_once_have_connections_of_their_own() -> None:
+    async with Kept(60.0) as kept:
+        await asyncio.gather(*(kept.ask() for _ in range(5)))
+        assert kept.requests == 5
+        await asyncio.gather(*(kept.ask() for _ in range(5)))
+        assert kept.requests == 10
+        assert kept.connections <= 5
+
+
+async def test_a_connection_is_not_used_again_once_the_listener_may_close_it() -> None:
+    async with Kept(1e-9) as kept:
+        for _ in range(3):
+            await kept.ask()
+        assert kept.connections == 3
+
+
+async def test_a_request_on_a_kept_connection_is_not_repeated_either() -> None:
+    """It may have been handled: whoever asked is told that there was no answer."""
+    heads: list[bytes] = []
+
+    async def handle(reader: asyncio.StreamReader, writer: Writer) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(OK + b"Content-Length: 0\r\n\r\n")
+        with suppress(asyncio.IncompleteReadError):
+            heads.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    address = ServerAddress("127.0.0.1", http_port=port, ca_pem=authority("lab").certificate_pem.decode())
+    client = OutboundClient("lab.localhost", address, 5.0, 60.0)
+    url = f"http://any.lab.localhost:{port}/"
+    assert await client.request("GET", url, {}) == (200, "")
+    with pytest.raises(OSError, match="cannot be reached"):
+        await client.request("GET", url, {})
+    assert len(heads) == 2
+    await client.stop()
+    server.close()
+    await server.wait_closed()
+
+
+async def test_a_name_of_the_lab_at_another_port_is_not_its_listener() -> None:
+    async with Kept(60.0) as kept:
+        url = f"http://any.lab.localhost:{kept.address.http_port}/"
+        kept.address.http_port = None
+        for _ in range(2):
+            assert await kept.client.request("POST", url, {}, "a=b") == (200, "{}")
+        assert kept.connections == 2
+
+
+async def test_a_name_that_only_ends_alike_is_not_the_labs() -> None:
+    assert is_below("a.lab.localhost", "lab.localhost")
+    assert is_below("lab.localhost", "lab.localhost")
+    assert not is_below("evillab.localhost", "lab.localhost")
+    assert not is_below("", "lab.localhost")
