@@ -98,6 +98,8 @@ def _is_logged(record: Record, *, requests: bool) -> bool:
     failed = record.status is not None and record.status >= FAILED
     if record.kind == "script":
         return failed
+    if record.kind == "call":
+        return "trace" in (record.detail or {})  # an operation that broke; what it refuses is for the script
     if record.kind != "request":
         return False
     # what a script answers by itself is no refusal; where it failed, it has a record of its own
@@ -108,6 +110,7 @@ def line(record: Record) -> str:
     """A record in one line: `401 thermostat/t-001 POST /onep:v1/stack/alias: no credentials`."""
     detail = record.detail or {}
     why = detail.get("reason") or detail.get("error") or ""
+    why = why.get("error", "") if isinstance(why, dict) else why  # the error object of a call
     what = "" if record.kind == "request" else f"{record.kind} "
     status = "" if record.status is None else f"{record.status} "
     return f"{what}{status}{record.actor} {record.summary}{f': {why}' if why else ''}"

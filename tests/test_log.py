@@ -150,6 +150,20 @@ def test_nothing_in_a_line_forges_another_or_fills_the_memory() -> None:
     assert len(lines) < LONGEST + 40
 
 
+def test_an_operation_that_broke_is_a_problem_and_one_that_refuses_is_none() -> None:
+    stream = io.StringIO()
+    log, journal = logged(stream)
+    with log:
+        refusal: dict[str, object] = {"error": {"type": "QueryError", "error": "no such key", "status": 404}}
+        journal.record("call", "acme", "Shop.sell", status=404, detail=refusal)
+        broken: dict[str, object] = {
+            "error": {"error": "Shop.sell: KeyError: 'x'"},
+            "trace": ["shop.py:1 in sell"],
+        }
+        journal.record("call", "acme", "Shop.sell", status=500, detail=broken)
+    assert stream.getvalue() == "2026-01-01 00:00:00 call 500 acme Shop.sell: Shop.sell: KeyError: 'x'\n"
+
+
 def test_a_reader_that_is_stuck_holds_nobody_up_and_what_was_left_out_is_counted() -> None:
     stream = Stuck()
     log, journal = logged(stream)

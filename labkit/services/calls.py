@@ -72,7 +72,8 @@ class Services(Component):
     async def call(self, caller: Caller, service: str, operation: str, parameters: object = None) -> object:
         """Call `service.operation(parameters)` for a solution.
 
-        Returns the result, or the error object `{type, error, status}`; never raises for a platform error.
+        Returns the result, or the error object `{type, error, status}`: also for an operation that fails with
+        another exception than ServiceError, whose trace the journal has.
         """
         found = self._services.find(service)
         detail: dict[str, object] = {}
@@ -88,7 +89,8 @@ class Services(Component):
                 detail["unknown"] = unknown
             result = await declared.function(found, caller, **declared.arguments(given))
             status = 200
-        except ServiceError as error:
+        except Exception as raised:  # noqa: BLE001  a user's own service may raise anything
+            error = raised if isinstance(raised, ServiceError) else _failure(service, operation, raised)
             result = error.as_object() if found is None else found.error_object(error)
             status = error.status
             detail["error"] = result
@@ -123,6 +125,13 @@ def find_operation(found: Service | None, caller: Caller, service: str, operatio
     if declared is None:
         raise ServiceError(404, f"Operation {shown_name(operation)} of service {service} Not Found")
     return declared
+
+
+def _failure(service: str, operation: str, error: Exception) -> ServiceError:
+    """What scripts see of an operation that raised something else than ServiceError."""
+    failure = ServiceError(500, f"{service}.{operation}: {type(error).__name__}: {error}")
+    failure.__cause__ = error
+    return failure
 
 
 def _trace(error: BaseException) -> list[str]:

@@ -13,12 +13,13 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from labkit.core.errors import LabError, ServiceError
+from labkit.core.errors import LabError
 from labkit.services.operation import Caller, Operation, Service
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
@@ -57,7 +58,7 @@ class CustomService(Service):
         """The result of a sync function, run in a thread."""
         if self._threads is None:
             self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix=f"labkit-{self.name}")
-        return await asyncio.get_running_loop().run_in_executor(self._threads, function)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, function)
 
 
 def _declared(service: CustomService, name: str, function: Callable[..., object]) -> Operation:
@@ -70,13 +71,8 @@ def _declared(service: CustomService, name: str, function: Callable[..., object]
 
     async def run(own: CustomService, caller: Caller, /, **arguments: Any) -> object:
         call = partial(function, **(arguments | dict.fromkeys(callers, caller)))
-        try:
-            result = call() if is_async else await own.run(call)
-            return _plain(await result if inspect.isawaitable(result) else result, DEEPEST)
-        except ServiceError:
-            raise
-        except Exception as error:
-            raise ServiceError(500, f"{where}: {type(error).__name__}: {error}") from error
+        result = call() if is_async else await own.run(call)
+        return _plain(await result if inspect.isawaitable(result) else result, DEEPEST)
 
     given = [each for each in parameters if each.annotation is not Caller]
     run.__name__, run.__doc__ = name, inspect.getdoc(function) if inspect.isroutine(function) else None

@@ -25,6 +25,8 @@ class Shop(Service):
             raise ServiceError(404, "there is none")
         if item == "broken":
             raise ServiceError(500, "the till is stuck")
+        if item == "lost":
+            raise KeyError(item)
         return {"item": item, "price": price, "to": caller.solution, "key": key}
 
     @operation
@@ -110,6 +112,18 @@ async def test_an_error_object_and_its_record(environment: Environment, asked: A
     assert (entry.status, entry.summary) == (error["status"], f"{asked[0]}.{asked[1]}")
     assert entry.detail is not None
     assert entry.detail["error"] == error
+
+
+async def test_an_operation_that_raises_anything_else_is_a_500_object_with_a_trace(
+    environment: Environment,
+) -> None:
+    error = {"type": "ServerError", "error": "Shop.sell: KeyError: 'lost'", "status": 500}
+    assert await environment.call("Shop", "sell", {"item": "lost"}) == error
+    detail: Any = environment.entry.detail
+    assert environment.entry.status == 500
+    assert (detail["parameters"], detail["error"]) == ({"item": "lost"}, error)
+    assert detail["trace"][-1].startswith("test_calls.py:")
+    assert detail["trace"][-1].endswith(" in sell")
 
 
 async def test_an_operation_may_be_offered_to_some_solutions_alone(environment: Environment) -> None:
