@@ -75,8 +75,8 @@ class Database:
     def start(self, tables: MetaData) -> None:
         """Open the database and create the tables that are missing.
 
-        Raises SettingsError where the file cannot be opened, is not a database, or is another lab's, which
-        keeps parts of it in memory.
+        Raises SettingsError where the file cannot be opened, is not a database, has other columns than this
+        version of labkit expects (then nothing in it changes), or is another lab's, which keeps parts of it in memory.
         """
         if self.path is not None:
             _keep_private(self.path)
@@ -91,11 +91,15 @@ class Database:
             connection.exec_driver_sql("PRAGMA foreign_keys=ON")
             if self.path is not None:
                 connection.exec_driver_sql("PRAGMA locking_mode=EXCLUSIVE")
+                _expect_columns(self.path, connection, tables)
                 connection.exec_driver_sql("PRAGMA journal_mode=WAL")
                 connection.exec_driver_sql("PRAGMA synchronous=FULL")
             tables.create_all(connection)
             self.starts = connection.exec_driver_sql("PRAGMA user_version").scalar_one() + 1
             connection.exec_driver_sql(f"PRAGMA user_version={self.starts}")
+        except SettingsError:
+            engine.dispose()
+            raise
         except sqlalchemy.exc.DatabaseError as error:
             engine.dispose()
             busy = getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
@@ -298,6 +302,20 @@ def driver(connection: Connection) -> sqlite3.Connection:
     raw = connection.connection.driver_connection
     assert isinstance(raw, sqlite3.Connection)
     return raw
+
+
+def _expect_columns(path: Path, connection: Connection, tables: MetaData) -> None:
+    """Raises SettingsError where a table that is there has other columns than it should."""
+    for table in tables.sorted_tables:
+        rows = connection.exec_driver_sql("SELECT name FROM pragma_table_info(?)", (table.name,))
+        found, expected = {row[0] for row in rows}, {column.name for column in table.columns}
+        if found and found != expected:
+            wrong = [f"no column {name!r}" for name in sorted(expected - found)]
+            wrong += [f"an unknown column {name!r}" for name in sorted(found - expected)]
+            raise SettingsError(
+                f"data: {path} is of another version of labkit: its table {table.name!r} has {' and '.join(wrong)}; "
+                "expected a new file, or one that this version wrote"
+            )
 
 
 def _keep_private(path: Path) -> None:

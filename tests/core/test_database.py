@@ -289,6 +289,41 @@ def test_a_bad_file_is_a_settings_error(tmp_path: Path, name: str, reason: str) 
         Database(tmp_path / name).start(tables)
 
 
+def test_a_file_of_another_version_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "lab.db"
+    connection = sqlite3.connect(file)
+    connection.executescript(
+        "CREATE TABLE thing (name TEXT PRIMARY KEY, colour TEXT); PRAGMA user_version = 3"
+    )
+    connection.close()
+    before = file.read_bytes()
+    with pytest.raises(SettingsError) as caught:
+        Database(file).start(tables)
+    assert str(caught.value) == (
+        f"data: {file} is of another version of labkit: its table 'thing' has no column 'size' and an unknown column "
+        "'colour'; expected a new file, or one that this version wrote"
+    )
+    assert file.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["lab.db"]
+
+
+async def test_tables_that_a_file_lacks_are_added(tmp_path: Path) -> None:
+    fewer = MetaData()
+    thing.to_metadata(fewer)
+    database = Database(tmp_path / "lab.db")
+    database.start(fewer)
+    await database.run(put, "a")
+    database.close()
+    database = Database(tmp_path / "lab.db")
+    database.start(tables)
+    assert await database.read(names) == ["a"]
+    assert (
+        await database.read(lambda connection: driver(connection).execute("SELECT * FROM part").fetchall())
+        == []
+    )
+    database.close()
+
+
 def test_other_databases_are_refused() -> None:
     with pytest.raises(SettingsError, match="data: postgresql:// is not supported"):
         Database("postgresql://localhost/lab")
