@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextvars import Context
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,7 +118,8 @@ class Events(Component):
             lane.append((handler, payload))
             return
         self._lanes[key] = deque([(handler, payload)])
-        task = asyncio.get_running_loop().create_task(self._drain(key))
+        # In a context of its own: whoever raises an event does not wait for what handles it.
+        task = asyncio.get_running_loop().create_task(self._drain(key), context=Context())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

@@ -1,16 +1,22 @@
-"""Limits in real time that protect the process."""
+"""Limits that protect the process."""
 
 from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
 
 from labkit.settings.values import Model, Seconds
 
 
 class Guard(Model):
-    """Real-time limits, in seconds, that protect the process; never lab time.
+    """Limits that protect the process. Those in seconds are of real time, never lab time.
 
     header: for a request's head to be whole, also for the first one to come. body: for its body, from the end of
     the head. keep_alive: for the next request. handshake: for TLS to be agreed. shutdown: for the client's side of
     a TLS close. reader: for a client that takes nothing of what it is sent.
+    script_cpu: that a script may compute between two service calls. scripts: runs of Lua under way at once in one
+    solution, each with a Lua state of its own; more of them wait until one ends.
     """
 
     header: Seconds = 10.0
@@ -20,5 +26,6 @@ class Guard(Model):
     shutdown: Seconds = 10.0
     reader: Seconds = 60.0
     script_cpu: Seconds = 2.0
+    scripts: Annotated[int, Field(strict=True, ge=1)] = 64
     grace: Seconds = 0.25  # for requests in progress when the lab stops
     outbound: Seconds = 10.0  # for an answer to a request of the platform itself

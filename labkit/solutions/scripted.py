@@ -23,7 +23,8 @@ SOCKET = ("websocketInfo", "context")
 class Scripts:
     """The Lua of one solution: compiles scripts. A run has its globals to itself, and leaves them to later runs.
 
-    seed: of math.random, None for numbers that nobody can foretell; cpu: seconds between two service calls.
+    seed: of math.random, None for numbers that nobody can foretell; cpu: seconds between two service calls;
+    at_once: runs under way.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class Scripts:
         environment: Mapping[str, str],
         seed: int | None,
         cpu: float,
+        at_once: int,
     ) -> None:
         self._modules = modules
         self._services = services
@@ -43,7 +45,7 @@ class Scripts:
         self._now = now
         self._environment = environment
         self._seed = seed
-        self._cpu = cpu
+        self._limits = LuaLimits(cpu_seconds=cpu, cpu_total_seconds=5 * cpu, runs=at_once)
 
     @cached_property
     def _host(self) -> LuaHost:
@@ -56,7 +58,7 @@ class Scripts:
                 random_seed=self._seed,
                 environment=self._environment,
                 modules={name: script.source for name, script in self._modules.items()},
-                limits=LuaLimits(cpu_seconds=self._cpu, cpu_total_seconds=5 * self._cpu),
+                limits=self._limits,
             )
         except LuaSyntaxError as error:
             raise SettingsError(str(error)) from None

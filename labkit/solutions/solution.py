@@ -91,6 +91,7 @@ class Solution:
             environment=self.environment,
             seed=int(context.identifiers.hex(f"{self.id} random", 8), 16) if seeded else None,
             cpu=context.settings.guard.script_cpu,
+            at_once=context.settings.guard.scripts,
         )
         for endpoint in folder.endpoints:
             handler = self._scripts.endpoint(endpoint.script, endpoint.method)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 from labkit.core.errors import LabError
@@ -28,10 +29,10 @@ class Workers:
         self._closed = False
 
     async def run(self, function: Callable[[], T]) -> T:
-        """Run `function` in a thread. Raises what it raises, and LabError once closed."""
+        """Run `function` in a thread, in the caller's context. Raises what it raises, and LabError once closed."""
         if self._closed:
             raise LabError("the lab is closed")
-        future = self._pool.submit(function)
+        future = self._pool.submit(copy_context().run, function)
         self._running.add(future)
         future.add_done_callback(self._running.discard)
         return await asyncio.wrap_future(future)

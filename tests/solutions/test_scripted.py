@@ -1,5 +1,6 @@
 """Solutions in Lua: folders and cells, requests, events, modules, and what two solutions share (nothing)."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -358,3 +359,24 @@ async def test_placeholders_and_odd_services_make_valid_function_names(tmp_path:
         outcome = await handle(solution, "device2", "event", {"identity": "t-1"}, product="thermostat")
         assert outcome is not None
         assert outcome.result == "t-1"
+
+
+async def test_more_runs_than_guard_scripts_wait_for_one_to_end() -> None:
+    async with place(scripts=2) as lab:
+        solution = await lab.add()
+        solution.route("GET", "/a", lua="print('began') Store.wait{} return 1")
+        lab.store.gate.clear()
+        arrived = asyncio.Event()
+
+        def count(_: object) -> None:
+            if len(lab.records("request")) == 5:
+                arrived.set()
+
+        lab.journal.watch(count)
+        asked = [asyncio.create_task(answer(lab)) for _ in range(5)]
+        await arrived.wait()
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert len(lab.records("log")) == 2
+        lab.store.gate.set()
+        assert await asyncio.gather(*asked) == [(200, 1)] * 5

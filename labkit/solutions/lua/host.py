@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, TypeVar
@@ -27,6 +29,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REQUIRE = 0  # the number of the function that runs a module
 _SHORT = 0.002  # seconds of wall time that count as CPU; a longer slice was measured, or else waited
 _SETTING = "guard.script_cpu"  # which says how long a script may run
+_WITHIN_A_RUN: ContextVar[bool] = ContextVar("within a run", default=False)  # of whichever solution
 _FULL = 0.75  # of memory_bytes still held after a memory error: the runtime is given up
 
 
@@ -128,6 +131,7 @@ class LuaHost:
         self._scheduler = Scheduler()
         self._fibers = Fibers()
         self._program = Program(modules={name: Module(name, text) for name, text in (modules or {}).items()})
+        self._turns = asyncio.Semaphore(self._limits.runs)
         self._environments = Environments(self._make, self._program)
         self._environments.give_back(self._environments.take())
 
@@ -215,7 +219,23 @@ class LuaHost:
     async def _drive(
         self, function: LuaFunction | None, texts: list[bytes], context: object
     ) -> tuple[_Run, tuple[bytes | None, ...]]:
-        """A run in an environment of its own, and the values that it gave; without a function the modules alone."""
+        """A run in an environment of its own, and the values that it gave; without a function the modules alone.
+
+        It waits while too many others are under way, unless it runs within one of them, through a service call:
+        what that one holds might be what it would wait for.
+        """
+        if _WITHIN_A_RUN.get():
+            return await self._drive_at_once(function, texts, context)
+        async with self._turns:
+            _WITHIN_A_RUN.set(True)
+            try:
+                return await self._drive_at_once(function, texts, context)
+            finally:
+                _WITHIN_A_RUN.set(False)
+
+    async def _drive_at_once(
+        self, function: LuaFunction | None, texts: list[bytes], context: object
+    ) -> tuple[_Run, tuple[bytes | None, ...]]:
         if function is not None and function.number in self._slow:
             await self._scheduler.wait_long()
         elif self._scheduler.used_up:

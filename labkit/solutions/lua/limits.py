@@ -13,6 +13,8 @@ class LuaLimits:
 
     cpu_seconds: between two service calls.
     cpu_total_seconds: of one run.
+    runs: under way at once, each in an environment of its own; more of them wait. One that another run waits for
+    is not counted, and never waits.
     memory_bytes: all that one environment holds, beyond an empty one. A single text or table may not grow by
     more than a few times of what is held, or 32 MiB, at once.
     pattern_steps: of one match that the native matcher might not end soon.
@@ -23,6 +25,7 @@ class LuaLimits:
 
     cpu_seconds: float = 2.0
     cpu_total_seconds: float = 10.0
+    runs: int = 64
     memory_bytes: int = 64 * MIB
     pattern_steps: int = 1_000_000
     coroutines: int = 10_000

@@ -89,6 +89,58 @@ async def test_modules_run_again_in_each_environment_with_their_calls() -> None:
     assert [call[1] for call in bench.calls].count("loaded") == 5
 
 
+async def test_runs_beyond_the_bound_wait_in_order_and_make_no_environment() -> None:
+    gate = Gate()
+    bench = Bench(service=gate, limits=LuaLimits(runs=3))
+    function = bench.host.load("f", "print(n) Foo.wait{} return n", ["n"], publish=False)
+    runs = [asyncio.create_task(bench.host.run(function, n)) for n in range(20)]
+    await gate.held(3)
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert (gate.waiting, bench.host._environments._made) == (3, 3)
+    gate.open()
+    assert [result.value for result in await asyncio.gather(*runs)] == list(range(20))
+    assert [text for _, text, _ in bench.logs] == [str(n) for n in range(20)]
+    assert bench.host._environments._made == 3
+
+
+async def test_one_that_waits_for_its_turn_can_leave() -> None:
+    gate = Gate()
+    bench = Bench(service=gate, limits=LuaLimits(runs=1))
+    function = bench.host.load("f", "Foo.wait{} return n", ["n"], publish=False)
+    runs = [asyncio.create_task(bench.host.run(function, n)) for n in range(3)]
+    await gate.held(1)
+    runs[0].cancel()  # it has a turn
+    runs[1].cancel()  # it waits for one
+    gate.open()
+    assert (await runs[2]).value == 2
+    assert await bench.value("return 'free'") == "free"
+
+
+async def test_a_run_within_another_never_waits_for_what_that_holds() -> None:
+    async def nested(_service: str, _operation: str, parameters: Any, _context: Any) -> Any:
+        """As a call of another solution does, which calls this one again, some of it in tasks and threads."""
+        left = parameters["left"]
+        if not left:
+            return {"depth": 0}
+        run = bench.host.run(function, left - 1)
+        if left % 3 == 0:
+            result = await asyncio.create_task(run)
+        elif left % 3 == 1:
+            loop = asyncio.get_running_loop()
+            call = asyncio.to_thread(lambda: asyncio.run_coroutine_threadsafe(run, loop).result())
+            result = await call
+        else:
+            result = await run
+        return {"depth": result.value + 1}
+
+    bench = Bench(service=nested, limits=LuaLimits(runs=2))
+    function = bench.host.load("f", "return Foo.go{left = n}.depth", ["n"], publish=False)
+    async with asyncio.timeout(30):
+        results = await asyncio.gather(*(bench.host.run(function, 7) for _ in range(5)))
+    assert [result.value for result in results] == [7] * 5
+
+
 async def test_few_idle_environments_are_kept() -> None:
     def alive() -> int:
         gc.collect()
