@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 from pathlib import Path
 
 from labkit.conformance import expect, play
 from labkit.conformance.check import check
-from labkit.conformance.probe import PROBE, WITNESS, Probe, decoded
+from labkit.conformance.probe import PROBE, WITNESS, Probe, decoded, same
 from labkit.conformance.target import Target
 from labkit.core.errors import SettingsError
 
 METRICS = "metrics"
+CLIENTS = 8
 
 
 @check("SOL-ROUTE-1", "each request of a route runs its script")
@@ -118,3 +120,15 @@ async def twice(target: Target) -> None:
         solution = await target.in_lab(target.lab.solution, name, path=folder)
         response = await target.in_lab(solution.get, "/b")
         expect.equal("what the route gives once it is there once", response.json(), 2, response)
+
+
+@check("SOL-ROUTE-7", "eight clients at once get answers to their own requests, from a script that waits")
+async def globals_apart(target: Target) -> None:
+    for _ in range(2):
+        names = [target.identity() for _ in range(CLIENTS)]
+        clients = [Probe(target) for _ in names]
+        asked = (
+            each.ask("POST", f"/scripts/globals/{name}") for each, name in zip(clients, names, strict=True)
+        )
+        found = await asyncio.gather(*asked)
+        same("the global after the service answered, for each", found, [{"x": name} for name in names])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -12,9 +13,11 @@ from aiohttp import web
 from labkit.conformance.mutant import mutant
 from labkit.http.error import HttpError
 from labkit.http.sites import HostTable, Site
+from labkit.solutions.lua.environments import Environment, Environments
 from labkit.solutions.request import Request
 from labkit.solutions.response import Response, reply
 from labkit.solutions.routes import Node, Route, Routes
+from labkit.solutions.scripted import RouteHandler
 from labkit.solutions.site import SolutionSite
 from labkit.solutions.solution import Solution
 
@@ -149,5 +152,34 @@ def later_wins(original: Any) -> Any:
 
     def broken(self: Routes, route: Route) -> None:
         self.replace(route)
+
+    return broken
+
+
+@mutant("SOL-ROUTE-7", "labkit.solutions.lua.environments:Environments.take")
+def one_environment(original: Any) -> Any:
+    """all runs of a solution share their globals, also with one that waits"""
+    shared: dict[Environments, Environment] = {}
+
+    def broken(self: Environments) -> Environment:
+        taken = original(self)
+        if self not in shared or shared[self].revision != taken.revision:
+            shared[self] = taken
+        elif taken is not shared[self]:
+            self.give_back(taken)
+        return shared[self]
+
+    return broken
+
+
+@mutant("SOL-ROUTE-7", "labkit.solutions.scripted:RouteHandler.__call__")
+def newest_request(original: Any) -> Any:
+    """runs that overlap all have the request that came last"""
+    newest: dict[RouteHandler, Any] = {}
+
+    async def broken(self: RouteHandler, arguments: Any, run: Any) -> object:
+        newest[self] = arguments["request"]
+        await asyncio.sleep(0.02)
+        return await original(self, {**arguments, "request": newest[self]}, run)
 
     return broken
