@@ -1,0 +1,1 @@
+"""Interface: solutions that offer operations and events to other solutions (document 3)."""

@@ -1,0 +1,214 @@
+"""What a publisher offers: its operations, its events, its parameters (document 3, Interface service configuration).
+
+Beyond the document: `type`; in an entry of `parameters` every keyword of a schema, and `restricted` for one that
+scripts of a subscriber cannot set. Names of operations and events have at most 100 characters. An empty script is
+as none.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    Field,
+    GetCoreSchemaHandler,
+    GetPydanticSchema,
+    StrictBool,
+    StringConstraints,
+    model_validator,
+)
+from pydantic_core import CoreSchema, core_schema
+
+from labkit.core.errors import SettingsError
+from labkit.services.addresses import address
+from labkit.services.interface.keywords import Keywords, Types
+from labkit.services.interface.plain import Copier, Invalid, kind
+from labkit.services.interface.schemas import Schema
+from labkit.settings import Model, build
+
+MOST_ITEMS = 20_000  # values in a configuration
+MOST_CHARACTERS = 1_048_576  # in all, scripts included
+DEEPEST = 40
+MOST_NAMED = 500  # operations, events, parameters, businesses
+
+Mode = Literal["sync", "async"]
+
+KEY = r"[A-Za-z][A-Za-z0-9]{1,62}"
+ARGUMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+LUA_KEYWORDS = frozenset(  # Lua 5.2 reference manual, section 3.1
+    "and break do else elseif end false for function goto if in local nil not or repeat return then true until "
+    "while".split()
+)
+OWN_EVENTS = ("subscriberAdded", "subscriberRemoved", "subscriberUpdated")  # that the publisher handles
+
+
+def _text(pattern: str, expected: str) -> AfterValidator:
+    form = re.compile(pattern)
+
+    def check(text: str) -> str:
+        if not form.fullmatch(text):
+            raise ValueError(f"expected {expected}")
+        return text
+
+    return AfterValidator(check)
+
+
+def _email(text: str) -> str:
+    plain = address(text)
+    if "<" in plain:
+        raise ValueError("expected a mail address alone, without a name")
+    return plain
+
+
+def _argument(schema: Schema) -> Schema:
+    title = schema.title
+    if not ARGUMENT.fullmatch(title) or title in LUA_KEYWORDS or keyword.iskeyword(title):
+        raise ValueError("title: expected a name that an argument of a function can have")
+    return schema
+
+
+ScriptKey = Annotated[str, _text(KEY, "2 to 63 letters and digits, a letter first")]
+Name = Annotated[str, _text(r"[A-Za-z][A-Za-z0-9]{1,99}", "a letter, then at least one letter or digit")]
+ParameterName = Annotated[
+    str, _text(r"[A-Za-z][A-Za-z0-9_]{2,99}", "3 to 100 letters, digits and underscores, a letter first")
+]
+Tag = Annotated[str, StringConstraints(min_length=1, max_length=20)]
+Short = Annotated[str, Field(max_length=100)]
+Long = Annotated[str, Field(max_length=1000)]
+Business = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+Payload = Annotated[Schema, AfterValidator(_argument)]  # one whose title names an argument
+
+ANYTHING = Schema()
+
+
+class Contact(Model):
+    name: Short = ""
+    email: Annotated[str, AfterValidator(_email)] | None = None
+
+
+class Parameter(Keywords):
+    """A parameter of the service, which every subscriber sets for itself."""
+
+    name: ParameterName
+    type: Types = ("string",)
+    description: Long | None = None
+    restricted: StrictBool = False
+
+    @model_validator(mode="after")
+    def _default(self) -> Parameter:
+        Schema(self)
+        return self
+
+
+class Operation(Model):
+    """What a subscriber can call. script: Lua, for a publisher without a handler of its own."""
+
+    name: Name
+    script: str = ""
+    parameters: Payload = ANYTHING
+    response: Schema = ANYTHING
+    description: str = ""
+
+    @model_validator(mode="after")
+    def _free(self) -> Operation:
+        if self.name in OWN_EVENTS:
+            raise ValueError(f"name: {self.name} is an event of the publisher's own")
+        return self
+
+
+class Event(Model):
+    """What a publisher can send. default_script: Lua, for a subscriber without a handler of its own."""
+
+    name: Name
+    parameters: Payload = ANYTHING
+    response: Schema = ANYTHING
+    description: str = ""
+    default_script: str = ""
+
+
+N = TypeVar("N", Operation, Event, Parameter)
+
+
+def _by_name(kind: type[N]) -> GetPydanticSchema:
+    """A list of entries, kept by name."""
+
+    def schema(source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        entries = core_schema.tuple_variable_schema(handler.generate_schema(kind), max_length=MOST_NAMED)
+        return core_schema.no_info_after_validator_function(
+            lambda given: {each.name: each for each in given}, entries
+        )
+
+    return GetPydanticSchema(schema)
+
+
+class Definition(Model):
+    """A publisher's configuration.
+
+    default_script_key: the name of the service at a subscriber that names none, its first letter capitalised there.
+    operations, events, parameters: by name, in the order in which they are given. mode: the default of both
+    triggers, None for each its own. type: S (application) or P (connector).
+    """
+
+    default_script_key: ScriptKey
+    name: Short
+    description: Long = ""
+    contact: Contact = Contact()
+    tags: Annotated[tuple[Tag, ...], Field(max_length=10)] = ()
+    whitelist: Annotated[tuple[Business, ...], Field(max_length=MOST_NAMED)] = ()
+    parameters: Annotated[dict[str, Parameter], _by_name(Parameter)] = Field(default_factory=dict)
+    operations: Annotated[dict[str, Operation], _by_name(Operation)] = Field(default_factory=dict)
+    events: Annotated[dict[str, Event], _by_name(Event)] = Field(default_factory=dict)
+    mode: Mode | None = None
+    type: Literal["S", "P"] = "S"
+
+    @classmethod
+    def read(cls, plain: Mapping[str, Any], *, solution: str, name: str) -> Definition:
+        """What a solution's configuration says. solution: its id; name: its name.
+
+        Raises SettingsError naming the first wrong key, as `operations[0].name`.
+        """
+        try:
+            given = Copier(MOST_ITEMS, MOST_CHARACTERS, DEEPEST).copy(plain)
+        except Invalid as error:
+            raise SettingsError(str(error)) from None
+        if not isinstance(given, dict):
+            raise SettingsError(f"expected a mapping, not {kind(given)}")
+        given = {
+            key: value for key, value in given.items() if value is not None
+        }  # `events:` and nothing after it
+        for section in ("parameters", "operations", "events"):
+            _refuse_twice(section, given.get(section))
+        given.setdefault("default_script_key", _key(given.get("name", name), solution))
+        given.setdefault("name", given["default_script_key"])
+        return build(cls, given)
+
+    @cached_property
+    def parameter_schema(self) -> Schema:
+        """What the parameters of a subscriber have to be; it may have others too."""
+        return Schema(Keywords(type=("object",), properties=dict(self.parameters)))
+
+
+def _refuse_twice(section: str, entries: object) -> None:
+    seen: set[str] = set()
+    for index, each in enumerate(entries if isinstance(entries, list) else ()):
+        name = each.get("name") if isinstance(each, dict) else None
+        if isinstance(name, str):
+            if name in seen:
+                raise SettingsError(f"{section}[{index}].name: {name} is given twice")
+            seen.add(name)
+
+
+def _key(name: object, solution: str) -> str:
+    """The default of default_script_key: the name without special characters, or the solution's id."""
+    for each in (name, solution):
+        key = re.sub(r"[^A-Za-z0-9]", "", each) if isinstance(each, str) else ""
+        if re.fullmatch(KEY, key):
+            return key
+    raise SettingsError(
+        "default_script_key: is required, since none can be made of the name or the id of the solution"
+    )

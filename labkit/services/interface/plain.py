@@ -1,0 +1,116 @@
+"""Values that other solutions send, copied to plain JSON within bounds before anything is done with them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+DEEPEST = 32  # tables within tables
+MOST_ITEMS = 10_000  # values in all: items of lists, entries of tables
+MOST_CHARACTERS = 131_072  # in all texts and names
+MOST_BITS = 1024  # of a whole number; a float has as many
+
+KINDS = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
+
+
+class Invalid(ValueError):
+    """A value is not as it should be.
+
+    path: where, as `lights[0].name`, empty for the value itself; message: what was expected there. The text of
+    the value is in neither.
+    """
+
+    def __init__(self, message: str, path: str = "") -> None:
+        super().__init__(f"{path}: {message}" if path else message)
+        self.message = message
+        self.path = path
+
+    def below(self, key: str | int) -> Invalid:
+        """The same of a value that holds this one under `key`."""
+        return Invalid(self.message, joined((key,)) + (f".{self.path}" if self._named() else self.path))
+
+    def _named(self) -> bool:
+        return bool(self.path) and not self.path.startswith("[")
+
+
+class Copier:
+    """Copies values to plain dicts, lists, texts, numbers, booleans and None; all of them share one budget."""
+
+    def __init__(
+        self, most_items: int = MOST_ITEMS, most_characters: int = MOST_CHARACTERS, deepest: int = DEEPEST
+    ) -> None:
+        self._most_items = self._items = most_items
+        self._most_characters = self._characters = most_characters
+        self._deepest = deepest
+
+    def copy(self, value: object) -> Any:
+        """A copy of `value`. Raises Invalid where it is too much or too deep, or has no form in JSON."""
+        return self._copy(value, self._deepest)
+
+    def _copy(self, value: object, depth: int) -> Any:
+        self._items -= 1
+        if self._items < 0:
+            raise Invalid(f"expected at most {self._most_items} values in all")
+        if isinstance(value, str):
+            self._read(value)
+            return str(value)
+        if value is None or isinstance(value, bool | float):
+            return value
+        if isinstance(value, int):
+            if value.bit_length() > MOST_BITS:
+                raise Invalid(f"expected a number of at most {MOST_BITS} bits")
+            return value
+        if not isinstance(value, Mapping | list | tuple):
+            raise Invalid(f"expected a value of JSON, not {type(value).__name__}")
+        if not depth:
+            raise Invalid(f"expected at most {self._deepest} levels")
+        return self._object(value, depth - 1) if isinstance(value, Mapping) else self._list(value, depth - 1)
+
+    def _object(self, value: Mapping[Any, object], depth: int) -> dict[str, Any]:
+        copied: dict[str, Any] = {}
+        for name, each in value.items():
+            if not isinstance(name, str):
+                raise Invalid(f"expected texts as names, not {type(name).__name__}")
+            self._read(name)
+            try:
+                copied[name] = self._copy(each, depth)
+            except Invalid as error:
+                raise error.below(name) from None
+        return copied
+
+    def _list(self, value: list[Any] | tuple[Any, ...], depth: int) -> list[Any]:
+        copied: list[Any] = []
+        for index, each in enumerate(value):
+            try:
+                copied.append(self._copy(each, depth))
+            except Invalid as error:
+                raise error.below(index) from None
+        return copied
+
+    def _read(self, text: str) -> None:
+        self._characters -= len(text)
+        if self._characters < 0:
+            raise Invalid(f"expected at most {self._most_characters} characters in all")
+
+
+LONGEST_NAME = 64  # characters of a name in a path
+
+
+def joined(path: tuple[str | int, ...] | list[str | int]) -> str:
+    """A path as errors show it: `lights[0].name`."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            name = part if len(part) <= LONGEST_NAME else f"{part[:LONGEST_NAME]}…"
+            text += f".{name}" if text else name
+    return text
+
+
+def kind(value: object) -> str:
+    """The type of a plain value in the words of JSON Schema."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "infinity or NaN"
+    return "null" if value is None else KINDS[type(value)]

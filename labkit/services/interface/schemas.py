@@ -1,0 +1,164 @@
+"""Schemas of Interface: what a payload has to be, and what it is where it leaves something out.
+
+A schema is read and checked once; `Schema.filled` is what each call costs. A value is copied to plain JSON
+first, within the bounds of `plain`, and an empty table is given the form that the schema asks for: a script cannot
+tell an empty list from an empty object, so where `type` names `array` and not `object`, {} becomes [], and the
+other way round. Then defaults are filled in, then it is validated.
+
+Choices: a value of None (nil) is one that was left out, so the schema's own default stands for it; within
+tables null is a value. An object that is left out has no defaults within it, unless it has a default itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from labkit.core.errors import SettingsError
+from labkit.services.interface.keywords import Keywords
+from labkit.services.interface.plain import Copier, Invalid
+from labkit.settings import build
+
+__all__ = ["Invalid", "Schema"]
+
+DEFAULT_TITLE = "event"  # document 3, title
+
+ANYTHING = Keywords()
+
+
+class Schema:
+    """A schema, compiled. As a pydantic type it is read from a mapping.
+
+    title: the name of the payload, and of the argument of a handler.
+    """
+
+    def __init__(self, keywords: Keywords = ANYTHING) -> None:
+        """Raises Invalid where a default does not match its own schema."""
+        self.keywords = keywords
+        self.title = keywords.title or DEFAULT_TITLE
+        self._filling = _Filling(keywords)
+        schema = keywords.draft7()
+        self._validate: Callable[[Any], None] | None = None
+        if schema:
+            # Imported where there is something to validate: with all of its extras jsonschema takes a second.
+            from labkit.services.interface.validation import validator
+
+            self._validate = validator(schema)
+        for path, inner in keywords.inner():
+            try:
+                Schema(inner) if inner.holds_default else None
+            except Invalid as error:
+                raise error.below(path) from None
+        if keywords.has_default:
+            try:
+                self.filled(keywords.default)
+            except Invalid as error:
+                raise error.below("default") from None
+
+    def __repr__(self) -> str:
+        return f"Schema({self.keywords.model_dump(exclude_unset=True)})"
+
+    @classmethod
+    def read(cls, plain: Mapping[str, Any], where: str = "schema") -> Schema:
+        """A schema from what stands in a configuration at `where`. Raises SettingsError naming the key."""
+        try:
+            return cls(build(Keywords, Copier().copy(plain), where))
+        except Invalid as error:
+            raise SettingsError(f"{where}: {error}") from None
+
+    def filled(self, value: object) -> Any:
+        """A plain copy of `value`, with defaults filled in at every level. Raises Invalid where it does not match."""
+        copier = Copier()
+        filled = self._filling.fill(copier.copy(value), copier)
+        if filled is None and self.keywords.has_default:
+            filled = self._filling.fill(copier.copy(self.keywords.default), copier)
+        if self._validate is not None:
+            self._validate(filled)
+        return filled
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(cls, handler.generate_schema(Keywords))
+
+
+class _Filling:
+    """What filling in does to a value of one schema, and to what it holds."""
+
+    def __init__(self, keywords: Keywords) -> None:
+        types = keywords.type or ()
+        self._form = ""  # of an empty table
+        if ("array" in types) != ("object" in types):
+            self._form = "array" if "array" in types else "object"
+        self._defaults = {
+            name: inner.default
+            for name, inner in keywords.properties.items()
+            if isinstance(inner, Keywords) and inner.has_default
+        }
+        self._named = keywords.properties.keys()
+        self._properties = {name: _filling(inner) for name, inner in keywords.properties.items()}
+        self._patterns = [(pattern, _filling(inner)) for pattern, inner in keywords.patternProperties.items()]
+        self._others = _filling(keywords.additionalProperties)
+        self._first: list[_Filling | None] = []
+        self._items = _filling(keywords.additionalItems)
+        if isinstance(keywords.items, tuple):
+            self._first = [_filling(each) for each in keywords.items]
+        else:
+            self._items = _filling(keywords.items)
+        inner = [*self._properties.values(), *(each for _, each in self._patterns), self._others]
+        self._within_objects = any(inner)
+        self._within_lists = any([*self._first, self._items])
+
+    def __bool__(self) -> bool:
+        """Does it do anything?"""
+        return bool(self._form or self._defaults or self._within_objects or self._within_lists)
+
+    def fill(self, value: Any, copier: Copier) -> Any:
+        """`value`, a plain copy, filled in in its place; another one where its form changes."""
+        if isinstance(value, dict):
+            if not value and self._form == "array":
+                return []
+            self._fill_object(value, copier)
+        elif isinstance(value, list):
+            if value:
+                self._fill_list(value, copier)
+            elif self._form == "object":
+                return self.fill({}, copier)
+        return value
+
+    def _fill_object(self, value: dict[str, Any], copier: Copier) -> None:
+        for name, default in self._defaults.items():
+            if name not in value:
+                value[name] = copier.copy(default)
+        if self._within_objects:
+            for name in value:
+                for each in self._of(name):
+                    value[name] = each.fill(value[name], copier)
+
+    def _of(self, name: str) -> Iterator[_Filling]:
+        """What the schemas of an entry ask for."""
+        known = name in self._named
+        if known and (filling := self._properties[name]):
+            yield filling
+        for pattern, filling in self._patterns:
+            if pattern.search(name):
+                known = True
+                if filling:
+                    yield filling
+        if not known and self._others:
+            yield self._others
+
+    def _fill_list(self, value: list[Any], copier: Copier) -> None:
+        if self._within_lists:
+            for index, each in enumerate(value):
+                filling = self._first[index] if index < len(self._first) else self._items
+                if filling:
+                    value[index] = filling.fill(each, copier)
+
+
+def _filling(schema: object) -> _Filling | None:
+    """None where nothing is to be done."""
+    filling = _Filling(schema) if isinstance(schema, Keywords) else None
+    return filling or None
