@@ -80,6 +80,8 @@ def serve(config: Path | None, as_json: bool, speed: float, ca_file: Path | None
 
 
 async def _serve(platform: Platform, as_json: bool, ca_file: Path | None) -> None:
+    from labkit.providers.social.providers import Social
+
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
@@ -103,7 +105,9 @@ async def _serve(platform: Platform, as_json: bool, ca_file: Path | None) -> Non
                 },
                 "solutions": {each.id: platform.context.url(each.domain) for each in platform.solutions},
                 # the others serve nobody: they know no application
-                "providers": {each.name: each.url() for each in platform.social if each.applications},
+                "providers": {
+                    each.name: each.url() for each in platform.provider(Social) if each.applications
+                },
             }
             click.echo(json.dumps(ready) if as_json else _ready_text(platform, ready))
             await ended.wait()

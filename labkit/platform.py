@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from sqlalchemy import Connection
 
@@ -21,12 +21,14 @@ from labkit.edge.listener import Edge
 from labkit.http.address import ServerAddress
 from labkit.http.outbound import OutboundClient
 from labkit.providers.mail import Mailbox
-from labkit.providers.social.providers import Social
+from labkit.providers.registry import PROVIDERS
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
 from labkit.services.registry import SERVICES
 from labkit.settings import LabSettings, ProductSettings, unique
 from labkit.solutions.solutions import Solutions
+
+C = TypeVar("C", bound=Component)
 
 
 class Platform:
@@ -57,7 +59,7 @@ class Platform:
         )
         self.devices = Devices(self.context)
         self.context.events.declare(EVENTS)
-        self.social = Social(self.context)
+        self._providers = tuple(provider(self.context) for provider in PROVIDERS)
         self.services = Services(self.context, (service(self.context) for service in SERVICES))
         self.solutions = Solutions(self.context, self.services)
         self.edge = Edge(self.context)
@@ -68,7 +70,7 @@ class Platform:
             self.mailbox,
             self.services,
             self.devices,
-            self.social,
+            *self._providers,
             self.solutions,
             self.context.events,
             self.edge,
@@ -84,8 +86,8 @@ class Platform:
                 stack.push_async_callback(component.stop)
             context.clock.settle_with(self.settle)
             # The port is part of the URLs that a solution's set-up may ask for, so it comes first.
-            for provider in context.settings.providers.social:
-                self.social.add(provider)
+            for component in self._components:
+                await component.listening()
             for product in context.settings.products:
                 await self.add_product(product)
             for solution in context.settings.solutions:
@@ -104,6 +106,10 @@ class Platform:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.stop()
+
+    def provider(self, kind: type[C]) -> C:
+        """The provider of this kind: one of PROVIDERS."""
+        return next(each for each in self._providers if isinstance(each, kind))
 
     async def settle(self) -> None:
         """Return once every request and call is answered or held as a poll, and every event is handled."""

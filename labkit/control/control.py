@@ -9,9 +9,11 @@ from labkit.control.clock import ClockControl, Moment, seconds_of
 from labkit.control.content import ContentControl
 from labkit.control.database import DatabaseControl
 from labkit.control.functions import FunctionsControl
+from labkit.control.handsets import HandsetsControl
 from labkit.control.identities import IdentitiesControl
 from labkit.control.journal import JournalControl
 from labkit.control.mailbox import MailboxControl
+from labkit.control.messaging import MessagingControl
 from labkit.control.polls import PollsControl
 from labkit.control.products import ProductsControl
 from labkit.control.providers import ProvidersControl
@@ -32,9 +34,11 @@ class Control:
         self.content = ContentControl(platform)
         self.database = DatabaseControl(platform)
         self.functions = FunctionsControl(platform)
+        self.handsets = HandsetsControl(platform)
         self.identities = IdentitiesControl(platform)
         self.journal = JournalControl(platform)
         self.mailbox = MailboxControl(platform)
+        self.messaging = MessagingControl(platform)
         self.polls = PollsControl(platform)
         self.products = ProductsControl(platform)
         self.providers = ProvidersControl(platform)

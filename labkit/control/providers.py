@@ -9,6 +9,7 @@ from labkit.control.data import Data
 from labkit.platform import Platform
 from labkit.providers.social.messages import Application as Application
 from labkit.providers.social.provider import Provider
+from labkit.providers.social.providers import Social
 from labkit.settings import Person as Person
 from labkit.settings import SocialSettings
 
@@ -48,11 +49,11 @@ class ProvidersControl:
     """The identity providers of a lab. Each operation raises LabError for an unknown one."""
 
     def __init__(self, platform: Platform) -> None:
-        self._platform = platform
+        self._social = platform.provider(Social)
 
     async def all(self) -> list[ProviderInfo]:
         """All of them."""
-        return [_info(each) for each in self._platform.social]
+        return [_info(each) for each in self._social]
 
     async def get(self, name: str) -> ProviderInfo:
         """The provider of this name, in any letter case."""
@@ -63,14 +64,14 @@ class ProvidersControl:
 
         People and applications that are there as they are given stay, so that a cell may run again.
         """
-        there = next((each for each in self._platform.social if each.name == settings.name), None)
+        there = next((each for each in self._social if each.name == settings.name), None)
         if there is not None:
             known = {each.id: each for each in there.people}
             people = tuple(each for each in settings.people if known.get(each.id) != each)
             kept = there.settings.applications
             applications = tuple(each for each in settings.applications if each not in kept)
             settings = settings.model_copy(update={"people": people, "applications": applications})
-        return _info(self._platform.social.add(settings))
+        return _info(self._social.add(settings))
 
     async def people(self, name: str) -> list[Person]:
         """Who can sign in."""
@@ -123,7 +124,7 @@ class ProvidersControl:
         self._of(name).inbox.clear()
 
     def _of(self, name: str) -> Provider:
-        return self._platform.social.get(name)
+        return self._social.get(name)
 
 
 def _info(provider: Provider) -> ProviderInfo:

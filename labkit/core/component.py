@@ -9,6 +9,11 @@ class Component:
     async def start(self) -> None:
         """Begin, once the components before it have begun. Raises SettingsError where a setting cannot work."""
 
+    async def listening(self) -> None:
+        """Go on once every component has begun and the lab listens, so that its URLs are known: set up what the
+        settings name. Raises SettingsError where that cannot be.
+        """
+
     async def stop(self) -> None:
         """End; those after it have ended. What is durable stays."""
 

@@ -13,8 +13,10 @@ from labkit.fleet.flow import Address
 from labkit.lab.arguments import given, made
 from labkit.lab.browser import Browser
 from labkit.lab.clock import LabClock
+from labkit.lab.handsets import LabHandsets
 from labkit.lab.journal import LabJournal
 from labkit.lab.mailbox import LabMailbox
+from labkit.lab.messaging import LabMessaging
 from labkit.lab.product import Product
 from labkit.lab.provider import Provider
 from labkit.lab.runtime import Runtime
@@ -91,6 +93,8 @@ class Lab:
         self.clock = LabClock(self._runtime)
         self.journal = LabJournal(self._runtime)
         self.mailbox = LabMailbox(self._runtime)
+        self.messaging = LabMessaging(self._runtime)
+        self.handsets = LabHandsets(self._runtime)
         for solution in self._runtime.run(self._runtime.control.solutions.all):
             warn_of(solution)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from labkit.control.providers import Application, Arrived, Person, ProviderInfo
@@ -25,7 +26,11 @@ class Provider:
         self._fixed = info
         self._new_browser = browser
         self.people = People(runtime, info.name)
-        self.inbox = Inbox(runtime, info.name)
+        self.inbox = Arrivals(
+            runtime,
+            partial(self._control.inbox, info.name),
+            partial(self._control.clear_inbox, info.name),
+        )
 
     @property
     def name(self) -> str:
@@ -149,13 +154,18 @@ class People:
         return table(("id", "name", "email"), [(each.id, each.name, each.email) for each in self])
 
 
-class Inbox:
+class Arrivals:
     """The requests that arrived at a provider, oldest first."""
 
-    def __init__(self, runtime: Runtime, provider: str) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        arrived: Callable[[], Awaitable[list[Arrived]]],
+        clear: Callable[[], Awaitable[None]],
+    ) -> None:
         self._runtime = runtime
-        self._control = runtime.control.providers
-        self._provider = provider
+        self._arrived = arrived
+        self._clear = clear
 
     def frame(self) -> pandas.DataFrame:
         """The requests as a DataFrame, a row each; `time` is a UTC timestamp."""
@@ -163,10 +173,10 @@ class Inbox:
 
     def clear(self) -> None:
         """Forget them all."""
-        self._runtime.run(self._control.clear_inbox, self._provider)
+        self._runtime.run(self._clear)
 
     def __iter__(self) -> Iterator[Arrived]:
-        return iter(self._runtime.run(self._control.inbox, self._provider))
+        return iter(self._runtime.run(self._arrived))
 
     def __len__(self) -> int:
         return len(list(iter(self)))

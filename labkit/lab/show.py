@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from labkit.control.handsets import Message
 from labkit.control.journal import Entry
 from labkit.control.providers import Arrived
 from labkit.control.solutions import LogLine
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
 ENTRY = ("time", "kind", "actor", "summary", "status", "size", "cause", "detail")
 LINE = ("time", "run", "level", "status", "text")
+MESSAGE = (
+    *("time", "address", "channel", "title", "text", "state", "ended", "identity", "payload", "headers"),
+    *("account", "service", "binding", "notification"),
+)
 ARRIVED = ("time", "method", "path", "parameters", "status", "answer", "fault")
 
 
@@ -64,3 +69,14 @@ def of_arrived(arrived: Iterable[Arrived]) -> pandas.DataFrame:
     frame = pandas.DataFrame(rows, columns=list(ARRIVED))
     frame["time"] = pandas.to_datetime(frame["time"], unit="s", utc=True)
     return frame.astype({"status": "Int64"})
+
+
+def of_messages(messages: Iterable[Message]) -> pandas.DataFrame:
+    """Messages to handsets, a row each; `time` and `ended` are UTC timestamps."""
+    import pandas
+
+    rows = [[getattr(each, name) for name in MESSAGE] for each in messages]
+    frame = pandas.DataFrame(rows, columns=list(MESSAGE))
+    for name in ("time", "ended"):
+        frame[name] = pandas.to_datetime(frame[name].astype("float64"), unit="s", utc=True)
+    return frame

@@ -8,6 +8,12 @@ from labkit.settings.file import load
 from labkit.settings.guard import Guard
 from labkit.settings.journal import JournalSettings
 from labkit.settings.lab import LabSettings, unique
+from labkit.settings.messaging import (
+    MessagingAccount,
+    MessagingCredentials,
+    MessagingService,
+    MessagingSettings,
+)
 from labkit.settings.products import ContentFile, IdentityFormat, NumberRange, ProductSettings, Resource
 from labkit.settings.providers import (
     SOCIAL,
@@ -34,6 +40,10 @@ __all__ = [
     "IdentityFormat",
     "JournalSettings",
     "LabSettings",
+    "MessagingAccount",
+    "MessagingCredentials",
+    "MessagingService",
+    "MessagingSettings",
     "Model",
     "NumberRange",
     "Outside",

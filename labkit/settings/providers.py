@@ -1,4 +1,4 @@
-"""The outside world: identity providers."""
+"""The outside world: identity providers, and the provider of push, SMS and chat."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, SecretStr, ValidationInfo, field_validator
 
+from labkit.settings.messaging import MessagingSettings
 from labkit.settings.values import Label, Model, Text, WebUrl
 
 
@@ -112,6 +113,9 @@ class SocialSettings(Model):
 
 
 class ProvidersSettings(Model):
-    """The outside world. social: identity providers; entries for those that are always there add to them."""
+    """The outside world. social: identity providers; messaging: push, SMS and chat. What is named adds to those
+    identity providers and to the account that are always there.
+    """
 
     social: tuple[SocialSettings, ...] = ()
+    messaging: MessagingSettings = MessagingSettings()

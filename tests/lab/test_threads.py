@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from labkit import Lab
+from labkit.providers.inbox import Inbox
 from labkit.providers.mail import Mailbox
-from labkit.providers.social.inbox import Inbox
 from labkit.providers.social.people import People
 from tests.sizes import size
 

@@ -18,9 +18,11 @@ from labkit.http.bodies import read_body
 from labkit.http.connection import Connection
 from labkit.http.error import HttpError
 from labkit.http.sites import Site
-from labkit.providers.social.faults import Faults, Step
+from labkit.providers.faults import Faults, NoAnswer, stall
+from labkit.providers.inbox import Arrival, Inbox
+from labkit.providers.social.faults import FAULTS, Step
 from labkit.providers.social.forms import Forms
-from labkit.providers.social.inbox import Arrival, Inbox, shown, shown_url
+from labkit.providers.social.hiding import shown, shown_url
 from labkit.providers.social.kinds import kind_of
 from labkit.providers.social.messages import (
     FORM,
@@ -49,10 +51,6 @@ METHODS: dict[Step, tuple[str, ...]] = {
 }
 
 
-class NoAnswer(Exception):
-    """The connection ends without an answer."""
-
-
 class Provider(Site):
     """An identity provider of the lab, at a host name of its own."""
 
@@ -62,7 +60,7 @@ class Provider(Site):
         self.kind = kind_of(settings.name, settings.protocol)
         self.title = self.kind.title or settings.name
         self.inbox = Inbox()
-        self.faults = Faults()
+        self.faults: Faults[Step] = Faults(FAULTS)
         self.people = People()
         self._context = context
         self._pages = pages
@@ -259,8 +257,7 @@ class Provider(Site):
         arrival.fault = self.faults.take(step) or ""
         match arrival.fault:
             case "slow":
-                await asyncio.sleep(2 * self._context.settings.guard.outbound)  # the caller gives up before
-                raise NoAnswer
+                await stall(self._context.settings.guard.outbound)
             case "down":
                 raise NoAnswer
             case "malformed JSON":

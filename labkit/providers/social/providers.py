@@ -41,6 +41,11 @@ class Social(Component):
             raise LabError(f"no provider {name!r}, there are: {', '.join(self._providers.names())}")
         return self._providers.get(name.lower())
 
+    async def listening(self) -> None:
+        """Add those of the settings: the port is part of the URLs of their applications."""
+        for each in self._context.settings.providers.social:
+            self.add(each)
+
     async def clear(self) -> None:
         """Forget all but what the settings say."""
         for provider in self:

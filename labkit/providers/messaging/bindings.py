@@ -1,0 +1,273 @@
+"""Bindings as the database keeps them, and which of them a send or a list means (document 3, Notify binding).
+
+A row in `messaging_tag` for each tag of a binding, the implicit ones too, and the number of bindings that a tag
+has beside it: so a search by tags begins with the rarest, and costs what that one has, however many bindings there
+are. All statements are written by hand: a search has one term for each tag that it names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Column, Connection, ForeignKey, Index, Integer, PrimaryKeyConstraint, String, Table
+
+from labkit.core.database import execute, execute_many
+from labkit.core.tables import metadata
+from labkit.providers.messaging.errors import ApiError
+
+TYPES = ("apn", "fcm", "gcm", "sms", "chat-messenger")
+IMPLICIT = frozenset({"all", *TYPES})
+PER_IDENTITY = 20  # bindings that one identity may have in a service
+
+binding_table = Table(
+    "messaging_binding",
+    metadata,
+    Column("position", Integer, primary_key=True),  # counts up: the order in which they came
+    Column("sid", String, nullable=False, unique=True),
+    Column("account", String, nullable=False),
+    Column("service", String, nullable=False),
+    Column("identity", String, nullable=False),
+    Column("endpoint", String, nullable=False),
+    Column("type", String, nullable=False),
+    Column("address", String, nullable=False),
+    Column("credential", String),
+    Column("protocol", String),
+    Column("tags", String, nullable=False),  # JSON: those that were given, in their order
+    Column("created", Integer, nullable=False),  # Unix seconds
+    Index("messaging_binding_identity", "service", "identity"),
+    Index("messaging_binding_endpoint", "service", "endpoint", unique=True),
+    Index("messaging_binding_position", "service", "position"),
+)
+
+tag_table = Table(
+    "messaging_tag",
+    metadata,
+    Column("service", String, nullable=False),
+    Column("tag", String, nullable=False),
+    Column("binding", ForeignKey("messaging_binding.position", ondelete="CASCADE"), nullable=False),
+    PrimaryKeyConstraint("service", "tag", "binding"),
+    Index("messaging_tag_binding", "binding"),
+    sqlite_with_rowid=False,
+)
+
+tag_count_table = Table(
+    "messaging_tag_count",
+    metadata,
+    Column("service", String, nullable=False),
+    Column("tag", String, nullable=False),
+    Column("bindings", Integer, nullable=False),
+    PrimaryKeyConstraint("service", "tag"),
+    sqlite_with_rowid=False,
+)
+
+COLUMNS = "sid account service identity endpoint type address credential protocol tags created".split()
+BINDING = ", ".join(f"b.{each}" for each in COLUMNS)  # as Binding has its fields, but for the position
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Where one endpoint of an identity is reached. created: Unix seconds; position: counts up with each binding."""
+
+    sid: str
+    account: str
+    service: str
+    identity: str
+    endpoint: str
+    type: str
+    address: str
+    credential: str | None
+    protocol: str | None
+    tags: tuple[str, ...]
+    created: int
+    position: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a send or a list names: bindings of any of the identities that have all of the tags. Both may be empty.
+
+    since, before: bounds of the second in which a binding was made.
+    """
+
+    identities: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    since: int | None = None
+    before: int | None = None
+
+
+def create(connection: Connection, binding: Binding) -> None:
+    """Add a binding; one of the same endpoint goes. Raises ApiError 400 where the identity has too many."""
+    service = binding.service
+    replaced = execute(
+        connection,
+        "SELECT sid FROM messaging_binding WHERE service = ? AND endpoint = ?",
+        (service, binding.endpoint),
+    ).fetchone()
+    if replaced is not None:
+        delete(connection, service, replaced[0])
+    there = execute(
+        connection,
+        "SELECT count(*) FROM messaging_binding WHERE service = ? AND identity = ?",
+        (service, binding.identity),
+    ).fetchone()[0]
+    if there >= PER_IDENTITY:
+        raise ApiError(400, f"Identity: this one has {PER_IDENTITY} bindings already, which is the most")
+    values = (
+        *(binding.sid, binding.account, service, binding.identity, binding.endpoint, binding.type),
+        *(binding.address, binding.credential, binding.protocol, json.dumps(binding.tags), binding.created),
+    )
+    position = execute(
+        connection, f"INSERT INTO messaging_binding ({', '.join(COLUMNS)}) VALUES ({_marks(values)})", values
+    ).lastrowid
+    tags = {*binding.tags} - IMPLICIT | {"all", binding.type}
+    rows = [(service, tag, position) for tag in sorted(tags)]
+    execute_many(connection, "INSERT INTO messaging_tag VALUES (?, ?, ?)", rows)
+    execute_many(
+        connection,
+        "INSERT INTO messaging_tag_count VALUES (?, ?, 1)"
+        " ON CONFLICT (service, tag) DO UPDATE SET bindings = bindings + 1",
+        [row[:2] for row in rows],
+    )
+
+
+def fetch(connection: Connection, service: str, sid: str) -> Binding | None:
+    """The binding of this sid, if the service has one."""
+    query = f"SELECT {BINDING}, b.position FROM messaging_binding b WHERE service = ? AND sid = ?"
+    row = execute(connection, query, (service, sid)).fetchone()
+    return None if row is None else _binding(row)
+
+
+def delete(connection: Connection, service: str, sid: str) -> bool:
+    """Forget a binding. Was there one?"""
+    found = fetch(connection, service, sid)
+    if found is None:
+        return False
+    tags = execute(
+        connection, "SELECT tag FROM messaging_tag WHERE binding = ?", (found.position,)
+    ).fetchall()
+    for (tag,) in tags:
+        where = (service, tag)
+        execute(
+            connection,
+            "UPDATE messaging_tag_count SET bindings = bindings - 1 WHERE service = ? AND tag = ?",
+            where,
+        )
+        execute(
+            connection,
+            "DELETE FROM messaging_tag_count WHERE service = ? AND tag = ? AND bindings = 0",
+            where,
+        )
+    execute(
+        connection, "DELETE FROM messaging_binding WHERE position = ?", (found.position,)
+    )  # its tags go too
+    return True
+
+
+def select(connection: Connection, service: str, wanted: Selection) -> list[Binding]:
+    """Those that are meant, oldest first."""
+    query = _query(connection, service, wanted)
+    if query is None:
+        return []
+    at, terms, values = query
+    rows = execute(connection, f"SELECT {BINDING}, {at} {' '.join(terms)} ORDER BY {at}", values).fetchall()
+    return [_binding(row) for row in rows]
+
+
+def page(
+    connection: Connection,
+    service: str,
+    wanted: Selection,
+    size: int,
+    *,
+    skipped: int = 0,
+    older: int | None = None,
+    newer: int | None = None,
+) -> tuple[list[Binding], bool]:
+    """One page of those that are meant, newest first, and whether there are more beyond its end.
+
+    older, newer: the position of the binding next to which the page begins, or ends; without one, it begins after
+    the newest `skipped`.
+    """
+    query = _query(connection, service, wanted)
+    if query is None:
+        return [], False
+    at, terms, values = query
+    if older is not None or newer is not None:
+        terms.append(f"AND {at} {'<' if newer is None else '>'} ?")
+        values.append(older if newer is None else newer)
+    order = "DESC" if newer is None else "ASC"
+    statement = f"SELECT {BINDING}, {at} {' '.join(terms)} ORDER BY {at} {order} LIMIT ? OFFSET ?"
+    rows = execute(connection, statement, (*values, size + 1, skipped)).fetchall()
+    more = len(rows) > size
+    found = [_binding(row) for row in rows[:size]]
+    return (found, more) if newer is None else (found[::-1], bool(found))
+
+
+def _query(
+    connection: Connection, service: str, wanted: Selection
+) -> tuple[str, list[str], list[object]] | None:
+    """The column of the position, FROM and WHERE that lead to what is meant, and their values.
+
+    None where nothing can be meant.
+    With identities it begins at these, else at the rarest of the tags, else at the service. `b` is the binding.
+    """
+    tags = _rarest_first(connection, service, wanted.tags)
+    if tags is None:
+        return None
+    values: list[object] = [service]
+    if wanted.identities or not tags:
+        at, terms = "b.position", ["FROM messaging_binding b WHERE b.service = ?"]
+    else:
+        at, terms = (
+            "t.binding",
+            [
+                "FROM messaging_tag t CROSS JOIN messaging_binding b ON b.position = t.binding",
+                "WHERE t.service = ? AND t.tag = ?",
+            ],
+        )
+        values.append(tags.pop(0))
+    if wanted.identities:
+        terms.append(f"AND b.identity IN ({_marks(wanted.identities)})")
+        values += wanted.identities
+    for tag in tags:
+        terms.append(
+            f"AND EXISTS (SELECT 1 FROM messaging_tag WHERE service = ? AND tag = ? AND binding = {at})"
+        )
+        values += (service, tag)
+    for bound, second in ((">=", wanted.since), ("<", wanted.before)):
+        if second is not None:
+            terms.append(f"AND b.created {bound} ?")
+            values.append(second)
+    return at, terms, values
+
+
+def _rarest_first(connection: Connection, service: str, tags: Iterable[str]) -> list[str] | None:
+    """The tags that say something, the one that the fewest bindings have first; None where no binding has them all."""
+    named = {*tags} - {"all"}
+    if len(named.intersection(TYPES)) > 1:
+        return None
+    counts: dict[str, int] = {}
+    for tag in sorted(named):
+        row = execute(
+            connection,
+            "SELECT bindings FROM messaging_tag_count WHERE service = ? AND tag = ?",
+            (service, tag),
+        ).fetchone()
+        if row is None:
+            return None
+        counts[tag] = row[0]
+    return sorted(counts, key=lambda tag: counts[tag])
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _binding(row: Sequence[Any]) -> Binding:
+    values = list(row)
+    tags = COLUMNS.index("tags")
+    values[tags] = tuple(json.loads(values[tags]))
+    return Binding(*values)

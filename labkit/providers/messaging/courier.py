@@ -1,0 +1,102 @@
+"""Takes what was sent to the handsets, in the order in which it was sent, while the loop goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from labkit.context import Context
+from labkit.core.component import Component
+from labkit.providers.faults import Faults
+from labkit.providers.messaging.bindings import Binding, delete
+from labkit.providers.messaging.faults import Step
+from labkit.providers.messaging.handsets import Handsets, Message
+from labkit.providers.messaging.payloads import Payload
+
+WAITING = 16  # sends that may wait; who sends more waits for an answer
+SLICE = 50  # deliveries before others on the loop have their turn
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """A send that was accepted. time: lab time in seconds; cause: the journal's record of the request."""
+
+    notification: str
+    time: float
+    targets: Sequence[Binding]
+    payloads: Mapping[str, Payload]
+    cause: int
+
+
+class Courier(Component):
+    """Delivers, one sending after the other."""
+
+    def __init__(self, context: Context, handsets: Handsets, faults: Faults[Step]) -> None:
+        self._context = context
+        self._handsets = handsets
+        self._faults = faults
+        self._queue: asyncio.Queue[Sending] = asyncio.Queue(WAITING)
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        self._task = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def send(self, sending: Sending) -> None:
+        """Have it delivered; returns once it is in the queue."""
+        if not sending.targets:
+            return
+        self._context.activity.begin()
+        try:
+            await self._queue.put(sending)
+        except BaseException:
+            self._context.activity.end()
+            raise
+
+    async def _run(self) -> None:
+        while True:
+            sending = await self._queue.get()
+            try:
+                for number, target in enumerate(sending.targets, 1):
+                    await self._deliver(sending, target)
+                    if number % SLICE == 0:
+                        await asyncio.sleep(0)
+            except Exception as error:  # noqa: BLE001 - the next sending must not suffer
+                self._context.journal.record_error(error)
+            finally:
+                self._context.activity.end()
+
+    async def _deliver(self, sending: Sending, target: Binding) -> None:
+        fault = self._faults.take("delivery")
+        if fault == "credential rejected":
+            self._handsets.refuse(_message(sending, target), "rejected")
+        elif fault == "token unregistered":
+            self._handsets.refuse(_message(sending, target), "unregistered")
+            await self._context.database.run(delete, target.service, target.sid)
+        else:
+            self._handsets.deliver(_message(sending, target))
+            if fault == "delivered twice":
+                self._handsets.deliver(_message(sending, target))
+
+
+def _message(sending: Sending, target: Binding) -> Message:
+    payload = sending.payloads[target.type]
+    return Message(
+        time=sending.time,
+        address=target.address,
+        channel=target.type,
+        payload=payload.to(target.address),
+        headers=payload.headers,
+        expires=int(sending.time) + payload.ttl,
+        account=target.account,
+        service=target.service,
+        identity=target.identity,
+        binding=target.sid,
+        notification=sending.notification,
+        size=payload.size + len(target.address),
+        cause=sending.cause,
+    )

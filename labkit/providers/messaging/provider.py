@@ -1,0 +1,221 @@
+"""The messaging provider of a lab: its host, who may use it, what can be asked of it, what arrived."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+from aiohttp import web
+
+from labkit.context import Context
+from labkit.core.bounded import cut
+from labkit.core.component import Component
+from labkit.core.journal import Record
+from labkit.http.bodies import read_body
+from labkit.http.connection import Connection
+from labkit.http.error import HttpError
+from labkit.http.sites import Site
+from labkit.providers.faults import Faults, NoAnswer, stall
+from labkit.providers.inbox import Arrival, Inbox
+from labkit.providers.messaging.accounts import Account, Accounts, of_settings, own
+from labkit.providers.messaging.courier import Courier
+from labkit.providers.messaging.errors import MEANINGS, ApiError
+from labkit.providers.messaging.faults import FAULTS, Step
+from labkit.providers.messaging.forms import BODY, Form
+from labkit.providers.messaging.handsets import Handsets
+from labkit.providers.messaging.resources import Asked, Resources, parameters_of
+
+FORM = "application/x-www-form-urlencoded"
+LONGEST_KEPT = 4096  # characters of a parameter that the inbox keeps, and a quarter of those of all
+CAUSE = "X-Labkit-Cause"  # the journal's record that led to a request, where the lab itself makes it
+STEPS: dict[str, Step] = {"Bindings": "bindings", "Notifications": "notifications"}
+
+_SERVICES = re.compile(
+    r"/v1/Services(?:/([A-Za-z0-9]{1,64})(?:/(Bindings|Notifications)(?:/([A-Za-z0-9]{1,64}))?)?)?"
+)
+_ERROR = re.compile(r"/errors/([0-9]{5})")
+_SEQUENCE = re.compile(r"[0-9]{1,15}")
+
+Answer = tuple[int, dict[str, Any] | None]  # status and body; no body: JSON that breaks off
+
+
+class Messaging(Site, Component):
+    """Push, SMS and chat for the solutions of a lab, and for any client that speaks the API."""
+
+    name = "messaging"
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(f"messaging.{context.settings.domain}", "the messaging provider")
+        self._context = context
+        self.inbox = Inbox()
+        self.faults: Faults[Step] = Faults(FAULTS)
+        self.handsets = Handsets(context.clock, context.journal)
+        self.accounts = Accounts(())
+        self._courier = Courier(context, self.handsets, self.faults)
+        self._resources = Resources(context, self._courier, self.url)
+        context.hosts.add(self)
+
+    async def start(self) -> None:
+        """The account that is always there first, then those of the settings."""
+        named = [of_settings(each) for each in self._context.settings.providers.messaging.accounts]
+        always = await self._context.database.run(own, self._context.identifiers)
+        self.accounts = Accounts([always, *named])
+        await self._courier.start()
+
+    async def stop(self) -> None:
+        await self._courier.stop()
+
+    async def clear(self) -> None:
+        """Forget what arrived and what was delivered; the database forgets the bindings."""
+        self.inbox.clear()
+        self.faults.clear()
+        await self.handsets.clear()
+
+    @property
+    def account(self) -> Account:
+        """The one that is always there."""
+        return next(iter(self.accounts))
+
+    def url(self, path: str = "") -> str:
+        """The URL of a path at the provider."""
+        return self._context.url(self.host, path)
+
+    # ---- the way of a request
+
+    async def handle(self, connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer a request to the provider's host."""
+        path = request.rel_url.raw_path
+        journal = self._context.journal
+        account: Account | ApiError
+        try:
+            account = self.accounts.authenticated(request.headers.get("Authorization", ""))
+        except ApiError as refused:
+            account = refused
+        actor = "messaging" if isinstance(account, ApiError) else f"messaging/{account.sid}"
+        cause = None if isinstance(account, ApiError) else _cause(request)
+        record = journal.open("request", actor, f"{request.method} {path}", cause=cause)
+        arrival = self.inbox.receive(Arrival(self._context.clock.now(), request.method, path, {}))
+        try:
+            response = await self._respond(request, account, arrival, record.sequence)
+        except NoAnswer:
+            self._tell(record, arrival)
+            if request.transport is not None:
+                request.transport.abort()
+            raise ConnectionAbortedError(f"{actor}: the messaging provider ended the connection") from None
+        except asyncio.CancelledError:  # whoever asked is away
+            self._tell(record, arrival)
+            raise
+        arrival.status = response.status
+        record.size = response.content_length
+        self._tell(record, arrival)
+        return response
+
+    def _tell(self, record: Record, arrival: Arrival) -> None:
+        record.status = arrival.status
+        detail: dict[str, object] = {"parameters": dict(arrival.parameters), "answer": arrival.answer}
+        record.detail = detail | ({"fault": arrival.fault} if arrival.fault else {})
+        self._context.journal.end(record)
+
+    async def _respond(
+        self, request: web.BaseRequest, account: Account | ApiError, arrival: Arrival, sequence: int
+    ) -> web.Response:
+        try:
+            data = await read_body(request, BODY, self._context.settings.guard.body)
+            if (match := _ERROR.fullmatch(arrival.path)) and int(match[1]) in MEANINGS:
+                arrival.answer = "what an error code means"
+                return web.Response(text=f"{match[1]}: {MEANINGS[int(match[1])]}\n")
+            status, body = await self._answer(request, data, account, arrival, sequence)
+        except HttpError as error:
+            refused = ApiError.of(error)
+            arrival.answer = f"{refused.code}: {refused.reason}"
+            body = {
+                "code": refused.code,
+                "message": refused.reason,
+                "more_info": self.url(f"/errors/{refused.code}"),
+                "status": refused.status,
+            }
+            return web.json_response(body, status=refused.status, headers=refused.headers)
+        if body is None:
+            arrival.answer = "malformed JSON"
+            return web.Response(text='{"sid": ', status=status, content_type="application/json")
+        arrival.answer = str(body.get("sid") or "done")
+        if status == 204:
+            return web.Response(status=204)
+        return web.json_response(body, status=status)
+
+    async def _answer(
+        self,
+        request: web.BaseRequest,
+        data: bytes,
+        account: Account | ApiError,
+        arrival: Arrival,
+        sequence: int,
+    ) -> Answer:
+        if not request.secure:
+            raise ApiError(403, "this provider speaks HTTPS only")
+        match = _SERVICES.fullmatch(arrival.path)
+        service, resource, sid = match.groups() if match else (None, None, None)
+        form = _form(request, data)
+        kept = cut(form.shown(parameters_of(resource or "")), LONGEST_KEPT, 4 * LONGEST_KEPT)
+        arrival.parameters = cast("dict[str, str]", kept)
+        steps: tuple[Step, ...] = ("request", STEPS[resource]) if resource else ("request",)
+        arrival.fault = self.faults.take(*steps) or ""
+        match arrival.fault:
+            case "slow":
+                await stall(self._context.settings.guard.outbound)
+            case "down":
+                raise NoAnswer
+            case "malformed JSON":
+                return 200, None
+            case "server error":
+                raise ApiError(503, "the service is not available")
+            case "rate limited":
+                raise ApiError(429, "too many requests", headers={"Retry-After": "1"})
+            case "credential rejected":
+                raise ApiError(401, "Authenticate")
+        if isinstance(account, ApiError):
+            raise account
+        named = [each for each in (service, sid) if each is not None]
+        if not match or (resource == "Notifications" and sid):
+            raise ApiError(404, "there is no such resource")
+        methods = self._methods(service, resource, sid)
+        operation = methods.get(request.method)
+        if operation is None:
+            allow = ", ".join(methods)
+            raise ApiError(405, f"expected one of: {allow}", headers={"Allow": allow})
+        return await operation(Asked(account, form, sequence), *named)
+
+    def _methods(
+        self, service: str | None, resource: str | None, sid: str | None
+    ) -> dict[str, Callable[..., Awaitable[tuple[int, dict[str, Any]]]]]:
+        """What can be done with a resource, by method."""
+        of = self._resources
+        if service is None:
+            return {"GET": of.list_services}
+        if resource is None:
+            return {"GET": of.fetch_service}
+        if resource == "Notifications":
+            return {"POST": of.create_notification}
+        if sid is None:
+            return {"GET": of.list_bindings, "POST": of.create_binding}
+        return {"GET": of.fetch_binding, "DELETE": of.delete_binding}
+
+
+def _form(request: web.BaseRequest, data: bytes) -> Form:
+    """The parameters of a request: of its form, or of its query where it has no body to hold one."""
+    if request.method != "POST":
+        return Form(request.rel_url.raw_query_string)
+    type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if type != FORM and data:
+        raise ApiError(415, f"expected {FORM}")
+    try:
+        return Form(data.decode())
+    except UnicodeDecodeError:
+        raise ApiError(400, "the form is not UTF-8") from None
+
+
+def _cause(request: web.BaseRequest) -> int | None:
+    text = request.headers.get(CAUSE, "")
+    return int(text) if _SEQUENCE.fullmatch(text) else None

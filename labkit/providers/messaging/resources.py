@@ -1,0 +1,260 @@
+"""The resources of the REST API: services, bindings and notifications of one account."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from labkit.context import Context
+from labkit.providers.messaging import bindings, notification
+from labkit.providers.messaging.accounts import PUSH, Account, Service
+from labkit.providers.messaging.bindings import TYPES, Binding, Selection
+from labkit.providers.messaging.courier import Courier, Sending
+from labkit.providers.messaging.errors import ApiError, wrong
+from labkit.providers.messaging.forms import NAME, Form, iso
+from labkit.providers.messaging.notification import E164
+from labkit.providers.messaging.payloads import compose
+
+PROTOCOL = "3"  # the version of the push channels' data format (document 3, Versioning)
+PAGE, LARGEST_PAGE = 50, 1000  # bindings on a page
+LAST_PAGE = 999_999
+DAY = 86_400  # seconds
+LONGEST_ADDRESS = 2048  # characters
+NO_NUMBER = 21211
+BINDING = frozenset(
+    "Identity Endpoint BindingType Address Tag CredentialSid NotificationProtocolVersion".split()
+)
+FILTER = frozenset("Identity Tag StartDate EndDate PageSize Page PageToken".split())
+
+_ADDRESS = re.compile(r"[^\s\x00-\x1f\x7f]+")
+_CREDENTIAL = re.compile(r"CR[0-9a-fA-F]{32}")
+_PROTOCOL = re.compile(r"[0-9A-Za-z.]{1,10}")
+_PAGE_TOKEN = re.compile(r"(P[AB])([0-9]{1,18})")
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request of an account. parameters: of the form, or of the query; cause: the journal's record of it."""
+
+    account: Account
+    parameters: Form
+    cause: int
+
+
+class Resources:
+    """What can be asked of them; each gives the status and the body of the answer, and raises ApiError."""
+
+    def __init__(self, context: Context, courier: Courier, url: Callable[[str], str]) -> None:
+        """url: makes the URL of a path at the provider."""
+        self._context = context
+        self._courier = courier
+        self._url = url
+
+    # ---- services
+
+    async def list_services(self, asked: Asked) -> tuple[int, Json]:
+        found = [self._service(each) for each in asked.account.services.values()]
+        url = self._url("/v1/Services")
+        meta = {
+            "key": "services",
+            "page": 0,
+            "page_size": PAGE,
+            "url": url,
+            "first_page_url": url,
+            "next_page_url": None,
+            "previous_page_url": None,
+        }
+        return 200, {"meta": meta, "services": found}
+
+    async def fetch_service(self, asked: Asked, service: str) -> tuple[int, Json]:
+        return 200, self._service(asked.account.service(service))
+
+    def _service(self, service: Service) -> Json:
+        url = self._url(f"/v1/Services/{service.sid}")
+        return {
+            "sid": service.sid,
+            "account_sid": service.account,
+            "friendly_name": "Notify service",
+            "date_created": None,
+            "date_updated": None,
+            "messaging_service_sid": service.messaging_service,
+            **{f"{each}_credential_sid": service.credentials.get(each) for each in PUSH},
+            **{f"default_{each}_notification_protocol_version": PROTOCOL for each in PUSH},
+            "log_enabled": True,
+            "url": url,
+            "links": {"bindings": f"{url}/Bindings", "notifications": f"{url}/Notifications"},
+        }
+
+    # ---- bindings
+
+    async def create_binding(self, asked: Asked, service: str) -> tuple[int, Json]:
+        made = self._new(asked.account.service(service), asked.parameters)
+        await self._context.database.run(bindings.create, made)
+        return 201, self._binding(made)
+
+    def _new(self, service: Service, form: Form) -> Binding:
+        identity = form.required("Identity", NAME)
+        type = form.one_of("BindingType", TYPES)
+        if type is None:
+            raise wrong("BindingType", "is required")
+        address = form.required("Address", LONGEST_ADDRESS)
+        if not _ADDRESS.fullmatch(address):
+            raise wrong("Address", "expected no spaces")
+        if (type == "sms" or (type == "chat-messenger" and address[0] == "+")) and not E164.fullmatch(
+            address
+        ):
+            raise ApiError(400, "Address: expected a phone number in E.164 format: +15550001", NO_NUMBER)
+        credential = protocol = None
+        if type in PUSH:
+            credential = _matching(form, "CredentialSid", _CREDENTIAL, "expected CR and 32 hex digits")
+            credential = credential or service.credentials.get(type)
+            protocol = _matching(form, "NotificationProtocolVersion", _PROTOCOL, "expected a version")
+        tags = form.several("Tag")
+        endpoint = form.text("Endpoint", NAME)
+        sid = "BS" + self._context.identifiers.hex(f"messaging/{service.sid}", 32)
+        return Binding(
+            sid=sid,
+            account=service.account,
+            service=service.sid,
+            identity=identity,
+            endpoint=endpoint or sid,
+            type=type,
+            address=address,
+            credential=credential,
+            protocol=(protocol or PROTOCOL) if type in PUSH else None,
+            tags=tuple(each for each in tags if each not in bindings.IMPLICIT),
+            created=self._context.clock.seconds(),
+        )
+
+    async def fetch_binding(self, asked: Asked, service: str, sid: str) -> tuple[int, Json]:
+        owner = asked.account.service(service)
+        found = await self._context.database.read(bindings.fetch, owner.sid, sid)
+        if found is None:
+            raise ApiError(404, f"there is no binding {sid[:40]!r} in this service")
+        return 200, self._binding(found)
+
+    async def delete_binding(self, asked: Asked, service: str, sid: str) -> tuple[int, Json]:
+        owner = asked.account.service(service)
+        if not await self._context.database.run(bindings.delete, owner.sid, sid):
+            raise ApiError(404, f"there is no binding {sid[:40]!r} in this service")
+        return 204, {}
+
+    async def list_bindings(self, asked: Asked, service: str) -> tuple[int, Json]:
+        owner, form = asked.account.service(service), asked.parameters
+        until = form.day("EndDate")
+        wanted = Selection(
+            form.several("Identity"),
+            form.several("Tag"),
+            form.day("StartDate"),
+            None if until is None else until + DAY,
+        )
+        size = form.number("PageSize", PAGE, 1, LARGEST_PAGE)
+        number = form.number("Page", 0, 0, LAST_PAGE)
+        older, newer = _bounds(form)
+        skipped = number * size if older is None and newer is None else 0
+        found, more = await self._context.database.read(
+            bindings.page, owner.sid, wanted, size, skipped=skipped, older=older, newer=newer
+        )
+        names = ("Identity", "Tag", "StartDate", "EndDate")
+        pairs = [(name, value) for name in names for value in form.values(name)]
+
+        def at(page: int, token: str = "") -> str:
+            last = [("PageSize", str(size)), ("Page", str(page)), *([("PageToken", token)] if token else [])]
+            return self._url(f"/v1/Services/{owner.sid}/Bindings?{urlencode([*pairs, *last])}")
+
+        before = f"PB{found[0].position}" if found else ""
+        meta = {
+            "key": "bindings",
+            "page": number,
+            "page_size": size,
+            "url": at(number, form.text("PageToken") or ""),
+            "first_page_url": at(0),
+            "next_page_url": at(number + 1, f"PA{found[-1].position}") if more else None,
+            "previous_page_url": at(number - 1, before) if number else None,
+        }
+        return 200, {"meta": meta, "bindings": [self._binding(each) for each in found]}
+
+    def _binding(self, binding: Binding) -> Json:
+        service = self._url(f"/v1/Services/{binding.service}")
+        return {
+            "sid": binding.sid,
+            "account_sid": binding.account,
+            "service_sid": binding.service,
+            "credential_sid": binding.credential,
+            "date_created": iso(binding.created),
+            "date_updated": iso(binding.created),
+            "notification_protocol_version": binding.protocol,
+            "endpoint": binding.endpoint,
+            "identity": binding.identity,
+            "binding_type": binding.type,
+            "address": binding.address,
+            "tags": list(binding.tags),
+            "url": f"{service}/Bindings/{binding.sid}",
+            "links": {"user": f"{service}/Users/{quote(binding.identity, safe='')}"},
+        }
+
+    # ---- notifications
+
+    async def create_notification(self, asked: Asked, service: str) -> tuple[int, Json]:
+        owner = asked.account.service(service)
+        sent = notification.read(asked.parameters)
+        targets = await self._context.database.read(bindings.select, owner.sid, sent.selection)
+        now = self._context.clock.now()
+        channels = dict.fromkeys(each.type for each in targets)
+        payloads = {each: compose(each, sent, owner.messaging_service, int(now)) for each in channels}
+        sid = "NT" + self._context.identifiers.hex(f"messaging/{owner.sid}", 32)
+        await self._courier.send(Sending(sid, now, targets, payloads, asked.cause))
+        return 201, {
+            "sid": sid,
+            "account_sid": owner.account,
+            "service_sid": owner.sid,
+            "date_created": iso(int(now)),
+            "identities": list(sent.selection.identities),
+            "tags": list(sent.selection.tags),
+            "segments": [],
+            "priority": sent.priority,
+            "ttl": sent.ttl,
+            "title": sent.title,
+            "body": sent.body,
+            "sound": sent.sound,
+            "action": sent.action,
+            "data": sent.data,
+            "apn": sent.apn,
+            "fcm": sent.fcm,
+            "gcm": sent.gcm,
+            "sms": sent.sms,
+            "chat_messenger": sent.chat,
+        }
+
+
+def _matching(form: Form, name: str, pattern: re.Pattern[str], expected: str) -> str | None:
+    found = form.text(name)
+    if found is not None and not pattern.fullmatch(found):
+        raise wrong(name, expected)
+    return found
+
+
+def _bounds(form: Form) -> tuple[int | None, int | None]:
+    """The binding that a page comes after, and the one that it comes before, by position."""
+    token = form.text("PageToken")
+    if token is None:
+        return None, None
+    match = _PAGE_TOKEN.fullmatch(token)
+    if match is None:
+        raise wrong("PageToken", "expected one that a page gave")
+    position = int(match[2])
+    return (position, None) if match[1] == "PA" else (None, position)
+
+
+def parameters_of(resource: str) -> frozenset[str]:
+    """The names of the parameters that a resource knows, for what is shown of a request."""
+    known: Mapping[str, frozenset[str]] = {
+        "Bindings": BINDING | FILTER,
+        "Notifications": notification.PARAMETERS,
+    }
+    return known.get(resource, frozenset())

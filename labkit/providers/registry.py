@@ -1,0 +1,12 @@
+"""The providers of a lab: the one list of them. A new one is a folder beside this file and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from labkit.context import Context
+from labkit.core.component import Component
+from labkit.providers.messaging.provider import Messaging
+from labkit.providers.social.providers import Social
+
+PROVIDERS: tuple[Callable[[Context], Component], ...] = (Social, Messaging)
