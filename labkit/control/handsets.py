@@ -7,6 +7,7 @@ from typing import Any
 from labkit.control.data import Data, copied
 from labkit.platform import Platform
 from labkit.providers.messaging import handsets
+from labkit.providers.messaging.bindings import is_bound
 from labkit.providers.messaging.payloads import shown
 from labkit.providers.messaging.provider import Messaging
 
@@ -53,23 +54,27 @@ class HandsetsControl:
 
     def __init__(self, platform: Platform) -> None:
         self._handsets = platform.provider(Messaging).handsets
+        self._database = platform.context.database
 
     async def all(self) -> list[Handset]:
         """All of them, in the order in which they came."""
         return [_info(each) for each in self._handsets]
 
     async def get(self, address: str) -> Handset:
-        """Raises LabError for one that is not there, naming those that are."""
-        return _info(self._handsets.get(address))
+        """The handset of an address to which something was sent, or may be: a binding names it.
+
+        Raises LabError for another, naming those that are there.
+        """
+        return _info(await self._of(address))
 
     async def messages(self, address: str | None = None, state: str | None = None) -> list[Message]:
         """What was sent, oldest first: to one handset, and of one state, if asked. Raises LabError as `get`."""
-        of = self._handsets.messages if address is None else self._handsets.get(address).messages
+        of = self._handsets.messages if address is None else (await self._of(address)).messages
         return [_message(each) for each in of if state in (None, each.state)]
 
     async def received(self, address: str) -> list[Message]:
         """What reached a handset, in the order in which it did. Raises LabError as `get`."""
-        return [_message(each) for each in self._handsets.get(address).received]
+        return [_message(each) for each in (await self._of(address)).received]
 
     async def switch(self, address: str, online: bool) -> Handset:
         """Turn a handset off, or on: it then gets what waits for it and has not expired. It need not be there yet."""
@@ -82,6 +87,11 @@ class HandsetsControl:
     async def clear(self) -> None:
         """Forget all handsets and what they got."""
         await self._handsets.clear()
+
+    async def _of(self, address: str) -> handsets.Handset:
+        if address not in self._handsets and await self._database.read(is_bound, address):
+            return handsets.Handset(address)
+        return self._handsets.get(address)
 
 
 def _info(handset: handsets.Handset) -> Handset:

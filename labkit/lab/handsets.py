@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from labkit.control.handsets import Message
+from labkit.core.errors import LabError
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import of_messages
 
@@ -59,7 +60,10 @@ class Handset:
 
 
 class LabHandsets(Mapping[str, Handset]):
-    """All handsets, by device token, phone number or messenger id. One is there from its first delivery."""
+    """All handsets, by device token, phone number or messenger id. One is there from its first delivery.
+
+    `lab.handsets["+15550001"]` also gives one that has got nothing yet, where a binding names it.
+    """
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -81,7 +85,10 @@ class LabHandsets(Mapping[str, Handset]):
 
     def get(self, address: str, default: Any = None) -> Any:
         """The handset, or `default` where there is none."""
-        return self[address] if address in self else default
+        try:
+            return self[address]
+        except LabError:
+            return default
 
     def __iter__(self) -> Iterator[str]:
         return (each.address for each in self._runtime.run(self._control.all))

@@ -140,6 +140,12 @@ def fetch(connection: Connection, service: str, sid: str) -> Binding | None:
     return None if row is None else _binding(row)
 
 
+def is_bound(connection: Connection, address: str) -> bool:
+    """Does a binding of any service lead to this address?"""
+    query = "SELECT 1 FROM messaging_binding WHERE address = ? LIMIT 1"
+    return execute(connection, query, (address,)).fetchone() is not None
+
+
 def delete(connection: Connection, service: str, sid: str) -> bool:
     """Forget a binding. Was there one?"""
     found = fetch(connection, service, sid)
