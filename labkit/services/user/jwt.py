@@ -23,9 +23,9 @@ from pydantic import BeforeValidator, Field, PlainValidator, Secret, SecretBytes
 
 from labkit.context import Context
 from labkit.core.errors import ServiceError
+from labkit.services.arguments import listed
 from labkit.services.bounds import fits
 from labkit.services.operation import Caller, operation
-from labkit.services.user.arguments import listed
 from labkit.services.user.group import Group
 from labkit.services.user.keys import is_strict
 from labkit.services.user.passwords import Passwords

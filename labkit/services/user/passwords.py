@@ -9,7 +9,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerifyMismatchError
 from pydantic import AfterValidator, SecretStr
 
-from labkit.services.user.arguments import is_unicode
+from labkit.services.arguments import is_unicode
 
 SHORTEST, LONGEST = 6, 1024  # characters
 # The least that OWASP's password storage cheat sheet names for Argon2id.

@@ -27,7 +27,7 @@ from sqlalchemy.dialects.sqlite import insert
 from labkit.core.database import execute
 from labkit.core.errors import ServiceError
 from labkit.core.tables import metadata
-from labkit.services.user.arguments import Whole, is_unicode
+from labkit.services.arguments import Whole, is_unicode
 from labkit.services.user.errors import unknown
 
 INACTIVE, ACTIVE = 0, 1

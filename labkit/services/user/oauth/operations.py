@@ -12,10 +12,10 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, SecretStr
 
 from labkit.core.errors import ServiceError
+from labkit.services.arguments import Whole
 from labkit.services.operation import Caller, operation
 from labkit.services.redaction import InJournal, urls
 from labkit.services.user import user_tokens
-from labkit.services.user.arguments import Whole
 from labkit.services.user.errors import unknown
 from labkit.services.user.group import Group
 from labkit.services.user.oauth import access_tokens, clients, codes, tokens

@@ -16,7 +16,7 @@ from pydantic import (
     WrapValidator,
 )
 
-from labkit.services.user.arguments import Whole, listed, none_given
+from labkit.services.arguments import Whole, listed, none_given
 from labkit.services.user.people import Id
 
 RESERVED = frozenset(

@@ -10,9 +10,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from sqlalchemy import Connection
 
 from labkit.core.errors import ServiceError
+from labkit.services.arguments import is_unicode, listed
 from labkit.services.operation import Caller, operation
 from labkit.services.redaction import InJournal, urls
-from labkit.services.user.arguments import is_unicode, listed
 from labkit.services.user.group import Group
 from labkit.services.user.socials import oauth1, oauth2, records
 from labkit.services.user.socials.oauth1 import Stamp

@@ -25,8 +25,8 @@ from sqlalchemy.dialects.sqlite import insert
 
 from labkit.core.errors import ServiceError
 from labkit.core.tables import metadata
+from labkit.services.arguments import listed
 from labkit.services.operation import Caller, operation
-from labkit.services.user.arguments import listed
 from labkit.services.user.group import Group
 from labkit.services.user.people import Id, Text, belongs_to_user, known
 

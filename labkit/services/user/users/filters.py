@@ -12,7 +12,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Integer, String, case,
 
 from labkit.core.errors import ServiceError
 from labkit.services.addresses import address
-from labkit.services.user.arguments import is_unicode, listed, none_given
+from labkit.services.arguments import is_unicode, listed, none_given
 from labkit.services.user.people import User, user_table
 
 LARGEST = 2**63 - 1  # that the database can compare with

@@ -11,9 +11,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from labkit.core.errors import ServiceError
 from labkit.services.addresses import Address
+from labkit.services.arguments import Whole
 from labkit.services.operation import Caller, operation
 from labkit.services.user import people, user_tokens
-from labkit.services.user.arguments import Whole
 from labkit.services.user.group import ACCOUNT
 from labkit.services.user.keys import LONGEST_TOKEN
 from labkit.services.user.oauth import access_tokens

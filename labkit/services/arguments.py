@@ -1,4 +1,4 @@
-"""What arguments of several groups have in common."""
+"""What arguments of several services have in common."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Notify: messages to people and devices, by way of a provider of push, SMS and chat (document 3)."""

@@ -1,0 +1,107 @@
+"""The arguments of Notify's operations: what is taken, and the text of it that goes to the provider."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, NoReturn
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, SecretStr
+
+from labkit.services.arguments import Whole, is_unicode
+from labkit.services.bounds import fits
+from labkit.services.redaction import InJournal, lengths
+
+MOST_TAGS = 20  # of a binding, a filter, a send (document 3, Limits)
+MOST_IDENTITIES = 20  # of a send
+MOST_LISTED = 100  # identities of a filter, of which the document sets no number
+FOUR_WEEKS = 28 * 24 * 3600  # seconds
+LONGEST_PAGE = 1000  # bindings
+LONGEST_NAME = 100  # characters of an identity
+LONGEST_TOKEN = 200  # characters
+LONGEST_LINE = 4096  # characters of a device token, of a title
+LONGEST_TEXT = 65_536  # characters of a body, characters and items of a payload
+
+
+def _several(most: int) -> BeforeValidator:
+    """One text may stand for a list of it, and an empty table may look like an object.
+
+    Longer lists are refused before their items are read.
+    """
+
+    def check(value: object) -> object:
+        if value is None or value == {}:
+            return []
+        if isinstance(value, list | tuple) and len(value) > most:
+            raise ValueError(f"expected at most {most}, not {len(value)}")
+        return [value] if isinstance(value, str) else value
+
+    return BeforeValidator(check, json_schema_input_type=str | list[str])
+
+
+def _text_of(value: object) -> str | None:
+    """An object as JSON text, None for one with nothing in it. Raises ValueError for what is no object of JSON."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        value = _parsed(value)
+    elif not fits(value, LONGEST_TEXT):
+        raise ValueError(f"expected at most {LONGEST_TEXT} characters and items in all")
+    if value == []:  # an empty table of a script may look like a list
+        value = {}
+    if not isinstance(value, Mapping):
+        raise ValueError("expected an object, or one as JSON text")
+    try:
+        text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise ValueError("expected an object of what JSON has: tables, lists, text and numbers") from None
+    if not is_unicode(text):
+        raise ValueError("expected valid Unicode")
+    return text if value else None
+
+
+def _parsed(text: str) -> object:
+    if len(text) > LONGEST_TEXT:
+        raise ValueError(f"expected at most {LONGEST_TEXT} characters")
+    try:
+        return json.loads(text, parse_constant=_no_json)
+    except (ValueError, RecursionError):
+        raise ValueError("expected an object, or one as JSON text") from None
+
+
+def _no_json(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not of JSON")
+
+
+def _login(text: str) -> str:
+    """The provider's login ends at the first colon (RFC 7617, section 2)."""
+    if ":" in text or not text.isprintable():
+        raise ValueError("expected printable characters without a colon")
+    return text
+
+
+def _token(secret: SecretStr) -> SecretStr:
+    text = secret.get_secret_value()
+    if not 1 <= len(text) <= LONGEST_TOKEN or not text.isprintable():
+        raise ValueError(f"expected 1 to {LONGEST_TOKEN} printable characters")
+    return secret
+
+
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+Line = Annotated[str, Field(max_length=LONGEST_LINE)]
+Login = Annotated[Name, AfterValidator(_login)]
+Token = Annotated[SecretStr, AfterValidator(_token)]
+Channel = Literal["apn", "fcm", "gcm", "sms", "chat-messenger"]
+Tags = Annotated[Sequence[Name], _several(MOST_TAGS)]
+Identities = Annotated[Sequence[Name], _several(MOST_IDENTITIES)]
+ListedIdentities = Annotated[Sequence[Name], _several(MOST_LISTED)]
+# What people are told may be a code that logs them in, so the journal has lengths, as it has none of a mail.
+TitleText = Annotated[Line | None, InJournal(lengths)]
+BodyText = Annotated[str | None, Field(max_length=LONGEST_TEXT), InJournal(lengths)]
+PayloadText = Annotated[
+    str | None, PlainValidator(_text_of, json_schema_input_type=dict[str, Any] | str), InJournal(lengths)
+]
+Urgency = Literal["low", "high"]
+Seconds = Annotated[Whole, Field(ge=0, le=FOUR_WEEKS)]
+PageLength = Annotated[Whole, Field(ge=1, le=LONGEST_PAGE)]
+PageNumber = Annotated[Whole, Field(ge=0, lt=2**31)]

@@ -1,0 +1,70 @@
+"""What tests of Notify work with: the service, and a provider that answers what the test says."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from typing import Any
+from urllib.parse import parse_qsl
+
+from labkit.services.calls import Services
+from labkit.services.notify.service import Notify
+from labkit.services.operation import Caller
+from tests.context import Entry, FakeOutbound, make_context
+
+ACCOUNT = {"AccountSid": f"AC{'1' * 32}", "AuthToken": "token of acme", "ServiceSid": f"IS{'2' * 32}"}
+OTHER = {"AccountSid": f"AC{'a' * 32}", "AuthToken": "token of other", "ServiceSid": f"IS{'b' * 32}"}
+BINDING = {
+    "Identity": "ann",
+    "Endpoint": "phone",
+    "BindingType": "sms",
+    "Address": "+15005550001",
+}
+
+
+class Environment:
+    """The Notify service of two solutions, `acme` and `other`, each with an account."""
+
+    def __init__(self, outside: str | None = None) -> None:
+        self.context = make_context(
+            Entry("acme"), Entry("other"), providers={"messaging": {"outside": outside}}
+        )
+        self.context.configuration.update(acme={"Notify": dict(ACCOUNT)}, other={"Notify": dict(OTHER)})
+        assert isinstance(self.context.outbound, FakeOutbound)
+        self.web = self.context.outbound
+        self.services = Services(self.context, [Notify(self.context)])
+
+    def answers(self, path: str, status: int, answer: object, service: str = ACCOUNT["ServiceSid"]) -> None:
+        """What the provider answers to requests for a path below a service; text as it is, None: nothing comes."""
+        text = answer if isinstance(answer, str) else json.dumps(answer)
+        url = self.context.url("messaging.lab.localhost", f"/v1/Services/{service}/{path}")
+        self.web.answers[url] = None if answer is None else (status, text)
+
+    async def call(self, operation: str, /, solution: str = "acme", **parameters: Any) -> Any:
+        """What `Notify.<operation>` gives: its result or the error object."""
+        return await self.services.call(Caller(solution), "Notify", operation, parameters)
+
+    async def refused(self, operation: str, status: int, /, **parameters: Any) -> str:
+        """The text of the error that a call gives, which must be one of this status."""
+        result = await self.call(operation, **parameters)
+        assert isinstance(result, dict), result
+        assert result.keys() == {"type", "error", "status"}, result
+        assert result["status"] == status, result
+        assert result["type"] == ("QueryError" if status < 500 else "ServerError")
+        return str(result["error"])
+
+    @property
+    def form(self) -> dict[str, list[str]]:
+        """The form of the newest request, or its query."""
+        _, url, _, body = self.web.requests[-1]
+        found: dict[str, list[str]] = {}
+        for name, value in parse_qsl(url.partition("?")[2] if body is None else body, keep_blank_values=True):
+            found.setdefault(name, []).append(value)
+        return found
+
+    @property
+    def login(self) -> str:
+        """The login and password of the newest request."""
+        scheme, _, rest = self.web.requests[-1][2]["Authorization"].partition(" ")
+        assert scheme == "Basic"
+        return b64decode(rest).decode()

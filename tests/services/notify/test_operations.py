@@ -1,0 +1,330 @@
+"""What Notify asks the provider for, and what it makes of the answers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.services.notify.environment import ACCOUNT, BINDING, OTHER, Environment
+
+SID = f"BS{'3' * 32}"
+HOME = f"https://messaging.lab.localhost:8443/v1/Services/{ACCOUNT['ServiceSid']}"
+DATES = {"date_created": "2026-02-28T23:59:59Z", "date_updated": "2026-03-01T00:00:00Z"}
+SHOWN = {
+    "date_created": "Sat, 28 Feb 2026 23:59:59 +0000",
+    "date_updated": "Sun, 01 Mar 2026 00:00:00 +0000",
+}
+
+
+# ---- what is asked
+
+
+async def test_a_binding_goes_as_a_form_with_the_credentials_beside_it(env: Environment) -> None:
+    env.answers("Bindings", 201, {"sid": SID, "tags": ["a", "b"], "credential_sid": None, **DATES})
+    found = await env.call("createBinding", **BINDING, Tag=["a", "b c&d=é"])
+    assert found == {"sid": SID, "tags": ["a", "b"], "credential_sid": None, **SHOWN}
+    method, url, headers, body = env.web.requests[-1]
+    assert (method, url) == ("POST", f"{HOME}/Bindings")
+    assert headers["Content-Type"] == "application/x-www-form-urlencoded"
+    assert body is not None
+    assert body.isascii()
+    assert env.form == {**{name: [value] for name, value in BINDING.items()}, "Tag": ["a", "b c&d=é"]}
+    assert env.login == f"{ACCOUNT['AccountSid']}:{ACCOUNT['AuthToken']}"
+
+
+@pytest.mark.parametrize(("kind", "taken"), [("apn", True), ("fcm", True), ("gcm", True), ("sms", False)])
+async def test_credential_and_protocol_are_of_push_alone(env: Environment, kind: str, taken: bool) -> None:
+    env.answers("Bindings", 201, {})
+    own = {"CredentialSid": "CR1", "NotificationProtocolVersion": "3"}
+    await env.call("createBinding", **{**BINDING, "BindingType": kind}, **own)
+    assert {name: env.form[name] for name in own if name in env.form} == (
+        {name: [value] for name, value in own.items()} if taken else {}
+    )
+
+
+async def test_get_and_delete_name_a_binding_in_the_path(env: Environment) -> None:
+    env.answers(f"Bindings/{SID}", 200, {"sid": SID, **DATES})
+    assert await env.call("getBinding", BindingSid=SID) == {"sid": SID, **SHOWN}
+    assert env.web.requests[-1][:2] == ("GET", f"{HOME}/Bindings/{SID}")
+    env.answers(f"Bindings/{SID}", 204, "")
+    assert await env.call("deleteBinding", BindingSid=SID) is None
+    assert env.web.requests[-1][:2] == ("DELETE", f"{HOME}/Bindings/{SID}")
+
+
+async def test_a_list_goes_as_a_query_and_its_meta_comes_back(env: Environment) -> None:
+    meta = {"key": "bindings", "page": 1, "page_size": 2, "next_page_url": None}
+    env.answers("Bindings", 200, {"meta": meta, "bindings": [{"sid": SID, **DATES}]})
+    found = await env.call(
+        "listBinding", Identity=["a&b", "é"], Tag="x", StartDate="2026-01-01", PageSize="2", Page=1
+    )
+    assert found == {"meta": meta, "bindings": [{"sid": SID, **SHOWN}]}
+    assert env.form == {
+        "Identity": ["a&b", "é"],
+        "Tag": ["x"],
+        "StartDate": ["2026-01-01"],
+        "PageSize": ["2"],
+        "Page": ["1"],
+    }
+    await env.call("listBinding")
+    assert env.web.requests[-1][1] == f"{HOME}/Bindings"
+
+
+async def test_a_notification_has_its_payloads_as_json_text(env: Environment) -> None:
+    env.answers("Notifications", 201, {"ttl": 0, "tags": [], "data": {"a": 1}, **DATES})
+    found = await env.call(
+        "send",
+        Identity="ann",
+        Body="é漢😀\n",
+        Data={"list": [1, 2.5, None, True], "object": {"a": {}}},
+        Fcm='{"data": {"x": "ü"}, "n": 12345678901234567890}',
+        Ttl=0,
+        Priority="low",
+    )
+    assert found == {"ttl": "0", "tags": [], "data": {"a": 1}, **SHOWN}
+    form = env.form
+    assert json.loads(form.pop("Data")[0]) == {"list": [1, 2.5, None, True], "object": {"a": {}}}
+    assert json.loads(form.pop("Fcm")[0]) == {"data": {"x": "ü"}, "n": 12345678901234567890}
+    assert form == {"Identity": ["ann"], "Body": ["é漢😀\n"], "Ttl": ["0"], "Priority": ["low"]}
+
+
+@pytest.mark.parametrize("empty", [{}, [], None, "{}"])
+async def test_what_is_empty_is_left_out(env: Environment, empty: object) -> None:
+    env.answers("Notifications", 201, {})
+    several = () if empty == "{}" else ("Identity", "Tag")
+    given: dict[str, Any] = dict.fromkeys((*several, "Data", "Apn", "Sms", "ChatMessenger"), empty)
+    await env.call("send", **given)
+    assert env.form == {}
+
+
+async def test_what_is_large_is_not_rounded(env: Environment) -> None:
+    env.answers("Notifications", 201, {"ttl": 2419200, "date_created": "yesterday"})
+    found = await env.call("send", Tag="all", Ttl="2419200")
+    assert found == {"ttl": "2419200", "date_created": "yesterday"}
+    assert env.form["Ttl"] == ["2419200"]
+
+
+@pytest.mark.parametrize(
+    ("date", "shown"),
+    [
+        ("2026-02-28T23:59:59.999999Z", "Sat, 28 Feb 2026 23:59:59 +0000"),
+        ("2026-02-28T23:59:59-05:00", "Sun, 01 Mar 2026 04:59:59 +0000"),
+        ("2024-02-29T12:00:00", "Thu, 29 Feb 2024 12:00:00 +0000"),
+        ("Sat, 28 Feb 2026 23:59:59 +0000", "Sat, 28 Feb 2026 23:59:59 +0000"),
+        ("0001-01-01T00:00:00+14:00", "0001-01-01T00:00:00+14:00"),
+        (None, None),
+        ({"a": 1}, {"a": 1}),
+    ],
+)
+async def test_dates_become_those_of_rfc_2822(env: Environment, date: object, shown: object) -> None:
+    env.answers(f"Bindings/{SID}", 200, {"date_created": date})
+    assert await env.call("getBinding", BindingSid=SID) == {"date_created": shown}
+
+
+# ---- who asks
+
+
+async def test_each_tenant_asks_with_what_is_its_own(env: Environment) -> None:
+    env.answers("Bindings", 200, {"bindings": []})
+    env.answers("Bindings", 200, {"bindings": ["theirs"]}, OTHER["ServiceSid"])
+    assert await env.call("listBinding") == {"bindings": []}
+    assert await env.call("listBinding", solution="other") == {"bindings": ["theirs"]}
+    assert env.login == f"{OTHER['AccountSid']}:{OTHER['AuthToken']}"
+
+
+async def test_what_a_call_names_counts_and_changes_nothing(env: Environment) -> None:
+    env.answers("Bindings", 200, {}, "ISother")
+    await env.call("listBinding", ServiceSid="ISother", AccountSid="ACother", AuthToken="secret:é")
+    assert env.login == "ACother:secret:é"
+    env.answers("Bindings", 200, {})
+    await env.call("listBinding")
+    assert env.login == f"{ACCOUNT['AccountSid']}:{ACCOUNT['AuthToken']}"
+
+
+@pytest.mark.parametrize(
+    ("configured", "named"),
+    [
+        ({}, "AccountSid and AuthToken are"),
+        ({"AccountSid": "AC1"}, "AuthToken is"),
+        ({"AuthToken": "x", "AccountSid": None}, "AccountSid is"),
+        ({"AuthToken": None, "AccountSid": "AC1"}, "AuthToken is"),
+    ],
+)
+async def test_the_configuration_has_to_hold_the_credentials(
+    env: Environment, configured: dict[str, Any], named: str
+) -> None:
+    env.context.configuration["acme"]["Notify"] = configured
+    for given in ({}, {"AccountSid": "AC1", "AuthToken": "x"}):
+        error = await env.refused("getBinding", 400, ServiceSid="IS1", BindingSid=SID, **given)
+        assert f"{named} not there" in error
+    assert env.web.requests == []
+
+
+async def test_a_solution_without_configuration_is_told_so(env: Environment) -> None:
+    env.context.configuration.clear()
+    assert "AccountSid and AuthToken" in await env.refused("listBinding", 400, ServiceSid="IS1")
+    assert await env.refused("listBinding", 400) == "Parameter ServiceSid is required."
+
+
+async def test_credentials_that_are_null_in_a_call_are_not_there(env: Environment) -> None:
+    await env.refused("listBinding", 400, AuthToken=None)
+    assert env.web.requests == []
+
+
+# ---- what is refused before anybody is asked
+
+CREATE, SEND = "createBinding", "send"
+DEEP: Any = {}
+for _ in range(3000):
+    DEEP = {"a": DEEP}
+
+
+@pytest.mark.parametrize(
+    ("operation", "parameters", "error"),
+    [
+        *((CREATE, {name: None}, name) for name in BINDING),
+        *((CREATE, {name: ""}, name) for name in ("Identity", "Endpoint", "BindingType")),
+        (CREATE, {"BindingType": "SMS"}, "BindingType"),
+        (CREATE, {"BindingType": "facebook-messenger"}, "BindingType"),
+        (CREATE, {"Identity": "x" * 101}, "Identity"),
+        (CREATE, {"Identity": 7}, "Identity"),
+        (CREATE, {"Identity": "caf\udce9"}, "Identity"),
+        (
+            CREATE,
+            {"Tag": [str(each) for each in range(21)]},
+            "Tag validation failed: expected at most 20, not 21",
+        ),
+        (CREATE, {"Tag": ["same"] * 21}, "Tag"),
+        (CREATE, {"Tag": ["a", ""]}, "Tag.1"),
+        (CREATE, {"Tag": ["a", 1]}, "Tag.1"),
+        (CREATE, {"Tag": {"a": "b"}}, "Tag"),
+        (CREATE, {"ServiceSid": ""}, "ServiceSid"),
+        (CREATE, {"AccountSid": "AC:1"}, "AccountSid"),
+        (CREATE, {"AccountSid": "AC\r\n"}, "AccountSid"),
+        (CREATE, {"AuthToken": ""}, "AuthToken"),
+        (CREATE, {"AuthToken": "a\nb"}, "AuthToken"),
+        (CREATE, {"AuthToken": "x" * 201}, "AuthToken"),
+        (CREATE, {"AuthToken": "\udce9"}, "AuthToken"),
+        (SEND, {"Identity": [str(each) for each in range(21)]}, "expected at most 20, not 21"),
+        (SEND, {"Tag": [str(each) for each in range(21)]}, "expected at most 20, not 21"),
+        (SEND, {"Priority": "normal"}, "Priority"),
+        (SEND, {"Priority": "High"}, "Priority"),
+        *((SEND, {"Ttl": each}, "Ttl") for each in (-1, 2419201, 1.5, True, "1.5", "soon", "", "9" * 5000)),
+        *(
+            (SEND, {"Data": each}, "Data")
+            for each in ("", "[]]", "[1]", '"x"', "null", "{", "{'a': 1}", "[" * 9999)
+        ),
+        *((SEND, {"Apn": each}, "Apn") for each in ([1], 7, True, {"a": float("nan")}, {"a": b"b"}, DEEP)),
+        *((SEND, {"Gcm": each}, "Gcm") for each in ('{"a": NaN}', '{"a": Infinity}', '{"a": "\\ud800"}')),
+        (SEND, {"Fcm": {"a": "\udc80"}}, "Fcm validation failed: expected valid Unicode"),
+        (SEND, {"Sms": {"body": "x" * 65_537}}, "Sms"),
+        (SEND, {"Sms": f'{{"body": "{"x" * 65_537}"}}'}, "Sms"),
+        (SEND, {"Body": "x" * 65_537}, "Body"),
+        (SEND, {"Body": "caf\udce9"}, "Body"),
+        (SEND, {"Title": ["a"]}, "Title"),
+        ("listBinding", {"PageSize": 0}, "PageSize"),
+        ("listBinding", {"PageSize": 1001}, "PageSize"),
+        ("listBinding", {"Page": -1}, "Page"),
+        ("listBinding", {"Tag": [str(each) for each in range(21)]}, "Tag"),
+        ("listBinding", {"Identity": ["é" * 100] * 20}, "bytes in a URL"),
+        ("listBinding", {"Identity": ["a"] * 101}, "Identity"),
+        ("getBinding", {}, "Parameter BindingSid is required."),
+        ("deleteBinding", {}, "Parameter BindingSid is required."),
+    ],
+)
+async def test_wrong_arguments_are_refused_by_name(
+    env: Environment, operation: str, parameters: dict[str, Any], error: str
+) -> None:
+    given = {**BINDING, **parameters} if operation == CREATE else parameters
+    assert error in await env.refused(operation, 400, **given)
+    assert env.web.requests == []
+
+
+@pytest.mark.parametrize("sid", ["..", ".", "a/b", "a%2Fb", "é", "BS 1", "x" * 65, "a?b", "a\n"])
+async def test_a_sid_leads_nowhere_else(env: Environment, sid: str) -> None:
+    for given in ({"BindingSid": sid}, {"BindingSid": SID, "ServiceSid": sid}):
+        found = json.loads(await env.refused("getBinding", 404, **given))
+        assert (found["code"], found["status"]) == (20404, 404)
+    assert env.web.requests == []
+
+
+# ---- what the provider refuses
+
+
+async def test_a_refusal_comes_with_its_code_as_json_text(env: Environment) -> None:
+    refusal = {"code": 20404, "message": "not found", "more_info": "https://e.example/20404", "status": 404}
+    env.answers(f"Bindings/{SID}", 404, {**refusal, "debug": "inner"})
+    for operation in ("getBinding", "deleteBinding"):
+        assert json.loads(await env.refused(operation, 404, BindingSid=SID)) == refusal
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500, 503])
+async def test_the_status_is_the_providers_own(env: Environment, status: int) -> None:
+    env.answers("Notifications", status, {"code": "x", "message": None, "status": 200})
+    found = json.loads(await env.refused("send", status, Tag="all"))
+    assert found == {"code": None, "message": "", "more_info": None, "status": status}
+
+
+async def test_a_refusal_is_cut_and_does_not_repeat_the_token(env: Environment) -> None:
+    token = ACCOUNT["AuthToken"]
+    env.answers("Notifications", 401, {"message": f"{token} is wrong {'!' * 9999}", "more_info": token})
+    error = await env.refused("send", 401, Tag="all")
+    assert token not in error
+    assert len(error) < 1200
+
+
+@pytest.mark.parametrize(
+    ("status", "answer"),
+    [
+        (200, "<html>"),
+        (201, "[]"),
+        (200, ""),
+        (302, {}),
+        (404, "Not Found"),
+        (500, ""),
+        (200, "[" * 99999),
+        (200, '"'),
+    ],
+)
+async def test_what_no_such_provider_answers_is_a_bad_gateway(
+    env: Environment, status: int, answer: object
+) -> None:
+    env.answers("Notifications", status, answer)
+    assert "provider" in await env.refused("send", 502, Tag="all")
+
+
+async def test_no_answer_is_a_bad_gateway_that_tells_no_address(env: Environment) -> None:
+    env.answers("Notifications", 0, None)
+    error = await env.refused("send", 502, Tag="all")
+    assert error == "Notify's provider cannot be reached."
+
+
+async def test_an_answer_that_is_late_is_a_gateway_timeout(
+    env: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def late(*request: object) -> tuple[int, str]:
+        raise TimeoutError
+
+    monkeypatch.setattr(env.web, "request", late)
+    assert "in time" in await env.refused("send", 504, Tag="all")
+
+
+# ---- what is written down
+
+
+async def test_the_journal_has_neither_token_nor_texts(env: Environment) -> None:
+    env.answers("Notifications", 401, {"code": 20003, "message": "wrong"})
+    texts = {
+        "Body": "your code is 123456",
+        "Title": "a title",
+        "Data": {"code": "123456"},
+        "Sms": '{"body": "123456"}',
+    }
+    await env.refused("send", 401, Identity="ann", **texts)
+    await env.refused("send", 400, AuthToken="named here", AccountSid=":", Identity="ann", **texts)
+    written = repr([record.detail for record in env.context.journal.select("call")])
+    assert "'Identity': 'ann'" in written
+    for secret in (ACCOUNT["AuthToken"], "named here", "123456", "a title"):
+        assert secret not in written
+    assert "'Body': '<19 characters>'" in written
