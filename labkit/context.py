@@ -16,7 +16,7 @@ from labkit.core.journal import Journal
 from labkit.http.address import ServerAddress
 from labkit.http.dates import HttpDate
 from labkit.http.sites import HostTable
-from labkit.settings import LabSettings, Wire
+from labkit.settings import LabSettings, SubscriptionSettings, Wire
 
 Configuration = dict[str, dict[str, dict[str, Any]]]  # solution id → service → parameters
 
@@ -37,6 +37,24 @@ class NamedSolution(Protocol):
     def domain(self) -> str: ...
     @property
     def products(self) -> Sequence[str]: ...
+    @property
+    def business(self) -> str: ...
+    @property
+    def subscriptions(self) -> Sequence[SubscriptionSettings]:
+        """Those that its settings name."""
+        ...
+
+    def warn(self, text: str) -> None:
+        """Keep what its author ought to know."""
+
+    def install(self, service: str, scripts: Mapping[str, str], names: Mapping[str, tuple[str, ...]]) -> None:
+        """Have these scripts handle events of a service that have no handler of its own, and no others.
+
+        scripts, names (of the handler's argument): by event. Raises SettingsError where one does not compile.
+        """
+
+    def check_script(self, name: str, source: str) -> None:
+        """Raises SettingsError, beginning with the name, for a script that does not compile."""
 
 
 class NamedService(Protocol):

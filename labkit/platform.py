@@ -90,8 +90,7 @@ class Platform:
                 await component.listening()
             for product in context.settings.products:
                 await self.add_product(product)
-            for solution in context.settings.solutions:
-                await self.solutions.add(solution)
+            await self.solutions.add_all(context.settings.solutions)
             self._running = stack.pop_all()
         return self
 

@@ -12,7 +12,7 @@ from labkit.core.identifiers import Identifiers
 from labkit.core.tables import metadata
 from labkit.http.address import ServerAddress
 from labkit.providers.mail import Mailbox
-from labkit.settings import LabSettings, build
+from labkit.settings import LabSettings, SubscriptionSettings, build
 
 
 class FakeOutbound:
@@ -38,10 +38,21 @@ class Entry:
 
     id: str
     products: tuple[str, ...] = ()
+    business: str = "labkit"
+    subscriptions: tuple[SubscriptionSettings, ...] = ()
 
     @property
     def domain(self) -> str:
         return f"{self.id}.apps.lab.localhost"
+
+    def warn(self, text: str) -> None:
+        raise AssertionError(text)
+
+    def install(self, service: str, scripts: Mapping[str, str], names: object) -> None:
+        assert not scripts
+
+    def check_script(self, name: str, source: str) -> None:
+        """Every script will do."""
 
 
 def make_context(

@@ -27,13 +27,15 @@ class EventKind:
     """An event that solutions may handle, declared by whoever raises it.
 
     service, event: under which handlers are registered; arguments: the names that a handler's argument has, the
-    documents' own first; type: what the journal calls it, where one kind of handler gets several (`data_in`).
+    documents' own first; type: what the journal calls it, where one kind of handler gets several (`data_in`);
+    any_name: the argument has further names, which whoever raises it decides.
     """
 
     service: str
     event: str
     arguments: tuple[str, ...] = ("event",)
     type: str = ""
+    any_name: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,9 @@ class Event:
     """Something happened. source: the journal's actor; payload: makes what a handler gets, anew for each;
     cause: sequence of the event's journal record; product: whose device caused it; solution: the only one that
     it concerns, None for all that are linked to the product.
+
+    names: those that the handler's argument has, where they are not of the kind but of this event; caller: the
+    solution whose call it is, if it is one.
     """
 
     kind: EventKind
@@ -49,6 +54,17 @@ class Event:
     cause: int
     product: str | None = None
     solution: str | None = None
+    names: tuple[str, ...] | None = None
+    caller: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a handler ended: 200 with a result, 204 without one, 500 or 504 with an error's text."""
+
+    status: int
+    result: object = None
+    error: str | None = None
 
 
 class Events(Component):
@@ -104,9 +120,22 @@ class Events(Component):
         Most payloads are read by nobody, so they are made when somebody does.
         """
         sequence = self.journal.record("event", source, kind.type or kind.event, cause=cause, detail=payload)
-        event = Event(kind, source, payload, sequence, product, solution)
+        self.deliver(Event(kind, source, payload, sequence, product, solution))
+
+    def deliver(self, event: Event) -> None:
+        """Put an event that the journal has in the lane of each that handles it."""
         for receiver, handler in self.receivers(event):
-            self.queue(source, receiver, handler, payload())
+            self.queue(event.source, receiver, handler, event.payload())
+
+    async def ask(self, event: Event) -> Outcome | None:
+        """How the handler of an event that the journal has ended: it runs at once, in no lane, so it waits for no
+        other. None where nobody handles the event.
+        """
+        for _, handler in self.receivers(event):
+            outcome = await handler(event.payload())
+            assert isinstance(outcome, Outcome)
+            return outcome
+        return None
 
     def queue(self, source: str, receiver: str, handler: Handler, payload: Any) -> None:
         """Queue something of `source` for `receiver`; `handler` gets it after all that came before it there."""
@@ -122,6 +151,10 @@ class Events(Component):
         task = asyncio.get_running_loop().create_task(self._drain(key), context=Context())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    def full(self, source: str) -> bool:
+        """Has `source` as many events queued as the capacity? For those who must not wait for it."""
+        return self._load.get(source, 0) >= self._capacity
 
     async def capacity(self, source: str) -> None:
         """Return once `source` has fewer events queued than the capacity; the journal says if that takes time.

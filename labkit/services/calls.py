@@ -6,13 +6,14 @@ import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from pathlib import PurePath
-from typing import cast
+from typing import Any, cast
 
-from labkit.context import Context
+from labkit.context import Context, NamedSolution
 from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.errors import ServiceError
 from labkit.services.bounds import shown_name
+from labkit.services.lookup import find_service, services_of
 from labkit.services.operation import Caller, Operation, Service
 from labkit.services.redaction import redacted
 
@@ -61,13 +62,38 @@ class Services(Component):
         for service in self:
             await service.refill()
 
+    def check(self, solution: NamedSolution, configuration: Mapping[str, Mapping[str, Any]]) -> None:
+        """Have each service look at what is to be configured for a solution. Raises SettingsError."""
+        for service in self:
+            if service.name in configuration:
+                service.check(solution, configuration[service.name])
+
+    def configured(self, solution: str) -> None:
+        """Tell the services that what is configured for a solution is set (anew)."""
+        for service in self:
+            service.configured(solution)
+
+    async def set_up(self, *solutions: str) -> None:
+        """Tell the services that solutions are there (anew), configured. Raises SettingsError."""
+        for solution in solutions:
+            for service in self:
+                await service.set_up(solution)
+
+    async def forget(self, solution: str) -> None:
+        """Tell the services that a solution is about to be taken out of the lab."""
+        for service in self:
+            await service.forget(solution)
+
     def _take(self, service: Service) -> None:
         self._services.add(service.name, service)
         self._context.events.declare(service.events)
 
     def operations(self, caller: Caller) -> dict[str, Mapping[str, Operation]]:
         """Service name → operation name → operation, as this caller may use them."""
-        return {service.name: service.offered(caller) for service in self}
+        return {
+            name: service.offered(caller)
+            for name, service in services_of(self._context.services, caller.solution)
+        }
 
     async def call(self, caller: Caller, service: str, operation: str, parameters: object = None) -> object:
         """Call `service.operation(parameters)` for a solution.
@@ -75,7 +101,7 @@ class Services(Component):
         Returns the result, or the error object `{type, error, status}`: also for an operation that fails with
         another exception than ServiceError, whose trace the journal has.
         """
-        found = self._services.find(service)
+        found = find_service(self._context.services, caller.solution, service)
         detail: dict[str, object] = {}
         try:
             try:

@@ -23,6 +23,7 @@ from typing import Any, ClassVar, TypeVar
 
 import pydantic
 
+from labkit.context import NamedSolution
 from labkit.core.component import Component
 from labkit.core.errors import LabError, ServiceError
 from labkit.core.events import EventKind
@@ -170,6 +171,23 @@ class Service(Component):
             (function.__name__.rstrip("_"), Operation(cls.name, function)) for function in marked
         )
         cls.operations = operations
+
+    def services(self, solution: str) -> Mapping[str, Service]:
+        """Services that this one gives a solution beside those that all have, by the names that scripts use."""
+        return {}
+
+    def check(self, solution: NamedSolution, parameters: Mapping[str, Any]) -> None:
+        """Look at what is to be configured for a solution, before anything changes. Raises SettingsError."""
+
+    def configured(self, solution: str) -> None:
+        """What is configured for a solution was checked, and is set (anew)."""
+
+    async def set_up(self, solution: str) -> None:
+        """A solution is there (anew), configured; its scripts have not run. Raises SettingsError, and changes
+        nothing, where its settings cannot work."""
+
+    async def forget(self, solution: str) -> None:
+        """A solution is about to be taken out of the lab."""
 
     def offered(self, caller: Caller) -> Mapping[str, Operation]:
         """The operations that this caller may use; a service may offer some that depend on the solution."""

@@ -23,7 +23,7 @@ from labkit.settings.providers import (
     ProvidersSettings,
     SocialSettings,
 )
-from labkit.settings.solutions import SolutionSettings
+from labkit.settings.solutions import QuotaSettings, SolutionSettings, SubscriptionSettings
 from labkit.settings.tls import TlsSettings
 from labkit.settings.validation import build
 from labkit.settings.values import Auth, Model
@@ -50,9 +50,11 @@ __all__ = [
     "Person",
     "ProductSettings",
     "ProvidersSettings",
+    "QuotaSettings",
     "Resource",
     "SocialSettings",
     "SolutionSettings",
+    "SubscriptionSettings",
     "TlsSettings",
     "Wire",
     "build",

@@ -46,7 +46,8 @@ def wire_of(settings: LabSettings, lines: dict[str, int]) -> Wire:
 
 
 def unique(settings: LabSettings, lines: dict[str, int] | None = None) -> None:
-    """Raises SettingsError where two products, solutions or providers share a name, or an unknown product is linked."""
+    """Raises SettingsError where two products, solutions or providers share a name, or one names a product or solution
+    that is not there."""
     products = [product.id for product in settings.products]
     solutions = [solution.id for solution in settings.solutions]
     social = [provider.name for provider in settings.providers.social]
@@ -65,3 +66,8 @@ def unique(settings: LabSettings, lines: dict[str, int] | None = None) -> None:
             if product not in products:
                 key = f"solutions[{index}].products[{number}]"
                 raise SettingsError(f"{key}: no product {product!r}{line_of(lines or {}, key)}")
+        for number, subscription in enumerate(solution.subscriptions):
+            if subscription.publisher not in solutions:
+                key = f"solutions[{index}].subscriptions[{number}].publisher"
+                text = f"{key}: no solution {subscription.publisher!r}"
+                raise SettingsError(f"{text}{line_of(lines or {}, key)}")

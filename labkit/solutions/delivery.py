@@ -22,7 +22,10 @@ class Delivery:
         for solution in self.concerned(event):
             registration = solution.find(event.kind.service, event.kind.event, event.product)
             if registration is not None:
-                yield solution.id, partial(solution.handle, registration, raised, cause=event.cause)
+                handle = partial(solution.handle, registration, raised, cause=event.cause)
+                if event.names is not None:
+                    handle = partial(handle, names=event.names, caller=event.caller)
+                yield solution.id, handle
 
     def concerned(self, event: Event) -> Iterable[Solution]:
         """The solutions that an event is for."""

@@ -44,9 +44,10 @@ class Logger:
 class FunctionHandler:
     """Calls a Python function with the arguments that it names.
 
-    names: those that this kind of handler has (`request`, `response`; `data` …). Every function may also name
-    services (to await in an async function; blocking in a sync one, which runs in a worker's thread),
-    context, log, and now (a function: lab time in seconds). Raises LabError for one that wants anything else.
+    names: those that this kind of handler has (`request`, `response`; `data` …); any_name: it may ask for the
+    first of them by one other name. Every function may also name services (to await in an async function; blocking
+    in a sync one, which runs in a worker's thread), context, log, and now (a function: lab time in seconds). Raises
+    LabError for one that wants anything else.
     """
 
     def __init__(
@@ -54,13 +55,15 @@ class FunctionHandler:
         function: Callable[..., Any],
         names: tuple[str, ...],
         *,
+        any_name: bool = False,
         services: Services,
         workers: Workers,
         now: Callable[[], float],
         log: Callable[[Run, str, str], None],
     ) -> None:
         self._function = function
-        self._wanted = _wanted(function, (*names, *HELPERS))
+        self._wanted, other = _wanted(function, (*names, *HELPERS), any_name)
+        self._same = {} if other is None else {other: names[0]}
         self._async = any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))
         self._services = services
         self._workers = workers
@@ -88,20 +91,28 @@ class FunctionHandler:
             "log": Logger(log),
             "now": self._now,
         }
-        function = partial(self._function, **{name: offered[name] for name in self._wanted})
+        given = {name: offered[self._same.get(name, name)] for name in self._wanted}
+        function = partial(self._function, **given)
         return await function() if self._async else await self._workers.run(function)
 
     def close(self) -> None:
         pass
 
 
-def _wanted(function: Callable[..., Any], offered: tuple[str, ...]) -> list[str]:
-    wanted = []
+def _wanted(
+    function: Callable[..., Any], offered: tuple[str, ...], any_name: bool
+) -> tuple[list[str], str | None]:
+    """The arguments that a function asks for, and the one among them that is not offered by this name."""
+    wanted: list[str] = []
+    other = None
     for parameter in inspect.signature(function).parameters.values():
         by_name = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
         if parameter.name in offered and by_name:
             wanted.append(parameter.name)
+        elif parameter.default is parameter.empty and by_name and any_name and other is None:
+            other = parameter.name
+            wanted.append(other)
         elif parameter.default is parameter.empty and parameter.kind not in VARIABLE:
             name = getattr(function, "__name__", "the function")
             raise LabError(f"{name}: cannot give {parameter.name!r}; it may ask for: {', '.join(offered)}")
-    return wanted
+    return wanted, other

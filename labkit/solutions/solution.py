@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -13,12 +12,15 @@ from typing import Any, TypeVar, overload
 from aiohttp import web
 
 from labkit.context import Context
+from labkit.core.errors import SettingsError
+from labkit.core.events import Outcome as Outcome
 from labkit.services.calls import Services
-from labkit.settings import SolutionSettings
+from labkit.settings import SolutionSettings, SubscriptionSettings
 from labkit.solutions import events
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.functions import FunctionHandler
 from labkit.solutions.handlers import Handler, Run, explain, status_of, trace
+from labkit.solutions.registrations import Names, Registration, Registrations
 from labkit.solutions.request import Request
 from labkit.solutions.response import Response, reply
 from labkit.solutions.routes import Route, Routes
@@ -31,32 +33,12 @@ F = TypeVar("F", bound=Callable[..., object])
 ROUTE_NAMES = ("request", "response")
 
 
-@dataclass(slots=True)
-class Registration:
-    """A handler under the service and event that it is kept under; another one may take its place.
-
-    names: those that its argument has.
-    """
-
-    key: events.Key
-    handler: Handler
-    names: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a handler ended: 200 with a result, 204 without one, 500 or 504 with an error's text."""
-
-    status: int
-    result: object = None
-    error: str | None = None
-
-
 class Solution:
     """A solution of a lab, with the routes and handlers of its folder.
 
-    products: ids of those whose events it handles; environment: what scripts get by os.getenv. Raises
-    SettingsError naming file and line of a script that does not compile.
+    products: ids of those whose events it handles; environment: what scripts get by os.getenv; configured: what
+    cells configured for its services, beside folder and settings. Raises SettingsError naming file and line of a
+    script that does not compile.
     """
 
     def __init__(
@@ -70,7 +52,10 @@ class Solution:
         self.id = settings.id
         self.domain = settings.domain or f"{settings.id}.apps.{context.settings.domain}"
         self.products = list(settings.products)
+        self.business = settings.business
+        self.subscriptions: Sequence[SubscriptionSettings] = settings.subscriptions
         self.environment = dict(settings.environment)
+        self.configured: dict[str, dict[str, Any]] = {}
         self.settings = settings
         self.folder = folder
         self.routes = Routes()
@@ -80,7 +65,6 @@ class Solution:
         self._context = context
         self._services = services
         self._workers = workers
-        self._handlers: dict[events.Key, Registration] = {}
         self._added: dict[tuple[str, ...], Callable[[Solution], object]] = {}  # beside the folder
         seeded = context.identifiers.seed is not None
         self._scripts = Scripts(
@@ -93,6 +77,7 @@ class Solution:
             cpu=context.settings.guard.script_cpu,
             at_once=context.settings.guard.scripts,
         )
+        self._handlers = Registrations(self._scripts.event)
         for endpoint in folder.endpoints:
             handler = self._scripts.endpoint(endpoint.script, endpoint.method)
             self.routes.add(
@@ -167,14 +152,17 @@ class Solution:
         """Handle an event with Lua or with a function; with neither, decorate a function.
 
         A script gets the event under its fixed name (events.py) and context, a function under that name or
-        `event`, and services, context, log, now. A handler of the same service and event is replaced.
+        `event`, and services, context, log, now. Where others name the event's argument (an operation of the
+        solution's interface, an event of one that it subscribes to), a function may give it any name. A handler of
+        the same service and event is replaced.
         """
         if function is None and lua is None:
             return lambda given: self.on(service, event, given)
         if function is not None:
             names = events.arguments(self._context.events, service, event)
             offered = tuple(dict.fromkeys((*names, "event")))
-            self._keep(service, event, self._function(function, offered), names)
+            handler = self._function(function, offered, any_name=self._names_vary(service, event))
+            self._handlers.keep(service, event, handler, names)
         else:
             self._handle_with(service, event, Script(f"{service}_{event}", 1, lua or ""))
         add: Callable[..., object] = Solution.on
@@ -184,22 +172,36 @@ class Solution:
         return function
 
     def adopt(self, other: Solution) -> None:
-        """Add the routes and handlers that another one has beside its folder."""
+        """Add the routes, handlers and configuration that another one has beside its folder."""
         for add in other._added.values():
             add(self)
+        self.configured = other.configured
+
+    def install(self, service: str, scripts: Mapping[str, str], names: Mapping[str, Names]) -> None:
+        """Have these scripts handle events of a service that have no handler here, and no others.
+
+        scripts, names (of the handler's argument): by event. Raises SettingsError, and changes nothing, where one
+        does not compile.
+        """
+        named = {event: Script(f"{service} {event}", 1, source) for event, source in scripts.items()}
+        self._handlers.install(service, named, names)
+
+    def check_script(self, name: str, source: str) -> None:
+        """Raises SettingsError, beginning with the name, for a script that does not compile."""
+        self._scripts.plain(Script(name, 1, source)).close()
 
     # ---- running
 
-    async def initialise(self) -> None:
-        """Run the modules, then the scripts; of one that fails there is a warning.
+    def prepare(self) -> list[tuple[str, Handler]]:
+        """What `initialise` is to run: the modules, then the scripts. Raises SettingsError if they do not compile."""
+        modules = self._scripts.modules()
+        scripts = [(script.file, self._scripts.plain(script)) for script in self.folder.init_scripts]
+        return [*([("modules", modules)] if modules else []), *scripts]
 
-        Raises SettingsError if they do not compile.
-        """
-        if (modules := self._scripts.modules()) is not None:
-            await self._initialise("modules", modules)
-        for script in self.folder.init_scripts:
-            handler = self._scripts.plain(script)
-            await self._initialise(script.file, handler)
+    async def initialise(self, prepared: Iterable[tuple[str, Handler]]) -> None:
+        """Run what was prepared; of what fails there is a warning."""
+        for name, handler in prepared:
+            await self._initialise(name, handler)
             handler.close()
 
     async def _initialise(self, what: str, handler: Handler) -> None:
@@ -240,23 +242,35 @@ class Solution:
 
     def find(self, service: str, event: str, product: str | None = None) -> Registration | None:
         """What handles an event (of a device of `product`): its own handler, or the one for events without any."""
-        for key in events.candidates(service, event, product):
-            if key in self._handlers:
-                return self._handlers[key]
-        return self._handlers.get(events.FALLBACK)
+        return self._handlers.find(service, event, product)
 
     async def handle(
-        self, registration: Registration, raised: events.Key, argument: Any, *, cause: int | None = None
+        self,
+        registration: Registration,
+        raised: events.Key,
+        argument: Any,
+        *,
+        cause: int | None = None,
+        names: Names | None = None,
+        caller: str | None = None,
     ) -> Outcome:
         """Run the handler of an event. Never raises for what a handler does.
 
         raised: service and event as they were raised; context names them where they have no handler of their own.
+        names: those that its argument has, where they are not the event's fixed ones; caller: the solution whose
+        call it is.
         """
-        key, handler = registration.key, registration.handler
+        key = registration.key
+        context = self.context(*(raised if key == events.FALLBACK else key))
+        if caller is not None:
+            context["caller_id"] = caller
+        try:
+            handler = self._handlers.bound(registration, names)
+        except SettingsError as error:
+            return Outcome(500, error=str(error))
         if isinstance(handler, FunctionHandler):
             argument = copy.deepcopy(argument)  # it belongs to the journal and to other solutions too
-        named = dict.fromkeys((*registration.names, "event"), argument)
-        context = self.context(*(raised if key == events.FALLBACK else key))
+        named = dict.fromkeys((*(names or registration.names), "event"), argument)
         return await self._guarded(f"{key[0]} {key[1]}", handler, named, context, cause)
 
     async def run(
@@ -310,22 +324,20 @@ class Solution:
         return Outcome(204 if result is None else 200, result)
 
     def _handle_with(self, service: str, event: str, script: Script) -> None:
-        names = events.arguments(self._context.events, service, event)
-        self._keep(service, event, self._scripts.event(service, event, script, names), names)
+        self._handlers.keep(service, event, script, events.arguments(self._context.events, service, event))
 
-    def _keep(self, service: str, event: str, handler: Handler, names: tuple[str, ...]) -> None:
-        key = events.key(service, event)
-        present = self._handlers.get(key)
-        if present is None:
-            self._handlers[key] = Registration(key, handler, names)
-        else:  # what is queued for it goes to the new one
-            present.handler.close()
-            present.handler = handler
+    def _names_vary(self, service: str, event: str) -> bool:
+        """Are the names of an event's argument not known before it is raised?"""
+        kind = self._context.events.kind(service, event)
+        return event != "datapoint" and (kind is None or kind.any_name)
 
-    def _function(self, function: Callable[..., object], names: tuple[str, ...]) -> FunctionHandler:
+    def _function(
+        self, function: Callable[..., object], names: tuple[str, ...], *, any_name: bool = False
+    ) -> FunctionHandler:
         return FunctionHandler(
             function,
             names,
+            any_name=any_name,
             services=self._services,
             workers=self._workers,
             now=self._context.clock.now,

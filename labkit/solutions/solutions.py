@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar, cast
 
 from labkit.context import Context
 from labkit.core.component import Component
@@ -20,6 +21,8 @@ from labkit.solutions.request import Request
 from labkit.solutions.site import SolutionSite
 from labkit.solutions.solution import Solution
 from labkit.solutions.workers import Workers
+
+T = TypeVar("T")
 
 
 class Solutions(Component):
@@ -39,22 +42,38 @@ class Solutions(Component):
     async def add(self, settings: SolutionSettings) -> Solution:
         """Add a solution, from its folder if it has one, and run what the folder runs at the end of set-up.
 
-        Raises SettingsError, and adds nothing, where a product is unknown, the id or the domain is taken, or the
-        folder is wrong: names file and line.
+        Raises SettingsError, and adds nothing, where a product is unknown, the id or the domain is taken, the
+        folder is wrong (names file and line), or a service refuses what is configured for it.
         """
-        solution = self._made(settings)
-        self._solutions.add(solution.id, solution)
+        [solution] = await self.add_all([settings])
+        return solution
+
+    async def add_all(self, settings: Iterable[SolutionSettings]) -> list[Solution]:
+        """As `add`, for several: each knows of the others before the first is set up, whatever their order."""
+        added: list[Solution] = []
         try:
-            self._context.hosts.add(SolutionSite(solution, self._context, self._workers))
+            for each in settings:
+                added += [self._take(each)]
+            await self._set_up(added)
         except SettingsError:
-            self._solutions.remove(solution.id)
+            for solution in added:
+                self._take_out(solution)
+            raise
+        return added
+
+    def _take(self, settings: SolutionSettings) -> Solution:
+        """Make a solution, and have the lab know it."""
+        solution = self._made(settings)
+        try:
+            self._solutions.add(solution.id, solution)
+            try:
+                self._context.hosts.add(SolutionSite(solution, self._context, self._workers))
+            except SettingsError:
+                self._solutions.remove(solution.id)
+                raise
+        except SettingsError:
             solution.close()
             raise
-        try:
-            await self._set_up(solution)
-        except SettingsError as error:
-            self.remove(solution.id)
-            raise SettingsError(f"{_folders(settings)}: {error}") from None
         return solution
 
     async def replace(self, settings: SolutionSettings, *, keep: bool = False) -> Solution:
@@ -66,11 +85,15 @@ class Solutions(Component):
         """
         other = self.get(settings.id)
         solution = self._made(settings)
-        if solution.domain != other.domain:
+        try:
+            if solution.domain != other.domain:
+                raise SettingsError(f"domain: cannot change while the lab runs, it is {other.domain}")
+            if keep:
+                solution.adopt(other)
+            self._check(solution)
+        except SettingsError:
             solution.close()
-            raise SettingsError(f"domain: cannot change while the lab runs, it is {other.domain}")
-        if keep:
-            solution.adopt(other)
+            raise
         self._solutions.replace(solution.id, solution)
         self._context.hosts.remove(solution.domain)
         self._context.hosts.add(SolutionSite(solution, self._context, self._workers))
@@ -78,7 +101,25 @@ class Solutions(Component):
         retiring = asyncio.create_task(self._retire(other))
         self._retiring[retiring] = other
         retiring.add_done_callback(lambda task: self._retiring.pop(task, None))
-        await self._set_up(solution)
+        await self._set_up([solution])
+        return solution
+
+    async def configure(self, id: str, service: str, parameters: Mapping[str, Any]) -> Solution:
+        """Set all that is configured for a solution's service beside its folder and settings; a reload keeps it.
+
+        Raises SettingsError, and changes nothing, where the service refuses it.
+        """
+        solution = self.get(id)
+        before = solution.configured
+        solution.configured = {**before, service: dict(parameters)}
+        try:
+            self._check(solution)
+        except SettingsError:
+            solution.configured = before
+            raise
+        self._context.configuration.setdefault(id, {}).pop(service, None)
+        self._configure(solution)
+        await self._services.set_up(id)
         return solution
 
     async def _retire(self, solution: Solution) -> None:
@@ -97,11 +138,16 @@ class Solutions(Component):
         except SettingsError as error:
             raise SettingsError(f"{_folders(settings)}: {error}") from None
 
-    def remove(self, id: str) -> None:
+    async def remove(self, id: str) -> None:
         """Take a solution out. Raises LabError where there is none of this id."""
-        solution = self._solutions.remove(id)
+        solution = self.get(id)
+        await self._services.forget(id)
+        self._take_out(solution)
+
+    def _take_out(self, solution: Solution) -> None:
+        self._solutions.remove(solution.id)
         self._context.hosts.remove(solution.domain)
-        self._context.configuration.pop(id, None)
+        self._context.configuration.pop(solution.id, None)
         solution.close()
 
     def get(self, id: str) -> Solution:
@@ -128,25 +174,48 @@ class Solutions(Component):
             solution.clear()
 
     async def refill(self) -> None:
-        for solution in self:
-            await self._set_up(solution)
+        await self._set_up(list(self))
 
-    async def _set_up(self, solution: Solution) -> None:
-        """Configure a solution's services, and run what its folder runs at the end of set-up."""
-        for warning in solution.folder.warnings:
-            solution.warn(warning)
-        self._configure(solution.id, solution.folder.configuration, solution.settings.services)
-        await solution.initialise()
-        for hook in solution.folder.hooks:
-            await self._run_hook(solution, hook)
+    async def _set_up(self, solutions: Sequence[Solution]) -> None:
+        """Configure the services of solutions, and run what their folders run at the end of set-up.
 
-    def _configure(self, id: str, *layers: Mapping[str, Mapping[str, Any]]) -> None:
-        """Set parameters of a solution's services; later layers win. Files name services in lower case."""
+        Raises SettingsError, before any of their scripts ran, where something cannot work.
+        """
+        prepared = []
+        for solution in solutions:
+            for warning in solution.folder.warnings:
+                solution.warn(warning)
+            self._check(solution)
+            self._configure(solution)
+            prepared.append(_of(solution.prepare, solution))
+        await self._services.set_up(*(each.id for each in solutions))
+        for solution, scripts in zip(solutions, prepared, strict=True):
+            await solution.initialise(scripts)
+            for hook in solution.folder.hooks:
+                await self._run_hook(solution, hook)
+
+    def _check(self, solution: Solution) -> None:
+        """Raises SettingsError where a service refuses what is configured for it, and scripts that do not compile."""
+        _of(partial(self._services.check, solution, self._layers(solution)), solution)
+        _of(solution.prepare, solution)
+
+    def _configure(self, solution: Solution) -> None:
+        kept = self._context.configuration.setdefault(solution.id, {})
+        for service, parameters in self._layers(solution).items():
+            kept.setdefault(service, {}).update(parameters)
+        self._services.configured(solution.id)
+
+    def _layers(self, solution: Solution) -> dict[str, dict[str, Any]]:
+        """Parameters of a solution's services: of its folder, over them the settings', over these what cells set.
+
+        Files name services in lower case.
+        """
         names = {name.lower(): name for name in self._context.services.names()}
-        kept = self._context.configuration.setdefault(id, {})
-        for layer in layers:
+        found: dict[str, dict[str, Any]] = {}
+        for layer in (solution.folder.configuration, solution.settings.services, solution.configured):
             for service, parameters in layer.items():
-                kept.setdefault(names.get(service.lower(), service), {}).update(parameters)
+                found.setdefault(names.get(service.lower(), service), {}).update(parameters)
+        return found
 
     async def _run_hook(self, solution: Solution, path: str) -> None:
         """Run an older folder's GET route once, at the end of set-up; it need not be there."""
@@ -163,6 +232,14 @@ class Solutions(Component):
             await solution.answer(route, request, None)
         except Exception as error:  # noqa: BLE001  whatever a handler raises is its outcome
             solution.warn(f"GET {path} at set-up: {explain(error)}")
+
+
+def _of(function: Callable[[], T], solution: Solution) -> T:
+    """What a function gives. A SettingsError that it raises says which solution it is about."""
+    try:
+        return function()
+    except SettingsError as error:
+        raise SettingsError(f"{_folders(solution.settings) or solution.id}: {error}") from None
 
 
 def _folders(settings: SolutionSettings) -> str:

@@ -1,4 +1,8 @@
-"""Threads for handlers that block: a few, and none left when the lab is closed."""
+"""Threads for handlers that block: a few, and none left when the lab is closed.
+
+A handler that calls another solution waits for its handler, and holds a thread meanwhile. So each depth of calls
+has threads of its own: a run waits only for threads whose runs wait for deeper ones, and the deepest wait for none.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any, TypeVar
 
+from labkit.core import nesting
 from labkit.core.errors import LabError
 
 T = TypeVar("T")
@@ -17,14 +22,15 @@ GRACE = 2.0
 
 
 class Workers:
-    """Runs functions in threads, at most `threads` at once; more of them wait for their turn.
+    """Runs functions in threads, at each depth of calls at most `threads` at once; more of them wait for their turn.
 
     grace: seconds of real time that `close` gives to functions which are still running.
     """
 
     def __init__(self, threads: int = THREADS, grace: float = GRACE) -> None:
         self._grace = grace
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="labkit-handler")
+        self._threads = threads
+        self._pools: dict[int, ThreadPoolExecutor] = {}  # by depth
         self._running: set[Future[Any]] = set()
         self._closed = False
 
@@ -32,7 +38,10 @@ class Workers:
         """Run `function` in a thread, in the caller's context. Raises what it raises, and LabError once closed."""
         if self._closed:
             raise LabError("the lab is closed")
-        future = self._pool.submit(copy_context().run, function)
+        depth = nesting.depth()
+        if depth not in self._pools:
+            self._pools[depth] = ThreadPoolExecutor(self._threads, thread_name_prefix="labkit-handler")
+        future = self._pools[depth].submit(copy_context().run, function)
         self._running.add(future)
         future.add_done_callback(self._running.discard)
         return await asyncio.wrap_future(future)
@@ -58,12 +67,14 @@ class Workers:
         Nothing can end a Python thread from outside: that one is left behind.
         """
         self._closed = True
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in self._pools.values():
+            pool.shutdown(wait=False, cancel_futures=True)
         running = [asyncio.wrap_future(future) for future in tuple(self._running)]
         try:
             async with asyncio.timeout(self._grace):
                 await asyncio.gather(*running, return_exceptions=True)
         except TimeoutError:
             return False
-        self._pool.shutdown(wait=True)
+        for pool in self._pools.values():
+            pool.shutdown(wait=True)
         return True

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from greenlet import greenlet
 
+from labkit.core import nesting
 from labkit.core.errors import LabError, LabkitError
 from labkit.solutions.lua.convert import from_lua, to_bytes, to_lua
 from labkit.solutions.lua.environments import Current, Environment, Environments
@@ -221,10 +222,10 @@ class LuaHost:
     ) -> tuple[_Run, tuple[bytes | None, ...]]:
         """A run in an environment of its own, and the values that it gave; without a function the modules alone.
 
-        It waits while too many others are under way, unless it runs within one of them, through a service call:
-        what that one holds might be what it would wait for.
+        It waits while too many others are under way, unless it runs within a call of a solution's service: what those
+        above it hold might be what it would wait for.
         """
-        if _WITHIN_A_RUN.get():
+        if _WITHIN_A_RUN.get() or nesting.depth():
             return await self._drive_at_once(function, texts, context)
         async with self._turns:
             _WITHIN_A_RUN.set(True)

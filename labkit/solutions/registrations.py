@@ -1,0 +1,106 @@
+"""The handlers of a solution, by the service and event that they are kept under."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from labkit.solutions import events
+from labkit.solutions.handlers import Handler
+from labkit.solutions.scripts import Script
+
+Names = tuple[str, ...]
+Compile = Callable[[str, str, Script, Names], Handler]
+
+
+@dataclass(slots=True)
+class Registration:
+    """A handler under the service and event that it is kept under; another one may take its place.
+
+    names: those that its argument has; script: what it was compiled of, None for a function.
+    """
+
+    key: events.Key
+    service: str  # as it was written
+    handler: Handler
+    names: Names
+    script: Script | None = None
+    bound: dict[Names, Handler] = field(default_factory=dict)
+
+    def close(self) -> None:
+        """Forget what it was compiled to."""
+        for each in (self.handler, *self.bound.values()):
+            each.close()
+
+
+class Registrations:
+    """Handlers, one for each service and event, and below them the scripts that others install.
+
+    compile: makes a handler of service, event, script and the names of its argument; raises SettingsError.
+    """
+
+    def __init__(self, compile: Compile) -> None:
+        self._compile = compile
+        self._kept: dict[events.Key, Registration] = {}
+        self._installed: dict[str, dict[events.Key, Registration]] = {}  # by the service
+
+    def keep(self, service: str, event: str, handler: Script | Handler, names: Names) -> None:
+        """Register a handler in the place of one that is there: what is queued for it goes to the new one.
+
+        Raises SettingsError for a script that does not compile.
+        """
+        made = self._made(service, event, handler, names)
+        present = self._kept.get(made.key)
+        if present is None:
+            self._kept[made.key] = made
+            return
+        present.close()
+        present.service, present.handler, present.names = service, made.handler, names
+        present.script, present.bound = made.script, {}
+
+    def install(self, service: str, scripts: Mapping[str, Script], names: Mapping[str, Names]) -> None:
+        """Have these scripts handle events of a service that have no handler here, and no others.
+
+        scripts, names: by event. Raises SettingsError, and changes nothing, where one does not compile.
+        """
+        before = self._installed.get(service.lower(), {})
+        after: dict[events.Key, Registration] = {}
+        for event, script in scripts.items():
+            key = events.key(service, event)
+            same = before.get(key)
+            if same is not None and same.script == script:
+                after[key] = same
+            else:
+                after[key] = self._made(service, event, script, names[event])
+        self._installed[service.lower()] = after
+        for key, registration in before.items():
+            if after.get(key) is not registration:
+                registration.close()
+
+    def find(self, service: str, event: str, product: str | None = None) -> Registration | None:
+        """What handles an event (of a device of `product`): its own handler, one that was installed, or the one
+        for events without any."""
+        for key in events.candidates(service, event, product):
+            if key in self._kept:
+                return self._kept[key]
+        installed = self._installed.get(service.lower())
+        if installed and (found := installed.get(events.key(service, event))) is not None:
+            return found
+        return self._kept.get(events.FALLBACK)
+
+    def bound(self, registration: Registration, names: Names | None) -> Handler:
+        """The handler of a registration, with its argument under these names where it is a script."""
+        script = registration.script
+        if names is None or script is None or names == registration.names:
+            return registration.handler
+        if names not in registration.bound:
+            made = self._compile(registration.service, registration.key[1], script, names)
+            registration.bound[names] = made
+        return registration.bound[names]
+
+    def _made(self, service: str, event: str, handler: Script | Handler, names: Names) -> Registration:
+        script = handler if isinstance(handler, Script) else None
+        compiled = (
+            handler if not isinstance(handler, Script) else self._compile(service, event, handler, names)
+        )
+        return Registration(events.key(service, event), service, compiled, names, script)
