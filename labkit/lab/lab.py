@@ -157,11 +157,17 @@ class Lab:
         path: str | Path | Sequence[str | Path] | None = None,
         services: Mapping[str, Options] | None = None,
         environment: Mapping[str, str] | None = None,
+        business: str | None = None,
+        subscriptions: Iterable[Options] | None = None,
         domain: str | None = None,
         replace: bool = False,
         **others: Any,
     ) -> Solution:
-        """Add a solution, from folders or empty; without settings, the handle of one that is there already."""
+        """Add a solution, from folders or empty; without settings, the handle of one that is there already.
+
+        subscriptions: to the interfaces of other solutions, `{"publisher": "lights", "parameters": {…}}`, which need
+        not be there yet; `subscribe` does it later.
+        """
         named = given(
             SolutionSettings,
             f"solution {id!r}",
@@ -169,6 +175,8 @@ class Lab:
             path=path,
             services=services,
             environment=environment,
+            business=business,
+            subscriptions=_several(subscriptions),
             domain=domain,
             **others,
         )
