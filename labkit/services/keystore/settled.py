@@ -18,6 +18,7 @@ from typing import Protocol
 
 from labkit.core.errors import ServiceError
 from labkit.services.keystore.arguments import LONGEST_VALUE
+from labkit.services.keystore.bits import first_bit
 from labkit.services.keystore.commands import Command, Reply
 from labkit.services.keystore.floats import added
 from labkit.services.keystore.glob import matcher
@@ -256,18 +257,13 @@ def _append(store: Store, command: Command) -> Settled:
 
 
 def _bitpos(store: Store, command: Command) -> Settled:
-    ends = [_integer(end) for end in command[3:5]]
-    if not any(end is not None and end < 0 for end in ends):
+    # fakeredis writes the whole value out in digits, and takes an end before its first byte for an empty range.
+    ends, unit = [_integer(end) for end in command[3:5]], command[5].upper() if command[5:] else b"BYTE"
+    well_formed = 3 <= len(command) <= 6 and command[2] in (b"0", b"1") and None not in ends
+    held = store.run(b"GET", command[1]) if well_formed and unit in (b"BYTE", b"BIT") else None
+    if not isinstance(held, bytes) or not held:
         return _as_is(store, command)
-    length = store.run(b"STRLEN", command[1])
-    assert isinstance(length, int)
-    size = length * 8 if command[5:] and command[5].upper() == b"BIT" else length
-    # An end before the first byte is the first byte; fakeredis takes it for an empty range.
-    positions = [
-        _text(max(0, size + end)) if end is not None and end < 0 else given
-        for end, given in zip(ends, command[3:5], strict=True)
-    ]
-    return _as_is(store, (*command[:3], *positions, *command[5:]))
+    return Settled(first_bit(held, int(command[2]), *ends, of_bits=unit == b"BIT"))
 
 
 def _hscan(store: Store, command: Command) -> Settled:

@@ -1,0 +1,34 @@
+"""Bits of a text."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+
+def first_bit(
+    data: bytes, bit: int, start: int | None = None, end: int | None = None, *, of_bits: bool = False
+) -> int:
+    """The position of the first 1, or 0, from start to end (BITPOS of Redis); -1 where there is none.
+
+    start, end: bytes, or with of_bits bits, both included; below 0 they count from the end. Without an end, what
+    comes after the data counts as zeros.
+    """
+    scale = 1 if of_bits else 8
+    size = len(data) * 8 // scale
+    first = _from_start(start or 0, size) * scale
+    last = min(_from_start(-1 if end is None else end, size), size - 1) * scale + scale - 1
+    if first > last:
+        return -1
+    aligned = -(-first // 8)
+    other = b"\xff\x00"[bit : bit + 1]
+    left = data[aligned : last // 8 + 1].lstrip(other)  # the bytes that have such a bit, and what follows
+    begins = 8 * (last // 8 + 1 - len(left))
+    head, body = range(first, min(8 * aligned, last + 1)), range(begins, min(begins + 8, last + 1))
+    for position in chain(head, body):
+        if data[position // 8] >> 7 - position % 8 & 1 == bit:
+            return position
+    return 8 * len(data) if bit == 0 and end is None else -1
+
+
+def _from_start(index: int, size: int) -> int:
+    return max(0, index + size if index < 0 else index)
