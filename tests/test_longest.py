@@ -23,7 +23,7 @@ from labkit.solutions.cors import Cors
 
 PRODUCT, SOLUTION, PROVIDER = "t.m2.lab.localhost", "acme.apps.lab.localhost", "google.social.lab.localhost"
 LINE, HEAD, BODY, LARGE = 8_000, 60_000, 64 * 1024, 1024 * 1024
-ENOUGH = 1.0  # seconds of CPU in one turn: nobody may be kept waiting longer, whatever is sent
+ENOUGH = 0.4  # seconds of CPU in one turn: nobody may be kept waiting longer, whatever is sent
 LITTLE = 0.05  # what is never looked into
 PATIENCE = 60
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
@@ -139,6 +139,7 @@ def kinds() -> dict[str, Sent]:
             found[f"{name}, {text}"] = Sent(host, there, size, make, header)
     for text, make in BODIES.items():
         found[f"solution, JSON with {text}"] = Sent(SOLUTION, "/json", LARGE, make, type=JSON)
+        found[f"script, JSON with {text}"] = Sent(SOLUTION, "/lua", LARGE, make, type=JSON)
     return found
 
 
@@ -225,6 +226,7 @@ async def lab(tmp_path: Path) -> AsyncIterator[Lab]:
         for path, type in (("/form", FORM), ("/json", JSON), ("/text", "text/plain")):
             for method in ("GET", "POST"):
                 solution.route(method, path, lambda request: "done", content_type=type)
+        solution.route("POST", "/lua", lua="return 'done'")
         made = Lab(platform)
         form = "id=a&vendor=t&model=t"
         answer = await made.ask(

@@ -172,7 +172,7 @@ class RouteHandler(ScriptHandler):
         request: Request = arguments["request"]
         response: Response = arguments["response"]
         given = (request.table(), {"code": response.code, "headers": {}}, run.context)
-        result = await self._host.run(self._function, *given, context=run)
+        result = await self._host.run(self._function, *given, context=run, long=request.long)
         run.measures["cpu"] = result.cpu_seconds
         response.take(result.readback["response"])
         return result.value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import mimetypes
 from urllib.parse import unquote
 
@@ -25,6 +26,9 @@ from labkit.solutions.solution import Solution
 from labkit.solutions.workers import Workers
 
 BODY_LIMIT = 1024 * 1024  # bytes
+LONG_BODY = (
+    128 * 1024
+)  # bytes that take longer to decode than to hand to a thread, tens of milliseconds at the most
 
 
 class SolutionSite(Site):
@@ -77,7 +81,11 @@ class SolutionSite(Site):
         route = match.route
         parameters = {**requests.query(query), **match.parameters}
         data = await read_body(request, BODY_LIMIT, self._context.settings.guard.body)
-        body = requests.decode(data, route.content_type, request.headers.get("Content-Type"))
+        types = (route.content_type, request.headers.get("Content-Type"))
+        long = len(data) > LONG_BODY
+        body = (
+            await asyncio.to_thread(requests.decode, data, *types) if long else requests.decode(data, *types)
+        )
         given = Request(
             uri=self._context.url(solution.domain, request.rel_url.raw_path_qs),
             route=route.path,
@@ -87,6 +95,7 @@ class SolutionSite(Site):
             body=body,
             ip=connection.peer_ip,
             timestamp=self._context.clock.micros(),
+            long=long,
         )
         try:
             return await solution.answer(route, given, record.sequence)

@@ -208,12 +208,21 @@ class LuaHost:
         """Run the modules that have not run yet; `run` does it by itself. Raises LuaError."""
         await self._drive(None, [], context)
 
-    async def run(self, function: LuaFunction, *arguments: object, context: object = None) -> LuaResult:
+    async def run(
+        self, function: LuaFunction, *arguments: object, context: object = None, long: bool = False
+    ) -> LuaResult:
         """Call a script; context goes to `call` and `write_log` as it is.
+
+        long: the arguments are, so a thread translates them, and the loop goes on meanwhile.
 
         Raises LuaError (the script raised), LuaLimitError (it was stopped), and what call and write_log raise.
         """
-        run, values = await self._drive(function, [self._to_lua(argument) for argument in arguments], context)
+        given: list[bytes]
+        if long:
+            given = await asyncio.to_thread(lambda: [*map(self._to_lua, arguments)])
+        else:
+            given = [self._to_lua(argument) for argument in arguments]
+        run, values = await self._drive(function, given, context)
         value, *rest = map(from_lua, values)
         return LuaResult(value, dict(zip(function.script.readback, rest, strict=True)), run.cpu)
 
