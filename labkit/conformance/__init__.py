@@ -18,6 +18,8 @@ guide                       the solution of the guides
 user/oauth/client, steps    a client of the OAuth provider, and what checks do with it again and again
 user/oauth/attacks/         attacks on the OAuth provider as data, for checks, tests and notebooks
 
-mutant          declares a mutant; `mutation` runs it (and `preload`)
+mutant          declares a mutant; `mutation` runs it
+fork_server     starts processes that are ready at once, for mutants and for the areas of a report (`processes`), from
+                one that has done what `preload` does
 faults          faults that many mutants share
 """

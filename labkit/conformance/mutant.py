@@ -8,8 +8,8 @@ check, which must pass. The platform has no hook for this.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, Self
 
 from labkit.conformance import areas
 from labkit.conformance.verdict import Outcome, Verdict
@@ -45,6 +45,15 @@ class Trial:
     @property
     def killed(self) -> bool:
         return not self.survived and self.smoke_passed and not self.broken
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """The opposite of `as_dict`."""
+        return cls(**{**values, **{name: tuple(values[name]) for name in ("survived", "broken")}})
 
 
 def mutant(

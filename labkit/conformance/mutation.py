@@ -1,15 +1,16 @@
-"""Playing a mutant: imported by the process that mutants are forked from, so that each starts at once."""
+"""Playing mutants, each in a process of its own, which a fork server starts (fork_server.py, preload.py)."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import Any
 
 from labkit.conformance import runner
 from labkit.conformance.catalogue import load
 from labkit.conformance.check import Check, all_checks, select
+from labkit.conformance.fork_server import ForkServer, Said
 from labkit.conformance.mutant import NOTICED, Mutant, Trial, all_mutants, judge
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.conformance.verdict import Verdict
@@ -17,6 +18,8 @@ from labkit.lab.lab import Lab
 from labkit.settings import load as read_settings
 
 SEED = 1
+PATIENCE = 120.0  # seconds of real time for one mutant, most of which take a fraction of one
+PRELOAD = "labkit.conformance.preload"
 CATALOGUE = load()  # both are the same for all that are forked from here; the lab itself reads its file anew
 SETTINGS = read_settings(LAB_YAML)
 
@@ -26,7 +29,9 @@ def run_mutant(mutant: Mutant) -> Trial:
 
     There is no way back: the process ends afterwards.
     """
+    gc.unfreeze()  # what was there before the fork holds functions too
     apply(mutant)
+    gc.freeze()
     noticed: set[str] = set()
 
     def note(verdict: Verdict) -> None:
@@ -69,25 +74,35 @@ def _replace_elsewhere(original: object, broken: object) -> None:
                 holder[name] = broken
 
 
-def try_all(mutants: Iterable[Mutant], processes: int = 2) -> Iterator[Trial]:
-    """Try each mutant in a process of its own; trials come as they end."""
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor, as_completed
+def try_all(
+    mutants: Iterable[Mutant], processes: int = 2, server: ForkServer | None = None
+) -> Iterator[Trial]:
+    """Try each mutant in a process of its own; trials come as they end. server: one that is there already."""
+    if server is None:
+        with ForkServer(PRELOAD) as server:
+            yield from try_all(mutants, processes, server)
+        return
+    named = {each.name: each for each in mutants}
+    trials: dict[str, Trial] = {}
+    for event in server.run(f"{__name__}:attempt", named, processes=processes, within=PATIENCE):
+        if isinstance(event, Said):
+            trials[event.argument] = Trial.from_dict(event.message)
+        elif event.error:
+            last = (event.printed.splitlines() or ["nothing was printed"])[-1]
+            yield _no_trial(named[event.argument], f"{event.error}: {last}")
+        else:
+            yield trials.pop(event.argument)
 
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["labkit.conformance.preload"])
-    with ProcessPoolExecutor(processes, context, max_tasks_per_child=1) as pool:
-        try:
-            for trial in as_completed([pool.submit(attempt, each.name) for each in mutants]):
-                yield trial.result()
-        finally:
-            pool.shutdown(cancel_futures=True)  # nobody wants the others any more
 
-
-def attempt(name: str) -> Trial:
+def attempt(name: str, tell: Callable[[Any], None]) -> None:
     """Try a mutant in this process, which cannot be used for anything else afterwards."""
     mutant = next(each for each in all_mutants() if each.name == name)
     try:
-        return run_mutant(mutant)
+        trial = run_mutant(mutant)
     except Exception as error:  # noqa: BLE001 - the others are to be tried all the same
-        return Trial(name, mutant.requirements, False, (f"no trial: {type(error).__name__}: {error}",))
+        trial = _no_trial(mutant, f"{type(error).__name__}: {error}")
+    tell(trial.as_dict())
+
+
+def _no_trial(mutant: Mutant, reason: str) -> Trial:
+    return Trial(mutant.name, mutant.requirements, False, (f"no trial: {reason}",))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -12,19 +12,28 @@ import pytest
 
 from labkit.conformance import mutation
 from labkit.conformance.check import all_checks
+from labkit.conformance.fork_server import Ended, ForkServer, Said
 from labkit.conformance.mutant import SMOKE, Mutant, Trial, all_mutants, judge, mutant
 from labkit.conformance.mutation import attempt, try_all
+from labkit.conformance.target import LOCAL_TARGET
 from labkit.conformance.verdict import Outcome, Verdict
 
 MUTANTS = all_mutants()
 FILES = list(dict.fromkeys(each.name.partition("/")[0] for each in MUTANTS))
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[ForkServer]:
+    """Nothing that a mutant does reaches it: each is played in a process that it forks."""
+    with ForkServer(mutation.PRELOAD) as server:
+        yield server
+
+
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("file", FILES)
-def test_every_mutant_is_killed(file: str) -> None:
+def test_every_mutant_is_killed(file: str, server: ForkServer) -> None:
     mine = [each for each in MUTANTS if each.name.startswith(f"{file}/")]
-    trials = list(try_all(mine, processes=2))
+    trials = list(try_all(mine, 2, server))
     assert [each for each in trials if not each.killed] == []
     assert sorted(each.mutant for each in trials) == sorted(each.name for each in mine)
 
@@ -103,9 +112,40 @@ def test_a_mutant_that_cannot_be_played_is_not_killed(monkeypatch: pytest.Monkey
         raise AttributeError("nothing there")
 
     monkeypatch.setattr(mutation, "run_mutant", fail)
-    trial = attempt(MUTANTS[0].name)
+    told: list[Any] = []
+    attempt(MUTANTS[0].name, told.append)
+    [trial] = map(Trial.from_dict, told)
     assert (trial.killed, trial.survived) == (False, MUTANTS[0].requirements)
     assert trial.broken == ("no trial: AttributeError: nothing there",)
+
+
+class Ending(ForkServer):
+    """Calls that all end before they tell anything."""
+
+    def __init__(self) -> None:
+        pass
+
+    def run(self, function: str, arguments: Iterable[Any], **options: Any) -> Iterator[Any]:
+        yield from (Ended(each, "signal SIGSEGV", "first\nlast") for each in arguments)
+
+
+def test_a_mutant_that_kills_its_process_is_not_killed() -> None:
+    [trial] = try_all([MUTANTS[0]], 2, Ending())
+    assert (trial.killed, trial.survived) == (False, MUTANTS[0].requirements)
+    assert trial.broken == ("no trial: signal SIGSEGV: last",)
+
+
+def test_what_changes_nothing_is_noticed_by_no_check(server: ForkServer) -> None:
+    """The control: neither the fork nor what was there before it makes a check fail."""
+    changed: list[Verdict] = []
+    job = {"checks": [each.name for each in all_checks()[::25]], "target": LOCAL_TARGET, "seed": 1}
+    for event in server.run("labkit.conformance.processes:play_job", [job]):
+        if isinstance(event, Said):
+            changed.append(Verdict.from_dict(event.message))
+        else:
+            assert not event.error, event.printed
+    assert [each for each in changed if each.outcome != "passed"] == []
+    assert len(changed) == len(all_checks()[::25])
 
 
 # ---- how a function is replaced

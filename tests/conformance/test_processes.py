@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
 
 import pytest
 
 from labkit.conformance import processes
 from labkit.conformance.check import Check, all_checks, select
+from labkit.conformance.fork_server import Ended, ForkServer, Said
 from labkit.conformance.verdict import Verdict
 
 
@@ -28,45 +28,65 @@ def test_each_is_played_once_and_they_come_in_order() -> None:
     assert all(each.seconds > 0 for each in verdicts)
 
 
-def test_an_area_has_a_process_and_elsewhere_all_share_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    jobs: list[tuple[str, list[str]]] = []
+class Recorded(ForkServer):
+    """Tells that every check of a job but the last passed, then ends as it is told to."""
 
-    def play(checks: list[Check], target: str, *rest: Any) -> list[Verdict]:
-        jobs.append((target, [each.requirements[0].partition("-")[0] for each in checks]))
-        return [Verdict(each.name, each.requirements, each.title, "passed") for each in checks]
+    def __init__(self, preload: str) -> None:
+        self.close = lambda: None  # type: ignore[method-assign]
 
-    monkeypatch.setattr(processes, "_in_a_process", play)
-    processes.play(some())
-    assert sorted((target, {*areas}) for target, areas in jobs) == [("lab", {"DEV"}), ("lab", {"KEY"})]
-    jobs.clear()
+    jobs: ClassVar[list[dict[str, Any]]] = []
+    error = ""
+
+    def run(self, function: str, arguments: Iterable[Any], **options: Any) -> Iterator[Any]:
+        known = {each.name: each for each in all_checks()}
+        for job in arguments:
+            self.jobs.append(job)
+            for check in [known[name] for name in job["checks"]][: -1 if self.error else None]:
+                passed = Verdict(check.name, check.requirements, check.title, "passed")
+                yield Said(job, passed.as_dict())
+            yield Ended(job, self.error, "first\nlast")
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> type[Recorded]:
+    monkeypatch.setattr(processes, "ForkServer", Recorded)
+    monkeypatch.setattr(Recorded, "jobs", [])
+    return Recorded
+
+
+def test_an_area_has_a_process_and_elsewhere_all_share_one(recorded: type[Recorded]) -> None:
+    def jobs() -> list[tuple[str, set[str]]]:
+        areas = {each.name: each.requirements[0].partition("-")[0] for each in all_checks()}
+        found = [(job["target"], {areas[name] for name in job["checks"]}) for job in recorded.jobs]
+        recorded.jobs.clear()
+        return sorted(found)
+
+    assert [each.outcome for each in processes.play(some())] == ["passed"] * len(some())
+    assert jobs() == [("lab", {"DEV"}), ("lab", {"KEY"})]
     processes.play(some(), "ready.json")
-    assert [(target, {*areas}) for target, areas in jobs] == [("ready.json", {"DEV", "KEY"})]
+    assert jobs() == [("ready.json", {"DEV", "KEY"})]
     assert processes.play([]) == []
     assert processes.play([], "ready.json") == []
 
 
-def test_what_a_process_that_dies_did_not_come_to_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_process_that_dies_did_not_come_to_is_broken(
+    recorded: type[Recorded], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorded, "error", "signal SIGKILL")
     noted: list[Verdict] = []
-
-    def kill_at_the_first(verdict: Verdict) -> None:
-        noted.append(verdict)
-        for process in started:
-            process.send_signal(signal.SIGKILL)
-
-    started: list[Any] = []
-
-    class Watched(subprocess.Popen):  # type: ignore[type-arg]
-        def __init__(self, *args: Any, **options: Any) -> None:
-            super().__init__(*args, **options)
-            started.append(self)
-
-    monkeypatch.setattr(subprocess, "Popen", Watched)
     wanted = select(all_checks(), "DEV-ALIAS")
-    verdicts = processes.play(wanted, progress=kill_at_the_first)
+    verdicts = processes.play(wanted, progress=noted.append)
     assert [each.check for each in verdicts] == [each.name for each in wanted]
     assert len(noted) == len(wanted)
-    assert verdicts[-1].outcome == "broken"
-    assert "ended before it (-9)" in verdicts[-1].reason
+    assert [each.outcome for each in noted] == ["passed"] * (len(wanted) - 1) + ["broken"]
+    assert verdicts[-1].reason == ("the process that plays the checks ended before it (signal SIGKILL): last")
+
+
+def test_where_processes_cannot_be_started_all_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "PRELOAD", "labkit.nowhere")
+    verdicts = processes.play(some())
+    assert {each.outcome for each in verdicts} == {"broken"}
+    assert all("No module named 'labkit.nowhere'" in each.reason for each in verdicts)
 
 
 def test_a_target_that_is_none_says_why(tmp_path: Any) -> None:

@@ -1,0 +1,292 @@
+"""A process that has imported and prepared what is costly, and forks another process for each call.
+
+Each call so has a process, and with it modules, caches and a platform, of its own, yet starts within milliseconds.
+What a call breaks, hangs or kills is that process alone.
+
+    with ForkServer("labkit.conformance.preload") as server:
+        for event in server.run("labkit.conformance.mutation:attempt", names, within=60):
+            ...  # Said(name, message) for what a call tells, Ended(name, error) when its process is no more
+
+The server has one thread, and no lab or loop while it forks: neither survives a fork. It needs a system with `fork`.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib import import_module
+from tempfile import TemporaryFile
+from types import TracebackType
+from typing import IO, Any, Generic, Self, TypeVar
+
+from labkit.core.errors import LabkitError
+
+A = TypeVar("A")
+Tell = Callable[[Any], None]
+Function = Callable[[Any, Tell], None]
+PIECE = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Said(Generic[A]):
+    """A call tells something: `message` is what went through JSON."""
+
+    argument: A
+    message: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Ended(Generic[A]):
+    """The process of a call is no more. error: how it ended, unless it came to its end; printed: what it printed."""
+
+    argument: A
+    error: str = ""
+    printed: str = ""
+
+
+class ServerError(LabkitError):
+    """The server process could not start or did not stay; with what it printed."""
+
+
+class ForkServer:
+    """A server process. preload: a module that it imports; its function `prepare`, if it has one, is called once.
+
+    Raises ServerError, with what was printed, where the server ends too early.
+    """
+
+    def __init__(self, preload: str) -> None:
+        self._log = TemporaryFile("w+")  # noqa: SIM115 - closed in `close`
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", __name__, preload],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+        )
+        self._count = 0
+
+    def run(
+        self, function: str, arguments: Iterable[A], *, processes: int = 2, within: float | None = None
+    ) -> Iterator[Said[A] | Ended[A]]:
+        """Call a function once for each argument, each in a process of its own; what happens, as it happens.
+
+        function: `package.module:name`, is called with the argument and a function `tell` to tell things with.
+        Arguments and what is told are plain data, as JSON has it. processes: how many at once; within: seconds of
+        real time after which a process is killed, None for as long as it likes. Whoever stops asking has to close
+        the server.
+        """
+        waiting = deque(arguments)
+        running: dict[int, A] = {}
+        while waiting or running:
+            while waiting and len(running) < processes:
+                self._count += 1
+                running[self._count] = argument = waiting.popleft()
+                call = {"id": self._count, "function": function, "argument": argument, "within": within}
+                self._send(call)
+            event = self._receive()
+            argument = running[event["id"]]
+            if "said" in event:
+                yield Said(argument, event["said"])
+            else:
+                del running[event["id"]]
+                yield Ended(argument, event["error"], event["printed"])
+
+    def close(self) -> None:
+        """End the server, and with it whatever is under way."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with suppress(BrokenPipeError):  # it ended before
+            self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait()
+        self._log.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _send(self, call: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(call) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise self._died() from None
+
+    def _receive(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise self._died()
+        event: dict[str, Any] = json.loads(line)
+        return event
+
+    def _died(self) -> ServerError:
+        code = self._process.wait()
+        self._log.seek(0)
+        last = (self._log.read().strip().splitlines() or ["no reason given"])[-1]
+        return ServerError(f"the fork server ended ({_ending(code)}): {last}")
+
+
+# ---- in the server
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call under way: its process, where it tells things, what it printed, and when its time is up."""
+
+    id: int
+    pid: int
+    pipe: int
+    printed: IO[bytes]
+    within: float | None
+    began: float = field(default_factory=time.monotonic)
+    late: bool = False
+    buffer: bytes = b""
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until it is killed, None if it is not to be, or was."""
+        return None if self.within is None or self.late else self.began + self.within - time.monotonic()
+
+
+def serve(preload: str) -> None:
+    """Import and prepare, then fork for each line of standard input, until its end; all that is left is killed."""
+    answers = os.dup(1)
+    os.dup2(2, 1)  # whatever prints must not disturb the answers
+    module = import_module(preload)
+    if prepare := getattr(module, "prepare", None):
+        prepare()
+    gc.collect()
+    gc.freeze()  # else each process would copy all that is there when it looks for garbage
+    selector = selectors.DefaultSelector()
+    selector.register(0, selectors.EVENT_READ)
+    calls: dict[int, _Call] = {}
+    buffer = b""
+    try:
+        while True:
+            soonest = min((each.left for each in calls.values() if each.left is not None), default=None)
+            for key, _ in selector.select(None if soonest is None else max(0.0, soonest)):
+                if key.fd:
+                    if not _heard(calls[key.fd], answers):
+                        selector.unregister(key.fd)
+                        _ended(calls.pop(key.fd), answers)
+                    continue
+                data = os.read(0, PIECE)
+                if not data:
+                    return
+                *lines, buffer = (buffer + data).split(b"\n")
+                for line in lines:
+                    call = _begin(json.loads(line), [answers, *calls])
+                    calls[call.pipe] = call
+                    selector.register(call.pipe, selectors.EVENT_READ)
+            for each in calls.values():
+                if each.left is not None and each.left <= 0:
+                    each.late = True
+                    _kill(each)
+    except BrokenPipeError:  # nobody listens any more
+        return
+    finally:
+        for each in calls.values():
+            _kill(each)
+            os.waitpid(each.pid, 0)
+
+
+def _begin(call: dict[str, Any], inherited: list[int]) -> _Call:
+    reading, writing = os.pipe()
+    printed = TemporaryFile()  # noqa: SIM115 - closed in `_ended`
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            os.setsid()  # so that what it starts is killed with it
+            for descriptor in (reading, *inherited):
+                os.close(descriptor)
+            nothing = os.open(os.devnull, os.O_RDONLY)
+            os.dup2(nothing, 0)
+            os.dup2(printed.fileno(), 1)
+            os.dup2(printed.fileno(), 2)
+            _work(call, writing)
+            status = 0
+        except BaseException:  # noqa: BLE001 - whatever it is, this process must not go on as a second server
+            sys.excepthook(*sys.exc_info())
+        finally:
+            _leave(status)
+    os.close(writing)
+    return _Call(call["id"], pid, reading, printed, call["within"])
+
+
+def _work(call: dict[str, Any], writing: int) -> None:
+    module, _, name = call["function"].partition(":")
+    function: Function = getattr(import_module(module), name)
+
+    def tell(message: Any) -> None:
+        left = memoryview(json.dumps(message).encode() + b"\n")
+        while left:
+            left = left[os.write(writing, left) :]
+
+    function(call["argument"], tell)
+
+
+def _leave(status: int) -> None:
+    """End this process at once: what the server would do at its end is not for its children."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # the call closed it
+            stream.flush()
+    os._exit(status)
+
+
+def _heard(call: _Call, answers: int) -> bool:
+    """Hand on what a process tells; whether there may be more."""
+    data = os.read(call.pipe, PIECE)
+    *lines, call.buffer = (call.buffer + data).split(b"\n")
+    for line in lines:
+        _answer(answers, {"id": call.id, "said": json.loads(line)})
+    return bool(data)
+
+
+def _ended(call: _Call, answers: int) -> None:
+    if call.late:
+        _kill(call)
+    _, status = os.waitpid(call.pid, 0)
+    os.close(call.pipe)
+    with call.printed as file:
+        file.seek(0)
+        printed = file.read().decode(errors="replace").strip()
+    code = os.waitstatus_to_exitcode(status)
+    error = f"killed after {call.within:g} s" if call.late else _ending(code) if code else ""
+    _answer(answers, {"id": call.id, "error": error, "printed": printed})
+
+
+def _answer(answers: int, event: dict[str, Any]) -> None:
+    left = memoryview(json.dumps(event).encode() + b"\n")
+    while left:
+        left = left[os.write(answers, left) :]
+
+
+def _kill(call: _Call) -> None:
+    for kill in (os.killpg, os.kill):  # it may not have a group of its own yet
+        with suppress(ProcessLookupError, PermissionError):
+            kill(call.pid, signal.SIGKILL)
+
+
+def _ending(code: int) -> str:
+    return f"exit status {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])

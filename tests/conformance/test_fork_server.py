@@ -1,0 +1,152 @@
+"""Processes that are forked from one that is ready: each on its own, and none outlives what asked for it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labkit.conformance.fork_server import Ended, ForkServer, Said, ServerError
+
+CALLS = """
+import os, signal, subprocess, sys, time
+
+prepared, seen = 0, []
+
+def prepare():
+    global prepared
+    prepared += 1
+    print("ready")
+
+def state(argument, tell):
+    seen.append(argument)
+    tell([prepared, seen, os.getpid()])
+
+def talk(argument, tell):
+    for each in range(argument):
+        tell({"n": each, "text": "ä\\n" * 50_000})
+
+def read(argument, tell):
+    print("printed")
+    tell(sys.stdin.read())
+
+def end(argument, tell):
+    print("last words", flush=True)
+    if argument == "raise":
+        raise ValueError("no good")
+    if argument == "exit":
+        os._exit(3)
+    if argument == "crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+def hang(argument, tell):
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    tell([os.getpid(), child.pid])
+    time.sleep(600)
+"""
+
+
+@pytest.fixture
+def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a module with the functions above, that the server can import."""
+    (tmp_path / "labkit_calls.py").write_text(CALLS, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    return "labkit_calls"
+
+
+@pytest.fixture
+def server(calls: str) -> Iterator[ForkServer]:
+    with ForkServer(calls) as server:
+        yield server
+
+
+def test_each_call_finds_what_was_prepared_and_nothing_of_the_others(server: ForkServer, calls: str) -> None:
+    events = list(server.run(f"{calls}:state", ["a", "b", "c"]))
+    said = [each for each in events if isinstance(each, Said)]
+    assert sorted(each.message[:2] for each in said) == [[1, ["a"]], [1, ["b"]], [1, ["c"]]]
+    assert [each.message[1] for each in said] == [[each.argument] for each in said]
+    assert len({each.message[2] for each in said}) == 3
+    assert [each for each in events if isinstance(each, Ended)] == [Ended(each.argument) for each in said]
+    [again, _] = server.run(f"{calls}:state", ["d"])
+    assert isinstance(again, Said)
+    assert again.message[:2] == [1, ["d"]]
+
+
+def test_what_calls_tell_comes_whole_and_in_order(server: ForkServer, calls: str) -> None:
+    found: dict[int, list[int]] = {3: [], 5: []}
+    for event in server.run(f"{calls}:talk", found):
+        if isinstance(event, Said):
+            assert event.message["text"] == "ä\n" * 50_000
+            found[event.argument].append(event.message["n"])
+    assert found == {3: [0, 1, 2], 5: [0, 1, 2, 3, 4]}
+
+
+def test_what_calls_print_and_read_is_kept_from_the_server(server: ForkServer, calls: str) -> None:
+    assert list(server.run(f"{calls}:read", [1])) == [Said(1, ""), Ended(1, "", "printed")]
+
+
+def test_no_more_are_under_way_than_may_be(server: ForkServer, calls: str) -> None:
+    kinds = [type(each) for each in server.run(f"{calls}:state", range(3), processes=1)]
+    assert kinds == [Said, Ended] * 3
+
+
+def test_how_a_call_ended_is_told_and_the_others_go_on(server: ForkServer, calls: str) -> None:
+    ended = {each.argument: each for each in server.run(f"{calls}:end", ["raise", "exit", "crash", "well"])}
+    assert all(isinstance(each, Ended) for each in ended.values())
+    errors = {name: each.error for name, each in ended.items() if isinstance(each, Ended)}
+    assert errors == {
+        "raise": "exit status 1",
+        "exit": "exit status 3",
+        "crash": "signal SIGSEGV",
+        "well": "",
+    }
+    printed = {name: each.printed.splitlines() for name, each in ended.items() if isinstance(each, Ended)}
+    assert printed["raise"][0] == printed["crash"][0] == "last words"
+    assert printed["raise"][-1] == "ValueError: no good"
+
+
+def test_a_function_that_is_not_there_is_told(server: ForkServer, calls: str) -> None:
+    [event] = server.run(f"{calls}:nothing", [1])
+    assert isinstance(event, Ended)
+    assert event.error == "exit status 1"
+    assert "has no attribute 'nothing'" in event.printed
+
+
+def test_a_call_that_hangs_is_killed_with_what_it_started(server: ForkServer, calls: str) -> None:
+    said, ended = server.run(f"{calls}:hang", ["a"], within=1.0)
+    assert ended == Ended("a", "killed after 1 s", "")
+    assert isinstance(said, Said)
+    until_gone(said.message)
+    assert len(list(server.run(f"{calls}:state", ["b"]))) == 2
+
+
+def test_a_server_that_is_closed_leaves_nothing_behind(calls: str) -> None:
+    with ForkServer(calls) as server:
+        said = next(server.run(f"{calls}:hang", ["a"]))
+    assert isinstance(said, Said)
+    until_gone(said.message)
+
+
+def test_a_server_that_cannot_start_says_why(calls: str) -> None:
+    with ForkServer("labkit.nowhere") as server, pytest.raises(ServerError, match="No module named"):
+        list(server.run(f"{calls}:state", ["a"]))
+
+
+def until_gone(processes: list[int]) -> None:
+    """Return once they are no more, or dead and waited for by nobody; the guard of pytest ends a wait in vain."""
+    for process in processes:
+        while _runs(process):
+            time.sleep(0.01)
+
+
+def _runs(process: int) -> Any:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{process}/stat")
+    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
