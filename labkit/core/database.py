@@ -16,15 +16,12 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import sqlalchemy
 from sqlalchemy import Connection, MetaData
 
 from labkit.core.errors import LabError, SettingsError
-
-if TYPE_CHECKING:
-    import pandas
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -208,7 +205,7 @@ class Database:
             raw.set_authorizer(permit)
             try:
                 # The driver keeps compiled statements by their text: the lab's own must not get one of these.
-                cursor = connection.exec_driver_sql(f"/* frame */ {query}")
+                cursor = connection.exec_driver_sql(f"/* select */ {query}")
                 return list(cursor.keys()), [tuple(row) for row in cursor]
             finally:
                 raw.set_authorizer(None)
@@ -221,15 +218,6 @@ class Database:
                 reason = "the data is read-only here, expected a SELECT"
             raise LabError(f"sql: {reason}") from error
         return Selected(columns, rows, sorted(hidden))
-
-    async def frame(self, query: str) -> pandas.DataFrame:
-        """As `select`, as a DataFrame; what is hidden stands in its `attrs["hidden"]`."""
-        import pandas
-
-        selected = await self.select(query)
-        frame = pandas.DataFrame(selected.rows, columns=selected.columns)
-        frame.attrs["hidden"] = selected.hidden
-        return frame
 
     async def _committed(self, turn: _Turn) -> None:
         # A future of the caller's own: a task that is cancelled cancels what it waits for.

@@ -11,12 +11,9 @@ import json
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from labkit.core.bounded import cut, cut_text, fits
-
-if TYPE_CHECKING:
-    import pandas
 
 CAPACITY = 200_000
 FIELD = 4096
@@ -215,18 +212,6 @@ class Journal:
             for entry in self
             if (kind is None or entry.kind == kind) and (actor is None or entry.actor == actor)
         ]
-
-    def frame(self, kind: str | None = None, actor: str | None = None) -> pandas.DataFrame:
-        """The records as a DataFrame, a row each, indexed by sequence; `time` is a UTC timestamp."""
-        import pandas
-
-        columns = ["time", "kind", "actor", "summary", "status", "size", "cause", "detail"]
-        rows = [
-            [getattr(entry, name) for name in ["sequence", *columns]] for entry in self.select(kind, actor)
-        ]
-        frame = pandas.DataFrame(rows, columns=["sequence", *columns]).set_index("sequence")
-        frame["time"] = pandas.to_datetime(frame["time"], unit="us", utc=True)
-        return frame.astype({"status": "Int64", "size": "Int64", "cause": "Int64"})
 
     def canonical(self) -> str:
         """One line a record, without what differs between two runs of one seeded story.

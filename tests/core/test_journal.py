@@ -125,31 +125,6 @@ def test_details_hold_what_they_were_given_until_somebody_reads(journal: Journal
     assert len(journal) == 1
 
 
-# --- frame --------------------------------------------------------------------------------------------------
-
-
-def test_a_frame_has_a_row_for_each_record(journal: Journal) -> None:
-    journal.record("request", "p", "GET /", status=404, size=12, detail={"reason": "unknown path"})
-    journal.record("event", "p", "data_in", cause=1)
-    frame = journal.frame()
-    assert list(frame.columns) == ["time", "kind", "actor", "summary", "status", "size", "cause", "detail"]
-    assert frame.index.tolist() == [1, 2]
-    assert frame.time.map(str).tolist() == ["1970-01-01 00:01:40+00:00"] * 2
-    assert [str(frame[name].dtype) for name in ("status", "size", "cause")] == ["Int64"] * 3
-    assert frame.status.iloc[0] == 404
-    assert frame.status.isna().tolist() == [False, True]
-    assert frame.cause.iloc[1] == 1
-    assert frame.detail.iloc[0] == {"reason": "unknown path"}
-    assert journal.frame(kind="event").index.tolist() == [2]
-
-
-def test_a_frame_of_nothing_has_its_columns(journal: Journal) -> None:
-    frame = journal.frame()
-    assert frame.empty
-    assert "summary" in frame
-    assert str(frame.time.dtype).startswith("datetime64")
-
-
 # --- canonical ----------------------------------------------------------------------------------------------
 
 
@@ -221,7 +196,7 @@ def test_the_cause_of_a_record_may_have_left_the_ring(journal: Journal) -> None:
 
 def test_secret_values_never_show(journal: Journal) -> None:
     journal.record("call", "a", "x", detail={"parameters": {"password": SecretStr("correct horse")}})
-    assert "correct horse" not in journal.canonical() + journal.frame().to_string() + repr(list(journal))
+    assert "correct horse" not in journal.canonical() + repr(list(journal))
 
 
 # --- bounds -------------------------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ async def test_a_removed_item_leaves_nothing(content: Content, database: Databas
     await content.remove("p", "fw")
     assert await content.list("p") == []
     assert await content.read("p", "fw", 0, 10) == b""
-    assert (await database.frame("select * from content_piece")).empty
+    assert not (await database.select("select * from content_piece")).rows
     with pytest.raises(LabError, match="product 'p' has no content 'fw'"):
         await content.remove("p", "fw")
 

@@ -52,11 +52,11 @@ async def test_a_token_is_that_of_one_device_of_one_product(registry: Registry) 
 async def test_only_digests_are_kept(registry: Registry, database: Database) -> None:
     _, token = await provisioned(registry)
     await registry.provision_password("p", "w", PASSWORD, register=True)
-    frame = await database.frame("select * from device")
-    assert token not in frame.to_string()
-    assert frame.digest.tolist() == [
+    assert token not in repr(await database.select("select * from device"))
+    kept = await database.select("select digest, salt from device")
+    assert [digest for digest, _ in kept.rows] == [
         fingerprint(token),
-        password_digest(PASSWORD, frame.salt.tolist()[1]),
+        password_digest(PASSWORD, kept.rows[1][1]),
     ]
 
 

@@ -164,8 +164,8 @@ class TestChange:
         assert secret in await env.kept("oauth_client")
         await env.clock.advance(5)
         await env.call("deleteOauthClient", id=ann, client_id=1)
-        frame = await env.database.frame("select id, revoked, updated_at from oauth_client")
-        assert frame.values.tolist() == [[1, 1, "2026-01-01 00:00:05"]]
+        kept = await env.database.select("select id, revoked, updated_at from oauth_client")
+        assert kept.rows == [(1, 1, "2026-01-01 00:00:05")]
         assert secret not in await env.kept("oauth_client")
 
     async def test_with_a_client_go_its_codes_and_tokens(self, env: Environment) -> None:
@@ -175,7 +175,7 @@ class TestChange:
         await env.call("deleteOauthClient", id=client.owner, client_id=client.id)
         assert not await client.holds(tokens)
         for table in ("oauth_approval", "oauth_credential"):
-            assert (await env.database.frame(f"select * from {table}")).empty
+            assert not (await env.database.select(f"select * from {table}")).rows
 
     async def test_nobody_changes_the_client_of_another(self, env: Environment, ann: int) -> None:
         client = await made(env)
@@ -193,7 +193,7 @@ class TestChange:
         await client.redeem(await client.approve(token=token))
         await env.call("deleteUser", id=client.owner)
         for table in ("oauth_client", "oauth_approval", "oauth_credential"):
-            assert (await env.database.frame(f"select * from {table}")).empty
+            assert not (await env.database.select(f"select * from {table}")).rows
 
     async def test_solutions_share_no_clients(self, env: Environment, ann: int) -> None:
         await made(env)

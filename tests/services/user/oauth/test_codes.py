@@ -68,8 +68,8 @@ async def test_codes_that_were_never_exchanged_are_forgotten(env: Environment, c
         await client.approve()
     await env.clock.advance(LIFETIME)
     living = [await client.approve() for _ in range(2)]
-    assert len(await env.database.frame("select * from oauth_approval")) == 2
-    assert len(await env.database.frame("select * from oauth_credential")) == 2
+    assert len((await env.database.select("select * from oauth_approval")).rows) == 2
+    assert len((await env.database.select("select * from oauth_credential")).rows) == 2
     assert "access_token" in await client.redeem(living[0])
 
 

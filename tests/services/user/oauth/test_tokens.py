@@ -178,8 +178,8 @@ class TestOneAlive:
     async def test_nothing_piles_up(self, env: Environment, client: OAuthClient) -> None:
         for _ in range(4):
             await client.tokens()
-        assert len(await env.database.frame("select * from oauth_approval")) == 1
-        assert len(await env.database.frame("select * from oauth_credential")) == 2
+        assert len((await env.database.select("select * from oauth_approval")).rows) == 1
+        assert len((await env.database.select("select * from oauth_credential")).rows) == 2
 
 
 class TestReuse:

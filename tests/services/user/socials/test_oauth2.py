@@ -149,8 +149,8 @@ async def test_dead_states_are_forgotten(env: Environment) -> None:
         await begun(env)
         await env.clock.advance(600)
     state = await begun(env)
-    frame = await env.database.frame(f"select kind from {login_table.name}")
-    assert len(frame) == 1
+    kept = await env.database.select(f"select kind from {login_table.name}")
+    assert len(kept.rows) == 1
     assert state in await env.kept(login_table.name)
 
 

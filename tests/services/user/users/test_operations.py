@@ -236,7 +236,7 @@ class TestDeleteUser:
         assert await env.call("deleteUser", id=1) is None
         assert (await env.refused("getUser", id=1))["status"] == 404
         assert await user_tokens.user_of(env.context, env.user.keys, "acme", token) is None
-        assert (await env.database.frame("select * from user_data")).empty
+        assert not (await env.database.select("select * from user_data")).rows
         assert (await env.person("ann")).id == 2  # the address is free again
 
 

@@ -1,0 +1,120 @@
+"""The database in a file: what it keeps, for whom, and which files it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+from sqlalchemy import MetaData
+
+from labkit.core.database import Database, driver
+from labkit.core.errors import SettingsError
+from tests.core.things import names, put, setting, tables, thing
+
+
+@pytest.mark.parametrize("url", ["{}", "sqlite:///{}"])
+async def test_a_file_keeps_what_was_stored(tmp_path: Path, url: str) -> None:
+    file = tmp_path / "lab.db"
+    first = Database(url.format(file))
+    first.start(tables)
+    await first.run(put, "a")
+    pending = asyncio.ensure_future(first.run(put, "b"))
+    await asyncio.sleep(0)
+    first.close()  # with a commit pending
+    assert await pending == "b"
+    second = Database(file)
+    second.start(tables)
+    assert await second.read(names) == ["a", "b"]
+    assert (first.starts, second.starts) == (1, 2)
+    second.close()
+    assert (first.durable, Database().durable) == (True, False)
+
+
+async def test_a_file_survives_losing_all_that_the_process_had_not_written(tmp_path: Path) -> None:
+    database = Database(tmp_path / "lab.db")
+    database.start(tables)
+    settings = [await database.read(setting, name) for name in ("journal_mode", "synchronous")]
+    database.close()
+    assert settings == ["wal", 2]  # 2: FULL
+
+
+async def test_a_file_belongs_to_one_lab_at_a_time(tmp_path: Path) -> None:
+    first = Database(tmp_path / "lab.db")
+    first.start(tables)
+    with pytest.raises(SettingsError, match="another lab has it open"):
+        Database(tmp_path / "lab.db").start(tables)
+    await first.run(put, "a")
+    first.close()
+    second = Database(tmp_path / "lab.db")
+    second.start(tables)
+    assert await second.read(names) == ["a"]
+    second.close()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no modes")
+async def test_a_file_is_its_owners_alone(tmp_path: Path) -> None:
+    def modes() -> dict[str, int]:
+        return {each.name: stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()}
+
+    file, before = tmp_path / "lab.db", os.umask(0)
+    try:
+        database = Database(file)
+        database.start(tables)
+        await database.run(put, "a")
+        assert modes() == {"lab.db": 0o600, "lab.db-wal": 0o600}
+        database.close()
+        file.chmod(0o644)  # as earlier versions made it
+        database.start(tables)
+        assert modes()["lab.db"] == 0o600
+        assert await database.read(names) == ["a"]
+        database.close()
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("no.db", "file is not a database"), ("no/lab.db", "unable to open database file")]
+)
+def test_a_bad_file_is_a_settings_error(tmp_path: Path, name: str, reason: str) -> None:
+    (tmp_path / "no.db").write_text("this is no database, " * 100)
+    with pytest.raises(SettingsError, match=f"data: cannot use .*{name}: {reason}"):
+        Database(tmp_path / name).start(tables)
+
+
+def test_a_file_of_another_version_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "lab.db"
+    connection = sqlite3.connect(file)
+    connection.executescript(
+        "CREATE TABLE thing (name TEXT PRIMARY KEY, colour TEXT); PRAGMA user_version = 3"
+    )
+    connection.close()
+    before = file.read_bytes()
+    with pytest.raises(SettingsError) as caught:
+        Database(file).start(tables)
+    assert str(caught.value) == (
+        f"data: {file} is of another version of labkit: its table 'thing' has no column 'size' and an unknown column "
+        "'colour'; expected a new file, or one that this version wrote"
+    )
+    assert file.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["lab.db"]
+
+
+async def test_tables_that_a_file_lacks_are_added(tmp_path: Path) -> None:
+    fewer = MetaData()
+    thing.to_metadata(fewer)
+    database = Database(tmp_path / "lab.db")
+    database.start(fewer)
+    await database.run(put, "a")
+    database.close()
+    database = Database(tmp_path / "lab.db")
+    database.start(tables)
+    assert await database.read(names) == ["a"]
+    assert (
+        await database.read(lambda connection: driver(connection).execute("SELECT * FROM part").fetchall())
+        == []
+    )
+    database.close()

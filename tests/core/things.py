@@ -1,0 +1,33 @@
+"""A few tables, and what is done with them."""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, Connection, ForeignKey, Integer, MetaData, String, Table
+
+tables = MetaData()
+Table("key", tables, Column("owner", String), Column("secret", String, info={"secret": True}))
+thing = Table("thing", tables, Column("name", String, primary_key=True), Column("size", Integer))
+Table(
+    "part",
+    tables,
+    # Judged when the transaction commits: the way to a COMMIT that fails.
+    Column("of", String, ForeignKey("thing.name", deferrable=True, initially="DEFERRED")),
+)
+
+
+def put(connection: Connection, name: str, size: int = 0) -> str:
+    connection.exec_driver_sql("INSERT INTO thing VALUES (?, ?)", (name, size))
+    return name
+
+
+def names(connection: Connection) -> list[str]:
+    return [row[0] for row in connection.exec_driver_sql("SELECT name FROM thing ORDER BY name")]
+
+
+def orphan(connection: Connection) -> str:
+    connection.exec_driver_sql("INSERT INTO part VALUES ('nothing')")
+    return "orphan"
+
+
+def setting(connection: Connection, name: str) -> object:
+    return connection.exec_driver_sql(f"PRAGMA {name}").scalar()
