@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
-from labkit.core.errors import LabError, SettingsError
+from labkit.core.errors import LabError, SettingsError, unknown
 
 T = TypeVar("T")
 
@@ -40,8 +40,7 @@ class Directory(Generic[T]):
         try:
             return self._items[name]
         except KeyError:
-            known = ", ".join(self._items) or "none"
-            raise LabError(f"no {self.kind} {name!r}, there are: {known}") from None
+            raise LabError(unknown(self.kind, name, self._items)) from None
 
     def find(self, name: str) -> T | None:
         """The thing of this name, if there is one."""

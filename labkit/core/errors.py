@@ -12,6 +12,7 @@ Errors of one package alone (Lua, conformance) live there and derive from Labkit
 from __future__ import annotations
 
 import linecache
+from collections.abc import Iterable
 from itertools import takewhile
 from pathlib import Path
 from traceback import walk_tb
@@ -57,6 +58,11 @@ class SettingsError(LabkitError):
 
 class LabError(LabkitError):
     """A handle was misused. The text names what was wrong and what to use instead."""
+
+
+def unknown(kind: str, name: object, known: Iterable[str]) -> str:
+    """The text of an error about a name that nothing has: `no product 'x', there are: a, b`."""
+    return f"no {kind} {name!r}, there are: {', '.join(known) or 'none'}"
 
 
 class ServiceError(LabkitError):

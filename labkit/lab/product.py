@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.control.content import ContentInfo
 from labkit.control.products import ProductInfo
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, unknown
 from labkit.fleet.device import Credentials, VirtualDevice
 from labkit.lab.arguments import content_bytes, texts
 from labkit.lab.client import rooted
@@ -130,13 +130,13 @@ class LiveSettings:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in ProductSettings.model_fields:
-            raise AttributeError(f"no setting {name!r}, there are: {', '.join(dir(self))}")
+            raise AttributeError(unknown("setting", name, dir(self)))
         value = getattr(self._now(), name)
         return MappingProxyType(value) if isinstance(value, Mapping) else value
 
     def __setattr__(self, name: str, value: object) -> None:
         if name not in ProductSettings.model_fields:
-            raise AttributeError(f"no setting {name!r}, there are: {', '.join(dir(self))}")
+            raise AttributeError(unknown("setting", name, dir(self)))
         self.change(**{name: value})
 
     def __dir__(self) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 from labkit.control.solutions import SolutionInfo
-from labkit.core.errors import LabWarning
+from labkit.core.errors import LabWarning, unknown
 from labkit.lab.client import Session, SiteClient
 from labkit.lab.runtime import Runtime
 from labkit.lab.services import ServiceHandle, call
@@ -109,7 +109,7 @@ class Solution(SiteClient):
             raise AttributeError(name)
         known = self._runtime.run(self._runtime.control.services.names, self.id)
         if name not in known:
-            raise AttributeError(f"no service {name!r}, there are: {', '.join(known)}")
+            raise AttributeError(unknown("service", name, known))
         return ServiceHandle(self._runtime, self.id, name)
 
     def __dir__(self) -> list[str]:

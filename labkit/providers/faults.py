@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Generic, TypeVar
 
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, unknown
 
 S = TypeVar("S", bound=str)
 
@@ -38,7 +38,7 @@ class Faults(Generic[S]):
         """
         known = next((each for each in self._known if each.lower() == name.lower()), None)
         if known is None:
-            raise LabError(f"no fault {name!r}, there are: {', '.join(self._known)}")
+            raise LabError(unknown("fault", name, self._known))
         steps = self._known[known]
         hit = next((each for each in steps if step in (None, each)), None)
         if hit is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from labkit.core.errors import unknown
 from labkit.services.operation import Operation
 from labkit.services.type_names import with_type_names
 
@@ -26,7 +27,7 @@ class Services:
 
     def __getattr__(self, name: str) -> Service:
         if not name[:1].isupper():  # what Python itself and notebooks probe for
-            raise AttributeError(f"no service {name!r}; there are: {', '.join(self._operations())}")
+            raise AttributeError(unknown("service", name, self._operations()))
         return Service(name, self._operations, self._call)
 
     def __dir__(self) -> list[str]:

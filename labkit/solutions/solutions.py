@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 from labkit.context import Context
 from labkit.core.component import Component
 from labkit.core.directory import Directory
-from labkit.core.errors import SettingsError
+from labkit.core.errors import SettingsError, unknown
 from labkit.services.calls import Services
 from labkit.settings import SolutionSettings
 from labkit.solutions import events
@@ -130,8 +130,7 @@ class Solutions(Component):
     def _made(self, settings: SolutionSettings) -> Solution:
         for product in settings.products:
             if product not in self._context.products:
-                known = ", ".join(self._context.products.names()) or "none"
-                raise SettingsError(f"no product {product!r}, there are: {known}")
+                raise SettingsError(unknown("product", product, self._context.products.names()))
         folder = folders.read(*settings.path)
         try:
             return Solution(settings, self._context, self._services, self._workers, folder)

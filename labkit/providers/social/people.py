@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from labkit.core.errors import LabError, SettingsError
+from labkit.core.errors import LabError, SettingsError, unknown
 from labkit.settings import Person, build
 
 
@@ -32,7 +32,7 @@ class People:
     def get(self, id: str) -> Person:
         """Raises LabError for an unknown id, naming those that are known."""
         if id not in self._people:
-            raise LabError(f"no person {id!r}, there are: {', '.join(self._people) or 'none'}")
+            raise LabError(unknown("person", id, self._people))
         return self._people[id]
 
     def __contains__(self, id: object) -> bool:

@@ -8,7 +8,7 @@ from typing import cast
 from labkit.context import Context
 from labkit.core.component import Component
 from labkit.core.directory import Directory
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, unknown
 from labkit.providers.social.pages import Pages
 from labkit.providers.social.provider import Provider
 from labkit.settings import SOCIAL, SocialSettings
@@ -38,7 +38,7 @@ class Social(Component):
     def get(self, name: str) -> Provider:
         """The provider of this name, in any letter case. Raises LabError naming those that are there."""
         if name not in self:
-            raise LabError(f"no provider {name!r}, there are: {', '.join(self._providers.names())}")
+            raise LabError(unknown("provider", name, self._providers.names()))
         return self._providers.get(name.lower())
 
     async def listening(self) -> None:
