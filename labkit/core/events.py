@@ -50,7 +50,7 @@ class Event:
 
     kind: EventKind
     source: str
-    payload: Callable[[], Payload]
+    payload: Callable[[], Any]
     cause: int
     product: str | None = None
     solution: str | None = None
@@ -126,6 +126,10 @@ class Events(Component):
         """Put an event that the journal has in the lane of each that handles it."""
         for receiver, handler in self.receivers(event):
             self.queue(event.source, receiver, handler, event.payload())
+
+    def handled(self, event: Event) -> bool:
+        """Does anybody handle an event?"""
+        return any(True for _ in self.receivers(event))
 
     async def ask(self, event: Event) -> Outcome | None:
         """How the handler of an event that the journal has ended: it runs at once, in no lane, so it waits for no

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 from pydantic import Secret
 
 from labkit.context import Context
-from labkit.core.errors import ServiceError
+from labkit.core.errors import ServiceError, SettingsError
 from labkit.services.bounds import fits, shown_name
-from labkit.services.operation import Caller, Service, operation
+from labkit.services.lookup import services_of
+from labkit.services.operation import Caller, KeepsParameters, Service, operation
 
-BUSINESS = "labkit"
 MOST = 65_536
 
 
@@ -35,13 +35,16 @@ class Config(Service):
             "name": solution.id,
             "domain": self._context.url(solution.domain).removeprefix("https://"),
             "products": list(solution.products),
-            "business_id": BUSINESS,
+            "business_id": solution.business,
         }
 
     @operation
     async def getParameters(self, caller: Caller, service: str) -> dict[str, object]:
         """The configured parameters of a service. 404 where there is no such service."""
-        found = self._context.configuration.get(caller.solution, {}).get(self._known(service), {})
+        known = self._known(caller, service)
+        if isinstance(known, KeepsParameters):
+            return {"parameters": known.parameters(caller.solution)}
+        found = self._context.configuration.get(caller.solution, {}).get(known.name, {})
         return {"parameters": dict(found)}
 
     @operation
@@ -50,34 +53,47 @@ class Config(Service):
     ) -> dict[str, object]:
         """Set parameters of a service; those not named stay. 404 where there is no such service.
 
-        400 where they would hold more than MOST characters and items in all.
+        400 where they would hold more than MOST characters and items in all, or the service refuses them.
         """
-        name = self._known(service)
+        known = self._known(caller, service)
+        if isinstance(known, KeepsParameters):
+            return {"parameters": await known.set_parameters(caller, parameters.get_secret_value())}
+        name = known.name
         configured = self._context.configuration.setdefault(caller.solution, {})
         changed = {**configured.get(name, {}), **parameters.get_secret_value()}
         if not fits(changed, MOST):
             raise ServiceError(
                 400, f"The parameters of a service may hold {MOST} characters and items in all."
             )
+        try:
+            known.check(self._context.solutions.get(caller.solution), changed)
+        except SettingsError as error:
+            raise ServiceError(400, str(error)) from None
         configured.setdefault(name, {}).update(changed)
+        known.configured(caller.solution)
+        await known.set_up(caller.solution)
         return {"parameters": changed}
 
     @operation
     async def listServices(self, caller: Caller, type: str | None = None) -> list[dict[str, object]]:
-        """The services that scripts can call (type `core`) and the solution's products (type `product`)."""
+        """The services that scripts can call (type `core`, or `interface` for those of other solutions), and the
+        solution's products (type `product`)."""
         products = self._context.solutions.get(caller.solution).products
-        kinds = [("core", name) for name in self._context.services.names()] + [
-            ("product", each) for each in products
-        ]
+        kinds = [
+            ("interface", service.name, service.script_key)
+            if isinstance(service, KeepsParameters)
+            else ("core", name, name.lower())
+            for name, service in services_of(self._context.services, caller.solution)
+        ] + [("product", each, each.lower()) for each in products]
         return [
-            {"id": f"{caller.solution}.{name}", "type": kind, "service": name, "script_key": name.lower()}
-            for kind, name in kinds
+            {"id": f"{caller.solution}.{name}", "type": kind, "service": name, "script_key": key}
+            for kind, name, key in kinds
             if type in (None, kind)
         ]
 
-    def _known(self, service: str) -> str:
-        """A service's own name, whatever the letter case: scripts also use the lower-case one."""
-        for name in self._context.services.names():
+    def _known(self, caller: Caller, service: str) -> Service:
+        """The service of this name, whatever the letter case: scripts also use the lower-case one."""
+        for name, found in services_of(self._context.services, caller.solution):
             if name.lower() == service.lower():
-                return name
+                return found
         raise ServiceError(404, f"Service {shown_name(service)} Not Found")

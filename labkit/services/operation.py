@@ -151,11 +151,13 @@ def _hide(value: object) -> object:
 class Service(Component):
     """Base of all services.
 
-    name: the module name that scripts use; events: those that it raises, with the names that the argument of a
+    name: the module name that scripts use; gives_defaults: what is configured is the default of same-named
+    parameters of its operations; events: those that it raises, with the names that the argument of a
     handler has. An operation that is named like a method of a component has a trailing underscore (`clear_`).
     """
 
     name: ClassVar[str]
+    gives_defaults: ClassVar[bool] = True
     operations: ClassVar[Mapping[str, Operation]] = {}
     events: ClassVar[tuple[EventKind, ...]] = ()
 
@@ -196,6 +198,24 @@ class Service(Component):
     def error_object(self, error: ServiceError) -> dict[str, object]:
         """A refusal as scripts see it; a service may have an error object of its own form."""
         return error.as_object()
+
+
+class KeepsParameters(Service):
+    """A service that one solution alone has, and that keeps its parameters itself and hears of each change.
+
+    script_key: what its handlers are registered under.
+    """
+
+    gives_defaults: ClassVar[bool] = False
+    script_key: str
+
+    def parameters(self, solution: str) -> dict[str, Any]:
+        """What is configured for a solution."""
+        raise NotImplementedError
+
+    async def set_parameters(self, caller: Caller, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Set those that are named; gives all. Raises ServiceError for what cannot be set."""
+        raise NotImplementedError
 
 
 def _explain(error: pydantic.ValidationError) -> str:

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from labkit.context import Context
 from labkit.services.config import Config
 from labkit.services.email import Email
+from labkit.services.interface.service import Interface
 from labkit.services.keystore import Keystore
 from labkit.services.notify.service import Notify
 from labkit.services.operation import Service
 from labkit.services.user.service import User
 
-SERVICES: tuple[Callable[[Context], Service], ...] = (Keystore, User, Email, Config, Notify)
+SERVICES: tuple[Callable[[Context], Service], ...] = (Keystore, User, Email, Config, Notify, Interface)

@@ -1,0 +1,78 @@
+"""Arguments of Interface's operations (document 3, Interface operations)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, Secret
+
+from labkit.services.arguments import Whole
+from labkit.services.interface.subscribing import MOST_CALLS
+from labkit.services.redaction import InJournal, redacted
+
+MODES = ("sync", "async")
+
+
+def _form(pattern: str, expected: str) -> AfterValidator:
+    compiled = re.compile(pattern)
+
+    def check(text: str) -> str:
+        if not compiled.fullmatch(text):
+            raise ValueError(f"expected {expected}")
+        return text
+
+    return AfterValidator(check)
+
+
+def _mode(value: object) -> object:
+    if value is not None and value not in MODES:
+        raise ValueError(f"expected one of: {', '.join(MODES)}")
+    return value
+
+
+def _object(value: object) -> object:
+    """An empty list of a script may mean an empty object."""
+    return {} if value == [] or value is None else value
+
+
+Text = Annotated[str, Field(max_length=200)]
+SubscriberId = Annotated[
+    Text, _form(r"[a-z][a-z0-9]*", "a lower-case letter, then lower-case letters and digits")
+]
+Target = Annotated[Text, _form(r"[a-z0-9-]+", "lower-case letters, digits and hyphens")]
+EventName = Annotated[Text, _form(r"[A-Za-z][A-Za-z0-9]*", "a letter, then letters and digits")]
+Mode = Annotated[str | None, BeforeValidator(_mode)]
+Offset = Annotated[Whole, Field(ge=0)]
+Limit = Annotated[Whole, Field(ge=1, le=1000)]
+Calls = Annotated[Whole, Field(ge=0, le=MOST_CALLS)]
+Parameters = Annotated[Secret[dict[str, Any]], BeforeValidator(_object)]
+Payload = Annotated[Any, InJournal(redacted)]
+
+
+class QuotaChange(BaseModel):
+    """The quotas that are named; null forgets one."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    calls_daily: Calls | None = None
+    calls_monthly: Calls | None = None
+
+
+Quota = Annotated[QuotaChange, BeforeValidator(_object)]
+
+
+def named_quota(quota: QuotaChange | None) -> Mapping[str, int | None]:
+    return {} if quota is None else quota.model_dump(exclude_unset=True)
+
+
+def same(given: object, there: object) -> bool:
+    """Are two values equal as JSON has them: 1 and 1.0 are, 1 and true are not."""
+    if isinstance(given, bool) or isinstance(there, bool):
+        return given is there
+    if isinstance(given, Mapping) and isinstance(there, Mapping):
+        return given.keys() == there.keys() and all(same(value, there[name]) for name, value in given.items())
+    if isinstance(given, list) and isinstance(there, list):
+        return len(given) == len(there) and all(map(same, given, there))
+    return given == there

@@ -1,0 +1,255 @@
+"""Running handlers for others: operations at the publisher, events at subscribers. Calls nest up to DEEPEST."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from labkit.context import Context
+from labkit.core.errors import ServiceError
+from labkit.core.events import Event, EventKind, Outcome
+from labkit.core.nesting import nested
+from labkit.services.interface.configuration import Definition
+from labkit.services.interface.configuration import Event as PublishedEvent
+from labkit.services.interface.configuration import Operation as PublishedOperation
+from labkit.services.interface.plain import Invalid
+from labkit.services.interface.published import payload
+from labkit.services.interface.schemas import Schema
+from labkit.services.interface.store import Subscriptions
+from labkit.services.interface.subscription import QUOTAS, Subscription
+from labkit.services.operation import Caller
+from labkit.services.redaction import redacted
+
+DEEPEST = 10  # calls, each from within the one before
+SERVICE = "interface"  # under which a publisher's handlers are registered
+
+ADDED, UPDATED, REMOVED = (
+    EventKind(SERVICE, name, ("subscription",))
+    for name in ("subscriberAdded", "subscriberUpdated", "subscriberRemoved")
+)
+OPERATION = EventKind(SERVICE, "*", ("event", "operation"), any_name=True)
+PERIODS = dict(zip(QUOTAS, ("daily", "monthly"), strict=True))
+BOUND = frozenset({"context", "services", "log", "now"})  # what handlers have beside their argument
+
+
+class HandlerError(ServiceError):
+    """The error object that a handler returned in place of a result."""
+
+    def __init__(self, status: int, error: object, type: object) -> None:
+        super().__init__(status, str(error))
+        self._error = error
+        self._type = type
+
+    @property
+    def type(self) -> str:
+        return self._type if isinstance(self._type, str) and self._type else super().type
+
+    def as_object(self) -> dict[str, object]:
+        return {"type": self.type, "error": self._error, "status": self.status}
+
+
+class Dispatch:
+    """Runs handlers of one solution on behalf of another."""
+
+    def __init__(self, context: Context, subscriptions: Subscriptions) -> None:
+        self._context = context
+        self._subscriptions = subscriptions
+
+    async def operation(
+        self,
+        caller: Caller,
+        subscription: Subscription,
+        definition: Definition,
+        published: PublishedOperation,
+        arguments: Mapping[str, object],
+    ) -> object:
+        """Call an operation for a subscriber: the response of the publisher's handler.
+
+        Raises ServiceError: 400 for arguments that do not match, 403 where no call is left, 404 without a handler,
+        500 and 504 for one that fails or gives what does not match, and the error that it returns.
+        """
+        where = f"{subscription.service}.{published.name}"
+        given = payload(published, arguments, effective(definition, subscription))
+        try:
+            data = published.parameters.filled(given)
+        except Invalid as error:
+            raise refused(error) from None
+        event = self._event(
+            EventKind(SERVICE, published.name),
+            subscription.publisher,
+            data,
+            names=argument_names(published.parameters, *OPERATION.arguments),
+            caller=subscription.subscriber,
+        )
+        if not self._context.events.handled(event):
+            raise ServiceError(404, f"{where} has no handler at its publisher {subscription.publisher}")
+        with deeper():
+            await self._spend(subscription)
+            outcome = await self._ask(event, caller.cause, {"caller": subscription.subscriber})
+        return _response(outcome, published.response, where)
+
+    async def trigger(
+        self, cause: int | None, subscription: Subscription, event: PublishedEvent, data: object
+    ) -> dict[str, object]:
+        """Have a subscriber handle an event, and wait for it: an entry of what `trigger` gives."""
+        result: object = None
+        try:
+            result = await self.trigger_one(cause, subscription, event, data)
+            status = 204 if result is None else 200
+        except ServiceError as error:
+            status = error.status
+            result = None if isinstance(error, NoHandler) else error.as_object()
+        return {"result": result, "status": status, **_ids(subscription)}
+
+    async def trigger_one(
+        self, cause: int | None, subscription: Subscription, event: PublishedEvent, data: object
+    ) -> object:
+        """Have a subscriber handle an event: the result of its handler. Raises ServiceError as `operation` does."""
+        where = f"{subscription.subscriber}: {event.name}"
+        raised = self._event_of(subscription, event, data)
+        if not self._context.events.handled(raised):
+            raise NoHandler(404, f"{where} has no handler")
+        with deeper():
+            outcome = await self._ask(raised, cause, {"data": redacted(data)})
+        return _response(outcome, event.response, where)
+
+    async def trigger_all(
+        self, cause: int | None, subscriptions: list[Subscription], event: PublishedEvent, data: object
+    ) -> list[dict[str, object]]:
+        """As `trigger`, of several side by side."""
+        with deeper():
+            pass  # too deep is the call's own error
+        entries = (self.trigger(cause, each, event, data) for each in subscriptions)
+        return await asyncio.gather(*entries)
+
+    def post(
+        self, cause: int | None, subscription: Subscription, event: PublishedEvent, data: object
+    ) -> dict[str, object]:
+        """Have a subscriber handle an event after those that were posted before: the acknowledgement."""
+        raised = self._event_of(subscription, event, data)
+        sequence = self._record(raised, cause, {"data": redacted(data)})
+        self._context.events.deliver(replace(raised, cause=sequence))
+        return {"result": None, **_ids(subscription)}
+
+    async def tell(
+        self, kind: EventKind, subscription: Subscription, definition: Definition, cause: int | None
+    ) -> dict[str, Any] | None:
+        """Tell the publisher of a subscription. The parameters that its handler returns, to be written back."""
+        told = {
+            "id": subscription.id,
+            "parameters": effective(definition, subscription),
+            "solution_id": subscription.subscriber,
+        }
+        event = self._event(kind, subscription.publisher, told)
+        if not self._context.events.handled(event):
+            return None
+        with deeper():
+            outcome = await self._ask(event, cause, {"subscription": redacted(told)})
+        result = None if outcome is None else outcome.result
+        returned = result.get("parameters") if isinstance(result, Mapping) else None
+        return dict(returned) if isinstance(returned, Mapping) else None
+
+    async def _spend(self, subscription: Subscription) -> None:
+        """Count a call. Raises ServiceError 403 where the quota has none left."""
+        spent = await self._subscriptions.spend(subscription.id, self._context.clock.now())
+        if spent is not None:
+            most = subscription.quota.get(spent)
+            raise ServiceError(
+                403, f"The {PERIODS[spent]} quota of {subscription.service} is used up: {spent} is {most}."
+            )
+
+    def _event_of(self, subscription: Subscription, event: PublishedEvent, data: object) -> Event:
+        """An event of the publisher for the handler that the subscriber has for it."""
+        service, name = subscription.handler_of(event.name)
+        return self._event(
+            EventKind(service, name),
+            subscription.subscriber,
+            data,
+            source=subscription.publisher,
+            names=argument_names(event.parameters, "event"),
+        )
+
+    def _event(
+        self,
+        kind: EventKind,
+        solution: str,
+        data: object,
+        *,
+        source: str = "",
+        names: tuple[str, ...] | None = None,
+        caller: str | None = None,
+    ) -> Event:
+        return Event(
+            kind, source or caller or solution, lambda: data, 0, solution=solution, names=names, caller=caller
+        )
+
+    async def _ask(self, event: Event, cause: int | None, detail: Mapping[str, object]) -> Outcome | None:
+        sequence = self._record(event, cause, detail)
+        return await self._context.events.ask(replace(event, cause=sequence))
+
+    def _record(self, event: Event, cause: int | None, detail: Mapping[str, object]) -> int:
+        to = {"to": event.solution, **detail}
+        return self._context.journal.record("event", event.source, event.kind.event, cause=cause, detail=to)
+
+
+class NoHandler(ServiceError):
+    """A subscriber has no handler for an event."""
+
+
+def effective(definition: Definition, subscription: Subscription) -> dict[str, Any]:
+    """The parameters of a subscription, with the publisher's defaults for those that it leaves out."""
+    defaults = {each.name: each.default for each in definition.parameters.values() if each.has_default}
+    return {**defaults, **subscription.parameters}
+
+
+def refused(error: Invalid, where: str = "") -> ServiceError:
+    """Why arguments are not taken. where: the argument that holds what the error is about."""
+    parts = [part for part in (where, error.path) if part]
+    named = f"Parameter {'.'.join(parts)}" if parts else "Parameters"
+    return ServiceError(400, f"{named} validation failed: {error.message}.")
+
+
+@contextmanager
+def deeper() -> Iterator[None]:
+    """What runs within is one call deeper. Raises ServiceError 500 where that is too deep."""
+    with nested() as depth:
+        if depth > DEEPEST:
+            raise ServiceError(500, f"calls of solutions may nest at most {DEEPEST} deep")
+        yield
+
+
+def _response(outcome: Outcome | None, schema: Schema, where: str) -> object:
+    """What a handler gave. Raises ServiceError for an error, in whichever form."""
+    if outcome is None:
+        raise NoHandler(404, f"{where} has no handler")
+    if outcome.error is not None:
+        raise ServiceError(outcome.status, f"{where} failed: {outcome.error}")
+    if (error := _returned(outcome.result)) is not None:
+        raise error
+    try:
+        return schema.filled(outcome.result)
+    except Invalid as error:
+        raise ServiceError(500, f"{where} failed: its response is not as its schema says: {error}") from None
+
+
+def _returned(result: object) -> HandlerError | None:
+    """The error that a handler returned as {error, status, type}; None for a result."""
+    if not isinstance(result, Mapping) or "error" not in result:
+        return None
+    status = result.get("status")
+    if isinstance(status, bool) or not isinstance(status, int | float) or not 400 <= status < 600:
+        return None
+    return HandlerError(int(status), result["error"], result.get("type"))
+
+
+def argument_names(schema: Schema, *others: str) -> tuple[str, ...]:
+    """The names of a handler's argument: the title of the schema, and the usual ones."""
+    title = () if schema.title in BOUND else (schema.title,)
+    return tuple(dict.fromkeys((*title, *others)))
+
+
+def _ids(subscription: Subscription) -> dict[str, object]:
+    return {"instance_id": subscription.id, "solution_id": subscription.subscriber}

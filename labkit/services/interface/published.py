@@ -1,0 +1,154 @@
+"""The service that a subscriber has of a publisher: its operations, declared by their schemas."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+import warnings
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
+
+from labkit.services.interface.configuration import Definition
+from labkit.services.interface.configuration import Operation as Published
+from labkit.services.interface.keywords import Keywords
+from labkit.services.interface.subscription import service_name
+from labkit.services.operation import Caller, KeepsParameters, Operation, Service
+from labkit.services.redaction import redacted
+
+Call: TypeAlias = Callable[[Caller, str, Mapping[str, object]], Awaitable[object]]
+SetParameters: TypeAlias = Callable[[Caller, Mapping[str, Any]], Awaitable[dict[str, Any]]]
+
+BODY = "body"  # the argument that holds the data of an operation which takes no object
+TYPES: dict[str, Any] = {
+    "array": list,
+    "boolean": bool,
+    "integer": int,
+    "null": None,
+    "number": float,
+    "object": dict,
+    "string": str,
+}
+
+
+class SubscribedService(KeepsParameters):
+    """A publisher's service at one of its subscribers.
+
+    call: by caller, operation and arguments; parameters, set_parameters: of the subscription.
+    """
+
+    def __init__(
+        self,
+        script_key: str,
+        definition: Definition,
+        call: Call,
+        parameters: Callable[[], dict[str, Any]],
+        set_parameters: SetParameters,
+    ) -> None:
+        self.script_key = script_key
+        self.name = name = service_name(script_key)  # type: ignore[misc]  # each has its own
+        self.operations = {  # type: ignore[misc]
+            each.name: PublishedOperation(name, each, call) for each in definition.operations.values()
+        }
+        self._parameters = parameters
+        self._set_parameters = set_parameters
+
+    def parameters(self, solution: str) -> dict[str, Any]:
+        """Of the subscription, with the publisher's defaults."""
+        return self._parameters()
+
+    async def set_parameters(self, caller: Caller, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Update the subscription, which the publisher hears of. Raises ServiceError."""
+        return await self._set_parameters(caller, parameters)
+
+
+class PublishedOperation(Operation):
+    """An operation of a publisher. Its handler's schema validates the arguments, which this only describes."""
+
+    def __init__(self, service: str, published: Published, call: Call) -> None:
+        with (
+            warnings.catch_warnings()
+        ):  # an argument may be called `json` or `copy`, as methods of models are
+            warnings.simplefilter("ignore", UserWarning)
+            super().__init__(service, _described(published, call))
+
+    def arguments(self, parameters: Mapping[str, object]) -> dict[str, Any]:
+        """All of them, as one: the schema looks at them together."""
+        return {"arguments": parameters}
+
+    def shown(self, parameters: Mapping[str, object], *, values: bool = False) -> dict[str, object]:
+        """`parameters` for the journal, without those whose names sound like a secret's."""
+        shown = redacted(parameters)
+        assert isinstance(shown, dict)
+        return shown
+
+
+def takes_object(published: Published) -> bool:
+    """Is the data of an operation an object, as the arguments of a call are? Else it is their `body`."""
+    types = published.parameters.keywords.type
+    return types is None or "object" in types
+
+
+def payload(
+    published: Published, arguments: Mapping[str, object], configured: Mapping[str, object]
+) -> object:
+    """The data that arguments of a call make. What the subscriber configured stands for the argument of this name."""
+    if not takes_object(published):
+        return arguments.get(BODY)
+    known = published.parameters.keywords.properties
+    fixed = {name: value for name, value in configured.items() if name in known or name in arguments}
+    return {**arguments, **fixed}
+
+
+def _described(published: Published, call: Call) -> Callable[..., Awaitable[object]]:
+    """A function with the arguments of an operation, for listings, help and completion."""
+
+    async def run(own: Service, caller: Caller, /, arguments: Mapping[str, object]) -> object:
+        return await call(caller, published.name, arguments)
+
+    schema = published.parameters.keywords
+    parameters = []
+    if takes_object(published):
+        for name, inner in schema.properties.items():
+            if not _can_be_argument(name):
+                continue  # given by a table alone
+            optional = name not in schema.required
+            default = inner.default if isinstance(inner, Keywords) else None
+            parameters.append(
+                inspect.Parameter(
+                    f"{name}_" if keyword.iskeyword(name) else name,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    default=default if optional else inspect.Parameter.empty,
+                    annotation=_type(inner),
+                )
+            )
+        parameters.append(inspect.Parameter("others", inspect.Parameter.VAR_KEYWORD))
+    else:
+        annotation = _type(schema)
+        parameters.append(inspect.Parameter(BODY, inspect.Parameter.KEYWORD_ONLY, annotation=annotation))
+    own = [inspect.Parameter(each, inspect.Parameter.POSITIONAL_ONLY) for each in ("_service", "_caller")]
+    run.__name__, run.__doc__ = published.name, _doc(published)
+    run.__annotations__ = {each.name: each.annotation for each in parameters if each.name != "others"}
+    run.__signature__ = inspect.Signature([*own, *parameters])  # type: ignore[attr-defined]
+    return run
+
+
+def _can_be_argument(name: str) -> bool:
+    ours = name.startswith(("_", "model_")) or name.endswith("_") or name == "others"
+    return name.isidentifier() and not ours
+
+
+def _type(schema: object) -> Any:
+    types = (schema.type if isinstance(schema, Keywords) else None) or ()
+    found: Any = Any
+    for index, each in enumerate(types):
+        found = TYPES[each] if not index else found | TYPES[each]
+    return found
+
+
+def _doc(published: Published) -> str:
+    """What the publisher says of an operation and of its arguments."""
+    lines = [published.description] if published.description else []
+    for name, inner in published.parameters.keywords.properties.items():
+        if isinstance(inner, Keywords) and inner.description:
+            lines.append(f"{name}: {inner.description}")
+    return "\n".join(lines)

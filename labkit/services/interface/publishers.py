@@ -1,0 +1,76 @@
+"""Who publishes what: the definitions of the solutions of a lab."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from labkit.context import Context, NamedSolution
+from labkit.core.errors import SettingsError
+from labkit.services.interface.configuration import Definition
+from labkit.services.interface.dispatch import OPERATION, SERVICE, argument_names
+
+ID = re.compile(r"[a-z][a-z0-9]*")
+
+
+class Publishers:
+    """The definitions of solutions, as their configuration of the service says."""
+
+    def __init__(self, context: Context, service: str) -> None:
+        """service: the name of Interface in the configuration of a solution."""
+        self._context = context
+        self._service = service
+        self._all: dict[str, Definition] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(tuple(self._all))
+
+    def find(self, solution: str) -> Definition | None:
+        """What a solution of this id publishes, if it is there and publishes something."""
+        return self._all.get(solution)
+
+    def of_key(self, key: str) -> str | None:
+        """The solution whose service goes by this key, in any letter case, or by its id; of several the first."""
+        key = key.lower()
+        for id, definition in self._all.items():
+            if key in (definition.default_script_key.lower(), id):
+                return id
+        return None
+
+    def check(self, solution: NamedSolution, plain: Mapping[str, Any]) -> None:
+        """Raises SettingsError naming the first wrong key of a definition."""
+        try:
+            check_id(solution.id, "the id of a publisher")
+            definition = Definition.read(plain, solution=solution.id, name=solution.id)
+            for number, operation in enumerate(definition.operations.values()):
+                solution.check_script(f"operations[{number}].script", operation.script)
+            for number, event in enumerate(definition.events.values()):
+                solution.check_script(f"events[{number}].default_script", event.default_script)
+        except SettingsError as error:
+            raise SettingsError(f"services.{self._service}: {error}") from None
+
+    def read(self, solution: str) -> None:
+        """Know what is configured for a solution, which was checked; its scripts handle what it has no handler for."""
+        plain = self._context.configuration.get(solution, {}).get(self._service)
+        before = self._all.pop(solution, None)
+        there = self._context.solutions.find(solution)
+        if there is None:
+            return
+        if plain is not None:
+            self._all[solution] = Definition.read(plain, solution=solution, name=solution)
+        elif before is None:
+            return
+        operations = self._all[solution].operations.values() if plain is not None else ()
+        scripts = {each.name: each.script for each in operations if each.script}
+        names = {each.name: argument_names(each.parameters, *OPERATION.arguments) for each in operations}
+        there.install(SERVICE, scripts, names)
+
+    def clear(self) -> None:
+        self._all.clear()
+
+
+def check_id(id: str, what: str) -> None:
+    """Raises SettingsError for an id that is not of the form that document 3 gives those of subscribers."""
+    if not ID.fullmatch(id):
+        raise SettingsError(f"{what} has to be lower-case letters and digits, a letter first, not {id!r}")

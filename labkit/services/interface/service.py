@@ -1,0 +1,343 @@
+"""Interface: a solution offers operations and events to other solutions (document 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, ClassVar
+
+from labkit.context import Context, NamedSolution
+from labkit.core.errors import ServiceError, SettingsError
+from labkit.core.events import EventKind
+from labkit.services.interface.arguments import (
+    EventName,
+    Limit,
+    Mode,
+    Offset,
+    Parameters,
+    Payload,
+    Quota,
+    SubscriberId,
+    Target,
+    named_quota,
+    same,
+)
+from labkit.services.interface.configuration import Definition
+from labkit.services.interface.configuration import Event as PublishedEvent
+from labkit.services.interface.dispatch import (
+    ADDED,
+    OPERATION,
+    REMOVED,
+    UPDATED,
+    Dispatch,
+    argument_names,
+    effective,
+    refused,
+)
+from labkit.services.interface.plain import Invalid
+from labkit.services.interface.published import SubscribedService
+from labkit.services.interface.publishers import Publishers
+from labkit.services.interface.store import Subscriptions
+from labkit.services.interface.subscribing import Subscribing
+from labkit.services.interface.subscription import Subscription, date_time, service_name
+from labkit.services.interface.wanted import WantedSubscriptions
+from labkit.services.operation import Caller, Service, operation
+
+
+class Interface(Service):
+    """What a publisher does with its subscribers; and the service that each of these has of it."""
+
+    name: ClassVar[str] = "Interface"
+    gives_defaults: ClassVar[bool] = False
+    events: ClassVar[tuple[EventKind, ...]] = (ADDED, UPDATED, REMOVED, OPERATION)
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.subscriptions = Subscriptions(context.database)
+        self.publishers = Publishers(context, self.name)
+        self.dispatch = Dispatch(context, self.subscriptions)
+        self.subscribing = Subscribing(context, self.subscriptions, self.publishers, self.dispatch)
+        self._wanted = WantedSubscriptions(context, self.subscriptions, self.publishers, self.subscribing)
+        self._services: dict[str, dict[str, Service]] = {}  # of each subscriber
+
+    # ---- operations
+
+    @operation
+    async def getSubscriber(self, caller: Caller, subscriber_id: SubscriberId) -> dict[str, object]:
+        """A subscriber: id, quota, triggers, parameters, created_at, updated_at, solution_id.
+
+        subscriber_id: the id of the solution. 404 for one that is no subscriber.
+        """
+        definition = self._published(caller)
+        return self.described(definition, self._subscriber(caller, subscriber_id))
+
+    @operation
+    async def listSubscribers(
+        self,
+        caller: Caller,
+        parameters: Parameters | None = None,
+        offset: Offset = 0,
+        limit: Limit = 20,
+    ) -> dict[str, object]:
+        """{items, total} of the subscribers whose parameters hold all that is given, those that came first first."""
+        definition = self._published(caller)
+        wanted = parameters.get_secret_value() if parameters is not None else {}
+        found = [
+            each
+            for each in self.active(caller.solution)
+            if _holds(effective(definition, each), wanted)  # what is left out is not equal to null
+        ]
+        items = [self.described(definition, each) for each in found[offset : offset + limit]]
+        return {"items": items, "total": len(found)}
+
+    @operation
+    async def setSubscriber(
+        self,
+        caller: Caller,
+        subscriber_id: SubscriberId,
+        quota: Quota | None = None,
+        parameters: Parameters | None = None,
+    ) -> None:
+        """Set the quota (calls_daily, calls_monthly) and parameters of a subscriber; what is not named stays.
+
+        A quota of null is forgotten. 404 for one that is no subscriber.
+        """
+        self._published(caller)
+        subscription = self._subscriber(caller, subscriber_id)
+        given = parameters.get_secret_value() if parameters is not None else {}
+        try:
+            await self.subscribing.change(
+                subscription, parameters=given, quota=named_quota(quota), cause=caller.cause
+            )
+        except SettingsError as error:
+            raise ServiceError(400, f"Parameter {error}.") from None
+
+    @operation
+    async def trigger(
+        self, caller: Caller, /, event: EventName, mode: Mode = None, data: Payload = None, **others: object
+    ) -> list[dict[str, object]]:
+        """Have every subscriber handle an event, with `data`: a list of {result, status, instance_id, solution_id}.
+
+        mode: async (unless the publisher's configuration says sync): each handles it after those before, and the
+        list acknowledges it, without results. 400 for an event that is not published.
+        """
+        definition = self._published(caller)
+        published, payload = _payload(definition, event, data)
+        subscriptions = self.active(caller.solution)
+        if (mode or definition.mode or "async") == "sync":
+            return await self.dispatch.trigger_all(caller.cause, subscriptions, published, payload)
+        self._check_capacity(caller)
+        return [self.dispatch.post(caller.cause, each, published, payload) for each in subscriptions]
+
+    @operation
+    async def triggerOne(
+        self,
+        caller: Caller,
+        /,
+        target: Target,
+        event: EventName,
+        mode: Mode = None,
+        data: Payload = None,
+        **others: object,
+    ) -> object:
+        """Have one subscriber handle an event, with `data`: the result of its handler; nothing where mode is async.
+
+        target: the subscriber's solution id, or the id of the subscription. mode: sync, unless the publisher's
+        configuration says async. 404 for one that is no subscriber.
+        """
+        definition = self._published(caller)
+        subscription = self.subscriptions.find(caller.solution, target) or self.subscriptions.get(target)
+        if subscription is None or not self._is_active(subscription, caller.solution):
+            raise ServiceError(404, "target subscriber not found")
+        published, payload = _payload(definition, event, data)
+        if (mode or definition.mode or "sync") == "sync":
+            return await self.dispatch.trigger_one(caller.cause, subscription, published, payload)
+        self._check_capacity(caller)
+        self.dispatch.post(caller.cause, subscription, published, payload)
+        return None
+
+    # ---- as a service of a lab
+
+    async def start(self) -> None:
+        await self.subscriptions.load()
+
+    async def clear(self) -> None:
+        self.subscriptions.clear()
+        self.publishers.clear()
+        self._services.clear()
+
+    def services(self, solution: str) -> Mapping[str, Service]:
+        """The services of the publishers that a solution subscribes to."""
+        return self._services.get(solution, {})
+
+    def check(self, solution: NamedSolution, parameters: Mapping[str, Any]) -> None:
+        """Raises SettingsError for a definition that is wrong."""
+        self.publishers.check(solution, parameters)
+
+    def configured(self, solution: str) -> None:
+        self.publishers.read(solution)
+        for each in self.subscriptions.of_publisher(solution):
+            self.renew(each.subscriber)
+
+    async def set_up(self, solution: str) -> None:
+        try:
+            await self._wanted.of_subscriber(solution)
+            if self.publishers.find(solution) is not None:
+                await self._wanted.of_publisher(solution)
+        finally:
+            self.renew(solution)
+            for each in self.subscriptions.of_publisher(solution):
+                self.renew(each.subscriber)
+
+    async def forget(self, solution: str) -> None:
+        """Its subscriptions end, and those of others to it."""
+        for each in self.subscriptions.of_subscriber(solution):
+            await self.subscribing.remove(each)
+        for each in self.subscriptions.of_publisher(solution):
+            await self.subscriptions.remove(each.id)
+            self.renew(each.subscriber)
+
+    # ---- subscriptions
+
+    def active(self, publisher: str) -> list[Subscription]:
+        """The subscriptions to a publisher whose subscribers are in the lab."""
+        return [
+            each for each in self.subscriptions.of_publisher(publisher) if self._is_active(each, publisher)
+        ]
+
+    def described(self, definition: Definition, subscription: Subscription) -> dict[str, object]:
+        """A subscription as document 3 has it."""
+        return {
+            "id": subscription.id,
+            "quota": dict(subscription.quota),
+            "triggers": dict(subscription.triggers),
+            "parameters": effective(definition, subscription),
+            "created_at": date_time(subscription.created_at),
+            "updated_at": date_time(subscription.updated_at),
+            "solution_id": subscription.subscriber,
+        }
+
+    async def subscribe(self, subscriber: str, publisher: str, **given: Any) -> Subscription:
+        """Subscribe a solution to another (Subscribing.made). Raises SettingsError."""
+        made = self.subscribing.made(subscriber, publisher, **given)
+        try:
+            return await self.subscribing.add(made)
+        finally:
+            self.renew(subscriber)
+
+    async def unsubscribe(self, subscription: Subscription) -> bool:
+        """End a subscription. False where it has ended."""
+        try:
+            return await self.subscribing.remove(subscription)
+        finally:
+            self.renew(subscription.subscriber)
+
+    def renew(self, subscriber: str) -> None:
+        """Give a subscriber the services that its subscriptions mean now, and the scripts that come with them."""
+        before = self._services.pop(subscriber, {})
+        solution = self._context.solutions.find(subscriber)
+        if solution is None:
+            return
+        found: dict[str, Service] = {}
+        others: dict[str, Service] = {}
+        keys: set[str] = set()
+        for each in self.subscriptions.of_subscriber(subscriber):
+            definition = self.publishers.find(each.publisher)
+            if definition is None:
+                continue
+            service = SubscribedService(
+                each.script_key,
+                definition,
+                partial(self._call, each.id),
+                partial(self._parameters, each.id),
+                partial(self._set_parameters, each.id),
+            )
+            found[each.service] = service
+            for name in (each.script_key, each.publisher, service_name(each.publisher)):
+                others.setdefault(name, service)
+            scripts = {event.name: event.default_script for event in definition.events.values()}
+            names = {
+                event.name: argument_names(event.parameters, "event") for event in definition.events.values()
+            }
+            keys.add(each.script_key.lower())
+            try:
+                solution.install(
+                    each.script_key, {name: text for name, text in scripts.items() if text}, names
+                )
+            except SettingsError as error:
+                solution.warn(str(error))
+        self._services[subscriber] = {**others, **found}
+        for service_before in {each.name.lower() for each in before.values()} - keys:
+            solution.install(service_before, {}, {})
+
+    async def _call(
+        self, subscription_id: str, caller: Caller, name: str, arguments: Mapping[str, object]
+    ) -> object:
+        subscription, definition = self._current(subscription_id)
+        published = definition.operations.get(name)
+        if published is None:
+            raise ServiceError(404, f"Operation {name} of service {subscription.service} Not Found")
+        return await self.dispatch.operation(caller, subscription, definition, published, arguments)
+
+    def _parameters(self, subscription_id: str) -> dict[str, Any]:
+        subscription, definition = self._current(subscription_id)
+        return effective(definition, subscription)
+
+    async def _set_parameters(
+        self, subscription_id: str, caller: Caller, parameters: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        subscription, definition = self._current(subscription_id)
+        for name in parameters:
+            known = definition.parameters.get(name)
+            if known is not None and known.restricted:
+                raise ServiceError(403, f"Parameter {name} of {subscription.service} is restricted.")
+        try:
+            after = await self.subscribing.change(subscription, parameters=parameters, cause=caller.cause)
+        except SettingsError as error:
+            raise ServiceError(400, f"Parameter {error}.") from None
+        return effective(definition, after)
+
+    def _current(self, subscription_id: str) -> tuple[Subscription, Definition]:
+        subscription = self.subscriptions.get(subscription_id)
+        definition = None if subscription is None else self.publishers.find(subscription.publisher)
+        if subscription is None or definition is None:
+            raise ServiceError(404, "the subscription has ended")
+        return subscription, definition
+
+    def _published(self, caller: Caller) -> Definition:
+        definition = self.publishers.find(caller.solution)
+        if definition is None:
+            raise ServiceError(404, "service not found")
+        return definition
+
+    def _subscriber(self, caller: Caller, subscriber: str) -> Subscription:
+        subscription = self.subscriptions.find(caller.solution, subscriber)
+        if subscription is None or not self._is_active(subscription, caller.solution):
+            raise ServiceError(404, f"subscriber {subscriber} not found")
+        return subscription
+
+    def _is_active(self, subscription: Subscription, publisher: str) -> bool:
+        return subscription.publisher == publisher and subscription.subscriber in self._context.solutions
+
+    def _check_capacity(self, caller: Caller) -> None:
+        """Those who trigger never wait for the handlers: these may be what they were called by."""
+        if self._context.events.full(caller.solution):
+            raise ServiceError(503, "too many events of this solution are waiting for their handlers")
+
+
+def _payload(definition: Definition, event: str, data: object) -> tuple[PublishedEvent, object]:
+    """What is published of an event, and its payload. Raises ServiceError 400."""
+    published = definition.events.get(event)
+    if published is None:
+        known = ", ".join(definition.events) or "none"
+        raise ServiceError(400, f"Parameter event validation failed: expected one of: {known}.")
+    types = published.parameters.keywords.type
+    given = {} if data is None and types == ("object",) else data
+    try:
+        return published, published.parameters.filled(given)
+    except Invalid as error:
+        raise refused(error, "data") from None
+
+
+def _holds(parameters: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    return all(name in parameters and same(value, parameters[name]) for name, value in wanted.items())

@@ -1,0 +1,228 @@
+"""Subscriptions as the database keeps them, and their calls as they are counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Column, Connection, Integer, String, Table, Text, UniqueConstraint
+
+from labkit.core.database import Database, driver, execute
+from labkit.core.tables import metadata
+from labkit.services.interface.subscription import QUOTAS, Subscription
+
+subscription_table = Table(
+    "subscription",
+    metadata,
+    Column("position", Integer, primary_key=True),  # counts up: the order in which they came
+    Column("id", String, nullable=False, unique=True),
+    Column("publisher", String, nullable=False),
+    Column("subscriber", String, nullable=False),
+    Column("script_key", String, nullable=False),
+    Column("parameters", Text, nullable=False, info={"secret": True}),
+    Column("triggers", Text, nullable=False),
+    Column("calls_daily", Integer),
+    Column("calls_monthly", Integer),
+    Column("created_at", Integer, nullable=False),
+    Column("updated_at", Integer, nullable=False),
+    Column("given", Text, info={"secret": True}),
+    Column("day", String, nullable=False),  # the last one with a call, in UTC
+    Column("calls_of_day", Integer, nullable=False),
+    Column("month", String, nullable=False),
+    Column("calls_of_month", Integer, nullable=False),
+    UniqueConstraint("publisher", "subscriber"),
+)
+
+COLUMNS = (
+    "id, publisher, subscriber, script_key, parameters, triggers, calls_daily, calls_monthly, created_at, "
+    "updated_at, given"
+)
+SELECT = f"SELECT {COLUMNS} FROM subscription"
+INSERT = (
+    f"INSERT OR IGNORE INTO subscription ({COLUMNS}, day, calls_of_day, month, calls_of_month) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, '', 0)"
+)
+UPDATE = (
+    "UPDATE subscription SET script_key = ?, parameters = ?, triggers = ?, calls_daily = ?, calls_monthly = ?, "
+    "updated_at = ?, given = ? WHERE id = ?"
+)
+# Counts a call, where the quota has one left: the statement alone decides, whoever else writes.
+SPEND = """
+UPDATE subscription SET
+  calls_of_day = CASE WHEN day = :day THEN calls_of_day ELSE 0 END + 1, day = :day,
+  calls_of_month = CASE WHEN month = :month THEN calls_of_month ELSE 0 END + 1, month = :month
+WHERE id = :id
+  AND (calls_daily IS NULL OR CASE WHEN day = :day THEN calls_of_day ELSE 0 END < calls_daily)
+  AND (calls_monthly IS NULL OR CASE WHEN month = :month THEN calls_of_month ELSE 0 END < calls_monthly)
+"""
+CALLS = """
+SELECT CASE WHEN day = :day THEN calls_of_day ELSE 0 END, CASE WHEN month = :month THEN calls_of_month ELSE 0 END
+FROM subscription WHERE id = :id
+"""
+
+
+class Subscriptions:
+    """All subscriptions of a lab, in the order in which they came."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._all: dict[str, Subscription] = {}
+        self._of_publisher: dict[str, dict[str, Subscription]] = {}  # by the subscriber's id
+        self._of_subscriber: dict[str, dict[str, Subscription]] = {}  # by the publisher's id
+
+    async def load(self) -> None:
+        """Know those that the database has."""
+        self.clear()
+        for each in await self._database.read(_read):
+            self._keep(each)
+
+    def clear(self) -> None:
+        self._all.clear()
+        self._of_publisher.clear()
+        self._of_subscriber.clear()
+
+    def __iter__(self) -> Iterator[Subscription]:
+        return iter(tuple(self._all.values()))
+
+    def get(self, id: str) -> Subscription | None:
+        return self._all.get(id)
+
+    def find(self, publisher: str, subscriber: str) -> Subscription | None:
+        return self._of_publisher.get(publisher, {}).get(subscriber)
+
+    def of_publisher(self, publisher: str) -> list[Subscription]:
+        return list(self._of_publisher.get(publisher, {}).values())
+
+    def of_subscriber(self, subscriber: str) -> list[Subscription]:
+        return list(self._of_subscriber.get(subscriber, {}).values())
+
+    async def add(self, made: Subscription) -> bool:
+        """Keep a new one. False where these two solutions have one already."""
+        if not await self._database.run(_insert, made):
+            return False
+        self._keep(made)
+        return True
+
+    async def change(self, id: str, change: Callable[[Subscription], Subscription]) -> Subscription | None:
+        """What one is after a change, which sees what others changed before it. None where there is none.
+
+        change: raises to change nothing.
+        """
+        changed = await self._database.run(_change, id, change)
+        if changed is not None and id in self._all:
+            self._keep(changed)
+        return changed
+
+    async def remove(self, id: str) -> bool:
+        """Forget one. False where there is none."""
+        removed = await self._database.run(_remove, id)
+        gone = self._all.pop(id, None)
+        if gone is not None:
+            self._of_publisher[gone.publisher].pop(gone.subscriber, None)
+            self._of_subscriber[gone.subscriber].pop(gone.publisher, None)
+        return removed
+
+    async def spend(self, id: str, now: float) -> str | None:
+        """Count a call of an operation now (lab seconds). The name of the quota that has none left, if one has."""
+        return await self._database.run(_spend, id, now)
+
+    async def calls(self, id: str, now: float) -> tuple[int, int]:
+        """How many calls were counted in the UTC day and month of `now`."""
+        return await self._database.read(_calls, id, now)
+
+    def _keep(self, subscription: Subscription) -> None:
+        self._all[subscription.id] = subscription
+        self._of_publisher.setdefault(subscription.publisher, {})[subscription.subscriber] = subscription
+        self._of_subscriber.setdefault(subscription.subscriber, {})[subscription.publisher] = subscription
+
+
+def _read(connection: Connection) -> list[Subscription]:
+    return [_subscription(row) for row in execute(connection, f"{SELECT} ORDER BY position")]
+
+
+def _subscription(row: tuple[Any, ...]) -> Subscription:
+    id, publisher, subscriber, script_key, parameters, triggers, daily, monthly, created, updated, given = row
+    quota = {name: value for name, value in zip(QUOTAS, (daily, monthly), strict=True) if value is not None}
+    return Subscription(
+        id,
+        publisher,
+        subscriber,
+        script_key,
+        json.loads(parameters),
+        quota,
+        json.loads(triggers),
+        created,
+        updated,
+        None if given is None else json.loads(given),
+    )
+
+
+def _given(subscription: Subscription) -> str | None:
+    return None if subscription.given is None else json.dumps(subscription.given)
+
+
+def _insert(connection: Connection, made: Subscription) -> bool:
+    values = (
+        made.id,
+        made.publisher,
+        made.subscriber,
+        made.script_key,
+        json.dumps(made.parameters),
+        json.dumps(made.triggers),
+        *(made.quota.get(name) for name in QUOTAS),
+        made.created_at,
+        made.updated_at,
+        _given(made),
+    )
+    return execute(connection, INSERT, values).rowcount == 1
+
+
+def _change(
+    connection: Connection, id: str, change: Callable[[Subscription], Subscription]
+) -> Subscription | None:
+    row = execute(connection, f"{SELECT} WHERE id = ?", (id,)).fetchone()
+    if row is None:
+        return None
+    before = _subscription(row)
+    after = replace(
+        change(before), id=id, publisher=before.publisher, subscriber=before.subscriber
+    )  # these never change
+    if after != before:
+        values = (
+            after.script_key,
+            json.dumps(after.parameters),
+            json.dumps(after.triggers),
+            *(after.quota.get(name) for name in QUOTAS),
+            after.updated_at,
+            _given(after),
+            id,
+        )
+        execute(connection, UPDATE, values)
+    return after
+
+
+def _remove(connection: Connection, id: str) -> bool:
+    return execute(connection, "DELETE FROM subscription WHERE id = ?", (id,)).rowcount == 1
+
+
+def _periods(id: str, now: float) -> dict[str, str]:
+    moment = datetime.fromtimestamp(now, UTC)
+    return {"id": id, "day": f"{moment:%Y-%m-%d}", "month": f"{moment:%Y-%m}"}
+
+
+def _spend(connection: Connection, id: str, now: float) -> str | None:
+    if driver(connection).execute(SPEND, _periods(id, now)).rowcount:
+        return None
+    row = execute(connection, "SELECT calls_daily FROM subscription WHERE id = ?", (id,)).fetchone()
+    if row is None:  # removed meanwhile
+        return None
+    of_day, _ = _calls(connection, id, now)
+    return QUOTAS[0] if row[0] is not None and of_day >= row[0] else QUOTAS[1]
+
+
+def _calls(connection: Connection, id: str, now: float) -> tuple[int, int]:
+    row = driver(connection).execute(CALLS, _periods(id, now)).fetchone()
+    return (0, 0) if row is None else (row[0], row[1])

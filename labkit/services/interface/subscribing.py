@@ -1,0 +1,236 @@
+"""Who subscribes to whom, by settings, folders and cells, and what the publisher hears of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from labkit.context import Context
+from labkit.core.errors import SettingsError
+from labkit.core.events import EventKind
+from labkit.services.interface.configuration import KEY, Definition
+from labkit.services.interface.dispatch import ADDED, REMOVED, UPDATED, Dispatch, deeper
+from labkit.services.interface.plain import Copier, Invalid
+from labkit.services.interface.publishers import Publishers, check_id
+from labkit.services.interface.store import Subscriptions
+from labkit.services.interface.subscription import (
+    QUOTAS,
+    Subscription,
+    check_triggers,
+    service_name,
+)
+
+MOST_CALLS = 2**53 - 1
+
+
+class Subscribing:
+    """Makes, changes and removes subscriptions. What it refuses is a SettingsError."""
+
+    def __init__(
+        self, context: Context, subscriptions: Subscriptions, publishers: Publishers, dispatch: Dispatch
+    ) -> None:
+        self._context = context
+        self._subscriptions = subscriptions
+        self._publishers = publishers
+        self._dispatch = dispatch
+
+    def made(
+        self,
+        subscriber: str,
+        publisher: str,
+        *,
+        script_key: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        quota: Mapping[str, int | None] | None = None,
+        triggers: Mapping[str, Any] | None = None,
+        given: dict[str, Any] | None = None,
+        id: str = "",
+    ) -> Subscription:
+        """A subscription that can be, and is not yet. Raises SettingsError for one that cannot.
+
+        id: of the subscription that it is to take the place of.
+        """
+        definition = self.definition(publisher)
+        self._check_parties(subscriber, publisher, definition)
+        key = script_key if script_key is not None else definition.default_script_key
+        self._check_key(subscriber, publisher, key)
+        check_triggers(triggers or {}, definition.events)
+        now = self._context.clock.micros()
+        return Subscription(
+            id,
+            publisher,
+            subscriber,
+            key,
+            checked_parameters(definition, parameters or {}),
+            checked_quota(quota or {}),
+            _plain(triggers or {}, "triggers"),
+            now,
+            now,
+            given,
+        )
+
+    def definition(self, publisher: str) -> Definition:
+        """What a solution publishes. Raises SettingsError where it is not there, or publishes nothing."""
+        if publisher not in self._context.solutions:
+            known = ", ".join(self._context.solutions.names()) or "none"
+            raise SettingsError(f"no solution {publisher!r}, there are: {known}")
+        definition = self._publishers.find(publisher)
+        if definition is None:
+            raise SettingsError(
+                f"solution {publisher!r} publishes nothing: its configuration has no services.Interface"
+            )
+        return definition
+
+    async def add(self, made: Subscription, cause: int | None = None) -> Subscription:
+        """Keep a subscription that was made; its publisher hears subscriberAdded.
+
+        Raises SettingsError where these two solutions have one.
+        """
+        made = replace(made, id=self._uuid(made.subscriber))
+        if not await self._subscriptions.add(made):
+            raise SettingsError(f"{made.subscriber} is subscribed to {made.publisher} already")
+        return await self._tell(ADDED, made, cause)
+
+    async def change(
+        self,
+        subscription: Subscription,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        dropped: frozenset[str] = frozenset(),
+        quota: Mapping[str, int | None] | None = None,
+        triggers: Mapping[str, Any] | None = None,
+        script_key: str | None = None,
+        given: dict[str, Any] | None = None,
+        cause: int | None = None,
+    ) -> Subscription:
+        """Set what is named, of parameters, quota and triggers entry by entry; the publisher hears subscriberUpdated
+        where that changes anything.
+
+        dropped: parameters to forget; a quota or trigger of None is forgotten. Raises SettingsError, and changes
+        nothing, for what cannot be.
+        """
+        definition = self.definition(subscription.publisher)
+        if script_key is not None and script_key != subscription.script_key:
+            self._check_key(subscription.subscriber, subscription.publisher, script_key)
+        triggers = _plain(triggers or {}, "triggers")
+        check_triggers({name: each for name, each in triggers.items() if each is not None}, definition.events)
+        new_quota = checked_quota(quota or {}, keep_none=True)
+        now = self._context.clock.micros()
+        before: list[Subscription] = []
+
+        def change(found: Subscription) -> Subscription:
+            before.append(found)
+            kept = {name: each for name, each in found.parameters.items() if name not in dropped}
+            after = replace(
+                found,
+                parameters=checked_parameters(definition, {**kept, **(parameters or {})}),
+                quota=_without_none({**found.quota, **new_quota}),
+                triggers=_without_none({**found.triggers, **triggers}),
+                script_key=script_key if script_key is not None else found.script_key,
+            )
+            if after != found:
+                after = replace(after, updated_at=now)
+            return replace(after, given=given if given is not None else found.given)
+
+        with deeper():  # it will be: the publisher hears of it
+            pass
+        after = await self._subscriptions.change(subscription.id, change)
+        if after is None:
+            raise SettingsError(f"the subscription {subscription.id} is removed")
+        if replace(after, given=None) == replace(before[0], given=None):
+            return after
+        return await self._tell(UPDATED, after, cause)
+
+    async def remove(self, subscription: Subscription, cause: int | None = None) -> bool:
+        """Forget a subscription; its publisher hears subscriberRemoved. False where it is removed already."""
+        removed = await self._subscriptions.remove(subscription.id)
+        definition = self._publishers.find(subscription.publisher)
+        if removed and definition is not None:
+            await self._dispatch.tell(REMOVED, subscription, definition, cause)
+        return removed
+
+    async def _tell(self, kind: EventKind, subscription: Subscription, cause: int | None) -> Subscription:
+        """Tell the publisher; the parameters that its handler gives are written back."""
+        definition = self.definition(subscription.publisher)
+        returned = await self._dispatch.tell(kind, subscription, definition, cause)
+        if not returned:
+            return subscription
+
+        def write(found: Subscription) -> Subscription:
+            return replace(found, parameters=checked_parameters(definition, {**found.parameters, **returned}))
+
+        try:
+            return await self._subscriptions.change(subscription.id, write) or subscription
+        except SettingsError as error:
+            publisher = self._context.solutions.get(subscription.publisher)
+            publisher.warn(
+                f"interface {kind.event}: what its handler returned cannot be written back: {error}"
+            )
+            return subscription
+
+    def _check_parties(self, subscriber: str, publisher: str, definition: Definition) -> None:
+        check_id(subscriber, "the id of a subscriber")
+        if subscriber == publisher:
+            raise SettingsError(f"{publisher} cannot subscribe to itself")
+        business = self._context.solutions.get(subscriber).business
+        if definition.whitelist and business not in definition.whitelist:
+            raise SettingsError(
+                f"the business {business!r} of {subscriber} is not on the whitelist of {publisher}"
+            )
+
+    def _check_key(self, subscriber: str, publisher: str, key: str) -> None:
+        if not re.fullmatch(KEY, key):
+            raise SettingsError(
+                f"script_key: expected 2 to 63 letters and digits, a letter first, not {key!r}"
+            )
+        taken = {name.lower() for name in self._context.services.names()}
+        taken |= {kind.service.lower() for kind in self._context.events.kinds()}
+        for other in self._subscriptions.of_subscriber(subscriber):
+            if other.publisher != publisher:
+                taken.add(other.script_key.lower())
+        if key.lower() in taken:
+            raise SettingsError(
+                f"script_key: {subscriber} has a service {service_name(key)!r} already; name another key"
+            )
+
+    def _uuid(self, subscriber: str) -> str:
+        """A UUID of version 4 (RFC 9562), of the lab's own identifiers."""
+        text = self._context.identifiers.hex(f"{subscriber} subscription", 32)
+        variant = "89ab"[int(text[16], 16) % 4]
+        return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{variant}{text[17:20]}-{text[20:]}"
+
+
+def checked_parameters(definition: Definition, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as they are kept. Raises SettingsError for one that is not as the publisher says."""
+    try:
+        filled = definition.parameter_schema.filled(dict(parameters))
+    except Invalid as error:
+        raise SettingsError(f"parameters: {error}") from None
+    assert isinstance(filled, dict)
+    return {name: each for name, each in filled.items() if name in parameters}
+
+
+def checked_quota(quota: Mapping[str, Any], *, keep_none: bool = False) -> dict[str, Any]:
+    """A quota as it is kept. Raises SettingsError naming what is wrong."""
+    for name, value in quota.items():
+        if name not in QUOTAS:
+            raise SettingsError(f"quota.{name}: unknown key, there are: {', '.join(QUOTAS)}")
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if value is not None and not (whole and 0 <= value <= MOST_CALLS):
+            raise SettingsError(f"quota.{name}: expected a whole number of calls, 0 or more, not {value!r}")
+    return dict(quota) if keep_none else _without_none(quota)
+
+
+def _without_none(entries: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: each for name, each in entries.items() if each is not None}
+
+
+def _plain(entries: Mapping[str, Any], what: str) -> dict[str, Any]:
+    try:
+        copied = Copier().copy(dict(entries))
+    except Invalid as error:
+        raise SettingsError(f"{what}: {error}") from None
+    assert isinstance(copied, dict)
+    return copied

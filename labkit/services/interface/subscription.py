@@ -1,0 +1,80 @@
+"""A subscription: who uses whose interface, under which name, with which parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from labkit.core.errors import SettingsError
+
+QUOTAS = ("calls_daily", "calls_monthly")
+
+Quota = Mapping[str, int]  # of QUOTAS, those that are set
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """One solution uses the interface of another (document 3, Interface subscriber).
+
+    id: a uuid; script_key: names the service at the subscriber; parameters: as they were set, without defaults of
+    the publisher; triggers: which handler gets an event; created_at, updated_at: lab time in microseconds; given:
+    what settings or a folder said of it last, None for one that was made while the lab ran.
+    """
+
+    id: str
+    publisher: str
+    subscriber: str
+    script_key: str
+    parameters: dict[str, Any]
+    quota: dict[str, int]
+    triggers: dict[str, Any]
+    created_at: int
+    updated_at: int
+    given: dict[str, Any] | None = None
+
+    @property
+    def service(self) -> str:
+        """The name of the service at the subscriber."""
+        return service_name(self.script_key)
+
+    def handler_of(self, event: str) -> tuple[str, str]:
+        """The service and event whose handler at the subscriber gets an event of the publisher.
+
+        The triggers map names it: `{event: handler's event}`, or `{event: {service, event}}`.
+        """
+        routed = route(self.triggers.get(event))
+        if routed is None:
+            return self.script_key, event
+        service, name = routed
+        return service or self.script_key, name or event
+
+
+def service_name(script_key: str) -> str:
+    """The name under which scripts call the service of a key: with its first letter capitalised."""
+    return script_key[:1].upper() + script_key[1:]
+
+
+def route(entry: object) -> tuple[str, str] | None:
+    """Service and event that an entry of a triggers map names, '' for what it leaves out; None for another form."""
+    if isinstance(entry, str) and entry:
+        return "", entry
+    if isinstance(entry, Mapping):
+        service, event = entry.get("service", ""), entry.get("event", "")
+        if isinstance(service, str) and isinstance(event, str) and (service or event):
+            return service, event
+    return None
+
+
+def check_triggers(triggers: Mapping[str, Any], events: Mapping[str, object]) -> None:
+    """Raises SettingsError where the entry of an event names no handler; other entries may be anything."""
+    for name, entry in triggers.items():
+        if name in events and route(entry) is None:
+            raise SettingsError(f"triggers.{name}: expected an event, or {{service, event}}, of a handler")
+
+
+def date_time(micros: int) -> str:
+    """Lab time as document 3 has it: string(date-time), RFC 3339."""
+    moment = datetime.fromtimestamp(micros // 1_000_000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{micros // 1000 % 1000:03d}Z"
