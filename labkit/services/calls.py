@@ -109,8 +109,7 @@ class Services(Component):
             except ServiceError:
                 detail["parameters"] = redacted(parameters)  # they tell what to build
                 raise
-            assert found is not None
-            given = self.with_defaults(caller, found, declared, parameters)
+            given = self.with_defaults(caller, declared, parameters)
             detail["parameters"] = declared.shown(given, values=self._context.settings.journal.values)
             if not given.keys() <= declared.attributes.keys() and (unknown := declared.unknown(given)):
                 detail["unknown"] = unknown
@@ -133,15 +132,14 @@ class Services(Component):
         )
         return result
 
-    def with_defaults(
-        self, caller: Caller, found: Service, declared: Operation, parameters: object
-    ) -> dict[str, object]:
+    def with_defaults(self, caller: Caller, declared: Operation, parameters: object) -> dict[str, object]:
         """The parameters of a call, and what is configured for those that it leaves out. Raises ServiceError 400."""
         if parameters is None or parameters == []:  # an empty table of a script may look like a list
             parameters = {}
         if not isinstance(parameters, Mapping):
             raise ServiceError(400, "arguments must be a table")
-        if not found.gives_defaults:
+        found = self._services.find(declared.service)
+        if found is None or not found.gives_defaults:
             return dict(parameters)
         configured = self._context.configuration.get(caller.solution, {}).get(declared.service, {})
         defaults = {name: value for name, value in configured.items() if name in declared.attributes}

@@ -206,7 +206,6 @@ class KeepsParameters(Service):
     script_key: what its handlers are registered under.
     """
 
-    gives_defaults: ClassVar[bool] = False
     script_key: str
 
     def parameters(self, solution: str) -> dict[str, Any]:

@@ -69,7 +69,9 @@ def test_operations_come_with_arguments_and_documentation() -> None:
     assert "from" in [each["name"] for each in found["Email.send"]["arguments"]]
     assert "\n  get(key: str)\n      " in text
     assert {name for name, each in found.items() if each["takes_others"]} == {
-        f"User.{verb}User{what}" for verb in ("create", "update") for what in ("Data", "Storage")
+        *(f"User.{verb}User{what}" for verb in ("create", "update") for what in ("Data", "Storage")),
+        "Interface.trigger",
+        "Interface.triggerOne",
     }
     assert "\n  createUserData(id: int, …)\n" in text
 
@@ -84,6 +86,10 @@ def test_events_come_with_the_names_that_handlers_have_them_under() -> None:
         ("device2", "event", "data_in"),
         ("device2", "event", "provisioned"),
         ("user", "account", ""),
+        ("interface", "subscriberAdded", ""),
+        ("interface", "subscriberUpdated", ""),
+        ("interface", "subscriberRemoved", ""),
+        ("interface", "*", ""),
         ("config", "fallback", ""),
     ]
     assert events["timer", "timer", ""]["arguments"] == ["message", "request"]

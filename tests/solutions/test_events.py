@@ -7,6 +7,7 @@ from labkit.core.clock import Clock
 from labkit.core.events import Events
 from labkit.core.journal import Journal
 from labkit.device_api.emitted import EVENTS as DEVICE_EVENTS
+from labkit.services.interface.service import Interface
 from labkit.services.user.service import User
 from labkit.solutions.events import EVENTS, arguments, candidates
 
@@ -60,5 +61,5 @@ def test_candidates(service: str, event: str, product: str | None, keys: list[tu
 )
 def test_arguments(service: str, event: str, names: tuple[str, ...]) -> None:
     events = Events(Journal(Clock(0).micros), Activity())
-    events.declare([*EVENTS, *DEVICE_EVENTS, *User.events])
+    events.declare([*EVENTS, *DEVICE_EVENTS, *User.events, *Interface.events])
     assert arguments(events, service, event) == names
