@@ -51,6 +51,7 @@ def test_every_curl_line_does_what_it_shows(tmp_path: Path) -> None:
         [sys.executable, "-m", "labkit", *serve.removesuffix("&").split()[1:]],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
     )
     try:
@@ -70,12 +71,15 @@ def test_every_curl_line_does_what_it_shows(tmp_path: Path) -> None:
         )
     finally:
         server.terminate()
-        server.communicate(timeout=20)
+        _, log = server.communicate(timeout=20)
     assert ended.stderr == ""
     outputs = ended.stdout.split("<end>\n")
     for (command, expected), output in zip(calls, outputs, strict=False):
         shown = "\n".join(expected).replace("[?*]", "[[]?*]")
         assert fnmatchcase(output.strip(), shown), f"{command}\n{output}"
+    shown_log = re.search(r"```text\n(2.*?)```", README, re.DOTALL)
+    assert shown_log
+    assert [line[20:] for line in log.splitlines()] == [line[20:] for line in shown_log.group(1).splitlines()]
 
 
 def test_every_room_of_the_house_is_there() -> None:
