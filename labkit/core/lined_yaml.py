@@ -17,9 +17,13 @@ def read_yaml(file: Path) -> tuple[Any, dict[str, int]]:
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     try:
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml takes a tenth of the time
-        values = yaml.load(text, Loader=loader)
-        lines = _lines(yaml.compose(text, Loader=loader), "", ())
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)  # libyaml takes a tenth of the time
+        try:
+            node = loader.get_single_node()
+            lines = _lines(node, "", ())  # before values are made, which writes merged keys into the nodes
+            values = None if node is None else loader.construct_document(node)
+        finally:
+            loader.dispose()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" (line {mark.line + 1})" if mark else ""
@@ -40,6 +44,8 @@ def _lines(node: yaml.Node | None, key: str, above: tuple[yaml.Node, ...]) -> di
     if isinstance(node, yaml.MappingNode):
         names: set[str] = set()
         for name, value in node.value:
+            if not isinstance(name, yaml.ScalarNode):  # a list or a table, which YAML's own error tells of
+                continue
             inner = f"{key}.{name.value}" if key else str(name.value)
             found[inner] = name.start_mark.line + 1
             if name.value in names:

@@ -19,7 +19,7 @@ from sqlalchemy import Boolean, Column, Connection, Integer, LargeBinary, String
 from sqlalchemy.dialects.sqlite import insert
 
 from labkit.core.clock import Clock
-from labkit.core.database import Database
+from labkit.core.database import Database, execute_many
 from labkit.core.errors import LabError
 from labkit.core.identifiers import Identifiers
 from labkit.core.tables import metadata
@@ -320,9 +320,13 @@ def _all(connection: Connection, product: str) -> list[Device]:
 
 def _put(connection: Connection, product: str, *identities: str, **values: object) -> None:
     new = {"product": product, "whitelisted": False, "locked": False, **values}
-    put = insert(device_table).on_conflict_do_update(index_elements=["product", "identity"], set_=values)
-    if identities:  # all in one go
-        connection.execute(put, [{**new, "identity": identity} for identity in identities])
+    changed = ", ".join(f"{name} = excluded.{name}" for name in values)
+    put = (
+        f"INSERT INTO {device_table.name} (identity, {', '.join(new)}) VALUES (?{', ?' * len(new)})"
+        f" ON CONFLICT (product, identity) DO UPDATE SET {changed}"
+    )
+    # by hand, since a list of names may be long
+    execute_many(connection, put, ((identity, *new.values()) for identity in identities))
 
 
 def _replace(

@@ -32,5 +32,11 @@ def _expanded(name: str) -> Iterator[str]:
     if int(first) > int(last):
         raise ValueError(f"expected a range that runs upwards, not {match.group()}")
     width = max(map(len, match.groups())) if any(each[0] == "0" for each in match.groups()) else 0
+    before, after = name[: match.start()], name[match.end() :]
+    more = "{" in before or "{" in after
     for number in range(int(first), int(last) + 1):
-        yield from _expanded(f"{name[: match.start()]}{number:0{width}}{name[match.end() :]}")
+        written = f"{before}{number:0{width}}{after}"
+        if more:
+            yield from _expanded(written)
+        else:
+            yield written
