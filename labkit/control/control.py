@@ -11,6 +11,7 @@ from labkit.control.database import DatabaseControl
 from labkit.control.functions import FunctionsControl
 from labkit.control.handsets import HandsetsControl
 from labkit.control.identities import IdentitiesControl
+from labkit.control.interface import InterfaceControl
 from labkit.control.journal import JournalControl
 from labkit.control.mailbox import MailboxControl
 from labkit.control.messaging import MessagingControl
@@ -36,6 +37,7 @@ class Control:
         self.functions = FunctionsControl(platform)
         self.handsets = HandsetsControl(platform)
         self.identities = IdentitiesControl(platform)
+        self.interface = InterfaceControl(platform)
         self.journal = JournalControl(platform)
         self.mailbox = MailboxControl(platform)
         self.messaging = MessagingControl(platform)

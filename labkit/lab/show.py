@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from labkit.control.handsets import Message
+from labkit.control.interface import SubscriptionInfo
 from labkit.control.journal import Entry
 from labkit.control.providers import Arrived
 from labkit.control.solutions import LogLine
@@ -20,6 +21,7 @@ MESSAGE = (
     *("time", "address", "channel", "title", "text", "state", "ended", "identity", "payload", "headers"),
     *("account", "service", "binding", "notification"),
 )
+SUBSCRIPTION = ("service", "parameters", "quota", "triggers", "calls_today", "calls_this_month")
 ARRIVED = ("time", "method", "path", "parameters", "status", "answer", "fault")
 
 
@@ -48,6 +50,14 @@ def of_entries(entries: Iterable[Entry]) -> pandas.DataFrame:
     frame = pandas.DataFrame(rows, columns=names).set_index("sequence")
     frame["time"] = pandas.to_datetime(frame["time"], unit="us", utc=True)
     return frame.astype({"status": "Int64", "size": "Int64", "cause": "Int64"})
+
+
+def of_subscriptions(found: Iterable[SubscriptionInfo]) -> pandas.DataFrame:
+    """Subscriptions, a row each, indexed by the subscriber."""
+    import pandas
+
+    rows = [[getattr(each, name) for name in ("subscriber", *SUBSCRIPTION)] for each in found]
+    return pandas.DataFrame(rows, columns=["subscriber", *SUBSCRIPTION]).set_index("subscriber")
 
 
 def of_lines(lines: Iterable[LogLine]) -> pandas.DataFrame:

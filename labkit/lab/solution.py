@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from labkit.control.solutions import SolutionInfo
 from labkit.core.errors import LabWarning, unknown
 from labkit.lab.client import Session, SiteClient
+from labkit.lab.interface import Published, Subscription, several
 from labkit.lab.runtime import Runtime
 from labkit.lab.services import ServiceHandle, call
 from labkit.lab.show import card, of_lines
@@ -104,6 +105,76 @@ class Solution(SiteClient):
         warn_of(self._runtime.run(self._control.reload, self.id))
         return self
 
+    def publish(
+        self,
+        *,
+        default_script_key: str | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        contact: Mapping[str, str] | None = None,
+        tags: Iterable[str] | None = None,
+        whitelist: Iterable[str] | None = None,
+        parameters: Iterable[Mapping[str, Any]] | None = None,
+        operations: Iterable[Mapping[str, Any]] | None = None,
+        events: Iterable[Mapping[str, Any]] | None = None,
+        mode: Literal["sync", "async"] | None = None,
+        **others: Any,
+    ) -> Published:
+        """Publish operations and events to other solutions, which `subscribe` to them; without settings, what is
+        published.
+
+        `lights.publish(operations=[{"name": "light", "parameters": {"title": "lamp", "type": "object"}}])`, and a
+        handler: `lights.on("interface", "light", …)`. What a cell published before is replaced, over what the
+        solution's folder and settings say. whitelist: the businesses that may subscribe.
+        """
+        lists = {
+            "tags": tags,
+            "whitelist": whitelist,
+            "parameters": parameters,
+            "operations": operations,
+            "events": events,
+        }
+        given = {
+            "default_script_key": default_script_key,
+            "name": name,
+            "description": description,
+            "contact": contact,
+            "mode": mode,
+            **{key: several(each) for key, each in lists.items()},
+            **others,
+        }
+        named = {key: value for key, value in given.items() if value is not None}
+        control = self._runtime.control.interface
+        if named:
+            return Published(self._runtime, self._runtime.run(control.publish, self.id, named))
+        return Published(self._runtime, self._runtime.run(control.published, self.id))
+
+    def subscribe(
+        self,
+        publisher: Solution | str,
+        *,
+        script_key: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        quota: Mapping[str, int | None] | None = None,
+        triggers: Mapping[str, Any] | None = None,
+    ) -> Subscription:
+        """Subscribe to what another solution publishes: its operations are a service here, `home.Lights.light(…)`.
+
+        script_key: the name of the service, whose first letter is capitalised; quota: calls_daily, calls_monthly;
+        triggers: which handler gets an event. Its other events are handled by `home.on("lights", "changed", …)`. One
+        that is there as it is given stays, so that a cell may run again.
+        """
+        id = publisher.id if isinstance(publisher, Solution) else publisher
+        control = self._runtime.control.interface
+        given = (script_key, parameters, quota, triggers)
+        return Subscription(self._runtime, self._runtime.run(control.subscribe, self.id, id, *given))
+
+    @property
+    def subscriptions(self) -> list[Subscription]:
+        """Those to other solutions, the oldest first."""
+        found = self._runtime.run(self._runtime.control.interface.subscriptions, self.id)
+        return [Subscription(self._runtime, each) for each in found]
+
     def __getattr__(self, name: str) -> ServiceHandle:
         if name.startswith("_"):
             raise AttributeError(name)
@@ -119,7 +190,12 @@ class Solution(SiteClient):
         return f"<solution {self.id} at {self.domain}>"
 
     def _repr_html_(self) -> str:
+        others = ", ".join(each.publisher for each in self.subscriptions)
         return card(
             f"solution {self.id}",
-            {"domain": self.domain, "products": ", ".join(self._fixed.products) or "none"},
+            {
+                "domain": self.domain,
+                "products": ", ".join(self._fixed.products) or "none",
+                **({"subscribes to": others} if others else {}),
+            },
         )

@@ -225,6 +225,13 @@ class Interface(Service):
         finally:
             self.renew(subscriber)
 
+    async def update(self, subscription: Subscription, **changes: Any) -> Subscription:
+        """Change a subscription (Subscribing.change). Raises SettingsError."""
+        try:
+            return await self.subscribing.change(subscription, **changes)
+        finally:
+            self.renew(subscription.subscriber)
+
     async def unsubscribe(self, subscription: Subscription) -> bool:
         """End a subscription. False where it has ended."""
         try:

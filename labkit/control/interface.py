@@ -1,0 +1,192 @@
+"""Interfaces between solutions: who publishes what, and who subscribes to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from labkit.control.data import Data, copied
+from labkit.core.errors import LabError, SettingsError
+from labkit.platform import Platform
+from labkit.services.interface.arguments import same
+from labkit.services.interface.dispatch import effective
+from labkit.services.interface.service import Interface
+from labkit.services.interface.subscription import Subscription, date_time
+
+
+class PublishedInfo(Data):
+    """What a solution publishes. service: its name at a subscriber that names no other; operations, events,
+    parameters: by name, what each is for; whitelist: the businesses that may subscribe, all if none are named.
+    """
+
+    solution: str
+    service: str
+    name: str
+    description: str
+    operations: dict[str, str]
+    events: dict[str, str]
+    parameters: dict[str, str]
+    whitelist: tuple[str, ...]
+    mode: str | None
+
+
+class SubscriptionInfo(Data):
+    """A subscription. service: its name at the subscriber; parameters: with the publisher's defaults; created_at,
+    updated_at: lab time, RFC 3339; calls_today, calls_this_month: operation calls in the UTC day and month.
+    """
+
+    id: str
+    publisher: str
+    subscriber: str
+    service: str
+    script_key: str
+    parameters: dict[str, Any]
+    quota: dict[str, int]
+    triggers: dict[str, Any]
+    created_at: str
+    updated_at: str
+    calls_today: int
+    calls_this_month: int
+
+
+class InterfaceControl:
+    """The interfaces of a lab's solutions. Each operation raises LabError for an unknown solution."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+
+    @property
+    def _service(self) -> Interface:
+        return cast("Interface", self._platform.context.services.get(Interface.name))
+
+    async def publish(self, solution: str, definition: Mapping[str, Any]) -> PublishedInfo:
+        """Publish an interface (document 3, Interface service configuration), in the place of what a cell published
+        before. Raises SettingsError naming the wrong key."""
+        with self._platform.context.activity:
+            await self._platform.solutions.configure(solution, Interface.name, copied(definition))
+        return await self.published(solution)
+
+    async def published(self, solution: str) -> PublishedInfo:
+        """What a solution publishes. Raises LabError where that is nothing."""
+        self._platform.solutions.get(solution)
+        found = self._service.publishers.find(solution)
+        if found is None:
+            raise LabError(f"solution {solution!r} publishes nothing yet")
+        key = found.default_script_key
+        return PublishedInfo(
+            solution=solution,
+            service=key[:1].upper() + key[1:],
+            name=found.name,
+            description=found.description,
+            operations={name: each.description for name, each in found.operations.items()},
+            events={name: each.description for name, each in found.events.items()},
+            parameters={name: each.description or "" for name, each in found.parameters.items()},
+            whitelist=found.whitelist,
+            mode=found.mode,
+        )
+
+    async def subscribe(
+        self,
+        subscriber: str,
+        publisher: str,
+        script_key: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        quota: Mapping[str, int | None] | None = None,
+        triggers: Mapping[str, Any] | None = None,
+    ) -> SubscriptionInfo:
+        """Subscribe a solution to another; a subscription that is there as it is given stays.
+
+        Raises SettingsError for what is wrong, for a business that is not on the whitelist, and telling how to
+        change it where it is there otherwise.
+        """
+        self._platform.solutions.get(subscriber)
+        given = {"script_key": script_key, "parameters": parameters, "quota": quota, "triggers": triggers}
+        named: dict[str, Any] = {name: copied(each) for name, each in given.items() if each is not None}
+        there = self._service.subscriptions.find(publisher, subscriber)
+        with self._platform.context.activity:
+            if there is None:
+                return await self._info(await self._service.subscribe(subscriber, publisher, **named))
+        info = await self._info(there)
+        for name, each in named.items():
+            if not _agrees(each, getattr(info, name)):
+                raise SettingsError(
+                    f"{subscriber} is subscribed to {publisher} already, with other {name}: update it, or remove it"
+                )
+        return info
+
+    async def update(
+        self,
+        subscriber: str,
+        publisher: str,
+        parameters: Mapping[str, Any] | None = None,
+        quota: Mapping[str, int | None] | None = None,
+        triggers: Mapping[str, Any] | None = None,
+        script_key: str | None = None,
+    ) -> SubscriptionInfo:
+        """Change what is named, entry by entry; a quota or trigger of None is forgotten. Raises SettingsError."""
+        subscription = self._of(subscriber, publisher)
+        with self._platform.context.activity:
+            changed = await self._service.update(
+                subscription,
+                parameters=copied(parameters),
+                quota=copied(quota),
+                triggers=copied(triggers),
+                script_key=script_key,
+            )
+        return await self._info(changed)
+
+    async def remove(self, subscriber: str, publisher: str) -> None:
+        """End a subscription."""
+        subscription = self._of(subscriber, publisher)
+        with self._platform.context.activity:
+            await self._service.unsubscribe(subscription)
+
+    async def get(self, subscriber: str, publisher: str) -> SubscriptionInfo:
+        """The subscription of one solution to another. Raises LabError where there is none."""
+        return await self._info(self._of(subscriber, publisher))
+
+    async def subscriptions(self, subscriber: str) -> list[SubscriptionInfo]:
+        """Those of a solution, the oldest first."""
+        self._platform.solutions.get(subscriber)
+        found = self._service.subscriptions.of_subscriber(subscriber)
+        return [await self._info(each) for each in found]
+
+    async def subscribers(self, publisher: str) -> list[SubscriptionInfo]:
+        """Those of others to a solution, the oldest first."""
+        self._platform.solutions.get(publisher)
+        return [await self._info(each) for each in self._service.active(publisher)]
+
+    def _of(self, subscriber: str, publisher: str) -> Subscription:
+        self._platform.solutions.get(subscriber)
+        found = self._service.subscriptions.find(publisher, subscriber)
+        if found is None:
+            raise LabError(f"solution {subscriber!r} is not subscribed to {publisher!r}")
+        return found
+
+    async def _info(self, subscription: Subscription) -> SubscriptionInfo:
+        definition = self._service.publishers.find(subscription.publisher)
+        parameters = subscription.parameters if definition is None else effective(definition, subscription)
+        now = self._platform.context.clock.now()
+        today, month = await self._service.subscriptions.calls(subscription.id, now)
+        return SubscriptionInfo(
+            id=subscription.id,
+            publisher=subscription.publisher,
+            subscriber=subscription.subscriber,
+            service=subscription.service,
+            script_key=subscription.script_key,
+            parameters=copied(parameters),
+            quota=dict(subscription.quota),
+            triggers=copied(subscription.triggers),
+            created_at=date_time(subscription.created_at),
+            updated_at=date_time(subscription.updated_at),
+            calls_today=today,
+            calls_this_month=month,
+        )
+
+
+def _agrees(given: object, there: object) -> bool:
+    """Is what is given of a subscription there as it is given?"""
+    if not isinstance(given, Mapping) or not isinstance(there, Mapping):
+        return given == there
+    kept = {name: each for name, each in given.items() if each is not None}
+    return all(name in there and same(each, there[name]) for name, each in kept.items())

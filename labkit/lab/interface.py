@@ -1,0 +1,126 @@
+"""Handles of what a solution publishes, and of its subscriptions to others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+from labkit.control.interface import PublishedInfo, SubscriptionInfo
+from labkit.lab.runtime import Runtime
+from labkit.lab.show import card, of_subscriptions
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class Published:
+    """What a solution publishes: its operations and events for others, and who subscribes to them."""
+
+    def __init__(self, runtime: Runtime, info: PublishedInfo) -> None:
+        self._runtime = runtime
+        self.info = info
+
+    @property
+    def subscribers(self) -> pandas.DataFrame:
+        """Who subscribes, a row each: service, parameters, quota, triggers, calls of today and of this month."""
+        return of_subscriptions(
+            self._runtime.run(self._runtime.control.interface.subscribers, self.info.solution)
+        )
+
+    def __repr__(self) -> str:
+        operations = ", ".join(self.info.operations) or "no operations"
+        events = ", ".join(self.info.events) or "no events"
+        return f"<{self.info.service}, published by {self.info.solution}: {operations}; {events}>"
+
+    def _repr_html_(self) -> str:
+        info = self.info
+        return card(
+            f"{info.service}, published by {info.solution}",
+            {
+                "name": info.name,
+                "description": info.description,
+                "operations": _described(info.operations),
+                "events": _described(info.events),
+                "parameters": _described(info.parameters),
+                "for": ", ".join(info.whitelist) or "all businesses",
+            },
+        )
+
+
+class Subscription:
+    """A solution's subscription to the interface of another: `home.subscribe(lights)`."""
+
+    def __init__(self, runtime: Runtime, info: SubscriptionInfo) -> None:
+        self._runtime = runtime
+        self._control = runtime.control.interface
+        self.subscriber, self.publisher = info.subscriber, info.publisher
+
+    @property
+    def info(self) -> SubscriptionInfo:
+        """All of it, as it is now."""
+        return self._runtime.run(self._control.get, self.subscriber, self.publisher)
+
+    @property
+    def id(self) -> str:
+        return self.info.id
+
+    @property
+    def service(self) -> str:
+        """The name of the service at the subscriber."""
+        return self.info.service
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return self.info.parameters
+
+    @property
+    def quota(self) -> dict[str, int]:
+        return self.info.quota
+
+    @property
+    def triggers(self) -> dict[str, Any]:
+        return self.info.triggers
+
+    def update(
+        self,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        quota: Mapping[str, int | None] | None = None,
+        triggers: Mapping[str, Any] | None = None,
+        script_key: str | None = None,
+    ) -> Self:
+        """Change what is named, entry by entry; a quota or trigger of None is forgotten. The publisher hears of it."""
+        changes = (parameters, quota, triggers, script_key)
+        self._runtime.run(self._control.update, self.subscriber, self.publisher, *changes)
+        return self
+
+    def remove(self) -> None:
+        """End it. The publisher hears of it, and the subscriber has the service no more."""
+        self._runtime.run(self._control.remove, self.subscriber, self.publisher)
+
+    def __repr__(self) -> str:
+        return f"<subscription of {self.subscriber} to {self.publisher}>"
+
+    def _repr_html_(self) -> str:
+        info = self.info
+        return card(
+            f"subscription of {self.subscriber} to {self.publisher}",
+            {
+                "service": info.service,
+                "parameters": info.parameters,
+                "quota": info.quota or "none",
+                "triggers": info.triggers or "none",
+                "calls": f"{info.calls_today} today, {info.calls_this_month} this month (UTC)",
+            },
+        )
+
+
+def several(entries: Iterable[Any] | Mapping[str, Any] | None) -> list[Any] | None:
+    """A list of what was given, one thing or several."""
+    if entries is None:
+        return None
+    return [entries] if isinstance(entries, Mapping | str) else list(entries)
+
+
+def _described(entries: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} ({text})" if text else name for name, text in entries.items()) or "none"
