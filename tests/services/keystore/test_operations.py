@@ -1,4 +1,4 @@
-"""The operations of the Keystore: what they give, what they refuse, and whose keys they see."""
+"""The operations of the Keystore: what they give, and what they refuse."""
 
 from __future__ import annotations
 
@@ -13,16 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.core.clock import Clock
 from labkit.core.errors import LabError
 from labkit.services.keystore import Keystore
 from labkit.services.keystore.arguments import number
-from labkit.services.keystore.commands import COMMANDS
-from labkit.services.operation import Caller
-from tests.services.keystore.played import KEYS, Player
 from tests.services.keystore.stores import ACME, opened
-
-OTHER = Caller("other")
 
 
 async def test_set_get_and_delete() -> None:
@@ -236,129 +230,6 @@ async def test_several_at_once() -> None:
         assert await lab.call("mget", keys=[]) == {"values": []}
         assert await lab.call("mset", values=[]) == {}
         assert await lab.call("mdelete", keys=[]) == {}
-
-
-async def test_list_matches_what_a_key_contains() -> None:
-    async with opened() as lab:
-        for key in ("device.1", "Device.2", "a*b", "[x]"):
-            await lab.call("set", key=key, value=1)
-        assert await lab.call("list", match="evice") == {"keys": ["Device.2", "device.1"]}
-        assert await lab.call("list", match="device") == {"keys": ["device.1"]}
-        assert await lab.call("list", match="*") == {"keys": ["a*b"]}
-        assert await lab.call("list", match="[x") == {"keys": ["[x]"]}
-        assert await lab.call("list", match="acme") == {"keys": []}  # the namespace is no part of a key
-
-
-async def test_list_goes_on_at_its_cursor() -> None:
-    async with opened() as lab:
-        names = {f"key{number}" for number in range(2500)}
-        await lab.call("mset", values=dict.fromkeys(names, 1))
-        found: list[str] = []
-        page = await lab.call("list")
-        while "cursor" in page:
-            assert 1000 <= len(page["keys"]) <= 2000
-            found += page["keys"]
-            page = await lab.call("list", cursor=page["cursor"])
-        found += page["keys"]
-        assert set(found) == names
-        first = await lab.call("list", match="9", count=10)
-        assert len(first["keys"]) >= 10
-        assert first["cursor"]
-
-
-async def test_clear() -> None:
-    async with opened() as lab:
-        await lab.call("mset", values=dict.fromkeys((f"key{number}" for number in range(2500)), 1))
-        await lab.call("set", OTHER, key="key1", value="stays")
-        assert await lab.call("clear", match="key24") is None
-        assert await lab.call("list", match="key24") == {"keys": []}
-        before = (await lab.call("info"))["usage"]["keys"]
-        await lab.call("clear", count=100)
-        assert before - 200 <= (await lab.call("info"))["usage"]["keys"] <= before - 100
-        await lab.call("clear")
-        assert await lab.call("list") == {"keys": []}
-        assert await lab.call("get", OTHER, key="key1") == {"value": "stays"}
-
-
-async def test_info_counts_keys_and_bytes() -> None:
-    async with opened(quota=10) as lab:
-        await lab.call("set", key="k", value="12345")
-        await lab.command("rpush", "list", "ab", "c")
-        await lab.command("hset", "h", "field", "ü")
-        await lab.command("sadd", "s", "abc")
-        await lab.command("zadd", "z", 1.5, "m")
-        await lab.call("set", OTHER, key="k", value="1")
-        size = len("k12345") + len("listabc") + len("hfield") + 2 + len("sabc") + len("z1.5m")
-        assert await lab.call("info") == {"quota": {"keys": 10}, "usage": {"keys": 5, "size": size}}
-    async with opened() as lab:
-        assert await lab.call("info") == {"quota": {}, "usage": {"keys": 0, "size": 0}}
-
-
-async def test_a_quota_holds_new_keys_back() -> None:
-    async with opened(quota=2) as lab:
-        await lab.call("set", key="a", value=1)
-        await lab.command("lpush", "l", "x")
-        full = {
-            "type": "QueryError",
-            "status": 403,
-            "error": "Key count quota reached: 2 of 2 keys are in use.",
-        }
-        assert await lab.call("set", key="b", value=1) == full
-        assert await lab.call("mset", values={"a": 2, "b": 2}) == full
-        assert await lab.call("get", key="a") == {"value": "1"}
-        for command, kind in COMMANDS.items():
-            result = await lab.call("command", command=command, key="new", args=[])
-            assert (result.get("status") == 403) == kind.grows, command
-        assert await lab.command("lpush", "l", "y") == 2  # what is there may grow
-        assert await lab.call("set", key="a", value=3) == {}
-        assert await lab.call("set", OTHER, key="a", value=1) == {}  # a quota for each solution
-        await lab.call("delete", key="a")
-        assert await lab.call("set", key="b", value=1) == {}
-
-
-async def test_a_key_that_expired_frees_its_place() -> None:
-    async with opened(quota=1) as lab:
-        await lab.command("set", "a", 1, "EX", 10)
-        assert (await lab.refused("set", "b", 1))[0] == 403
-        await lab.clock.advance(seconds=11)
-        assert await lab.command("set", "b", 1) == "OK"
-
-
-@pytest.mark.parametrize(("one", "other"), [("acme", "other"), ("a", "a:b"), ("a:", "a"), ("a%3A", "a:")])
-async def test_solutions_never_share_a_key(one: str, other: str) -> None:
-    async with opened() as lab:
-        await lab.call("set", Caller(one), key="b:k", value="one")
-        for key in ("k", "b:k", ":b:k", "b:b:k"):
-            assert await lab.call("get", Caller(other), key=key) == {}
-        await lab.call("clear", Caller(other))
-        assert await lab.call("get", Caller(one), key="b:k") == {"value": "one"}
-        assert await lab.call("list", Caller(other)) == {"keys": []}
-
-
-async def test_no_command_reaches_another_solution() -> None:
-    """Random commands, with every key and argument that could name the other's."""
-    async with opened() as lab:
-        for key in KEYS:
-            await lab.call("set", OTHER, key=key, value="secret")
-        for played in Player(3, int(lab.clock.now())).play(1500):
-            for key in (played.key, f"other:{played.key}"):
-                args = [f"other:{arg}" if arg in KEYS else arg for arg in played.args]
-                result = await lab.call("command", command=played.name, key=key, args=args)
-                assert "secret" not in str(result)
-        for key in KEYS:
-            assert await lab.call("get", OTHER, key=key) == {"value": "secret"}
-        assert sorted((await lab.call("list", OTHER))["keys"]) == sorted(KEYS)
-
-
-async def test_two_labs_share_nothing() -> None:
-    early, late = Clock(rate=0, start=1000), Clock(rate=0, start=2000)
-    async with opened(clock=early) as one, opened(clock=late) as other:
-        await one.command("set", "k", "one", "EX", 100)
-        assert await other.call("get", key="k") == {}
-        await other.command("set", "k", "other", "EX", 100)
-        await early.advance(seconds=1000)
-        assert await one.call("get", key="k") == {}
-        assert await other.call("get", key="k") == {"value": "other"}
 
 
 async def test_a_seed_draws_the_same_members_again() -> None:

@@ -1,4 +1,4 @@
-"""Settings: what is wrong is named with its key, what was expected, and the line."""
+"""What is wrong in settings is named: the key, what was expected, the line."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from labkit.core.errors import SettingsError
 from labkit.core.lined_yaml import read_yaml
 from labkit.settings import (
-    FIELD,
     Guard,
     LabSettings,
     ProductSettings,
@@ -25,126 +24,7 @@ from labkit.settings import (
     load,
     unique,
 )
-
-WHOLE = """\
-domain: lab.localhost
-https_port: 8443
-journal: {records: 200000, field: 4096, values: false}
-http_port: null
-tls: {key: ec, certificate: null, private_key: null}
-data: null
-keystore: null
-profile: spec
-wire:
-  token_headers: [X-Platform-CIK]
-  authorization_token: true
-  last_modified: timestamp
-  range_status: 200
-  download_framing: both
-guard: {header: 10.0, body: 5}
-products:
-  - id: thermostat
-    domain: null
-    auth: token
-    self_registration: true
-    identity_format: {type: opaque}
-    resources:
-      temperature: {format: number, allowed: [{min: -40, max: 85}, 999]}
-      message: string
-    identities: [t-001]
-    content:
-      - {id: fw-1.2.bin, file: fw-1.2.bin, type: application/octet-stream, description: firmware 1.2}
-solutions:
-  - id: acme
-    path: metrics
-    products: [thermostat]
-    services: {Notify: {AccountSid: AC1, AuthToken: abc}}
-"""
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "fw-1.2.bin").write_bytes(b"firmware")
-    (tmp_path / "metrics").mkdir()
-    return tmp_path
-
-
-def loaded(folder: Path, text: str) -> LabSettings:
-    file = folder / "lab.yaml"
-    file.write_text(text)
-    return load(file)
-
-
-def refused(folder: Path, text: str) -> str:
-    with pytest.raises(SettingsError) as error:
-        loaded(folder, text)
-    return str(error.value)
-
-
-# --- what is right ------------------------------------------------------------------------------------------
-
-
-def test_a_whole_file(folder: Path) -> None:
-    settings = loaded(folder, WHOLE)
-    [product], [solution] = settings.products, settings.solutions
-    assert (product.id, product.auth, product.domain) == ("thermostat", "token", None)
-    assert product.resources["temperature"].format == "number"
-    assert product.resources["message"].format == "string"
-    assert product.content[0].file == folder / "fw-1.2.bin"
-    assert solution.path == (folder / "metrics",)
-    assert solution.services == {"Notify": {"AccountSid": "AC1", "AuthToken": "abc"}}
-    assert (settings.guard.header, settings.guard.body, settings.guard.keep_alive) == (10, 5, 75)
-
-
-def test_an_empty_file_is_a_lab_of_defaults(folder: Path) -> None:
-    assert loaded(folder, "# nothing\n") == LabSettings()
-
-
-@pytest.mark.parametrize(
-    ("given", "meant"), [("lab.db", "{}/lab.db"), ("sqlite:////var/lab.db", "sqlite:////var/lab.db")]
-)
-def test_file_names_are_relative_to_the_file(folder: Path, given: str, meant: str) -> None:
-    assert str(loaded(folder, f"data: {given}").data) == meant.format(folder)
-
-
-def test_allowed_values_keep_their_types() -> None:
-    product = build(
-        ProductSettings,
-        {"id": "p", "resources": {"a": {"allowed": [1, 1.5, "1", "on", True, {"min": 0, "max": 0}]}}},
-    )
-    kept = product.resources["a"].allowed
-    assert [(type(each).__name__, each) for each in kept[:5]] == [
-        ("float", 1.0),
-        ("float", 1.5),
-        ("str", "1"),
-        ("str", "on"),
-        ("bool", True),
-    ]
-
-
-def identities(*written: str) -> tuple[str, ...]:
-    return ProductSettings(id="p", identities=written).identities
-
-
-def test_identities_come_in_ranges() -> None:
-    assert identities("a", "w-{1..3}-x") == ("a", "w-1-x", "w-2-x", "w-3-x")
-    assert identities("w-{008..011}") == ("w-008", "w-009", "w-010", "w-011")
-    assert identities("{1..2}{0..1}") == ("10", "11", "20", "21")
-    assert identities("{a..c}", "{1-3}", "{}") == ("{a..c}", "{1-3}", "{}")
-    assert len(identities("w-{1..100000}")) == 100_000
-    with pytest.raises(ValidationError, match=r"a range that runs upwards, not \{3\.\.1\}"):
-        identities("w-{3..1}")
-    for many in (("w-{0..100000}",), ("w-{1..100000}", "one"), ("{1..999999999}{1..999999999}",)):
-        with pytest.raises(ValidationError, match="at most 100,000 names"):
-            identities(*many)
-
-
-def test_settings_do_not_change() -> None:
-    with pytest.raises(ValueError, match="frozen"):
-        Wire().range_status = 206  # type: ignore[misc]
-
-
-# --- what is wrong: the key, what was expected, the line ----------------------------------------------------
+from tests.settings.lab_yaml import WHOLE, loaded, refused
 
 WRONG = [
     ("https_port: x", "https_port: expected a valid integer (line 1)"),
@@ -290,50 +170,6 @@ def test_the_settings_of_a_lab_made_in_code_are_unique_too() -> None:
     settings = LabSettings(solutions=(SolutionSettings(id="s", products=("p",)),))
     with pytest.raises(SettingsError, match=r"^solutions\[0\]\.products\[0\]: no product 'p'$"):
         unique(settings)
-
-
-# --- profiles and switches ----------------------------------------------------------------------------------
-
-
-def test_profiles() -> None:
-    assert LabSettings().wires() == Wire()
-    assert LabSettings(profile="field").wires() == FIELD
-    assert (FIELD.last_modified, FIELD.range_status, FIELD.download_framing, FIELD.empty_length) == (
-        "http-date",
-        206,
-        "length",
-        False,
-    )
-
-
-@pytest.mark.parametrize("profile", ["spec", "field"])
-@pytest.mark.parametrize(
-    ("switch", "value"),
-    [
-        ("token_headers", ("X-A", "X-B")),
-        ("authorization_token", False),
-        ("last_modified", "http-date"),
-        ("last_modified", "timestamp"),
-        ("range_status", 200),
-        ("range_status", 206),
-        ("download_framing", "chunked"),
-        ("empty_length", True),
-        ("empty_length", False),
-        ("strict_range", False),
-    ],
-)
-def test_each_switch_is_set_alone(profile: Any, switch: str, value: Any) -> None:
-    wire = LabSettings(profile=profile, wire={switch: value}).wires()
-    rest = LabSettings(profile=profile).wires().model_dump()
-    assert wire.model_dump() == {**rest, switch: value}
-
-
-def test_a_wrong_switch_given_in_code_is_named() -> None:
-    with pytest.raises(SettingsError, match=r"^wire\.nonsense: unknown key$"):
-        LabSettings(wire={"nonsense": 1}).wires()
-
-
-# --- properties ---------------------------------------------------------------------------------------------
 
 
 def paths(value: object, above: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
