@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.control.handsets import Message
 from labkit.core.errors import LabError
+from labkit.lab.phone import phone, phones
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import of_messages
 
 if TYPE_CHECKING:
     import pandas
+
+SHOWN = 12  # handsets in a picture of all
+LISTED = 20  # of the others whose addresses are named
 
 
 class Handset:
@@ -58,6 +62,13 @@ class Handset:
         off = "" if self.is_online else ", offline"
         return f"<handset {self.address}: {count} message{'' if count == 1 else 's'}{off}>"
 
+    def _repr_html_(self) -> str:
+        return phones([self._picture()])
+
+    def _picture(self) -> str:
+        run = self._runtime.run
+        return phone(run(self._control.get, self.address), run(self._control.messages, self.address))
+
 
 class LabHandsets(Mapping[str, Handset]):
     """All handsets, by device token, phone number or messenger id. One is there from its first delivery.
@@ -98,3 +109,15 @@ class LabHandsets(Mapping[str, Handset]):
 
     def __repr__(self) -> str:
         return f"<handsets: {', '.join(self) or 'none yet'}>"
+
+    def _repr_html_(self) -> str:
+        addresses = list(self)
+        if not addresses:
+            return "<b>handsets</b>: none yet"
+        more = len(addresses) - SHOWN
+        note = f"and {more} more: {', '.join(addresses[SHOWN : SHOWN + LISTED])}" if more > 0 else ""
+        note += ", …" if more > LISTED else ""
+        return phones([self[each]._picture() for each in addresses[:SHOWN]], note)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
