@@ -55,7 +55,7 @@ def main() -> None:
     type=click.Choice(["problems", "requests", "all", "none"]),
     default="problems",
     show_default=True,
-    help="What goes to stderr: refusals, failed scripts, warnings and mails; each request, too; all there is; nothing.",
+    help="What goes to stderr: refusals, failed scripts, warnings, mails, pushes; each request, too; all; nothing.",
 )
 def serve(config: Path | None, as_json: bool, speed: float, ca_file: Path | None, log: Amount) -> None:
     """Run a standing platform for real devices and other languages, until SIGTERM or Ctrl-C."""
@@ -80,8 +80,6 @@ def serve(config: Path | None, as_json: bool, speed: float, ca_file: Path | None
 
 
 async def _serve(platform: Platform, as_json: bool, ca_file: Path | None) -> None:
-    from labkit.providers.social.providers import Social
-
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
@@ -104,13 +102,22 @@ async def _serve(platform: Platform, as_json: bool, ca_file: Path | None) -> Non
                     each.id: platform.context.url(each.domain) for each in platform.devices.products
                 },
                 "solutions": {each.id: platform.context.url(each.domain) for each in platform.solutions},
-                # the others serve nobody: they know no application
-                "providers": {
-                    each.name: each.url() for each in platform.provider(Social) if each.applications
-                },
+                "providers": _providers(platform),
             }
             click.echo(json.dumps(ready) if as_json else _ready_text(platform, ready))
             await ended.wait()
+
+
+def _providers(platform: Platform) -> dict[str, str]:
+    """The URLs of those that lab.yaml set up; the others serve nobody who could know of them."""
+    from labkit.providers.messaging.provider import Messaging
+    from labkit.providers.social.providers import Social
+
+    urls = {each.name: each.url() for each in platform.provider(Social) if each.applications}
+    if platform.context.settings.providers.messaging.accounts:
+        messaging = platform.provider(Messaging)
+        urls[messaging.name] = messaging.url()
+    return urls
 
 
 def _ready_text(platform: Platform, ready: dict[str, Any]) -> str:

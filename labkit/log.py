@@ -1,4 +1,4 @@
-"""The log of `labkit serve`: a line for each refusal, failed script, warning and mail, as it comes."""
+"""The log of `labkit serve`: a line for each refusal, failed script, warning, mail and push, as it comes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ FAILED = 400  # the first status of a request, a script or a call that went wron
 CONTROL = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+"
 )  # what would forge a line or move a terminal's cursor
-ALWAYS = ("refused", "warning", "error", "backpressure")  # kinds of records that nobody asked for
+# kinds of records that nobody asked for, and what reaches people
+ALWAYS = ("refused", "warning", "error", "backpressure", "delivery")
 
 
 class Log:
     """Writes lines to a stream, from a thread of its own: who reads slowly must not hold the platform up.
 
-    amount: `problems` for refusals, failed scripts, warnings and mails; `requests` for each request besides; `all` for
-    each record of the journal; `none` for nothing.
+    amount: `problems` for refusals, failed scripts, warnings, mails and what handsets get; `requests` for each request
+    besides; `all` for each record of the journal; `none` for nothing.
     """
 
     def __init__(self, stream: TextIO, amount: Amount = "problems") -> None:
@@ -92,7 +93,7 @@ class Log:
 
 
 def _is_logged(record: Record, *, requests: bool) -> bool:
-    """Is it a problem, or one of the requests that were asked for?"""
+    """Is it a problem, what reached somebody, or one of the requests that were asked for?"""
     if record.kind in ALWAYS:
         return True
     failed = record.status is not None and record.status >= FAILED

@@ -7,6 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from labkit.services.redaction import redacted
+
 BRIEF = 60  # characters of a value in a message
 
 
@@ -26,7 +28,10 @@ class Table(Data):
 
 
 def differences(there: BaseModel, given: BaseModel) -> str:
-    """In what two settings differ: `auth ('token' there, 'password' here)`; empty where they do not."""
+    """In what two settings differ: `auth ('token' there, 'password' here)`; empty where they do not.
+
+    Values whose names sound like a secret's are not shown.
+    """
     pairs = ((name, getattr(there, name), getattr(given, name)) for name in type(there).model_fields)
     return ", ".join(
         f"{name} ({_brief(old)} there, {_brief(new)} here)" for name, old, new in pairs if old != new
@@ -34,7 +39,7 @@ def differences(there: BaseModel, given: BaseModel) -> str:
 
 
 def _brief(value: object) -> str:
-    text = str(value) if isinstance(value, BaseModel) else repr(value)
+    text = str(value) if isinstance(value, BaseModel) else repr(redacted(value))
     return text if len(text) <= BRIEF else f"{text[: BRIEF - 1]}…"
 
 

@@ -45,6 +45,7 @@ class Courier(Component):
     async def stop(self) -> None:
         if self._task is not None:
             self._task.cancel()
+            await asyncio.wait([self._task])
 
     async def send(self, sending: Sending) -> None:
         """Have it delivered; returns once it is in the queue."""

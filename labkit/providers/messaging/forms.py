@@ -15,7 +15,8 @@ from urllib.parse import parse_qsl
 
 from labkit.providers.messaging.errors import ApiError, wrong
 
-BODY = 64 * 1024  # bytes of a form
+BODY = 256 * 1024  # bytes of a form
+JSON = 32 * 1024  # characters of a parameter that holds JSON
 FIELDS = 200  # parameters of a form or a query
 MOST = 20  # tags and identities that one request may name
 NAME = 100  # characters of an identity, a tag, an endpoint
@@ -106,7 +107,7 @@ class Form:
 
     def object(self, name: str) -> dict[str, Any] | None:
         """A JSON object, given as text. Raises ApiError 400 for what is none, or too deep."""
-        found = self.text(name, BODY)
+        found = self.text(name, JSON)
         return None if found is None else _object(name, found)
 
 

@@ -124,12 +124,12 @@ class Handsets(Component):
         return list(self._kept)
 
     def _take(self, message: Message) -> Handset:
-        self._kept.append(message)
-        self._size += message.size
-        while len(self._kept) > self._capacity or self._size > self._bytes:
-            self._drop(self._kept.popleft())
         handset = self.ensure(message.address)
         handset.messages.append(message)
+        self._kept.append(message)
+        self._size += message.size
+        while len(self._kept) > 1 and (len(self._kept) > self._capacity or self._size > self._bytes):
+            self._drop(self._kept.popleft())
         return handset
 
     def _drop(self, message: Message) -> None:

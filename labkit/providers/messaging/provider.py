@@ -10,7 +10,7 @@ from typing import Any, cast
 from aiohttp import web
 
 from labkit.context import Context
-from labkit.core.bounded import cut
+from labkit.core.bounded import cut, cut_text
 from labkit.core.component import Component
 from labkit.core.journal import Record
 from labkit.http.bodies import read_body
@@ -19,7 +19,7 @@ from labkit.http.error import HttpError
 from labkit.http.sites import Site
 from labkit.providers.faults import Faults, NoAnswer, stall
 from labkit.providers.inbox import Arrival, Inbox
-from labkit.providers.messaging.accounts import Account, Accounts, of_settings, own
+from labkit.providers.messaging.accounts import REALM, Account, Accounts, of_settings, own
 from labkit.providers.messaging.courier import Courier
 from labkit.providers.messaging.errors import MEANINGS, ApiError
 from labkit.providers.messaging.faults import FAULTS, Step
@@ -28,7 +28,7 @@ from labkit.providers.messaging.handsets import Handsets
 from labkit.providers.messaging.resources import Asked, Resources, parameters_of
 
 FORM = "application/x-www-form-urlencoded"
-LONGEST_KEPT = 4096  # characters of a parameter that the inbox keeps, and a quarter of those of all
+LONGEST_KEPT = 1024  # characters of a path or a parameter that the inbox keeps, and a quarter of those of all
 CAUSE = "X-Labkit-Cause"  # the journal's record that led to a request, where the lab itself makes it
 STEPS: dict[str, Step] = {"Bindings": "bindings", "Notifications": "notifications"}
 
@@ -96,7 +96,8 @@ class Messaging(Site, Component):
         actor = "messaging" if isinstance(account, ApiError) else f"messaging/{account.sid}"
         cause = None if isinstance(account, ApiError) else _cause(request)
         record = journal.open("request", actor, f"{request.method} {path}", cause=cause)
-        arrival = self.inbox.receive(Arrival(self._context.clock.now(), request.method, path, {}))
+        shown_path = cut_text(path, LONGEST_KEPT)
+        arrival = self.inbox.receive(Arrival(self._context.clock.now(), request.method, shown_path, {}))
         try:
             response = await self._respond(request, account, arrival, record.sequence)
         except NoAnswer:
@@ -157,9 +158,6 @@ class Messaging(Site, Component):
             raise ApiError(403, "this provider speaks HTTPS only")
         match = _SERVICES.fullmatch(arrival.path)
         service, resource, sid = match.groups() if match else (None, None, None)
-        form = _form(request, data)
-        kept = cut(form.shown(parameters_of(resource or "")), LONGEST_KEPT, 4 * LONGEST_KEPT)
-        arrival.parameters = cast("dict[str, str]", kept)
         steps: tuple[Step, ...] = ("request", STEPS[resource]) if resource else ("request",)
         arrival.fault = self.faults.take(*steps) or ""
         match arrival.fault:
@@ -174,9 +172,12 @@ class Messaging(Site, Component):
             case "rate limited":
                 raise ApiError(429, "too many requests", headers={"Retry-After": "1"})
             case "credential rejected":
-                raise ApiError(401, "Authenticate")
+                raise ApiError(401, "Authenticate", headers=REALM)
         if isinstance(account, ApiError):
             raise account
+        form = _form(request, data)
+        kept = cut(form.shown(parameters_of(resource or "")), LONGEST_KEPT, 4 * LONGEST_KEPT)
+        arrival.parameters = cast("dict[str, str]", kept)
         named = [each for each in (service, sid) if each is not None]
         if not match or (resource == "Notifications" and sid):
             raise ApiError(404, "there is no such resource")
