@@ -164,6 +164,14 @@ def test_an_operation_that_broke_is_a_problem_and_one_that_refuses_is_none() -> 
     assert stream.getvalue() == "2026-01-01 00:00:00 call 500 acme Shop.sell: Shop.sell: KeyError: 'x'\n"
 
 
+def test_what_a_handset_gets_is_told() -> None:
+    stream = io.StringIO()
+    log, journal = logged(stream)
+    with log:
+        journal.record("delivery", "handset/+15550001", "sms delivered")
+    assert stream.getvalue() == "2026-01-01 00:00:00 delivery handset/+15550001 sms delivered\n"
+
+
 def test_a_reader_that_is_stuck_holds_nobody_up_and_what_was_left_out_is_counted() -> None:
     stream = Stuck()
     log, journal = logged(stream)

@@ -36,6 +36,7 @@ solutions:
     products: [thermostat]
 providers:
   social: [{{name: school, applications: [{{client_id: "1", client_secret: s, redirect: "https://a.example/"}}]}}]
+  messaging: {{accounts: [{{sid: AC00000000000000000000000000000000, token: s}}]}}
 """
 COUNT = """--#EVENT device datapoint
 Keystore.command({key = "n", command = "incrby", args = {1}})
@@ -91,7 +92,10 @@ def test_serve_says_when_it_is_ready_and_ends_cleanly(tmp_path: Path, name: sign
         assert ready["products"] == {
             "thermostat": f"https://thermostat.m2.lab.localhost:{ready['https_port']}"
         }
-        assert ready["providers"] == {"school": f"https://school.social.lab.localhost:{ready['https_port']}"}
+        assert ready["providers"] == {
+            "school": f"https://school.social.lab.localhost:{ready['https_port']}",
+            "messaging": f"https://messaging.lab.localhost:{ready['https_port']}",
+        }
         assert set(ready) == {"https_port", "http_port", "ca_file", "products", "solutions", "providers"}
         assert isinstance(ready["http_port"], int)
         process.send_signal(name)

@@ -14,7 +14,7 @@ from labkit.control.handsets import Handset, Message
 
 SHOWN = 5  # messages on a screen
 FACTS = 6  # of a message
-LONGEST_TITLE, LONGEST_TEXT, LONGEST_FACT = 80, 300, 40  # characters
+LONGEST_ADDRESS, LONGEST_TITLE, LONGEST_TEXT, LONGEST_FACT = 24, 80, 300, 40  # characters
 ENDINGS = {
     "waiting": "waiting",
     "expired": "expired",
@@ -37,7 +37,8 @@ ISOLATED = "unicode-bidi:isolate;overflow-wrap:anywhere"
 PHONE = (
     f"box-sizing:border-box;flex:0 1 300px;min-width:min(250px,100%);max-width:100%;font-family:{FONT};"
     "line-height:1.35;color:#1c1c1e;text-align:left;border-radius:36px;background:#23252b;padding:6px;"
-    "display:flex;box-shadow:0 1px 3px rgba(0,0,0,.22),0 8px 18px rgba(30,40,60,.14)"
+    "display:flex;break-inside:avoid;print-color-adjust:exact;-webkit-print-color-adjust:exact;"
+    "box-shadow:0 1px 3px rgba(0,0,0,.22),0 8px 18px rgba(30,40,60,.14)"
 )
 SCREEN = (
     "box-sizing:border-box;width:100%;min-height:400px;border-radius:30px;padding:10px 10px 9px;"
@@ -46,7 +47,6 @@ SCREEN = (
 ON = "background:linear-gradient(170deg,#8fb7e8 0%,#c9c8ee 42%,#f3d3c8 78%,#f8e7d2 100%)"
 OFF = "background:linear-gradient(170deg,#aeb3bd 0%,#cfd2d8 60%,#e2e3e6 100%)"
 STATUS = "display:flex;justify-content:space-between;gap:10px;font-size:11px;font-weight:600;padding:1px 8px"
-ONE_LINE = "unicode-bidi:isolate;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;min-width:0"
 DOT = "display:inline-block;width:7px;height:7px;border-radius:4px;margin-right:4px"
 CLOCK = "text-align:center;margin:13px 0 15px;color:#23262d"
 CARD = (
@@ -99,9 +99,10 @@ def phone(handset: Handset, messages: Sequence[Message]) -> str:
 def _status(handset: Handset) -> str:
     colour, word = ("#167a3a", "online") if handset.online else ("#a3352b", "offline")
     state = _span(f"{DOT};background:{colour}", "") + word
-    address = f"<span title='{_text(handset.address, 4 * LONGEST_FACT)}' style='{ONE_LINE}'>"
-    address += f"{_text(handset.address, 4 * LONGEST_FACT)}</span>"
-    return _div(STATUS, address + _span("white-space:nowrap", state))
+    address = handset.address
+    if len(address) > LONGEST_ADDRESS:  # of a device token the ends tell it from others
+        address = f"{address[: LONGEST_ADDRESS - 9]}…{address[-8:]}"
+    return _div(STATUS, _span(ISOLATED, escape(address)) + _span("white-space:nowrap", state))
 
 
 def _clock(when: float | None) -> str:

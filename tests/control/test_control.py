@@ -17,7 +17,9 @@ from labkit.control.control import Control
 from labkit.control.functions import FunctionsControl
 from labkit.control.journal import SLICE, entries
 from labkit.core.journal import Journal
+from labkit.providers.messaging.provider import Messaging
 from labkit.settings import LabSettings, ProductSettings, SolutionSettings
+from tests.providers.messaging.api import message
 
 PRODUCT = ProductSettings(id="thermostat", resources={"message": "string"})
 
@@ -59,6 +61,9 @@ async def test_results_survive_the_way_to_another_process(control: Control) -> N
     await control.solutions.add(SolutionSettings(id="acme", products=("thermostat",)))
     await control.solutions.route("acme", "GET", "/a", "return 1", "application/json")
     await control.services.call("acme", "Keystore", "set", {"key": "a", "value": {"deep": [1, 2]}})
+    await control.handsets.switch("+15550001", False)
+    handsets = control._platform.provider(Messaging).handsets
+    handsets.deliver(message("+15550001", {"data": {"deep": [1]}}))
     asked: dict[str, tuple[Any, ...]] = {
         "addresses.listening": (),
         "clock.state": (),
@@ -70,6 +75,10 @@ async def test_results_survive_the_way_to_another_process(control: Control) -> N
         "services.operations": ("acme", "User"),
         "journal.select": (),
         "providers.all": (),
+        "messaging.info": (),
+        "messaging.accounts": (),
+        "handsets.all": (),
+        "handsets.messages": (),
         "database.sql": ("select * from content",),
     }
     known = dict(operations(control))
@@ -97,6 +106,23 @@ async def test_what_is_given_and_taken_is_a_copy(control: Control) -> None:
     assert again.detail is not None
     assert again.detail["parameters"]["key"] == "a"
     assert "2" not in str(again.detail)
+
+
+async def test_a_message_is_a_copy(control: Control) -> None:
+    payload = {"data": {"deep": [1]}}
+    control._platform.provider(Messaging).handsets.deliver(message("+15550001", payload))
+    [taken] = await control.handsets.messages("+15550001", "delivered")
+    taken.payload["data"]["deep"].append(2)
+    taken.headers.clear()
+    [again] = await control.handsets.received("+15550001")
+    assert (again.payload, again.headers) == (payload, {"a": "b"})
+    assert payload == {"data": {"deep": [1]}}
+
+
+async def test_accounts_show_no_token(control: Control) -> None:
+    [account] = await control.messaging.accounts()
+    assert len(account.token) == 32
+    assert account.token not in repr(account)
 
 
 async def test_a_long_journal_is_copied_in_turns_with_other_work() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import requests
 
 from labkit import Lab
+from labkit.providers.messaging.handsets import Message
 from tests.providers.social.clients import at_home
 
 ONE = {
@@ -75,12 +76,12 @@ class Api:
         made: dict[str, Any] = answer.json()
         return made
 
-    def list(self, service: str | None = None, **parameters: Value) -> requests.Response:
+    def page(self, service: str | None = None, **parameters: Value) -> requests.Response:
         return self.request("GET", self.path("/Bindings", service), params=form(parameters))
 
     def addresses(self, service: str | None = None, **parameters: Value) -> list[str]:
         """The addresses of one page of bindings."""
-        answer = self.list(service, **parameters)
+        answer = self.page(service, **parameters)
         assert answer.status_code == 200, answer.text
         return [each["address"] for each in answer.json()["bindings"]]
 
@@ -116,3 +117,23 @@ def refusal(answer: requests.Response) -> tuple[int, int, str]:
     assert error["status"] == answer.status_code
     assert error["more_info"].endswith(f"/errors/{error['code']}")
     return answer.status_code, error["code"], error["message"]
+
+
+def message(
+    address: str, payload: Mapping[str, Any], *, size: int = 10, expires: int = 2_000_000_000
+) -> Message:
+    """What a courier brings to a handset."""
+    return Message(
+        time=0.0,
+        address=address,
+        channel="fcm",
+        payload=payload,
+        headers={"a": "b"},
+        expires=expires,
+        account="AC",
+        service="IS",
+        identity="ann",
+        binding="BS",
+        notification="NT",
+        size=size,
+    )

@@ -41,7 +41,7 @@ def test_a_binding_in_full(one: Api) -> None:
         "links": {"user": f"{service}/Users/ann%2F%C3%A9"},
     }
     assert one.request("GET", made["url"]).json() == made
-    assert one.list().json()["bindings"] == [made]
+    assert one.page().json()["bindings"] == [made]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_the_same_endpoint_replaces(one: Api, two: Api) -> None:
     second = one.bound(Endpoint="e", Tag="new", Identity="bo", Address="token-2")
     assert second["sid"] != first["sid"]
     assert one.request("GET", first["url"]).status_code == 404
-    assert [each["sid"] for each in one.list().json()["bindings"]] == [second["sid"]]
+    assert [each["sid"] for each in one.page().json()["bindings"]] == [second["sid"]]
     assert one.addresses(Tag="old") == []
     assert two.request("GET", other["url"]).status_code == 200
 
@@ -194,7 +194,7 @@ def test_the_list_is_filtered(one: Api) -> None:
     assert one.addresses(Tag="all") == one.addresses()
     assert one.addresses(Tag="y", Identity="ann") == ["1"]
     assert one.addresses(Tag="nobody") == []
-    assert refusal(one.list(Tag=[f"t{n}" for n in range(21)]))[:2] == (400, 20001)
+    assert refusal(one.page(Tag=[f"t{n}" for n in range(21)]))[:2] == (400, 20001)
     assert one.addresses(Tag=[f"t{n}" for n in range(20)]) == []
 
 
@@ -224,7 +224,7 @@ def test_days_are_inclusive_and_utc(one: Api) -> None:
     "value", ["2026-1-1", "2026-02-30", "20260101", "2026-01-01T00:00:00Z", "0000-01-01", "٢٠٢٦-01-01", "x"]
 )
 def test_other_days_are_refused(one: Api, name: str, value: str) -> None:
-    assert refusal(one.list(**{name: value})) == (400, 20001, f"{name}: expected a day as YYYY-MM-DD")
+    assert refusal(one.page(**{name: value})) == (400, 20001, f"{name}: expected a day as YYYY-MM-DD")
 
 
 def test_the_last_day_there_is(one: Api) -> None:
@@ -236,7 +236,7 @@ def test_the_last_day_there_is(one: Api) -> None:
 def test_pages(one: Api) -> None:
     for number in range(7):
         one.bound(Identity=f"i{number}", Address=f"{number}", Tag="é&t")
-    first = one.list(PageSize=3, Tag="é&t").json()
+    first = one.page(PageSize=3, Tag="é&t").json()
     meta = first["meta"]
     assert (meta["key"], meta["page"], meta["page_size"], meta["previous_page_url"]) == (
         "bindings",
@@ -257,22 +257,22 @@ def test_pages(one: Api) -> None:
     assert back["bindings"] == second["bindings"]
     assert back["meta"]["next_page_url"] == second["meta"]["next_page_url"]
     assert one.addresses(Page=1, PageSize=2) == ["5", "3"]  # by number alone
-    assert one.list(PageSize=1000).json()["meta"]["next_page_url"] is None
+    assert one.page(PageSize=1000).json()["meta"]["next_page_url"] is None
 
 
 def test_a_page_that_is_just_full_is_the_last(one: Api) -> None:
     for number in range(4):
         one.bound(Identity=f"i{number}")
-    first = one.list(PageSize=2).json()
+    first = one.page(PageSize=2).json()
     second = one.request("GET", first["meta"]["next_page_url"]).json()
     assert (len(second["bindings"]), second["meta"]["next_page_url"]) == (2, None)
-    assert one.list(Page=2, PageSize=2).json()["bindings"] == []
+    assert one.page(Page=2, PageSize=2).json()["bindings"] == []
 
 
 def test_a_page_has_fifty_unless_asked(one: Api) -> None:
     for number in range(51):
         one.bound(Identity=f"i{number}")
-    found = one.list().json()
+    found = one.page().json()
     assert (len(found["bindings"]), found["meta"]["page_size"]) == (50, 50)
     assert found["meta"]["next_page_url"] is not None
 
@@ -283,7 +283,7 @@ def test_a_page_has_fifty_unless_asked(one: Api) -> None:
     + [{"PageToken": each} for each in ("x", "PA", "PB-1", "PA1;", "PA" + "9" * 19)],
 )
 def test_wrong_pages_are_refused(one: Api, given: dict[str, str]) -> None:
-    status, code, message = refusal(one.list(**given))
+    status, code, message = refusal(one.page(**given))
     assert (status, code) == (400, 20001)
     assert message.startswith(next(iter(given)))
 
@@ -292,7 +292,7 @@ def test_a_page_token_of_another_tenant_opens_nothing(one: Api, two: Api) -> Non
     for number in range(3):
         two.bound(Identity=f"i{number}", Address=f"of-two-{number}")
     one.bound(Address="of-one")
-    token = two.list(PageSize=1).json()["meta"]["next_page_url"].partition("PageToken=")[2]
+    token = two.page(PageSize=1).json()["meta"]["next_page_url"].partition("PageToken=")[2]
     assert one.addresses(PageToken=token) == []
     assert one.addresses(PageToken=token.replace("PA", "PB")) == ["of-one"]
 
@@ -306,7 +306,7 @@ def test_bindings_and_the_account_survive_a_restart_and_a_reset_forgets_bindings
     with Lab(seed=8, data=data, providers={"messaging": MESSAGING}) as lab:
         assert lab.messaging.account == account
         always = Api(lab, tmp_path, account)
-        assert always.list(Tag="a").json()["bindings"][0]["sid"] == made["sid"]
+        assert always.page(Tag="a").json()["bindings"][0]["sid"] == made["sid"]
         assert Api(lab, tmp_path, ONE).addresses() == ["of-one"]
         assert always.bound(Address="other")["sid"] != made["sid"]
         lab.reset()
