@@ -19,7 +19,7 @@ from aiohttp.web_protocol import _ErrInfo
 
 from labkit.context import Context
 from labkit.edge import limits
-from labkit.edge.framing import Chunked, Framing, Length
+from labkit.edge.framing import Chunked, Framing, Length, holds_whole_body
 from labkit.edge.hosts import wrong_host_in
 from labkit.http.connection import Connection, unwatched
 
@@ -184,7 +184,11 @@ class EdgeProtocol(web.RequestHandler):
             at = cast("re.Match[bytes]", EMPTY_LINES.match(data, at)).end()
             end = data.find(HEAD_END, at) + len(HEAD_END)
             if at + len(HEAD_END) <= end <= at + limits.HEAD:  # as nearly always
-                self._head_came(data[at:end])
+                head = data[at:end]
+                if len(data) > end and holds_whole_body(head, len(data) - end):
+                    self._head_came(head, data[end:])
+                    return len(data)
+                self._head_came(head)
                 return end
         self._head += data[at : at + limits.HEAD + 1 - before]
         start = max(0, before - len(HEAD_END) + 1)
@@ -203,10 +207,10 @@ class EdgeProtocol(web.RequestHandler):
             self.await_head()
         return len(data)
 
-    def _head_came(self, head: bytes) -> None:
-        """Feed the parser a whole head, or what a client left at."""
+    def _head_came(self, head: bytes, body: bytes = b"") -> None:
+        """Feed the parser a whole head. body: all of it, if it came with the head."""
         count = self._request_count
-        super().data_received(head)
+        super().data_received(head + body if body else head)
         if self._upgraded:  # nobody here takes one up, and the parser need not wait for that
             assert self._parser is not None
             self._parser.set_upgraded(False)
@@ -226,7 +230,10 @@ class EdgeProtocol(web.RequestHandler):
             payload.feed_eof()  # no tunnel will be dug
             return
         self._body = payload
-        self._framing = Chunked() if message.chunked else Length(int(message.headers[hdrs.CONTENT_LENGTH]))
+        if message.chunked:
+            self._framing = Chunked()
+        else:
+            self._framing = Length(int(message.headers[hdrs.CONTENT_LENGTH]) - len(body))
         self._await_body()
 
     def _feed_body(self, data: bytes, at: int) -> int:

@@ -1,9 +1,10 @@
 """Where a body ends, however it is cut."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.edge.framing import Chunked, Framing, Length
+from labkit.edge.framing import Chunked, Framing, Length, holds_whole_body
 
 NEXT = b"GET / HTTP/1.1\r\n\r\n"
 
@@ -53,3 +54,27 @@ def test_a_broken_one_has_no_end(body: bytes, cuts: list[int]) -> None:
     framing = Chunked()
     assert taken(framing, cut(body + NEXT * 20, cuts)) == body + NEXT * 20
     assert not framing.done
+
+
+@pytest.mark.parametrize(
+    ("fields", "size", "whole"),
+    [
+        (b"Content-Length: 5", 5, True),
+        (b"CONTENT-LENGTH:5", 5, True),
+        (b"Content-Length: 5", 6, False),
+        (b"Content-Length: 5", 4, False),
+        (b"X-Content-Length: 5", 5, False),
+        (b"Content-Length: +5", 5, False),
+        (b"Content-Length: 5, 5", 5, False),
+        (b"Content-Length: 5\r\nTransfer-Encoding: chunked", 5, False),
+        (b"Content-Length: 5\r\nTRANSFER-ENCODING : chunked", 5, False),
+        (b"Content-Length: 5\r\nConnection: Upgrade\r\nUpgrade: h2c", 5, False),
+        (b"Accept: */*", 5, False),
+    ],
+)
+def test_what_came_with_a_head_is_its_body_where_nothing_speaks_against_it(
+    fields: bytes, size: int, whole: bool
+) -> None:
+    head = b"POST / HTTP/1.1\r\nHost: a\r\n" + fields + b"\r\n\r\n"
+    assert holds_whole_body(head, size) is whole
+    assert not holds_whole_body(head.replace(b"POST /", b"CONNECT a:1"), size)
