@@ -31,20 +31,17 @@ def cut_text(text: str, longest: int) -> str:
 
 def _rest(value: object, longest: int, left: int, depth: int) -> int:
     """What is left of `left` characters; negative where `value` does not fit."""
-    if isinstance(value, str | bytes):
-        return -1 if len(value) > longest else left - len(value) - ITEM
-    if isinstance(value, dict):
-        inner: Iterable[object] = value.values()
-        left -= sum([len(name) for name in value if type(name) is str])
-    elif isinstance(value, list | tuple):
-        inner = value
-    elif not hasattr(value, "__len__"):
-        return left - ITEM
-    elif isinstance(value, Mapping):
-        return _rest(dict(value), longest, left, depth)
+    exact = type(value)  # nearly always one of these: isinstance of unions would cost more than all the rest
+    if exact is dict:
+        inner: Iterable[object] = value.values()  # type: ignore[attr-defined]
+        for name in value:  # type: ignore[attr-defined]
+            if type(name) is str:
+                left -= len(name)
+    elif exact is list or exact is tuple:
+        inner = value  # type: ignore[assignment]
     else:
-        return left - ITEM if len(value) <= longest else -1
-    left -= ITEM * (1 + len(value))
+        return _rest_of_other(value, longest, left, depth)
+    left -= ITEM * (1 + len(value))  # type: ignore[arg-type]
     if not depth or left < 0:
         return -1
     for each in inner:
@@ -57,6 +54,19 @@ def _rest(value: object, longest: int, left: int, depth: int) -> int:
         if left < 0:
             return -1
     return left
+
+
+def _rest_of_other(value: object, longest: int, left: int, depth: int) -> int:
+    """The same for what is no plain list or table."""
+    if isinstance(value, str | bytes):
+        return -1 if len(value) > longest else left - len(value) - ITEM
+    if isinstance(value, list | tuple):
+        return _rest(tuple(value), longest, left, depth)
+    if not hasattr(value, "__len__"):
+        return left - ITEM
+    if isinstance(value, Mapping):
+        return _rest(dict(value.items()), longest, left, depth)
+    return left - ITEM if len(value) <= longest else -1
 
 
 class _Knife:

@@ -38,7 +38,7 @@ class EventKind:
     any_name: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: each write makes several, at four times the cost then
 class Event:
     """Something happened. source: the journal's actor; payload: makes what a handler gets, anew for each;
     cause: sequence of the event's journal record; product: whose device caused it; solution: the only one that
@@ -114,12 +114,16 @@ class Events(Component):
         cause: int | None = None,
         product: str | None = None,
         solution: str | None = None,
+        holds: int | None = None,
     ) -> None:
         """Raise an event: one record in the journal, and a place in the lane of each that handles it.
 
-        Most payloads are read by nobody, so they are made when somebody does.
+        Most payloads are read by nobody, so they are made when somebody does. holds: characters that the payload
+        holds at most, where that is known; else the journal looks.
         """
-        sequence = self.journal.record("event", source, kind.type or kind.event, cause=cause, detail=payload)
+        sequence = self.journal.record(
+            "event", source, kind.type or kind.event, cause=cause, detail=payload, holds=holds
+        )
         self.deliver(Event(kind, source, payload, sequence, product, solution))
 
     def deliver(self, event: Event) -> None:

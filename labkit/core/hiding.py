@@ -8,13 +8,14 @@ from urllib.parse import unquote
 HIDDEN = "***"
 
 # Codes, tokens, states and secrets of clients: all that a platform makes up for somebody to keep has this form.
-_ISSUED = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{40}(?![A-Za-z0-9])")
+_ISSUED_LENGTH = 40
+_ISSUED = re.compile(rf"(?<![A-Za-z0-9])[A-Za-z0-9]{{{_ISSUED_LENGTH}}}(?![A-Za-z0-9])")
 _QUERY_VALUE = re.compile(r"([?&][^=&#\s]*=)[^&#,\s]+")
 
 
 def without_issued(text: str) -> str:
     """Text without what looks like a secret that a platform has issued."""
-    return _ISSUED.sub(HIDDEN, text)
+    return text if len(text) < _ISSUED_LENGTH else _ISSUED.sub(HIDDEN, text)
 
 
 def without_issued_in_path(path: str) -> str:

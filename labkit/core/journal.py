@@ -30,6 +30,7 @@ class Record:
     time: lab time in microseconds; cause: sequence number of the record that led to this one; count: the
     actor's own, from 1; longest: characters of the summary and of a text in the detail. The detail may be given as
     a function that makes it, called when somebody reads it, unless that would keep something large waiting.
+    holds: how many characters that function holds at most, where its maker knows; else it is looked at.
     """
 
     __slots__ = (
@@ -59,6 +60,7 @@ class Record:
         size: int | None,
         detail: Detail | Callable[[], Detail] | None,
         longest: int = FIELD,
+        holds: int | None = None,
     ) -> None:
         self.sequence = sequence
         self.time = time
@@ -71,7 +73,9 @@ class Record:
         self.size = size
         self._longest = longest
         self._detail: Detail | Callable[[], Detail] | None = None
-        if detail is not None:
+        if holds is not None and holds <= longest and callable(detail):
+            self._detail = detail
+        elif detail is not None:
             self._keep(detail)
 
     @property
@@ -126,10 +130,12 @@ class Journal:
         status: int | None = None,
         size: int | None = None,
         detail: Detail | Callable[[], Detail] | None = None,
+        holds: int | None = None,
     ) -> int:
         """Add a record and return its sequence number, to be the cause of what follows from it."""
-        entry = self.open(kind, actor, summary, cause=cause, status=status, size=size, detail=detail)
-        self.end(entry)
+        entry = self._add(kind, actor, summary, cause, status, size, detail, holds)
+        for watcher in self._end_watchers:
+            watcher(entry)
         return entry.sequence
 
     def open(
@@ -144,6 +150,19 @@ class Journal:
         detail: Detail | Callable[[], Detail] | None = None,
     ) -> Record:
         """Add a record of something that begins; `end` it once its status, size and detail are set."""
+        return self._add(kind, actor, summary, cause, status, size, detail)
+
+    def _add(
+        self,
+        kind: str,
+        actor: str,
+        summary: str,
+        cause: int | None,
+        status: int | None,
+        size: int | None,
+        detail: Detail | Callable[[], Detail] | None,
+        holds: int | None = None,
+    ) -> Record:
         self._sequence += 1
         count = self._counts[actor] = self._counts[actor] + 1
         entry = Record(
@@ -158,6 +177,7 @@ class Journal:
             size,
             detail,
             self._field,
+            holds,
         )
         self._records.append(entry)
         for watcher in self._watchers:

@@ -43,7 +43,8 @@ async def write(exchange: Exchange, devices: Devices) -> web.StreamResponse:
             exchange.add_not_stored(pairs)
             raise HttpError(400, wrong)
     stored_pairs = {alias: value for alias, value in written.items() if alias in resources}
-    exchange.add_not_stored((alias, value) for alias, value in pairs if stored_pairs.get(alias) != value)
+    if len(stored_pairs) < len(pairs):
+        exchange.add_not_stored((alias, value) for alias, value in pairs if stored_pairs.get(alias) != value)
     await exchange.context.events.capacity(f"{device.product}/{device.identity}")
     authenticated_still(exchange)
     points = [Datapoint(alias, int(now), value) for alias, value in stored_pairs.items()]

@@ -13,6 +13,7 @@ from functools import partial
 from itertools import groupby
 
 from labkit.context import Context
+from labkit.core.bounded import ITEM
 from labkit.core.events import EventKind
 from labkit.device_api.exchange import Exchange
 from labkit.devices.devices import Devices
@@ -47,11 +48,12 @@ def stored(
     context, connection, micros = exchange.context, exchange.connection, int(received * 1_000_000)
     cause, source = exchange.identify(identity).sequence, f"{product}/{identity}"
     payload = partial(data_in, connection, identity, micros, points, live)
-    context.events.emit(DATA_IN, source, payload, cause=cause, product=product)
+    holds = sum([ITEM + len(point.value) for point in points])  # aliases are those of the settings
+    context.events.emit(DATA_IN, source, payload, cause=cause, product=product, holds=holds)
     for point in points:
         sequence = devices.sequence(product, identity, point.alias)
         payload = partial(datapoint, product, connection, identity, micros, point, sequence, api)
-        context.events.emit(DATAPOINT, source, payload, cause=cause, product=product)
+        context.events.emit(DATAPOINT, source, payload, cause=cause, product=product, holds=holds)
 
 
 def provisioned(context: Context, product: str, connection: Connection, identity: str, cause: int) -> None:

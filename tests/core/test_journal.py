@@ -254,3 +254,10 @@ def test_how_much_is_kept_is_a_setting(clock: Clock) -> None:
 def test_a_detail_that_is_made_later_is_cut_then(journal: Journal) -> None:
     journal.record("event", "a", "x", detail=lambda: {"text": "y" * 5000})
     assert next(iter(journal)).detail == {"text": "y" * 4096 + "… 904 more characters"}
+
+
+def test_what_would_hold_more_than_a_field_does_not_wait(journal: Journal) -> None:
+    for n in range(3):
+        detail = partial(emitted, [("text", large(n))])
+        journal.record("event", "a", "x", detail=detail, holds=1_000_000)
+    assert kept_by(journal) < 3 * 100_000
