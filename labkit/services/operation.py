@@ -88,6 +88,7 @@ class Operation:
             ),
             **fields,
         )
+        self._validate = self.model.__pydantic_validator__.validate_python  # without the wrapper around it
         types = {name: hints[attribute] for name, attribute in self.attributes.items()}
         self.secrets = frozenset(name for name, annotation in types.items() if holds_secret(annotation))
         kept = {name: journaling(annotation) for name, annotation in types.items()}
@@ -98,11 +99,12 @@ class Operation:
     def arguments(self, parameters: Mapping[str, object]) -> dict[str, Any]:
         """The arguments to call the method with. Raises ServiceError 400 naming the first wrong parameter."""
         try:
-            valid = self.model.model_validate(parameters)
+            valid = self._validate(parameters)
         except pydantic.ValidationError as error:
             raise ServiceError(400, _explain(error)) from None
-        declared = {attribute: getattr(valid, name) for name, attribute in self.attributes.items()}
-        return {**(valid.model_extra or {}), **declared}
+        fields = valid.__dict__  # what model attributes read
+        declared = {attribute: fields[name] for name, attribute in self.attributes.items()}
+        return {**(valid.model_extra or {}), **declared} if self.collects else declared
 
     def unknown(self, names: Iterable[object]) -> dict[str, str | None]:
         """Those of `names` that are no parameter of this operation, each with the one that was probably meant.

@@ -24,14 +24,14 @@ class Fibers:
     def start(self, function: Callable[[], None]) -> greenlet | None:
         """Call a function, which must not raise. None once it returned, otherwise what to `resume`."""
         fiber = self._idle.pop() if self._idle else greenlet(_serve)
-        return self._after(fiber, fiber.switch(function))
+        if not fiber.switch(function):
+            return fiber
+        self._idle.append(fiber)
+        return None
 
     def resume(self, fiber: greenlet, go_on: bool = True) -> greenlet | None:
         """Return from the pause; with go_on=False it gives ENDED."""
-        return self._after(fiber, fiber.switch(go_on))
-
-    def _after(self, fiber: greenlet, returned: bool) -> greenlet | None:
-        if not returned:
+        if not fiber.switch(go_on):
             return fiber
         self._idle.append(fiber)
         return None
