@@ -31,7 +31,7 @@ class Check:
 def check(requirements: str, title: str, *, needs: Iterable[str] = ()) -> Callable[[Function], Check]:
     """Declare a check of one or more requirements (ids separated by spaces).
 
-    needs: what the target must offer beyond HTTPS: clock, journal, mailbox, settings, polls.
+    needs: what the target must offer beyond HTTPS: clock, journal, mailbox, handsets, settings, polls.
     """
 
     def declare(function: Function) -> Check:

@@ -19,7 +19,7 @@ from labkit.core.errors import SettingsError
 from labkit.core.identifiers import Identifiers
 from labkit.fleet.device import VirtualDevice
 from labkit.fleet.flow import Address, FlowClient
-from labkit.settings import ApplicationSettings, LabSettings, ProductSettings, load
+from labkit.settings import ApplicationSettings, LabSettings, MessagingService, ProductSettings, load
 
 if TYPE_CHECKING:
     from labkit.fleet.browser import Browser, Connections
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 LAB_YAML = Path(str(files("labkit.conformance") / "lab.yaml"))
 LOCAL_TARGET = "lab"  # the target that is a lab in the process of its checks
-LOCAL = frozenset({"clock", "journal", "mailbox", "settings", "polls"})
+LOCAL = frozenset({"clock", "journal", "mailbox", "handsets", "settings", "polls"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,8 @@ class Target:
         self._domains = domains
         self.guard = settings.guard
         self._settings = {each.id: each for each in settings.products}
+        self._services = {each.id: each.services for each in settings.solutions}
+        self._messaging = settings.providers.messaging.accounts
         self._social = {each.name: each.applications for each in settings.providers.social}
         self._domain = settings.domain
         self._identifiers = Identifiers(None if lab is None else seed)
@@ -174,6 +176,14 @@ class Target:
     def application(self, provider: str) -> ApplicationSettings:
         """What lab.yaml registers at an identity provider: id and secret to create a social with."""
         return self._social[provider][0]
+
+    def configured(self, solution: str, service: str) -> dict[str, Any]:
+        """What lab.yaml configures for a service of a solution."""
+        return dict(self._services[solution].get(service, {}))
+
+    def messaging_service(self, account: int, service: int) -> MessagingService:
+        """A notify service that lab.yaml has at the messaging provider."""
+        return self._messaging[account].services[service]
 
     def _serves(self, host: str) -> bool:
         return host in self._domains.values() or host.endswith(f".{self._domain}")

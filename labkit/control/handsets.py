@@ -18,7 +18,7 @@ class Message(Data):
     time: lab time in seconds when it was sent; title, text: what people see of it; payload, headers: exactly as the
     channel has them; state: delivered, waiting (the handset is offline), expired, dropped (too much waits),
     unregistered or rejected (by the push service); ended: lab time at which it came to that, None while it waits;
-    expires: Unix second from which on it is not delivered any more; account, service, identity, binding,
+    expires: lab time from which on it is not delivered any more; account, service, identity, binding,
     notification: whose it is, by sid; cause: sequence of the journal's record of the request.
     """
 
@@ -31,7 +31,7 @@ class Message(Data):
     headers: dict[str, str]
     state: str
     ended: float | None
-    expires: int
+    expires: float
     account: str
     service: str
     identity: str

@@ -92,7 +92,7 @@ def _message(sending: Sending, target: Binding) -> Message:
         channel=target.type,
         payload=payload.to(target.address),
         headers=payload.headers,
-        expires=int(sending.time) + payload.ttl,
+        expires=sending.time + payload.ttl,
         account=target.account,
         service=target.service,
         identity=target.identity,

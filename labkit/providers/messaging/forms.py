@@ -68,11 +68,11 @@ class Form:
             raise wrong(name, "is required")
         return found
 
-    def several(self, name: str, code: int | None = None) -> tuple[str, ...]:
+    def several(self, name: str, code: int | None = None, most: int = MOST) -> tuple[str, ...]:
         """The values of a parameter that may come more than once, each one once. code: of the error for too many."""
         values = self._values.get(name, [])
-        if len(values) > MOST:
-            raise ApiError(400, f"{name}: expected at most {MOST}, not {len(values)}", code)
+        if len(values) > most:
+            raise ApiError(400, f"{name}: expected at most {most}, not {len(values)}", code)
         if not all(1 <= len(each) <= NAME for each in values):
             raise wrong(name, f"expected 1 to {NAME} characters each")
         return tuple(dict.fromkeys(values))

@@ -22,8 +22,8 @@ BYTES = 64 * 1024 * 1024  # of their payloads
 class Message:
     """What was sent to one handset over one channel, and what became of it.
 
-    time: lab time in seconds when it was sent; payload, headers: exactly as the channel has them; expires: Unix
-    second from which on it is not delivered any more; state: delivered, waiting (the handset is offline), expired,
+    time: lab time in seconds when it was sent; payload, headers: exactly as the channel has them; expires: lab
+    time from which on it is not delivered any more; state: delivered, waiting (the handset is offline), expired,
     dropped (too much waits), unregistered or rejected (by the push service); ended: lab time at which it came to
     that, None while it waits; account, service, identity, binding, notification: whose it is, by sid; cause:
     sequence of the journal's record of the request; size: characters of the payload as JSON.
@@ -34,7 +34,7 @@ class Message:
     channel: str
     payload: Mapping[str, Any]
     headers: Mapping[str, str]
-    expires: int
+    expires: float
     account: str
     service: str
     identity: str

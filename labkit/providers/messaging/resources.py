@@ -19,6 +19,7 @@ from labkit.providers.messaging.notification import E164
 from labkit.providers.messaging.payloads import compose
 
 PROTOCOL = "3"  # the version of the push channels' data format (document 3, Versioning)
+LISTED = 100  # identities of a filter, for which the document sets no number
 PAGE, LARGEST_PAGE = 50, 1000  # bindings on a page
 LAST_PAGE = 999_999
 DAY = 86_400  # seconds
@@ -148,7 +149,7 @@ class Resources:
         owner, form = asked.account.service(service), asked.parameters
         until = form.day("EndDate")
         wanted = Selection(
-            form.several("Identity"),
+            form.several("Identity", most=LISTED),
             form.several("Tag"),
             form.day("StartDate"),
             None if until is None else until + DAY,

@@ -5,6 +5,7 @@ The provider keeps the bindings and delivers; Notify checks what it is given, an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from labkit.context import Context
@@ -189,17 +190,28 @@ class Notify(Service):
         return notification(await upstream.ask("POST", ServiceSid, ("Notifications",), fields))
 
     def _upstream(self, caller: Caller, account: str | None, token: Token | None) -> Upstream:
-        """The provider. Raises ServiceError 400 where the configuration holds no credentials (document 3, item 2)."""
+        """The provider. Raises ServiceError 400 where the configuration holds no credentials."""
         configured = self._context.configuration.get(caller.solution, {}).get(self.name, {})
-        missing = [name for name in CREDENTIALS if configured.get(name) in (None, "")]
-        if missing or account is None or token is None:
-            raise ServiceError(
-                400,
-                f"The configuration of the service Notify has to hold AccountSid and AuthToken: "
-                f"{' and '.join(missing or CREDENTIALS)} {'is' if len(missing) == 1 else 'are'} not there.",
-            )
+        login, password = credentials(configured, account, token)
         outside = self._context.settings.providers.messaging.outside
         base = outside or self._context.url(f"{HOST}.{self._context.settings.domain}")
         # So that the lab's own provider can say what led to a delivery.
         headers = {} if outside or caller.cause is None else {CAUSE: str(caller.cause)}
-        return Upstream(self._context.outbound, base.rstrip("/"), account, token.get_secret_value(), headers)
+        return Upstream(self._context.outbound, base.rstrip("/"), login, password, headers)
+
+
+def credentials(
+    configured: Mapping[str, object], account: str | None, token: Token | None
+) -> tuple[str, str]:
+    """Login and password for a call that has `account` and `token`, if need be from what is configured.
+
+    Raises ServiceError 400 where the configuration does not hold both (document 3, What the service does, item 2).
+    """
+    missing = [name for name in CREDENTIALS if configured.get(name) in (None, "")]
+    if missing or account is None or token is None:
+        raise ServiceError(
+            400,
+            f"The configuration of the service Notify has to hold AccountSid and AuthToken: "
+            f"{' and '.join(missing or CREDENTIALS)} {'is' if len(missing) == 1 else 'are'} not there.",
+        )
+    return account, token.get_secret_value()

@@ -1,0 +1,186 @@
+"""What checks ask of Notify, by way of the probe: operations, their refusals, fresh bindings, what arrived."""
+
+from __future__ import annotations
+
+import re
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+from labkit.conformance import expect
+from labkit.conformance.probe import PROBE, Probe, Table
+from labkit.conformance.set_up import set_up
+from labkit.conformance.target import Target
+from labkit.conformance.verdict import Mismatch
+
+if TYPE_CHECKING:
+    from labkit.control.handsets import Message
+
+PUSH = ("apn", "fcm", "gcm")
+CHANNELS = (*PUSH, "sms", "chat-messenger")
+FOUR_WEEKS = 2_419_200  # seconds
+DAY = 86_400  # seconds
+SID = re.compile(r"[A-Za-z0-9]{34}")
+RFC2822 = re.compile(
+    r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), [0-9]{2} (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [0-9]{4}"
+    r" [0-9]{2}:[0-9]{2}:[0-9]{2} [+-][0-9]{4}"
+)
+
+
+class Notify(Probe):
+    """Notify, as a solution calls it. A check makes bindings of its own, with fresh identities and addresses."""
+
+    def __init__(self, target: Target, solution: str = PROBE) -> None:
+        super().__init__(target, solution)
+        self.configured = target.configured(solution, "Notify")
+
+    # ---- operations
+
+    async def table(self, operation: str, **parameters: object) -> Table:
+        """The table that an operation gives; it must be one, and no error."""
+        kind, result = await self.call("Notify", operation, parameters)
+        if kind != "table" or not isinstance(result, dict) or "error" in result:
+            raise self._mismatch(operation, "a table that is no error", f"{kind} {result}")
+        return result
+
+    async def nothing(self, operation: str, **parameters: object) -> None:
+        """The operation must give nil."""
+        kind, result = await self.call("Notify", operation, parameters)
+        if kind != "nil":
+            raise self._mismatch(operation, "nil", f"{kind} {result}")
+
+    async def fails(self, operation: str, **parameters: object) -> Table:
+        """The error object that an operation gives."""
+        kind, result = await self.call("Notify", operation, parameters)
+        if (
+            kind != "table"
+            or not isinstance(result, dict)
+            or not {"type", "error", "status"} <= result.keys()
+        ):
+            raise self._mismatch(operation, "an error object", f"{kind} {result}")
+        return result
+
+    async def refused(self, operation: str, status: int, /, **parameters: object) -> str:
+        """The text of the error that an operation gives; it must be one of this status."""
+        result = await self.fails(operation, **parameters)
+        wanted = {"type": "QueryError" if status < 500 else "ServerError", "status": status}
+        self.same(f"error of {operation}", {name: result.get(name) for name in wanted}, wanted)
+        if not isinstance(result["error"], str) or not result["error"]:
+            raise self._mismatch(operation, "an error with a text", result)
+        return result["error"]
+
+    async def send(self, **parameters: object) -> Table:
+        """The notification."""
+        return await self.table("send", **parameters)
+
+    # ---- bindings
+
+    def new(self, kind: str = "apn", **more: object) -> Table:
+        """What createBinding is given for somebody whom nobody knows yet."""
+        identity = self._target.identity()
+        given = {
+            "Identity": identity,
+            "Endpoint": f"endpoint of {identity}",
+            "BindingType": kind,
+            "Address": self.number(identity) if kind == "sms" else f"address-of-{identity}",
+        }
+        return {**given, **more}
+
+    def number(self, identity: str) -> str:
+        """A phone number that nobody else has, of 15 digits."""
+        _, run, count = identity.split("-")
+        return f"+1{int(run, 16) % 10**9:09d}{int(count) % 10**5:05d}"
+
+    async def bound(self, kind: str = "apn", **more: object) -> Table:
+        """A new binding. Raises SetUpError where the target makes none."""
+        with set_up(f"a binding of {kind}"):
+            return await self.table("createBinding", **self.new(kind, **more))
+
+    async def bound_all(self, **more: object) -> dict[str, Table]:
+        """A new binding for each channel, all of one new identity."""
+        identity = self._target.identity()
+        return {kind: await self.bound(kind, Identity=identity, **more) for kind in CHANNELS}
+
+    async def sids(self, **filters: object) -> list[str]:
+        """The sids of the bindings that a list has, as they come."""
+        found = await self.table("listBinding", **filters)
+        listed = found.get("bindings")
+        if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+            raise self._mismatch("listBinding", "a list of bindings", found)
+        return [str(each.get("sid")) for each in listed]
+
+    async def lists(self, what: str, wanted: list[Table], **filters: object) -> None:
+        """A list must have exactly these bindings, in whatever order."""
+        expect.equal(
+            what, sorted(await self.sids(**filters)), sorted(each["sid"] for each in wanted), self.last
+        )
+
+    # ---- what arrived (a target with handsets only)
+
+    async def messages(self, address: object) -> list[Message]:
+        """What reached a device token, a phone number or a messenger id, oldest first."""
+        await self._target.settle()
+        lab = self._target.lab
+
+        def found() -> list[Message]:
+            handset = lab.handsets.get(str(address))
+            return [] if handset is None else list(handset.messages)
+
+        return await self._target.in_lab(found)
+
+    async def message(self, binding: Table) -> Message:
+        """The one message that reached a binding's address."""
+        found = await self.messages(binding["address"])
+        if len(found) != 1:
+            raise Mismatch(f"what {binding['address']} got", "one message", f"{len(found)} messages")
+        return found[0]
+
+    async def payloads(self, **parameters: object) -> dict[str, Table]:
+        """What one send becomes on each channel, without the address, from one new binding each."""
+        bindings = await self.bound_all()
+        await self.send(Identity=bindings["apn"]["identity"], **parameters)
+        found = {}
+        for kind, binding in bindings.items():
+            message = await self.message(binding)
+            found[kind] = {name: value for name, value in message.payload.items() if name != "to"}
+        return found
+
+    async def reaches(
+        self, what: str, wanted: list[Table], others: list[Table], **parameters: object
+    ) -> None:
+        """A send with a body must reach these bindings, once each, and none of the others."""
+        await self._reaches(what, wanted, others, {"Body": "a body", **parameters})
+
+    async def reaches_without_body(self, what: str, wanted: list[Table], **parameters: object) -> None:
+        """A send without Body must reach these bindings, once each."""
+        await self._reaches(what, wanted, [], parameters)
+
+    async def _reaches(self, what: str, wanted: list[Table], others: list[Table], parameters: Table) -> None:
+        before = {each["sid"]: len(await self.messages(each["address"])) for each in [*wanted, *others]}
+        await self.send(**parameters)
+        for each in [*wanted, *others]:
+            count = len(await self.messages(each["address"])) - before[each["sid"]]
+            expect.equal(f"messages to {each['address']}, {what}", count, int(each in wanted), self.last)
+
+    async def reaches_nobody(self, what: str, others: list[Table], **parameters: object) -> Table:
+        """A send must be an error, and reach none of these. Gives the error object."""
+        before = [len(await self.messages(each["address"])) for each in others]
+        error = await self.fails("send", **parameters)
+        after = [len(await self.messages(each["address"])) for each in others]
+        expect.equal(f"messages, {what}", after, before, self.last)
+        return error
+
+    def is_date(self, what: str, text: object) -> None:
+        """It must be a date in the form of RFC 2822."""
+        fits = isinstance(text, str) and RFC2822.fullmatch(text) is not None
+        expect.true(f"{what} has the form of RFC 2822", fits, text, self.last)
+        parsedate_to_datetime(str(text))
+
+    def is_sid(self, what: str, text: object) -> None:
+        """It must have 34 letters and digits."""
+        fits = isinstance(text, str) and SID.fullmatch(text) is not None
+        expect.true(f"{what} has 34 letters and digits", fits, text, self.last)
+
+    def _mismatch(self, operation: str, expected: str, actual: object) -> Mismatch:
+        return Mismatch(
+            f"what {operation} gives", expected, expect.hidden(actual), expect.exchange(self.last)
+        )

@@ -1,0 +1,1 @@
+"""Bindings of Notify (document 3)."""

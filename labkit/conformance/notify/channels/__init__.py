@@ -1,0 +1,1 @@
+"""What a notification becomes on each channel (document 3)."""

@@ -1,0 +1,1 @@
+"""Lists of bindings (document 3)."""

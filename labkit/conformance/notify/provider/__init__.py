@@ -1,0 +1,1 @@
+"""How scripts call Notify, and what its provider asks of them (document 3)."""

@@ -1,0 +1,1 @@
+"""Notifications: to whom, which, for how long (document 3)."""
