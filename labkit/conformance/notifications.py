@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
@@ -67,6 +68,17 @@ class Notify(Probe):
         if not isinstance(result["error"], str) or not result["error"]:
             raise self._mismatch(operation, "an error with a text", result)
         return result["error"]
+
+    async def refused_upstream(self, operation: str, status: int, /, **parameters: object) -> Table:
+        """What the provider says, which the error of an operation has as JSON text; it must be of this status."""
+        text = await self.refused(operation, status, **parameters)
+        try:
+            found = json.loads(text)
+        except ValueError:
+            raise self._mismatch(operation, "an error that is JSON text", text) from None
+        if not isinstance(found, dict):
+            raise self._mismatch(operation, "an error that is an object in JSON text", text)
+        return found
 
     async def send(self, **parameters: object) -> Table:
         """The notification."""

@@ -56,6 +56,7 @@ def test_needs_are_what_a_lab_offers() -> None:
         "clock",
         "journal",
         "mailbox",
+        "handsets",
         "settings",
         "polls",
     }

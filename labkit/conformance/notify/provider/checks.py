@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.notifications import Notify
@@ -159,7 +157,7 @@ async def provider_errors(target: Target) -> None:
         ("send", {"Tag": "all", "ServiceSid": Notify(target, WITNESS).configured["ServiceSid"]}, 404, 20404),
         ("send", {"Tag": "all", "ServiceSid": "../Services"}, 404, 20404),
     ):
-        found = json.loads(await notify.refused(operation, status, **parameters))
+        found = await notify.refused_upstream(operation, status, **parameters)
         notify.same("code and status", [found.get("code"), found.get("status")], [code, status])
         filled = isinstance(found.get("message"), str) and "more_info" in found
         expect.true("it has message and more_info", filled, found, notify.last)
