@@ -105,6 +105,8 @@ class ForkServer:
         """End the server, and with it whatever is under way."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
+        if not self._count:  # nothing is under way: it need not come to its loop to see its end
+            self._process.kill()
         with suppress(BrokenPipeError):  # it ended before
             self._process.stdin.close()
         self._process.stdout.close()

@@ -1,11 +1,12 @@
 """Playing checks in processes of their own, so that all cores work and none shares a lab with another.
 
-Each area of a local run gets a fresh lab, two areas at a time. Against a
-platform elsewhere, which all checks share, one process plays them one after the other.
+In a local run a part of the checks gets a fresh lab, two parts at a time: an area, or where it has many checks a share
+of it. Against a platform elsewhere, which all checks share, one process plays them one after the other.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any
@@ -18,6 +19,7 @@ from labkit.conformance.target import LOCAL_TARGET, opened
 from labkit.conformance.verdict import Verdict
 
 WORKERS = 2
+MANY = 75  # checks of one job: few enough for both processes to end at about the same time
 PRELOAD = "labkit.conformance.preload"
 
 
@@ -26,15 +28,19 @@ def play(
     target: str = LOCAL_TARGET,
     seed: int | None = None,
     progress: Callable[[Verdict], object] = lambda verdict: None,
+    server: ForkServer | None = None,
 ) -> list[Verdict]:
     """Play checks, each once; their verdicts, in the order of the checks.
 
-    target: as `labkit report --target` takes it; progress: gets each verdict. What a process did not come to,
-    because it died, is broken.
+    target: as `labkit report --target` takes it; progress: gets each verdict; server: one of PRELOAD that is there
+    already. What a process did not come to, because it died, is broken.
     """
     wanted = list(checks)
     if not wanted:
         return []
+    if server is None:
+        with ForkServer(PRELOAD) as server:
+            return play(wanted, target, seed, progress, server)
     by_name = {each.name: each for each in wanted}
     found: dict[str, Verdict] = {}
 
@@ -52,14 +58,13 @@ def play(
         for members in sorted(_jobs(wanted, target), key=len, reverse=True)
     ]
     try:
-        with ForkServer(PRELOAD) as server:
-            for event in server.run(f"{__name__}:play_job", jobs, processes=WORKERS):
-                if isinstance(event, Said):
-                    note(Verdict.from_dict(event.message))
-                else:
-                    last = (event.printed.splitlines() or ["no reason given"])[-1]
-                    why = f"the process that plays the checks ended before it ({event.error or 'early'}): {last}"
-                    broken(event.argument["checks"], why)
+        for event in server.run(f"{__name__}:play_job", jobs, processes=WORKERS):
+            if isinstance(event, Said):
+                note(Verdict.from_dict(event.message))
+            else:
+                last = (event.printed.splitlines() or ["no reason given"])[-1]
+                why = f"the process that plays the checks ended before it ({event.error or 'early'}): {last}"
+                broken(event.argument["checks"], why)
     except ServerError as error:
         broken(by_name, str(error))
     return [found[each.name] for each in wanted]
@@ -68,8 +73,12 @@ def play(
 def _jobs(checks: Sequence[Check], target: str) -> list[list[Check]]:
     if target != LOCAL_TARGET:
         return [list(checks)] if checks else []
-    ordered = sorted(checks, key=_area)  # a stable sort
-    return [list(members) for _, members in groupby(ordered, _area)]
+    jobs: list[list[Check]] = []
+    for _, members in groupby(sorted(checks, key=_area), _area):  # a stable sort
+        area = list(members)
+        count = math.ceil(len(area) / MANY)
+        jobs += [area[n * len(area) // count : (n + 1) * len(area) // count] for n in range(count)]
+    return jobs
 
 
 def _area(check: Check) -> str:

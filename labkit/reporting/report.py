@@ -17,6 +17,7 @@ from labkit import __version__
 from labkit.conformance import processes
 from labkit.conformance.check import Check
 from labkit.conformance.coverage import Coverage, coverage
+from labkit.conformance.fork_server import ForkServer
 from labkit.conformance.target import LOCAL_TARGET, Target
 from labkit.conformance.verdict import Outcome, Verdict
 from labkit.core.clock import Clock
@@ -217,30 +218,31 @@ def make(
     ParameterError, UnknownRequirementError for `only` and SettingsError for `target` before anything runs.
     """
     began, start = Clock().now(), time.perf_counter()
-    proved = coverage()
-    given: dict[str, Any] = {}
-    address = ""
-    if only:
-        proved = proved.below(only)
-        given["only"] = only
-    if target != LOCAL_TARGET:
-        found = Target.remote(target).address
-        address = f"{found.host}:{found.https_port}"
-        target = target if target.lstrip().startswith("{") else str(Path(target).resolve())
-        given["target"] = target
-    if seed is not None:
-        given["seed"] = seed
-    reports = reports_folder(folder)
-    where = output if output is not None else reports / LATEST
-    data = where / "verdicts.json"
-    given[PLAYED] = os.path.relpath(data, folder)  # kernels start in that folder
-    planned = plan(folder, given, dict(map(_pair, parameters)))
-    used = {name: value for _, own in planned for name, value in own.items() if name != PLAYED}
-    where.mkdir(parents=True, exist_ok=True)
-    for name in ("report.html", "verdicts.json", "junit.xml"):  # an interrupted run leaves no old ones
-        (where / name).unlink(missing_ok=True)
+    with ForkServer(processes.PRELOAD) as server:  # it starts while this process reads the notebooks
+        proved = coverage()
+        given: dict[str, Any] = {}
+        address = ""
+        if only:
+            proved = proved.below(only)
+            given["only"] = only
+        if target != LOCAL_TARGET:
+            found = Target.remote(target).address
+            address = f"{found.host}:{found.https_port}"
+            target = target if target.lstrip().startswith("{") else str(Path(target).resolve())
+            given["target"] = target
+        if seed is not None:
+            given["seed"] = seed
+        reports = reports_folder(folder)
+        where = output if output is not None else reports / LATEST
+        data = where / "verdicts.json"
+        given[PLAYED] = os.path.relpath(data, folder)  # kernels start in that folder
+        planned = plan(folder, given, dict(map(_pair, parameters)))
+        used = {name: value for _, own in planned for name, value in own.items() if name != PLAYED}
+        where.mkdir(parents=True, exist_ok=True)
+        for name in ("report.html", "verdicts.json", "junit.xml"):  # an interrupted run leaves no old ones
+            (where / name).unlink(missing_ok=True)
 
-    verdicts = play(proved.checks, target, used.get("seed", SEED))
+        verdicts = play(proved.checks, target, used.get("seed", SEED), server)
     report = Report(used, (), tuple(verdicts), proved, fail_on == "warned", began, 0.0, address)
     data.write_text(verdicts_json(report), encoding="utf-8")  # the notebooks read it
     runs = run(planned, where)
@@ -253,12 +255,12 @@ def make(
     return report, where
 
 
-def play(checks: Sequence[Check], target: str, seed: int | None) -> list[Verdict]:
+def play(checks: Sequence[Check], target: str, seed: int | None, server: ForkServer) -> list[Verdict]:
     """Play the checks, with a progress bar."""
     from tqdm import tqdm
 
     with tqdm(total=len(checks), unit="check", desc="checks", mininterval=_often()) as bar:
-        return processes.play(checks, target, seed, lambda verdict: bar.update())
+        return processes.play(checks, target, seed, lambda verdict: bar.update(), server)
 
 
 def _often() -> float:

@@ -69,6 +69,15 @@ def test_an_area_has_a_process_and_elsewhere_all_share_one(recorded: type[Record
     assert processes.play([], "ready.json") == []
 
 
+def test_no_job_is_much_longer_than_the_others(recorded: type[Recorded]) -> None:
+    names = [each.name for each in all_checks()]
+    processes.play(all_checks())
+    sizes = [len(job["checks"]) for job in recorded.jobs]
+    assert max(sizes) <= processes.MANY
+    assert sizes == sorted(sizes, reverse=True)
+    assert sorted(name for job in recorded.jobs for name in job["checks"]) == sorted(names)
+
+
 def test_what_a_process_that_dies_did_not_come_to_is_broken(
     recorded: type[Recorded], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """A whole run: which notebooks get what, what is left behind, and how it ends."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -31,11 +32,12 @@ def play(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Checks are not played but have the outcomes that a test puts here: [{check: verdict}, …], one for each run."""
     prepared: list[dict[str, Any]] = []
 
-    def played(checks: Any, target: str, seed: int) -> list[Any]:
+    def played(checks: Any, target: str, seed: int, server: None) -> list[Any]:
         outcomes = prepared.pop(0)
         return [outcomes.get(each.name, verdict(each.name, " ".join(each.requirements))) for each in checks]
 
     monkeypatch.setattr(report, "play", played)
+    monkeypatch.setattr(report, "ForkServer", lambda preload: nullcontext())
     return prepared
 
 
