@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.device_api import place as places
+from tests.device_api.rig import DeviceRig, device_rig
 
 
 @pytest.fixture
-async def place() -> AsyncIterator[places.Place]:
+async def rig() -> AsyncIterator[DeviceRig]:
     """A lab on the virtual clock, reached over plain HTTP and TLS."""
-    async with places.place() as made:
+    async with device_rig() as made:
         yield made

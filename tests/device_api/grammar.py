@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.device_api.place import PASSWORD, pair
+from tests.device_api.rig import PASSWORD, pair
 
 KIB = 1024
 

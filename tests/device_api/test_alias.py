@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from labkit.devices.products import Product
 from labkit.settings import ProductSettings
-from tests.device_api.place import ALIAS, Client, Place
+from tests.device_api.rig import ALIAS, Client, DeviceRig
 
 ODD = ["", " ", "a b", "a+b", "a&b=c", "100%", "%41", "\r\n\t\x00", "üß€🌡", "~_.-", "x" * 5000]
 
@@ -26,8 +26,8 @@ async def read(client: Client, query: str) -> list[tuple[str, str]] | None:
     return answer.pairs
 
 
-async def test_what_is_written_is_read(place: Place) -> None:
-    client = await place.device()
+async def test_what_is_written_is_read(rig: DeviceRig) -> None:
+    client = await rig.device()
     answer = await client.ask("POST", ALIAS, "text=hello&number=21.5")
     assert (answer.status, answer.body) == (204, b"")
     assert await read(client, "text&number") == [("text", "hello"), ("number", "21.5")]
@@ -36,25 +36,25 @@ async def test_what_is_written_is_read(place: Place) -> None:
 
 
 @pytest.mark.parametrize("value", ODD)
-async def test_any_text_comes_back_as_it_was(place: Place, value: str) -> None:
-    client = await place.device()
+async def test_any_text_comes_back_as_it_was(rig: DeviceRig, value: str) -> None:
+    client = await rig.device()
     assert (await client.ask("POST", ALIAS, f"text={quote(value, safe='')}")).status == 204
     assert await read(client, "text") == [("text", value)]
 
 
-async def test_unescaped_utf_8_and_plus_are_understood(place: Place) -> None:
-    client = await place.device()
+async def test_unescaped_utf_8_and_plus_are_understood(rig: DeviceRig) -> None:
+    client = await rig.device()
     await client.ask("POST", ALIAS, "text=ü+%2B".encode())
     assert await read(client, "te%78t") == [("text", "ü +")]
 
 
-async def test_all_values_of_a_request_have_its_second(place: Place) -> None:
-    client = await place.device()
-    await place.platform.context.clock.advance(0.999)
+async def test_all_values_of_a_request_have_its_second(rig: DeviceRig) -> None:
+    client = await rig.device()
+    await rig.platform.context.clock.advance(0.999)
     await client.ask("POST", ALIAS, "text=a&number=1")
-    await place.platform.context.clock.advance(0.001)
+    await rig.platform.context.clock.advance(0.001)
     await client.ask("POST", ALIAS, "text=b")
-    rows = (await place.kept())["datapoint"]
+    rows = (await rig.kept())["datapoint"]
     assert [row[2:5] for row in rows] == [
         ("number", 1767225600, "1"),
         ("text", 1767225600, "a"),
@@ -76,8 +76,8 @@ async def test_all_values_of_a_request_have_its_second(place: Place) -> None:
         ("&text&", [("text", "a")]),
     ],
 )
-async def test_what_a_query_reads(place: Place, query: str, found: list[tuple[str, str]] | None) -> None:
-    client = await place.device()
+async def test_what_a_query_reads(rig: DeviceRig, query: str, found: list[tuple[str, str]] | None) -> None:
+    client = await rig.device()
     await client.ask("POST", ALIAS, "text=a&number=1")
     assert await read(client, query) == found
 
@@ -93,62 +93,62 @@ async def test_what_a_query_reads(place: Place, query: str, found: list[tuple[st
         ("Text=1", None),
     ],
 )
-async def test_what_a_body_stores(place: Place, body: str, stored: list[tuple[str, str]] | None) -> None:
-    client = await place.device()
+async def test_what_a_body_stores(rig: DeviceRig, body: str, stored: list[tuple[str, str]] | None) -> None:
+    client = await rig.device()
     assert (await client.ask("POST", ALIAS, body)).status == 204
     assert await read(client, "text&unknown&Text") == stored
-    assert len(place.events("data_in")) == 1
+    assert len(rig.events("data_in")) == 1
 
 
-async def test_a_hybrid_request_writes_before_it_reads(place: Place) -> None:
-    client = await place.device()
+async def test_a_hybrid_request_writes_before_it_reads(rig: DeviceRig) -> None:
+    client = await rig.device()
     await client.ask("POST", ALIAS, "flag=true")
     answer = await client.ask("POST", f"{ALIAS}?text&flag&level&unknown", "text=new&number=1")
     assert (answer.status, answer.pairs) == (200, [("text", "new"), ("flag", "true")])
     empty = await client.ask("POST", f"{ALIAS}?level", "number=2")
     assert (empty.status, empty.body) == (204, b"")
     assert await read(client, "number") == [("number", "2")]
-    assert len(place.events("data_in")) == 3
+    assert len(rig.events("data_in")) == 3
 
 
-async def test_devices_do_not_see_each_other(place: Place) -> None:
-    first, second = await place.device(identity="d"), await place.device(identity="e")
-    stranger = await place.device("other", "d")
+async def test_devices_do_not_see_each_other(rig: DeviceRig) -> None:
+    first, second = await rig.device(identity="d"), await rig.device(identity="e")
+    stranger = await rig.device("other", "d")
     await first.ask("POST", ALIAS, "text=mine")
     assert await read(second, "text") is None
     assert await read(stranger, "text") is None
 
 
-async def test_resources_that_change_on_a_running_lab(place: Place) -> None:
-    client = await place.device()
+async def test_resources_that_change_on_a_running_lab(rig: DeviceRig) -> None:
+    client = await rig.device()
     await client.ask("POST", ALIAS, "new=1")
-    place.platform.devices.products.get("token").change(resources={"new": "string"})
+    rig.platform.devices.products.get("token").change(resources={"new": "string"})
     await client.ask("POST", ALIAS, "new=2&text=2")
     assert await read(client, "new&text") == [("new", "2")]
 
 
-async def test_many_writes_at_once_are_all_stored(place: Place) -> None:
-    clients = [await place.device(identity=f"d{number}") for number in range(20)]
+async def test_many_writes_at_once_are_all_stored(rig: DeviceRig) -> None:
+    clients = [await rig.device(identity=f"d{number}") for number in range(20)]
     answers = await asyncio.gather(
         *(client.ask("POST", f"{ALIAS}?text", f"text={number}") for number, client in enumerate(clients))
     )
     assert [answer.pairs for answer in answers] == [[("text", str(number))] for number in range(20)]
 
 
-async def test_a_client_that_leaves_after_its_write_leaves_the_value_and_its_events(place: Place) -> None:
+async def test_a_client_that_leaves_after_its_write_leaves_the_value_and_its_events(rig: DeviceRig) -> None:
     """As devices do that send and close; the value may come too late, but never without its events."""
-    reader = await place.device(identity="d")
+    reader = await rig.device(identity="d")
     for number in range(10):
-        client = await place.connect()
+        client = await rig.connect()
         client.credentials = reader.credentials
         client.send("POST", ALIAS, f"text={number}")
         for _ in range(number):
             await asyncio.sleep(0)
         client.leave()
-        await place.idle()
+        await rig.idle()
         await reader.ask("GET", "/timestamp")
         stored = await read(reader, "text")
-        values = [payload["value"][1] for payload in place.payloads("datapoint")]
+        values = [payload["value"][1] for payload in rig.payloads("datapoint")]
         assert [value for _, value in stored or []] == values[-1:]
 
 
@@ -156,25 +156,25 @@ async def test_a_client_that_leaves_after_its_write_leaves_the_value_and_its_eve
 
 
 async def test_a_write_waits_while_too_many_events_of_its_device_are_queued(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    rig: DeviceRig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client, other = await place.device(identity="d"), await place.device(identity="e")
+    client, other = await rig.device(identity="d"), await rig.device(identity="e")
     gate = asyncio.Event()
     for _ in range(1000):
-        place.platform.context.events.queue("token/d", "solution", lambda _: gate.wait(), None)
+        rig.platform.context.events.queue("token/d", "solution", lambda _: gate.wait(), None)
     client.send("POST", ALIAS, "text=held")
     assert (await other.ask("POST", ALIAS, "text=not held")).status == 204
-    while not (held := place.platform.context.journal.select("backpressure")):
+    while not (held := rig.platform.context.journal.select("backpressure")):
         await other.ask("GET", "/timestamp")
     assert (held[0].actor, held[0].size) == ("token/d", 1000)
-    assert await place.platform.devices.state.latest("token", "d", ["text"]) == []
-    place.platform.context.clock.run(1e6)  # a second of lab time is a microsecond
-    while place.platform.context.clock.now() < 1767225600 + 10:
+    assert await rig.platform.devices.state.latest("token", "d", ["text"]) == []
+    rig.platform.context.clock.run(1e6)  # a second of lab time is a microsecond
+    while rig.platform.context.clock.now() < 1767225600 + 10:
         await other.ask("GET", "/timestamp")
     gate.set()
     assert (await client.answer()).status == 204
     assert await read(client, "text") == [("text", "held")]
-    [row] = [row for row in (await place.kept())["datapoint"] if row[1] == "d"]
+    [row] = [row for row in (await rig.kept())["datapoint"] if row[1] == "d"]
     assert row[2:5] == ("text", 1767225600, "held")  # stamped when it was received
 
 

@@ -7,15 +7,15 @@ import ssl
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from tests.device_api.place import (
+from tests.device_api.rig import (
     ACTIVATE,
     ALIAS,
     DOWNLOAD,
     FORM,
     PASSWORD,
     RECORD,
+    DeviceRig,
     Headers,
-    Place,
     basic,
     check_refusal,
     pair,
@@ -49,26 +49,26 @@ PEMS = {
 
 
 @pytest.mark.parametrize("about", PEMS)
-async def test_a_certificate_that_replaces_nothing(place: Place, about: str) -> None:
+async def test_a_certificate_that_replaces_nothing(rig: DeviceRig, about: str) -> None:
     body, status = PEMS[about]
-    client = await place.device("certificate")
-    before = await place.kept()
+    client = await rig.device("certificate")
+    before = await rig.kept()
     answer = await client.ask("POST", ACTIVATE, body, headers=[PEM], form=False)
     assert answer.status == status
     check_refusal(answer)
-    assert await place.kept() == before
+    assert await rig.kept() == before
     if status == 400:
         assert (await client.ask("GET", DOWNLOAD)).status == 200
 
 
-async def test_a_certificate_declared_as_something_else(place: Place) -> None:
-    client = await place.device("certificate")
-    before = await place.kept()
+async def test_a_certificate_declared_as_something_else(rig: DeviceRig) -> None:
+    client = await rig.device("certificate")
+    before = await rig.kept()
     for type in (FORM, WRONG_TYPE, ("Content-Type", "application/x-pem-file; charset=latin-1")):
         answer = await client.ask("POST", ACTIVATE, pair("d").certificate_pem, headers=[type], form=False)
         assert answer.status == 415
         check_refusal(answer)
-    assert await place.kept() == before
+    assert await rig.kept() == before
 
 
 # --- credentials: see test_authenticate for who gets what ---------------------------------------------------
@@ -97,10 +97,12 @@ async def test_a_certificate_declared_as_something_else(place: Place) -> None:
         ("two: Authorization twice", "password", [basic("d", PASSWORD), basic("d", PASSWORD)], 400),
     ],
 )
-async def test_bad_credentials(place: Place, about: str, product: str, headers: Headers, status: int) -> None:
-    await place.device(product)
-    client = await place.connect(product)
-    before = await place.kept()
+async def test_bad_credentials(
+    rig: DeviceRig, about: str, product: str, headers: Headers, status: int
+) -> None:
+    await rig.device(product)
+    client = await rig.connect(product)
+    before = await rig.kept()
     for method, path, body in (
         ("POST", ALIAS, "text=x"),
         ("GET", POLL, None),
@@ -112,4 +114,4 @@ async def test_bad_credentials(place: Place, about: str, product: str, headers: 
         assert answer.status == status
         check_refusal(answer)
         assert (answer.header("WWW-Authenticate") is not None) == (status == 401)
-    assert await place.kept() == before
+    assert await rig.kept() == before

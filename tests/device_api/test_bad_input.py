@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import pytest
 from sqlalchemy import Connection
 
-from tests.device_api.place import (
+from tests.device_api.rig import (
     ACTIVATE,
     ALIAS,
     DOWNLOAD,
     PASSWORD,
     RECORD,
+    DeviceRig,
     Headers,
-    Place,
     check_refusal,
 )
 
@@ -254,39 +254,39 @@ BAD = [
 
 
 @pytest.mark.parametrize("bad", BAD, ids=[each.about for each in BAD])
-async def test_it_is_refused(place: Place, bad: Bad) -> None:
-    await place.platform.devices.content.add("token", "fw", b"0123456789")
-    await place.platform.devices.content.add("token", "empty", b"")
-    client = await (place.connect(bad.product) if bad.anonymous else place.device(bad.product))
-    before = await place.kept()
+async def test_it_is_refused(rig: DeviceRig, bad: Bad) -> None:
+    await rig.platform.devices.content.add("token", "fw", b"0123456789")
+    await rig.platform.devices.content.add("token", "empty", b"")
+    client = await (rig.connect(bad.product) if bad.anonymous else rig.device(bad.product))
+    before = await rig.kept()
     answer = await client.ask(bad.method, bad.path, bad.body, headers=bad.headers, form=bad.form)
     assert answer.status == bad.status
     check_refusal(answer)
     assert bad.reason in answer.body.decode()
-    assert await place.kept() == before
-    entry = place.platform.context.journal.select()[-1]
-    if answer.head.startswith(b"HTTP/1.0"):  # what cannot be read at all never gets as far as the device API
+    assert await rig.kept() == before
+    entry = rig.platform.context.journal.select()[-1]
+    if answer.version == "1.0":  # what cannot be read at all never gets as far as the device API
         assert entry.kind == "refused"
     else:
         assert (entry.kind, entry.status) == ("request", bad.status)
         assert entry.detail is not None
         assert entry.detail["reason"] == answer.body.decode()
-    if answer.header("Connection") == "close" or answer.head.startswith(b"HTTP/1.0"):
+    if answer.header("Connection") == "close" or answer.version == "1.0":
         assert await client.rest() == b""
     else:  # whatever was wrong, the next request is read from its beginning
         assert (await client.ask("GET", "/timestamp")).body == b"1767225600"
 
 
-async def test_a_body_of_64_kib_is_taken(place: Place) -> None:
-    client = await place.device()
+async def test_a_body_of_64_kib_is_taken(rig: DeviceRig) -> None:
+    client = await rig.device()
     body = "text=" + "x" * (64 * KIB - 5)
     assert (await client.ask("POST", ALIAS, body)).status == 204
     assert (await client.ask("GET", POLL)).body.decode() == body
 
 
-async def test_a_chunked_body_over_64_kib_is_refused_as_it_comes(place: Place) -> None:
-    client = await place.device()
-    before = await place.kept()
+async def test_a_chunked_body_over_64_kib_is_refused_as_it_comes(rig: DeviceRig) -> None:
+    client = await rig.device()
+    before = await rig.kept()
     client.write(
         f"POST {ALIAS} HTTP/1.1\r\nHost: {client.host}\r\nTransfer-Encoding: chunked\r\n"
         f"X-Platform-CIK: {client.credentials[0][1]}\r\n\r\n"
@@ -295,12 +295,12 @@ async def test_a_chunked_body_over_64_kib_is_refused_as_it_comes(place: Place) -
     answer = await client.answer()
     assert answer.status == 413
     check_refusal(answer)
-    assert await place.kept() == before
+    assert await rig.kept() == before
 
 
-async def test_a_chunked_body_that_breaks_off_stores_nothing(place: Place) -> None:
-    client = await place.device()
-    before = await place.kept()
+async def test_a_chunked_body_that_breaks_off_stores_nothing(rig: DeviceRig) -> None:
+    client = await rig.device()
+    before = await rig.kept()
     client.write(
         f"POST {ALIAS} HTTP/1.1\r\nHost: {client.host}\r\nTransfer-Encoding: chunked\r\n"
         f"X-Platform-CIK: {client.credentials[0][1]}\r\n\r\n6\r\ntext=x\r\nnonsense\r\n".encode()
@@ -308,7 +308,7 @@ async def test_a_chunked_body_that_breaks_off_stores_nothing(place: Place) -> No
     answer = await client.answer()
     assert answer.status == 400
     check_refusal(answer)
-    assert await place.kept() == before
+    assert await rig.kept() == before
 
 
 @pytest.mark.parametrize(
@@ -321,17 +321,17 @@ async def test_a_chunked_body_that_breaks_off_stores_nothing(place: Place) -> No
         ("/timestamp", "GET, HEAD, OPTIONS"),
     ],
 )
-async def test_allow_lists_the_methods_of_a_path(place: Place, path: str, allowed: str) -> None:
-    client = await place.connect()
+async def test_allow_lists_the_methods_of_a_path(rig: DeviceRig, path: str, allowed: str) -> None:
+    client = await rig.connect()
     refused = await client.ask("PATCH", path)
     offered = await client.ask("OPTIONS", path)
     assert (refused.status, refused.header("Allow")) == (405, allowed)
     assert (offered.status, offered.header("Allow"), offered.body) == (204, allowed, b"")
 
 
-async def test_an_unsatisfiable_range_tells_the_size(place: Place) -> None:
-    await place.platform.devices.content.add("token", "fw", b"0123456789")
-    client = await place.device()
+async def test_an_unsatisfiable_range_tells_the_size(rig: DeviceRig) -> None:
+    await rig.platform.devices.content.add("token", "fw", b"0123456789")
+    client = await rig.device()
     answer = await client.ask("GET", f"{DOWNLOAD}?id=fw", headers=[("Range", "bytes=10-20")])
     assert (answer.status, answer.header("Content-Range")) == (416, "bytes */10")
 
@@ -339,24 +339,24 @@ async def test_an_unsatisfiable_range_tells_the_size(place: Place) -> None:
 # --- what is nobody's fault ---------------------------------------------------------------------------------
 
 
-async def test_what_cannot_be_stored_is_not_acknowledged(place: Place) -> None:
-    client = await place.device()
-    before = await place.kept()
+async def test_what_cannot_be_stored_is_not_acknowledged(rig: DeviceRig) -> None:
+    client = await rig.device()
+    before = await rig.kept()
 
     def limit(connection: Connection, pages: int) -> None:
         connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
 
-    await place.platform.context.database.read(limit, 1)  # the size that it has now: the disk is full
+    await rig.platform.context.database.read(limit, 1)  # the size that it has now: the disk is full
     answer = await client.ask("POST", ALIAS, "text=" + "x" * 60_000)
     assert (answer.status, answer.body) == (500, b"internal error")
     assert answer.header("Content-Type") == "text/plain; charset=utf-8"
     assert await client.rest() == b""
-    assert await place.kept() == before
-    assert place.platform.context.journal.select("request")[-1].status == 500
-    [error] = place.platform.context.journal.select("error")
+    assert await rig.kept() == before
+    assert rig.platform.context.journal.select("request")[-1].status == 500
+    [error] = rig.platform.context.journal.select("error")
     assert "database or disk is full" in error.summary
-    await place.platform.context.database.read(limit, 1_000_000)
-    again = await place.connect()
+    await rig.platform.context.database.read(limit, 1_000_000)
+    again = await rig.connect()
     again.credentials = client.credentials
     assert (await again.ask("POST", ALIAS, "text=" + "x" * 60_000)).status == 204
-    place.platform.context.journal.clear()  # of the one error that was meant
+    rig.platform.context.journal.clear()  # of the one error that was meant

@@ -17,7 +17,7 @@ from labkit.device_api.content import wanted
 from labkit.devices.content import PIECE
 from labkit.http.error import HttpError
 from labkit.settings import Wire
-from tests.device_api.place import DOWNLOAD, Client, Place
+from tests.device_api.rig import DOWNLOAD, Client, DeviceRig
 
 TEN = b"0123456789"
 LONG = bytes(range(256)) * (2 * PIECE // 256) + b"the end"
@@ -31,22 +31,22 @@ async def download(client: Client, asked: str | None = None, id: str = "fw") -> 
 # --- list and info ------------------------------------------------------------------------------------------
 
 
-async def test_the_list_has_a_line_for_each_item(place: Place) -> None:
-    client = await place.device()
+async def test_the_list_has_a_line_for_each_item(rig: DeviceRig) -> None:
+    client = await rig.device()
     empty = await client.ask("GET", DOWNLOAD)
     assert (empty.status, empty.body, empty.header("Content-Type")) == (200, b"", "text/csv; charset=utf-8")
     for id in ("b", "a", "ü, ö"):
-        await place.platform.devices.content.add("token", id, b"x")
-    await place.platform.devices.content.add("other", "c", b"x")
+        await rig.platform.devices.content.add("token", id, b"x")
+    await rig.platform.devices.content.add("other", "c", b"x")
     answer = await client.ask("GET", f"{DOWNLOAD}?vendor=token&model=token&info=true")
     assert answer.body.decode() == "a\r\nb\r\nü, ö\r\n"
 
 
 @pytest.mark.parametrize("description", ["", "firmware 1.2", 'one, "two"', "two\nlines", "ü; ö"])
-async def test_the_info_line(place: Place, description: str) -> None:
-    client = await place.device()
-    await place.platform.context.clock.advance(60)
-    await place.platform.devices.content.add("token", "fw", TEN, "text/plain; charset=utf-8", description)
+async def test_the_info_line(rig: DeviceRig, description: str) -> None:
+    client = await rig.device()
+    await rig.platform.context.clock.advance(60)
+    await rig.platform.devices.content.add("token", "fw", TEN, "text/plain; charset=utf-8", description)
     answer = await client.ask("GET", f"{DOWNLOAD}?id=fw&info=true")
     assert (answer.status, answer.header("Content-Type")) == (200, "text/csv; charset=utf-8")
     text = answer.body.decode()
@@ -58,23 +58,23 @@ async def test_the_info_line(place: Place, description: str) -> None:
 
 
 @pytest.mark.parametrize("info", ["", "&info", "&info=", "&info=1", "&info=True", "&info=true&info=false"])
-async def test_any_other_info_is_a_download(place: Place, info: str) -> None:
-    client = await place.device()
-    await place.platform.devices.content.add("token", "fw", TEN)
+async def test_any_other_info_is_a_download(rig: DeviceRig, info: str) -> None:
+    client = await rig.device()
+    await rig.platform.devices.content.add("token", "fw", TEN)
     assert (await download(client, id=f"fw{info}")).body == TEN
 
 
 # --- downloads ----------------------------------------------------------------------------------------------
 
 
-async def test_a_download_is_all_of_it_in_its_own_type(place: Place) -> None:
-    client = await place.device()
-    await place.platform.devices.content.add("token", "fw 1.2+ü.bin", LONG, "application/x-firmware")
+async def test_a_download_is_all_of_it_in_its_own_type(rig: DeviceRig) -> None:
+    client = await rig.device()
+    await rig.platform.devices.content.add("token", "fw 1.2+ü.bin", LONG, "application/x-firmware")
     answer = await download(client, id="fw%201.2%2B%C3%BC.bin")
     assert (answer.status, answer.body) == (200, LONG)
     assert answer.header("Content-Type") == "application/x-firmware"
     assert (answer.header("Content-Range"), answer.header("Accept-Ranges")) == (None, None)
-    assert place.platform.context.journal.select("request")[-1].size == len(LONG)
+    assert rig.platform.context.journal.select("request")[-1].size == len(LONG)
 
 
 @pytest.mark.parametrize(
@@ -102,9 +102,9 @@ async def test_a_download_is_all_of_it_in_its_own_type(place: Place) -> None:
         ("bytes=٣-", TEN, None),
     ],
 )
-async def test_a_range(place: Place, asked: str, body: bytes, range: str | None) -> None:
-    client = await place.device()
-    await place.platform.devices.content.add("token", "fw", TEN)
+async def test_a_range(rig: DeviceRig, asked: str, body: bytes, range: str | None) -> None:
+    client = await rig.device()
+    await rig.platform.devices.content.add("token", "fw", TEN)
     answer = await download(client, asked)
     assert (answer.status, answer.body, answer.header("Content-Range")) == (200, body, range)
     assert answer.header("Accept-Ranges") == ("bytes" if range else None)
@@ -114,24 +114,24 @@ async def test_a_range(place: Place, asked: str, body: bytes, range: str | None)
 @pytest.mark.parametrize(
     "asked", [f"bytes={PIECE - 2}-{PIECE + 1}", f"bytes={PIECE}-", "bytes=-9", "bytes=1-"]
 )
-async def test_a_range_across_pieces(place: Place, asked: str) -> None:
-    client = await place.device()
-    await place.platform.devices.content.add("token", "fw", LONG)
+async def test_a_range_across_pieces(rig: DeviceRig, asked: str) -> None:
+    client = await rig.device()
+    await rig.platform.devices.content.add("token", "fw", LONG)
     answer = await download(client, asked)
     first, last = map(int, re.findall(r"\d+", answer.header("Content-Range"))[:2])
     assert answer.body == LONG[first : last + 1]
 
 
-async def test_two_ranges_are_ignored(place: Place) -> None:
-    client = await place.device()
-    await place.platform.devices.content.add("token", "fw", TEN)
+async def test_two_ranges_are_ignored(rig: DeviceRig) -> None:
+    client = await rig.device()
+    await rig.platform.devices.content.add("token", "fw", TEN)
     headers = [("Range", "bytes=0-1"), ("Range", "bytes=2-3")]
     assert (await client.ask("GET", f"{DOWNLOAD}?id=fw", headers=headers)).body == TEN
 
 
-async def test_head_has_the_headers_and_no_body(place: Place) -> None:
-    client = await place.device()
-    await place.platform.devices.content.add("token", "fw", TEN)
+async def test_head_has_the_headers_and_no_body(rig: DeviceRig) -> None:
+    client = await rig.device()
+    await rig.platform.devices.content.add("token", "fw", TEN)
     got = await download(client, "bytes=2-5")
     head = await client.ask("HEAD", f"{DOWNLOAD}?id=fw", headers=[("Range", "bytes=2-5")])
     assert (head.status, sorted(head.headers), head.body) == (200, sorted(got.headers), b"")
@@ -139,8 +139,8 @@ async def test_head_has_the_headers_and_no_body(place: Place) -> None:
 
 
 @pytest.mark.parametrize("change", ["replaced", "removed"])
-async def test_a_content_that_changes_under_a_download_ends_it(place: Place, change: str) -> None:
-    client, content = await place.device(), place.platform.devices.content
+async def test_a_content_that_changes_under_a_download_ends_it(rig: DeviceRig, change: str) -> None:
+    client, content = await rig.device(), rig.platform.devices.content
     await content.add("token", "fw", b"a" * 100 * PIECE)
     original = content.read
     pieces = 0
@@ -161,15 +161,15 @@ async def test_a_content_that_changes_under_a_download_ends_it(place: Place, cha
     assert came.count(b"a") < 3 * PIECE
     assert b"bbb" not in came
     assert not came.endswith(b"0\r\n\r\n")
-    [error] = place.platform.context.journal.select("error")
+    [error] = rig.platform.context.journal.select("error")
     assert "was changed while a device downloaded it" in error.summary
-    place.platform.context.journal.clear()  # the one error that was meant
+    rig.platform.context.journal.clear()  # the one error that was meant
 
 
-async def test_with_if_range_the_whole_is_sent(place: Place) -> None:
+async def test_with_if_range_the_whole_is_sent(rig: DeviceRig) -> None:
     """No validator is ever sent, so none can match (RFC 9110 13.1.5)."""
-    client = await place.device()
-    await place.platform.devices.content.add("token", "fw", TEN)
+    client = await rig.device()
+    await rig.platform.devices.content.add("token", "fw", TEN)
     for validator in ('"x"', "Thu, 01 Jan 2026 00:00:00 GMT"):
         for asked in ("bytes=1-2", "bytes=-", "bytes=99-"):
             headers = [("Range", asked), ("If-Range", validator)]

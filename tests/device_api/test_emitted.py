@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.device_api.place import ALIAS, RECORD, Headers, Place
-from tests.device_api.place import place as lab
+from tests.device_api.rig import ALIAS, RECORD, DeviceRig, Headers
+from tests.device_api.rig import device_rig as lab
 
 NOW = 1767225600
 
 
-async def test_a_write_raises_one_data_in_and_a_datapoint_for_each_alias(place: Place) -> None:
-    client = await place.device()
-    await place.platform.context.clock.advance(1.25)
+async def test_a_write_raises_one_data_in_and_a_datapoint_for_each_alias(rig: DeviceRig) -> None:
+    client = await rig.device()
+    await rig.platform.context.clock.advance(1.25)
     await client.ask("POST", ALIAS, "text=a&number=1&unknown=x")
-    [data_in] = place.payloads("data_in")
+    [data_in] = rig.payloads("data_in")
     micros = (NOW + 1) * 1_000_000 + 250_000
     connection = data_in.pop("connection_id")
     assert data_in == {
@@ -27,7 +27,7 @@ async def test_a_write_raises_one_data_in_and_a_datapoint_for_each_alias(place: 
         "payload": [{"timestamp": micros, "values": {"text": "a", "number": "1"}}],
     }
     assert len(connection) == 20
-    text, number = place.payloads("datapoint")
+    text, number = rig.payloads("datapoint")
     assert text.pop("rid") != number.pop("rid")
     assert text == {
         "api": "write",
@@ -44,17 +44,17 @@ async def test_a_write_raises_one_data_in_and_a_datapoint_for_each_alias(place: 
 
 
 async def test_a_record_raises_an_entry_for_each_timestamp_and_a_datapoint_for_each_point(
-    place: Place,
+    rig: DeviceRig,
 ) -> None:
-    client = await place.device()
+    client = await rig.device()
     await client.ask("POST", RECORD, "alias=text&7=b&5=a&alias=number&5=1")
-    [data_in] = place.payloads("data_in")
+    [data_in] = rig.payloads("data_in")
     assert data_in["payload"] == [
         {"timestamp": 5_000_000, "values": {"text": "a", "number": "1"}},
         {"timestamp": 7_000_000, "values": {"text": "b"}},
     ]
     assert [
-        (each["api"], each["alias"], each["value"], each["seq"]) for each in place.payloads("datapoint")
+        (each["api"], each["alias"], each["value"], each["seq"]) for each in rig.payloads("datapoint")
     ] == [
         ("record", "text", [7, "b"], 1),
         ("record", "text", [5, "a"], 2),
@@ -62,19 +62,19 @@ async def test_a_record_raises_an_entry_for_each_timestamp_and_a_datapoint_for_e
     ]
 
 
-async def test_a_resource_keeps_its_id_and_counts_its_points(place: Place) -> None:
-    first, second = await place.device(identity="d"), await place.device(identity="e")
+async def test_a_resource_keeps_its_id_and_counts_its_points(rig: DeviceRig) -> None:
+    first, second = await rig.device(identity="d"), await rig.device(identity="e")
     for client in (first, first, second):
         await client.ask("POST", ALIAS, "text=x")
-    one, two, other = place.payloads("datapoint")
+    one, two, other = rig.payloads("datapoint")
     assert one["rid"] == two["rid"] != other["rid"]
     assert [each["seq"] for each in (one, two, other)] == [1, 2, 1]
 
 
-async def test_events_follow_from_their_request_in_its_order(place: Place) -> None:
-    client = await place.device()
+async def test_events_follow_from_their_request_in_its_order(rig: DeviceRig) -> None:
+    client = await rig.device()
     await client.ask("POST", ALIAS, "text=x&number=1")
-    entries = list(place.platform.context.journal)[-4:]
+    entries = list(rig.platform.context.journal)[-4:]
     assert [(entry.kind, entry.actor, entry.summary) for entry in entries] == [
         ("request", "token/d", f"POST {ALIAS}"),
         ("event", "token/d", "data_in"),
@@ -84,9 +84,9 @@ async def test_events_follow_from_their_request_in_its_order(place: Place) -> No
     assert {entry.cause for entry in entries[1:]} == {entries[0].sequence}
 
 
-async def test_what_stores_nothing_raises_nothing(place: Place) -> None:
-    client = await place.device()
-    before = place.events()
+async def test_what_stores_nothing_raises_nothing(rig: DeviceRig) -> None:
+    client = await rig.device()
+    before = rig.events()
     asked: list[tuple[Any, ...]] = [
         ("POST", RECORD, "alias=unknown&1=1"),
         ("GET", f"{ALIAS}?text"),
@@ -96,34 +96,34 @@ async def test_what_stores_nothing_raises_nothing(place: Place) -> None:
     ]
     for request in asked:
         await client.ask(*request)
-    assert place.events() == before
+    assert rig.events() == before
 
 
-async def test_a_write_of_unknown_aliases_alone_raises_an_empty_data_in(place: Place) -> None:
-    client = await place.device()
+async def test_a_write_of_unknown_aliases_alone_raises_an_empty_data_in(rig: DeviceRig) -> None:
+    client = await rig.device()
     assert (await client.ask("POST", ALIAS, "Text=1&unknown=2")).status == 204
-    [data_in] = place.payloads("data_in")
+    [data_in] = rig.payloads("data_in")
     assert (data_in["identity"], data_in["payload"]) == ("d", [])
-    assert place.events("datapoint") == []
-    request = place.platform.context.journal.select("request")[-1]
+    assert rig.events("datapoint") == []
+    request = rig.platform.context.journal.select("request")[-1]
     assert request.detail == {
         "not_stored": [("Text", "1"), ("unknown", "2")],
         "unknown_aliases": ["Text", "unknown"],
     }
 
 
-async def test_the_journal_names_values_that_another_of_the_request_replaced(place: Place) -> None:
-    client = await place.device()
+async def test_the_journal_names_values_that_another_of_the_request_replaced(rig: DeviceRig) -> None:
+    client = await rig.device()
     for body, dropped in (("text=1&text=2&text=2", [("text", "1")]), ("text=1&number=2", None)):
         await client.ask("POST", ALIAS, body)
-        detail = place.platform.context.journal.select("request")[-1].detail
+        detail = rig.platform.context.journal.select("request")[-1].detail
         assert detail == (dropped and {"not_stored": dropped})
 
 
-async def test_the_journal_cuts_what_is_not_stored(place: Place) -> None:
-    client = await place.device()
+async def test_the_journal_cuts_what_is_not_stored(rig: DeviceRig) -> None:
+    client = await rig.device()
     await client.ask("POST", ALIAS, "&".join(f"{number}{'x' * 500}={'y' * 500}" for number in range(60)))
-    detail = place.platform.context.journal.select("request")[-1].detail
+    detail = rig.platform.context.journal.select("request")[-1].detail
     assert detail is not None
     dropped: Any = detail["not_stored"]
     assert dropped[0] == ("0" + "x" * 500, "y" * 500)
@@ -134,12 +134,12 @@ async def test_numbers_go_on_above_those_of_an_earlier_start(tmp_path: Path) -> 
     seen: list[int] = []
     credentials: Headers = ()
     for start in range(3):
-        async with lab(data=str(tmp_path / "lab.db")) as place:
-            client = await (place.connect() if credentials else place.device())
+        async with lab(data=str(tmp_path / "lab.db")) as rig:
+            client = await (rig.connect() if credentials else rig.device())
             credentials = client.credentials = credentials or client.credentials
             for _ in range(2):
                 await client.ask("POST", ALIAS, "text=x&number=1")
-            numbers = [each["seq"] for each in place.payloads("datapoint") if each["alias"] == "text"]
+            numbers = [each["seq"] for each in rig.payloads("datapoint") if each["alias"] == "text"]
             assert numbers == [numbers[0], numbers[0] + 1]
             assert start or numbers[0] == 1
             seen += numbers
@@ -147,11 +147,11 @@ async def test_numbers_go_on_above_those_of_an_earlier_start(tmp_path: Path) -> 
 
 
 async def test_a_reset_numbers_from_the_beginning(tmp_path: Path) -> None:
-    async with lab(data=str(tmp_path / "lab.db")) as place:
+    async with lab(data=str(tmp_path / "lab.db")) as rig:
         seen = []
         for _ in range(2):
-            client = await place.device()
+            client = await rig.device()
             await client.ask("POST", ALIAS, "text=x")
-            seen += [each["seq"] for each in place.payloads("datapoint")]
-            await place.platform.reset()
+            seen += [each["seq"] for each in rig.payloads("datapoint")]
+            await rig.platform.reset()
         assert seen == [1, 1]

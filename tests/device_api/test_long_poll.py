@@ -10,8 +10,8 @@ import pytest
 from labkit.device_api.long_poll import milliseconds, timestamp
 from labkit.devices.state import Datapoint, Stored
 from labkit.http.error import HttpError
-from tests.device_api.place import ALIAS, RECORD, Answer, Client, Headers, Place
-from tests.device_api.place import place as lab
+from tests.device_api.rig import ALIAS, RECORD, Answer, Client, DeviceRig, Headers
+from tests.device_api.rig import device_rig as lab
 from tests.sizes import size
 
 
@@ -63,12 +63,12 @@ def asked(timeout: int = 30_000, since: str | int | None = None) -> list[tuple[s
     ]
 
 
-async def polling(place: Place, since: str | int | None = None) -> tuple[Client, Client]:
+async def polling(rig: DeviceRig, since: str | int | None = None) -> tuple[Client, Client]:
     """A device that writes, and a connection of the same device whose poll is held."""
-    writer, poller = await place.device(), await place.connect()
+    writer, poller = await rig.device(), await rig.connect()
     poller.credentials = writer.credentials
     poller.send("GET", POLL, headers=asked(since=since))
-    await place.held(1)
+    await rig.held(1)
     return writer, poller
 
 
@@ -79,29 +79,29 @@ def datapoint_of(answer: Answer) -> tuple[list[tuple[str, str]], str | None]:
 
 
 @pytest.mark.parametrize("since", [None, NOW - 1, "Wed, 31 Dec 2025 23:59:59 GMT", 0])
-async def test_a_write_answers_a_poll(place: Place, since: str | int | None) -> None:
-    writer, poller = await polling(place, since)
+async def test_a_write_answers_a_poll(rig: DeviceRig, since: str | int | None) -> None:
+    writer, poller = await polling(rig, since)
     await writer.ask("POST", ALIAS, "text=a%26b")
     assert datapoint_of(await poller.answer()) == ([("text", "a&b")], str(NOW))
 
 
-async def test_a_hybrid_write_answers_a_poll(place: Place) -> None:
-    writer, poller = await polling(place)
+async def test_a_hybrid_write_answers_a_poll(rig: DeviceRig) -> None:
+    writer, poller = await polling(rig)
     await writer.ask("POST", f"{ALIAS}?text", "text=x&number=1")
     assert datapoint_of(await poller.answer()) == ([("text", "x")], str(NOW))
 
 
-async def test_a_poll_ends_with_its_time_to_the_millisecond(place: Place) -> None:
-    _, poller = await polling(place)
-    await place.platform.context.clock.advance(29.999)
-    assert len(place.platform.devices.polls) == 1
-    await place.platform.context.clock.advance(0.001)
+async def test_a_poll_ends_with_its_time_to_the_millisecond(rig: DeviceRig) -> None:
+    _, poller = await polling(rig)
+    await rig.platform.context.clock.advance(29.999)
+    assert len(rig.platform.devices.polls) == 1
+    await rig.platform.context.clock.advance(0.001)
     answer = await poller.answer()
     assert (answer.status, answer.body, answer.header("Last-Modified")) == (304, b"", None)
 
 
-async def test_what_was_there_answers_only_who_asks_from_before_it(place: Place) -> None:
-    client = await place.device()
+async def test_what_was_there_answers_only_who_asks_from_before_it(rig: DeviceRig) -> None:
+    client = await rig.device()
     await client.ask("POST", ALIAS, "text=there")
     assert (await client.ask("GET", POLL, headers=asked(0))).status == 304
     assert (await client.ask("GET", POLL, headers=asked(0, NOW + 1))).status == 304
@@ -113,8 +113,8 @@ async def test_what_was_there_answers_only_who_asks_from_before_it(place: Place)
     assert (await client.ask("GET", POLL, headers=asked(0, NOW))).status == 304
 
 
-async def test_what_no_poll_was_given_answers_who_asks_from_its_very_second(place: Place) -> None:
-    client = await place.device()
+async def test_what_no_poll_was_given_answers_who_asks_from_its_very_second(rig: DeviceRig) -> None:
+    client = await rig.device()
     for value in ("first", "second"):  # in one second
         await client.ask("POST", ALIAS, f"text={value}")
         assert (await client.ask("HEAD", POLL, headers=asked(0, NOW))).status == 200  # that gives no value
@@ -129,17 +129,17 @@ async def test_what_no_poll_was_given_answers_who_asks_from_its_very_second(plac
     assert datapoint_of(await client.ask("GET", POLL, headers=asked(0, NOW)))[0] == [("text", "third")]
 
 
-async def test_a_client_that_leaves_before_its_answer_has_not_been_given_it(place: Place) -> None:
-    writer = await place.device()
+async def test_a_client_that_leaves_before_its_answer_has_not_been_given_it(rig: DeviceRig) -> None:
+    writer = await rig.device()
     for number in range(10):
-        poller = await place.connect()
+        poller = await rig.connect()
         poller.credentials = writer.credentials
         poller.send("GET", POLL, headers=asked(since=NOW))
-        await place.held(1)
+        await rig.held(1)
         writer.send("POST", ALIAS, f"text={number}")
         poller.leave()
         assert (await writer.answer()).status == 204
-        await place.idle()
+        await rig.idle()
         again = await writer.ask("GET", POLL, headers=asked(0, NOW))
         assert datapoint_of(again) == ([("text", str(number))], str(NOW))
 
@@ -148,8 +148,8 @@ async def test_a_state_that_survives_a_restart_loses_no_value_of_a_poll(tmp_path
     given = []
     credentials: Headers = ()
     for start in range(3):
-        async with lab(data=str(tmp_path / "lab.db")) as place:
-            client = await (place.connect() if credentials else place.device())
+        async with lab(data=str(tmp_path / "lab.db")) as rig:
+            client = await (rig.connect() if credentials else rig.device())
             credentials = client.credentials = credentials or client.credentials
             await client.ask("POST", ALIAS, f"text={start}")
             for _ in range(2):
@@ -159,8 +159,8 @@ async def test_a_state_that_survives_a_restart_loses_no_value_of_a_poll(tmp_path
     assert given[1::2] == [(304, b"")] * 3
 
 
-async def test_the_first_point_after_the_time_answers(place: Place) -> None:
-    client = await place.device()
+async def test_the_first_point_after_the_time_answers(rig: DeviceRig) -> None:
+    client = await rig.device()
     await client.ask("POST", RECORD, "alias=text&30=c&10=a&20=b")
     since, seen = "0", []
     while (answer := await client.ask("GET", POLL, headers=asked(0, since))).status == 200:
@@ -180,138 +180,138 @@ async def test_the_first_point_after_the_time_answers(place: Place) -> None:
 )
 @pytest.mark.parametrize("since", [None, NOW])
 async def test_recorded_points_answer_if_they_are_later(
-    place: Place, since: int | None, body: str, answered: tuple[int, str] | None
+    rig: DeviceRig, since: int | None, body: str, answered: tuple[int, str] | None
 ) -> None:
-    writer, poller = await polling(place, since)
+    writer, poller = await polling(rig, since)
     await writer.ask("POST", RECORD, body)
     if answered is None:
-        await place.platform.context.clock.advance(30)
+        await rig.platform.context.clock.advance(30)
         assert (await poller.answer()).status == 304
     else:
-        await place.platform.context.clock.advance_to(answered[0] - 0.001)
-        assert len(place.platform.devices.polls) == 1  # it answers when its second comes
-        await place.platform.context.clock.advance(0.001)
+        await rig.platform.context.clock.advance_to(answered[0] - 0.001)
+        assert len(rig.platform.devices.polls) == 1  # it answers when its second comes
+        await rig.platform.context.clock.advance(0.001)
         assert datapoint_of(await poller.answer()) == ([("text", answered[1])], str(answered[0]))
 
 
 @pytest.mark.parametrize("path", [ALIAS, RECORD])
-async def test_a_value_in_the_second_of_since_answers_who_names_one(place: Place, path: str) -> None:
-    writer, poller = await polling(place, NOW)
+async def test_a_value_in_the_second_of_since_answers_who_names_one(rig: DeviceRig, path: str) -> None:
+    writer, poller = await polling(rig, NOW)
     await writer.ask("POST", path, "text=x" if path == ALIAS else f"alias=text&{NOW}=x")
     assert datapoint_of(await poller.answer()) == ([("text", "x")], str(NOW))
 
 
 async def test_a_point_recorded_for_the_second_of_arrival_does_not_answer_who_names_none(
-    place: Place,
+    rig: DeviceRig,
 ) -> None:
-    writer, poller = await polling(place)
+    writer, poller = await polling(rig)
     await writer.ask("POST", RECORD, f"alias=text&{NOW}=x")
-    assert len(place.platform.devices.polls) == 1
+    assert len(rig.platform.devices.polls) == 1
     await writer.ask("POST", RECORD, f"alias=text&{NOW + 1}=y&{NOW + 2}=z")
-    await place.platform.context.clock.advance(5)
+    await rig.platform.context.clock.advance(5)
     assert datapoint_of(await poller.answer()) == ([("text", "y")], str(NOW + 1))
 
 
-async def test_a_poll_from_a_future_second_waits_for_it(place: Place) -> None:
-    writer, poller = await polling(place, NOW + 3)
+async def test_a_poll_from_a_future_second_waits_for_it(rig: DeviceRig) -> None:
+    writer, poller = await polling(rig, NOW + 3)
     await writer.ask("POST", RECORD, f"alias=text&{NOW + 2}=early&{NOW + 5}=ahead")
     for _ in range(2):
-        await place.platform.context.clock.advance(1)
+        await rig.platform.context.clock.advance(1)
         await writer.ask("POST", ALIAS, "text=too early")
-    assert len(place.platform.devices.polls) == 1
-    await place.platform.context.clock.advance(1)
+    assert len(rig.platform.devices.polls) == 1
+    await rig.platform.context.clock.advance(1)
     await writer.ask("POST", ALIAS, "text=in time")
     assert datapoint_of(await poller.answer()) == ([("text", "in time")], str(NOW + 3))
 
 
-async def test_what_was_recorded_ahead_before_a_poll_came_answers_it_in_its_second(place: Place) -> None:
-    client = await place.device()
+async def test_what_was_recorded_ahead_before_a_poll_came_answers_it_in_its_second(rig: DeviceRig) -> None:
+    client = await rig.device()
     await client.ask("POST", RECORD, f"alias=text&{NOW + 4}=b&{NOW + 2}=a")
     pollers = []
     for number, since in enumerate((None, 0, NOW, NOW + 3)):
-        poller = await place.connect()
+        poller = await rig.connect()
         poller.credentials = client.credentials
         poller.send("GET", POLL, headers=asked(since=since))
-        await place.held(number + 1)
+        await rig.held(number + 1)
         pollers.append(poller)
-    await place.platform.context.clock.advance(1.99)
-    assert len(place.platform.devices.polls) == 4
-    await place.platform.context.clock.advance(10)
+    await rig.platform.context.clock.advance(1.99)
+    assert len(rig.platform.devices.polls) == 4
+    await rig.platform.context.clock.advance(10)
     answers = [datapoint_of(await poller.answer()) for poller in pollers]
     assert answers == [([("text", "a")], str(NOW + 2))] * 3 + [([("text", "b")], str(NOW + 4))]
 
 
-async def test_one_write_answers_every_poll_of_its_alias_and_no_other(place: Place) -> None:
-    device = await place.device()
-    pollers = {name: await place.connect() for name in ("one", "two", "number", "unknown")}
+async def test_one_write_answers_every_poll_of_its_alias_and_no_other(rig: DeviceRig) -> None:
+    device = await rig.device()
+    pollers = {name: await rig.connect() for name in ("one", "two", "number", "unknown")}
     for name, client in pollers.items():
         client.credentials = device.credentials
         alias = name if name in ("number", "unknown") else "text"
         client.send("GET", f"{ALIAS}?{alias}", headers=asked())
-    stranger = await place.device(identity="e")
+    stranger = await rig.device(identity="e")
     stranger.send("GET", POLL, headers=asked())
-    await place.held(2)
-    await place.held(1, alias="number")
-    await place.held(1, alias="unknown")
-    await place.held(1, identity="e")
+    await rig.held(2)
+    await rig.held(1, alias="number")
+    await rig.held(1, alias="unknown")
+    await rig.held(1, identity="e")
     await device.ask("POST", ALIAS, "text=x&unknown=y")
     assert [datapoint_of(await pollers[name].answer())[0] for name in ("one", "two")] == [[("text", "x")]] * 2
-    assert len(place.platform.devices.polls) == 3
-    await place.platform.context.clock.advance(30)
+    assert len(rig.platform.devices.polls) == 3
+    await rig.platform.context.clock.advance(30)
     for client in (pollers["number"], pollers["unknown"], stranger):
         assert (await client.answer()).status == 304
 
 
-async def test_a_refused_write_answers_nobody(place: Place) -> None:
-    writer, poller = await polling(place)
+async def test_a_refused_write_answers_nobody(rig: DeviceRig) -> None:
+    writer, poller = await polling(rig)
     assert (await writer.ask("POST", ALIAS, "text=x&number=warm")).status == 400
-    assert len(place.platform.devices.polls) == 1
+    assert len(rig.platform.devices.polls) == 1
     await writer.ask("POST", ALIAS, "text=y")
     assert datapoint_of(await poller.answer())[0] == [("text", "y")]
 
 
-async def test_if_modified_since_alone_is_a_plain_read(place: Place) -> None:
-    client = await place.device()
+async def test_if_modified_since_alone_is_a_plain_read(rig: DeviceRig) -> None:
+    client = await rig.device()
     await client.ask("POST", ALIAS, "text=x")
     answer = await client.ask("GET", POLL, headers=[("If-Modified-Since", "nonsense")])
     assert (answer.status, answer.pairs, answer.header("Last-Modified")) == (200, [("text", "x")], None)
 
 
-async def test_a_client_that_disconnects_leaves_nothing_and_takes_nothing(place: Place) -> None:
-    writer, poller = await polling(place, 0)
+async def test_a_client_that_disconnects_leaves_nothing_and_takes_nothing(rig: DeviceRig) -> None:
+    writer, poller = await polling(rig, 0)
     tasks = len(asyncio.all_tasks())
     poller.leave()
-    while len(place.platform.devices.polls):  # until the server has seen it
+    while len(rig.platform.devices.polls):  # until the server has seen it
         await writer.ask("GET", "/timestamp")
-    await place.idle()
+    await rig.idle()
     assert len(asyncio.all_tasks()) < tasks
-    assert place.platform.context.activity.running == 0
-    entry = place.platform.context.journal.select("request", "token/d")[1]
+    assert rig.platform.context.activity.running == 0
+    entry = rig.platform.context.journal.select("request", "token/d")[1]
     assert (entry.status, entry.detail) == (None, {"reason": "the connection ended before the answer"})
     await writer.ask("POST", ALIAS, "text=x")
     assert datapoint_of(await writer.ask("GET", POLL, headers=asked(0, 0)))[0] == [("text", "x")]
-    assert not any(timer.callback for _, _, timer in place.platform.context.clock._timers)
+    assert not any(timer.callback for _, _, timer in rig.platform.context.clock._timers)
 
 
 async def test_a_lab_that_closes_ends_its_polls() -> None:
-    async with lab() as place:
-        _, poller = await polling(place)
-        await place.platform.stop()
+    async with lab() as rig:
+        _, poller = await polling(rig)
+        await rig.platform.stop()
         assert await poller.rest() == b""
-        assert len(place.platform.devices.polls) == 0
+        assert len(rig.platform.devices.polls) == 0
 
 
-async def test_polls_are_each_answered_by_their_own_write(place: Place) -> None:
+async def test_polls_are_each_answered_by_their_own_write(rig: DeviceRig) -> None:
     """Ten devices at a time, each with a poll of its own, over and over."""
-    devices = [await place.device(identity=f"d{number}") for number in range(10)]
+    devices = [await rig.device(identity=f"d{number}") for number in range(10)]
     for turn in range(size(10, 100)):
         pollers = []
         for number, device in enumerate(devices):
-            poller = await place.connect()
+            poller = await rig.connect()
             poller.credentials = device.credentials
             poller.send("GET", POLL, headers=asked())
             pollers.append(poller)
-            await place.held(1, identity=f"d{number}")
+            await rig.held(1, identity=f"d{number}")
         for number, device in enumerate(devices):
             await device.ask("POST", ALIAS, f"text={turn}-{number}")
         assert [datapoint_of(await poller.answer())[0] for poller in pollers] == [
@@ -322,10 +322,10 @@ async def test_polls_are_each_answered_by_their_own_write(place: Place) -> None:
 
 
 @pytest.mark.parametrize("product", ["password", "certificate"])
-async def test_polls_of_other_credentials(place: Place, product: str) -> None:
-    device = await place.device(product)
+async def test_polls_of_other_credentials(rig: DeviceRig, product: str) -> None:
+    device = await rig.device(product)
     device.send("GET", POLL, headers=asked())
-    await place.held(1, product=product)
+    await rig.held(1, product=product)
     point = Stored(Datapoint("text", NOW, "from elsewhere"), 1)
-    place.platform.devices.polls.wake(product, "d", [point], written=True)
+    rig.platform.devices.polls.wake(product, "d", [point], written=True)
     assert datapoint_of(await device.answer())[0] == [("text", "from elsewhere")]

@@ -14,8 +14,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.device_api.place import ALIAS, PATIENCE, RECORD, Client, Place
-from tests.device_api.place import place as lab
+from tests.device_api.rig import ALIAS, PATIENCE, RECORD, Client, DeviceRig
+from tests.device_api.rig import device_rig as lab
 from tests.sizes import size
 
 Answer = tuple[int, str]  # the datapoint's second and value
@@ -110,17 +110,17 @@ class Device:
         return f"v{self.writes}"
 
 
-async def connected(place: Place, number: int) -> Device:
-    writer = await place.device(identity=f"d{number}")
-    pollers = [await place.connect() for _ in range(2)]
+async def connected(rig: DeviceRig, number: int) -> Device:
+    writer = await rig.device(identity=f"d{number}")
+    pollers = [await rig.connect() for _ in range(2)]
     for poller in pollers:
         poller.credentials = writer.credentials
     return Device(writer, pollers)
 
 
-async def collect(place: Place, devices: list[Device]) -> None:
+async def collect(rig: DeviceRig, devices: list[Device]) -> None:
     """The answers that the model says are there by now, and no others."""
-    await place.idle()
+    await rig.idle()
     for device in devices:
         for index, wait in enumerate(device.waits):
             if wait is None or not wait.over:
@@ -135,19 +135,19 @@ async def collect(place: Place, devices: list[Device]) -> None:
             assert (response.status, found) == (304 if wait.answer is None else 200, wait.answer)
             device.waits[index] = None
             device.model.waiting.remove(wait)
-    await counted(place, sum(wait is not None for device in devices for wait in device.waits))
+    await counted(rig, sum(wait is not None for device in devices for wait in device.waits))
 
 
-async def counted(place: Place, polls: int) -> None:
+async def counted(rig: DeviceRig, polls: int) -> None:
     """Return once so many polls are held; what a client does reaches the lab in its own time."""
     async with asyncio.timeout(PATIENCE):
-        while len(place.platform.devices.polls) != polls:  # noqa: ASYNC110
+        while len(rig.platform.devices.polls) != polls:  # noqa: ASYNC110
             await asyncio.sleep(0)
 
 
-async def begin(place: Place, device: Device, index: int, kind: str, timeout: int) -> None:
+async def begin(rig: DeviceRig, device: Device, index: int, kind: str, timeout: int) -> None:
     """Send a poll; returns once it is held or answered."""
-    now = place.platform.context.clock.now()
+    now = rig.platform.context.clock.now()
     second = math.floor(now)
     since = {
         "none": None,
@@ -161,7 +161,7 @@ async def begin(place: Place, device: Device, index: int, kind: str, timeout: in
     headers = [("Request-Timeout", str(timeout))]
     if since is not None:
         headers.append(("If-Modified-Since", str(since)))
-    before = len(place.platform.devices.polls)
+    before = len(rig.platform.devices.polls)
     device.pollers[index].send("GET", f"{ALIAS}?text", headers=headers)
     wait = Wait(since, second, now + timeout / 1000)
     device.waits[index] = wait
@@ -169,17 +169,17 @@ async def begin(place: Place, device: Device, index: int, kind: str, timeout: in
     device.model.answer(now)
     device.model.expire(now)
     if not wait.over:
-        await counted(place, before + 1)
+        await counted(rig, before + 1)
 
 
-async def leave(place: Place, device: Device, index: int) -> None:
+async def leave(rig: DeviceRig, device: Device, index: int) -> None:
     """Break off a poll, if there is one."""
     wait = device.waits[index]
     if wait is not None:
         device.pollers[index].leave()
         device.model.waiting.remove(wait)
         device.waits[index] = None
-        device.pollers[index] = await place.connect()
+        device.pollers[index] = await rig.connect()
         device.pollers[index].credentials = device.writer.credentials
 
 
@@ -204,9 +204,9 @@ async def store(device: Device, now: float, offsets: list[int] | None) -> None:
 @settings(max_examples=size(100, 1000))
 @given(STEPS)
 async def test_polls_against_a_model(steps: list[tuple[Any, ...]]) -> None:
-    async with lab() as place:
-        clock = place.platform.context.clock
-        devices = [await connected(place, number) for number in range(2)]
+    async with lab() as rig:
+        clock = rig.platform.context.clock
+        devices = [await connected(rig, number) for number in range(2)]
         for kind, *how in steps:
             now = clock.now()
             if kind == "advance":
@@ -216,7 +216,7 @@ async def test_polls_against_a_model(steps: list[tuple[Any, ...]]) -> None:
             elif kind == "store":
                 await store(devices[how[0]], now, how[1])
             elif kind == "leave":
-                await leave(place, devices[how[0]], how[1])
+                await leave(rig, devices[how[0]], how[1])
             elif devices[how[0]].waits[how[1]] is None:
-                await begin(place, devices[how[0]], *how[1:])
-            await collect(place, devices)
+                await begin(rig, devices[how[0]], *how[1:])
+            await collect(rig, devices)

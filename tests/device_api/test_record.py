@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from labkit.device_api.record import absolute, first_clash, grouped
 from labkit.http.error import HttpError
-from tests.device_api.place import ALIAS, RECORD, Place
+from tests.device_api.rig import ALIAS, RECORD, DeviceRig
 
 NOW = 1767225600
 
 # --- what is stored -----------------------------------------------------------------------------------------
 
 
-async def stored(place: Place) -> list[tuple[Any, ...]]:
-    return [row[2:5] for row in (await place.kept())["datapoint"]]
+async def stored(rig: DeviceRig) -> list[tuple[Any, ...]]:
+    return [row[2:5] for row in (await rig.kept())["datapoint"]]
 
 
 @pytest.mark.parametrize(
@@ -47,45 +47,45 @@ async def stored(place: Place) -> list[tuple[Any, ...]]:
         ("alias=text&5=a+%26%C3%BC", [("text", 5, "a &ü")]),
     ],
 )
-async def test_what_a_body_stores(place: Place, body: str, points: list[Any]) -> None:
-    client = await place.device()
+async def test_what_a_body_stores(rig: DeviceRig, body: str, points: list[Any]) -> None:
+    client = await rig.device()
     answer = await client.ask("POST", RECORD, body)
     assert (answer.status, answer.header("Content-Length"), answer.body) == (204, "0", b"")
-    assert await stored(place) == points
-    assert len(place.events("data_in")) == bool(points)
-    assert len(place.events("datapoint")) == len(points)
+    assert await stored(rig) == points
+    assert len(rig.events("data_in")) == bool(points)
+    assert len(rig.events("datapoint")) == len(points)
 
 
-async def test_a_point_at_a_stored_timestamp_replaces_it(place: Place) -> None:
-    client = await place.device()
+async def test_a_point_at_a_stored_timestamp_replaces_it(rig: DeviceRig) -> None:
+    client = await rig.device()
     for value in ("first", "second"):
         assert (await client.ask("POST", RECORD, f"alias=text&5={value}")).status == 204
-    assert await stored(place) == [("text", 5, "second")]
+    assert await stored(rig) == [("text", 5, "second")]
 
 
-async def test_a_point_becomes_the_value_where_none_is_later(place: Place) -> None:
-    client = await place.device()
+async def test_a_point_becomes_the_value_where_none_is_later(rig: DeviceRig) -> None:
+    client = await rig.device()
     await client.ask("POST", ALIAS, "text=now")
     for offset, value in ((-5, "now"), (0, "recorded 0"), (5, "recorded 5")):
         await client.ask("POST", RECORD, f"alias=text&{NOW + offset}=recorded+{offset}")
         assert (await client.ask("GET", f"{ALIAS}?text")).pairs == [("text", value)]
 
 
-async def test_a_point_recorded_ahead_hides_no_later_write(place: Place) -> None:
-    client = await place.device()
+async def test_a_point_recorded_ahead_hides_no_later_write(rig: DeviceRig) -> None:
+    client = await rig.device()
     await client.ask("POST", RECORD, f"alias=text&{NOW + 60}=ahead")
     assert (await client.ask("GET", f"{ALIAS}?text")).pairs == [("text", "ahead")]
     for seconds, value in ((0, "same second"), (0.5, "half a second later"), (10, "later"), (100, "last")):
-        await place.platform.context.clock.advance(seconds)
+        await rig.platform.context.clock.advance(seconds)
         answer = await client.ask("POST", f"{ALIAS}?text", f"text={value.replace(' ', '+')}")
         assert answer.pairs == [("text", value)]
         assert (await client.ask("GET", f"{ALIAS}?text")).pairs == [("text", value)]
 
 
-async def test_what_is_not_stored_is_told_in_the_journal(place: Place) -> None:
-    client = await place.device()
+async def test_what_is_not_stored_is_told_in_the_journal(rig: DeviceRig) -> None:
+    client = await rig.device()
     await client.ask("POST", RECORD, "alias=Text&5=a&-6=b&alias=text&5=c")
-    detail = place.platform.context.journal.select("request")[-1].detail
+    detail = rig.platform.context.journal.select("request")[-1].detail
     assert detail == {"not_stored": [("Text", "5=a"), ("Text", "-6=b")], "unknown_aliases": ["Text"]}
 
 
@@ -112,17 +112,17 @@ async def test_what_is_not_stored_is_told_in_the_journal(place: Place) -> None:
     ],
 )
 async def test_points_of_an_alias_are_a_second_apart(
-    place: Place, body: str, conflict: list[tuple[str, str]] | None
+    rig: DeviceRig, body: str, conflict: list[tuple[str, str]] | None
 ) -> None:
-    client = await place.device()
-    before = await place.kept()
+    client = await rig.device()
+    before = await rig.kept()
     answer = await client.ask("POST", RECORD, body)
     if conflict is None:
         assert answer.status == 204
         return
     assert (answer.status, answer.pairs) == (409, conflict)
     assert answer.header("Content-Type") == "application/x-www-form-urlencoded; charset=utf-8"
-    assert await place.kept() == before
+    assert await rig.kept() == before
 
 
 TIMES = st.decimals(0, 6, places=1) | st.integers(0, 6).map(Decimal)

@@ -8,109 +8,109 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from labkit.devices.content import PIECE
-from tests.device_api.place import ACTIVATE, ALIAS, DOWNLOAD, FORM, PASSWORD, Client, Place
+from tests.device_api.rig import ACTIVATE, ALIAS, DOWNLOAD, FORM, PASSWORD, Client, DeviceRig
 
 POLL = [("Request-Timeout", "30000")]
-Change = Callable[[Place, Client, str], Awaitable[object]]
+Change = Callable[[DeviceRig, Client, str], Awaitable[object]]
 
 
-async def replaced(place: Place, device: Client, product: str) -> None:
+async def replaced(rig: DeviceRig, device: Client, product: str) -> None:
     answer = await device.ask("POST", ACTIVATE, f"id=d&password={PASSWORD}+new")
     assert answer.status in (200, 204)
 
 
-async def given_token(place: Place, device: Client, product: str) -> None:
-    await place.platform.devices.registry.allow(product, ["d"], "f" * 40)
+async def given_token(rig: DeviceRig, device: Client, product: str) -> None:
+    await rig.platform.devices.registry.allow(product, ["d"], "f" * 40)
 
 
-async def locked(place: Place, device: Client, product: str) -> None:
-    await place.platform.devices.registry.lock(product, "d")
+async def locked(rig: DeviceRig, device: Client, product: str) -> None:
+    await rig.platform.devices.registry.lock(product, "d")
 
 
-async def removed(place: Place, device: Client, product: str) -> None:
-    await place.platform.devices.registry.remove(product, "d")
+async def removed(rig: DeviceRig, device: Client, product: str) -> None:
+    await rig.platform.devices.registry.remove(product, "d")
 
 
-async def reset(place: Place, device: Client, product: str) -> None:
-    await place.platform.reset()
+async def reset(rig: DeviceRig, device: Client, product: str) -> None:
+    await rig.platform.reset()
 
 
 CHANGES: list[Change] = [replaced, given_token, locked, removed, reset]
 
 
-async def holding(place: Place, product: str, identity: str = "d") -> tuple[Client, Client]:
+async def holding(rig: DeviceRig, product: str, identity: str = "d") -> tuple[Client, Client]:
     """A device, and a connection of its own whose poll is held."""
-    device = await place.device(product, identity)
-    poller = await place.connect(product)
+    device = await rig.device(product, identity)
+    poller = await rig.connect(product)
     poller.credentials = device.credentials
     poller.send("GET", f"{ALIAS}?text", headers=POLL)
-    await place.held(1, identity, product=product)
+    await rig.held(1, identity, product=product)
     return device, poller
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 @pytest.mark.parametrize("product", ["token", "password"])
-async def test_a_poll_ends_with_401(place: Place, product: str, change: Change) -> None:
-    device, poller = await holding(place, product)
-    _, neighbour = await holding(place, product, "e")
-    _, namesake = await holding(place, "other")
-    await change(place, device, product)
+async def test_a_poll_ends_with_401(rig: DeviceRig, product: str, change: Change) -> None:
+    device, poller = await holding(rig, product)
+    _, neighbour = await holding(rig, product, "e")
+    _, namesake = await holding(rig, "other")
+    await change(rig, device, product)
     for client in (poller, *([neighbour, namesake] if change is reset else [])):
         answer = await client.answer()
         assert answer.status == 401
         assert answer.header("WWW-Authenticate") is not None
         assert answer.body == b"the credentials were replaced, or the device locked or removed, meanwhile"
-    assert len(place.platform.devices.polls) == (0 if change is reset else 2)
+    assert len(rig.platform.devices.polls) == (0 if change is reset else 2)
 
 
-async def test_a_poll_goes_on_where_nothing_is_taken_away(place: Place) -> None:
-    device, poller = await holding(place, "token")
-    registry = place.platform.devices.registry
+async def test_a_poll_goes_on_where_nothing_is_taken_away(rig: DeviceRig) -> None:
+    device, poller = await holding(rig, "token")
+    registry = rig.platform.devices.registry
     await registry.allow("token", ["d"])
-    assert (await (await place.connect()).ask("POST", ACTIVATE, "id=d")).status == 409
+    assert (await (await rig.connect()).ask("POST", ACTIVATE, "id=d")).status == 409
     assert (await device.ask("POST", ALIAS, "text=x")).status == 204
     assert (await poller.answer()).body == b"text=x"
 
 
-async def test_a_write_whose_device_was_locked_while_it_came_is_not_stored(place: Place) -> None:
-    device = await place.device()
+async def test_a_write_whose_device_was_locked_while_it_came_is_not_stored(rig: DeviceRig) -> None:
+    device = await rig.device()
     name, token = device.credentials[0]
     head = f"POST {ALIAS} HTTP/1.1\r\nHost: {device.host}\r\n{FORM[0]}: {FORM[1]}\r\n{name}: {token}\r\n"
     device.write(f"{head}Content-Length: 6\r\n\r\ntex".encode())
-    other = await place.connect()
-    while not place.platform.devices.registry._holds:
+    other = await rig.connect()
+    while not rig.platform.devices.registry._holds:
         await other.ask("GET", "/timestamp")
-    await place.platform.devices.registry.lock("token", "d")
+    await rig.platform.devices.registry.lock("token", "d")
     device.write(b"t=x")
     assert (await device.answer()).status == 401
-    assert (await place.kept())["datapoint"] == []
+    assert (await rig.kept())["datapoint"] == []
 
 
 @pytest.mark.parametrize("change", CHANGES[1:4], ids=lambda change: change.__name__)
-async def test_a_download_breaks_off(place: Place, change: Change) -> None:
-    device = await place.device()
-    await place.platform.devices.content.add("token", "fw", b"a" * 500 * PIECE)
+async def test_a_download_breaks_off(rig: DeviceRig, change: Change) -> None:
+    device = await rig.device()
+    await rig.platform.devices.content.add("token", "fw", b"a" * 500 * PIECE)
     device.send("GET", f"{DOWNLOAD}?id=fw")  # and is slow to read
-    other = await place.connect()
-    while not any(hold.end for holds in place.platform.devices.registry._holds.values() for hold in holds):
+    other = await rig.connect()
+    while not any(hold.end for holds in rig.platform.devices.registry._holds.values() for hold in holds):
         await other.ask("GET", "/timestamp")
     await asyncio.sleep(0.05)
-    await change(place, device, "token")
+    await change(rig, device, "token")
     came = await device.rest()  # the connection ends: the client can tell that it has not all of it
     assert came.count(b"a" * PIECE) < 500
-    while place.platform.devices.registry._holds:
+    while rig.platform.devices.registry._holds:
         await other.ask("GET", "/timestamp")
     [record] = [
-        each for each in place.platform.context.journal.select("request") if each.summary.endswith("download")
+        each for each in rig.platform.context.journal.select("request") if each.summary.endswith("download")
     ]
     assert record.detail is not None
     assert "replaced, or the device locked or removed" in str(record.detail["reason"])
 
 
-async def test_requests_that_end_leave_nothing(place: Place) -> None:
-    device = await place.device()
+async def test_requests_that_end_leave_nothing(rig: DeviceRig) -> None:
+    device = await rig.device()
     for path in (f"{ALIAS}?text", DOWNLOAD, "/nowhere"):
         await device.ask("GET", path)
     await device.ask("POST", ALIAS, "text=x")
     await device.ask("POST", ACTIVATE, "id=d")
-    assert place.platform.devices.registry._holds == {}
+    assert rig.platform.devices.registry._holds == {}

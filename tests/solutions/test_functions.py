@@ -9,11 +9,11 @@ import pytest
 
 from labkit.core.errors import LabError
 from labkit.solutions.workers import Workers
-from tests.solutions.place import handle, place
+from tests.solutions.rig import handle, solution_rig
 
 
 async def test_an_async_function_awaits_services_on_the_loop() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
 
         async def handler(services: Any) -> Any:
             await services.Store.put(key="k", value=[])
@@ -24,7 +24,7 @@ async def test_an_async_function_awaits_services_on_the_loop() -> None:
 
 
 async def test_a_sync_function_blocks_in_a_thread() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
 
         def handler(services: Any) -> Any:
             services.Store.put({"key": "k"}, value=1)
@@ -37,7 +37,7 @@ async def test_a_sync_function_blocks_in_a_thread() -> None:
 
 
 async def test_the_decorator_gives_the_function_back() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add()
 
         @solution.route("GET", "/a")
@@ -58,7 +58,7 @@ async def test_the_decorator_gives_the_function_back() -> None:
 
 @pytest.mark.parametrize("name", ["message", "request2"])
 async def test_a_function_that_asks_for_more_is_refused_when_registered(name: str) -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add()
         scope: dict[str, Any] = {}
         exec(f"def handler(request, {name}): pass", scope)
@@ -70,7 +70,7 @@ async def test_a_function_that_asks_for_more_is_refused_when_registered(name: st
 
 
 async def test_what_has_a_default_is_left_alone() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
 
         def handler(request: Any, colour: str = "red", *more: Any, **others: Any) -> Any:
             return [request.method, colour, list(more), others]
@@ -80,7 +80,7 @@ async def test_what_has_a_default_is_left_alone() -> None:
 
 
 async def test_errors_of_the_platform_are_results() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
 
         async def handler(services: Any) -> Any:
             return [
@@ -96,7 +96,7 @@ async def test_errors_of_the_platform_are_results() -> None:
 
 async def test_services_complete_and_document_themselves() -> None:
     seen: dict[str, Any] = {}
-    async with place() as lab:
+    async with solution_rig() as lab:
 
         async def handler(services: Any) -> None:
             seen["services"], seen["operations"] = dir(services), dir(services.Store)
@@ -120,7 +120,7 @@ async def test_services_complete_and_document_themselves() -> None:
 
 @pytest.mark.parametrize("blocking", [False, True])
 async def test_log_and_now(blocking: bool) -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
 
         def work(log: Any, now: Any) -> float:
             log.info("hello")
@@ -143,7 +143,7 @@ async def test_log_and_now(blocking: bool) -> None:
 
 async def test_blocking_services_refuse_the_loops_own_thread() -> None:
     kept: list[Any] = []
-    async with place() as lab:
+    async with solution_rig() as lab:
 
         def keep(services: Any) -> None:
             kept.append(services)
@@ -157,7 +157,7 @@ async def test_blocking_services_refuse_the_loops_own_thread() -> None:
 async def test_threads_are_bounded_and_gone_afterwards() -> None:
     begun: asyncio.Queue[str] = asyncio.Queue()
     loop = asyncio.get_running_loop()
-    async with place() as lab:
+    async with solution_rig() as lab:
 
         def handler(services: Any) -> None:
             loop.call_soon_threadsafe(begun.put_nowait, threading.current_thread().name)
@@ -186,7 +186,7 @@ async def test_a_handler_that_outlives_its_lab_gets_no_services() -> None:
         except LabError as error:
             seen.append(str(error))
 
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add()
         solution.on("user", "account", handler)
         handling = asyncio.create_task(handle(solution, "user", "account", {}))
@@ -207,7 +207,7 @@ async def test_an_object_with_an_async_call_counts_as_async() -> None:
         async def __call__(self, services: Any) -> Any:
             return await services.Store.get(key="none")
 
-    async with place() as lab:
+    async with solution_rig() as lab:
         (await lab.add()).route("GET", "/a", Handler())
         assert (await (await lab.get("/a")).json())["status"] == 404
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.solutions.place import handle, place
+from tests.solutions.rig import handle, solution_rig
 
 DATA = {"alias": "temperature", "value": [1_767_225_600, "21.5"], "pid": "thermostat"}
 
@@ -23,7 +23,7 @@ DATA = {"alias": "temperature", "value": [1_767_225_600, "21.5"], "pid": "thermo
     ],
 )
 async def test_a_handler_is_found_by_each_of_its_keys(key: tuple[str, str], event: tuple[str, str]) -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add()
         assert solution.find(*event, product="thermostat") is None
         solution.on(*key, lambda event: event)
@@ -34,7 +34,7 @@ async def test_a_handler_is_found_by_each_of_its_keys(key: tuple[str, str], even
 
 
 async def test_the_most_particular_handler_gets_the_event() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add()
         solution.on("device", "datapoint", lambda: "any")
         solution.on("thermostat", "datapoint", lambda: "mine")
@@ -46,7 +46,7 @@ async def test_the_most_particular_handler_gets_the_event() -> None:
 
 
 async def test_events_compare_with_letter_case() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add()
         solution.on("user", "account", lambda: 1)
         assert solution.find("user", "Account") is None
@@ -55,7 +55,7 @@ async def test_events_compare_with_letter_case() -> None:
 
 
 async def test_the_event_has_its_fixed_name_and_event() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add()
         solution.on(
             "device", "datapoint", lambda data, event, context: [data["alias"], event["alias"], context]
@@ -74,7 +74,7 @@ async def test_the_event_has_its_fixed_name_and_event() -> None:
 
 
 async def test_nothing_returned_is_204() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add()
         solution.on("user", "account", lambda: None)
         outcome = await handle(solution, "user", "account", {}, cause=None)
@@ -84,7 +84,7 @@ async def test_nothing_returned_is_204() -> None:
 
 
 async def test_a_failure_is_an_outcome_and_a_record() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add()
         solution.on("user", "account", lambda event: event["x"])
         cause = lab.journal.record("event", "somebody", "account")
@@ -96,7 +96,7 @@ async def test_a_failure_is_an_outcome_and_a_record() -> None:
 
 
 async def test_events_without_a_handler_go_to_the_fallback() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add()
         solution.on(
             "config", "fallback", lambda event, context: [event, context["service"], context["event"]]
@@ -108,7 +108,7 @@ async def test_events_without_a_handler_go_to_the_fallback() -> None:
 
 
 async def test_a_function_cannot_change_the_event_of_others() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add()
 
         def spoil(event: Any) -> None:

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from labkit.services.keystore import Keystore
-from tests.solutions.place import Place, handle, place
+from tests.solutions.rig import SolutionRig, handle, solution_rig
 
 SOLUTIONS = Path(__file__).parents[2] / "notebooks" / "solutions"
 
 
 @asynccontextmanager
-async def counting(language: str) -> AsyncIterator[Place]:
-    """A place whose solution is the metrics pattern."""
-    async with place(Keystore) as lab:
+async def counting(language: str) -> AsyncIterator[SolutionRig]:
+    """A rig whose solution is the metrics pattern."""
+    async with solution_rig(Keystore) as lab:
         if language == "lua":
             await lab.add(path=SOLUTIONS / "metrics")
         else:
@@ -30,14 +30,14 @@ async def counting(language: str) -> AsyncIterator[Place]:
         yield lab
 
 
-async def write(lab: Place, message: str) -> None:
+async def write(lab: SolutionRig, message: str) -> None:
     data = {"alias": "message", "value": [lab.clock.seconds(), message], "api": "write"}
     outcome = await handle(lab.solutions.get("acme"), "device", "datapoint", data, product="thermostat")
     assert outcome is not None
     assert outcome.status == 204, outcome.error
 
 
-async def metrics(lab: Place) -> Any:
+async def metrics(lab: SolutionRig) -> Any:
     answer = await lab.get("/metrics")
     assert (answer.status, answer.headers["Content-Type"]) == (200, "application/json")
     return await answer.json()

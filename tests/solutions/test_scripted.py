@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from labkit.core.errors import SettingsError
-from tests.solutions.place import Place, handle, place
+from tests.solutions.rig import SolutionRig, handle, solution_rig
 
 
 def folder(root: Path, files: dict[str, str]) -> Path:
@@ -18,7 +18,7 @@ def folder(root: Path, files: dict[str, str]) -> Path:
     return root
 
 
-async def answer(lab: Place, path: str = "/a", id: str = "acme", **options: Any) -> tuple[int, Any]:
+async def answer(lab: SolutionRig, path: str = "/a", id: str = "acme", **options: Any) -> tuple[int, Any]:
     response = await lab.request(options.pop("method", "GET"), path, id, **options)
     json = response.headers["Content-Type"].startswith("application/json")
     return response.status, await (response.json() if json else response.text())
@@ -26,7 +26,7 @@ async def answer(lab: Place, path: str = "/a", id: str = "acme", **options: Any)
 
 async def run(lua: str, **options: Any) -> tuple[int, Any]:
     """What a route that is this script answers."""
-    async with place() as lab:
+    async with solution_rig() as lab:
         (await lab.add(environment={"COLOUR": "red"})).route("GET", "/a", lua=lua)
         return await answer(lab, **options)
 
@@ -95,7 +95,7 @@ async def test_what_is_wrong_with_a_response_is_said_in_lua_s_words(lua: str, er
 
 @pytest.mark.parametrize("text", ["[", '{"a":'])
 async def test_json_that_is_nested_too_deeply_is_refused(text: str) -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         (await lab.add()).route("POST", "/a", lua="return type(request.body)")
         end = {"[": "]", '{"a":': "}"}[text]
         for depth, status in ((99, 200), (100, 400), (5000, 400)):
@@ -110,7 +110,7 @@ async def test_an_empty_list_where_a_script_says_so() -> None:
 
 
 async def test_headers_that_a_script_sets() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add()
         solution.route(
             "GET",
@@ -123,7 +123,7 @@ async def test_headers_that_a_script_sets() -> None:
 
 
 async def test_text_that_is_not_utf8_passes_through() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add()
         solution.route("POST", "/a", lua="return request.body .. '\\254'", content_type="text/plain")
         response = await lab.request("POST", "/a", data=b"\xff\x00")
@@ -131,7 +131,7 @@ async def test_text_that_is_not_utf8_passes_through() -> None:
 
 
 async def test_a_script_that_does_not_end_is_stopped() -> None:
-    async with place(script_cpu=0.02) as lab:
+    async with solution_rig(script_cpu=0.02) as lab:
         solution = await lab.add()
         solution.route("GET", "/a", lua="while true do end")
         solution.route("GET", "/b", lua="return 'fine'")
@@ -159,7 +159,7 @@ FOLDER = {
 
 
 async def test_a_folder(tmp_path: Path) -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         await lab.add(path=folder(tmp_path, FOLDER))
         assert lab.store.values == {("acme", "made"): "BY INIT"}
         assert [(each.summary, each.status) for each in lab.records("script")] == [
@@ -177,7 +177,7 @@ async def test_what_fails_at_set_up_is_a_warning(tmp_path: Path) -> None:
         "init.lua": "\nlocal x = nil\nx.y = 1\n",
         "solution.yaml": "formatversion: 1.0.0\ninfo: {name: x}\nendpoint:\ninit_script: init.lua\n",
     }
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add(path=folder(tmp_path, files))
         unknown, script = solution.warnings
         assert unknown == "solution.yaml: endpoint: unknown key, ignored; did you mean endpoints?"
@@ -191,7 +191,7 @@ async def test_what_fails_at_set_up_is_a_warning(tmp_path: Path) -> None:
 
 async def test_a_later_folder_adds_to_an_earlier_one_and_uses_its_modules(tmp_path: Path) -> None:
     more = {"endpoints/more.lua": "--#ENDPOINT GET /more\nreturn require('lib.tool').greet('more')\n"}
-    async with place() as lab:
+    async with solution_rig() as lab:
         await lab.add(path=[folder(tmp_path / "1", FOLDER), folder(tmp_path / "2", more)])
         assert await answer(lab, "/a") == (200, "hello a")
         assert await answer(lab, "/more") == (200, "hello more")
@@ -199,7 +199,7 @@ async def test_a_later_folder_adds_to_an_earlier_one_and_uses_its_modules(tmp_pa
 
 async def test_doubled_slashes_find_routes_and_assets(tmp_path: Path) -> None:
     files = {"endpoints/a.lua": "--#ENDPOINT GET /a/{b}\nreturn request.parameters.b", "assets/c/d.txt": "d"}
-    async with place() as lab:
+    async with solution_rig() as lab:
         await lab.add(path=folder(tmp_path, files))
         assert await answer(lab, "/a///x//") == (200, "x")
         response = await lab.get("/c//d.txt")
@@ -212,12 +212,11 @@ async def test_doubled_slashes_find_routes_and_assets(tmp_path: Path) -> None:
         ("user", "account", {"email": "a@b.c"}, ["a@b.c", "user"]),
         ("device", "datapoint", {"alias": "t", "value": [5, "x"]}, [5, "x"]),
         ("timer", "timer", {"x": 1}, [1, 1]),
-        ("interface", "light", {"x": 1}, [1, 1]),
         ("scripts", "all", {}, [1, 2]),
     ],
 )
 async def test_event_handlers(tmp_path: Path, service: str, event: str, argument: Any, result: Any) -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add(path=folder(tmp_path, FOLDER))
         outcome = await handle(solution, service, event, argument)
         assert outcome is not None
@@ -225,7 +224,7 @@ async def test_event_handlers(tmp_path: Path, service: str, event: str, argument
 
 
 async def test_output_goes_to_the_journal(tmp_path: Path) -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add()
         solution.on("user", "account", lua="print('seen', {a = 1}) log.error('bad')")
         await handle(solution, "user", "account", {})
@@ -240,7 +239,7 @@ async def test_output_goes_to_the_journal(tmp_path: Path) -> None:
 
 
 async def test_an_error_leaves_its_traceback_in_the_journal(tmp_path: Path) -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         await lab.add(path=folder(tmp_path, FOLDER))
         await lab.get("/broken")
         script = lab.records("script")[-1]
@@ -252,7 +251,7 @@ async def test_an_error_leaves_its_traceback_in_the_journal(tmp_path: Path) -> N
 
 
 async def test_two_solutions_share_no_globals() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         for name in ("acme", "other"):
             solution = await lab.add(name)
             solution.route(
@@ -266,7 +265,7 @@ async def test_two_solutions_share_no_globals() -> None:
 
 
 async def test_each_solution_calls_services_in_its_own_name() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         for name in ("acme", "other"):
             solution = await lab.add(name)
             solution.route("GET", "/a", lua="Store.put{key = 'k', value = context.solution_id}")
@@ -275,7 +274,7 @@ async def test_each_solution_calls_services_in_its_own_name() -> None:
 
 
 async def test_a_handler_of_a_cell_is_replaced_when_the_cell_runs_again() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add()
         solution.on("scripts", "all", lua="return handle_user_account({})")
         for lua in ("return 'one'", "return 'two'"):
@@ -313,7 +312,7 @@ async def test_a_handler_of_a_cell_is_replaced_when_the_cell_runs_again() -> Non
 async def test_a_folder_with_mistakes_is_refused_with_their_place(
     tmp_path: Path, files: dict[str, str], words: str
 ) -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         with pytest.raises(SettingsError) as error:
             await lab.add(path=folder(tmp_path, files))
         assert str(error.value).startswith(f"{tmp_path}: ")
@@ -323,7 +322,7 @@ async def test_a_folder_with_mistakes_is_refused_with_their_place(
 
 
 async def test_a_script_of_a_cell_that_does_not_compile() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add()
         with pytest.raises(SettingsError, match=r"^GET /a:2: "):
             solution.route("GET", "/a", lua="\nreturn return")
@@ -333,7 +332,7 @@ async def test_a_script_of_a_cell_that_does_not_compile() -> None:
 
 async def test_a_module_that_fails_is_told_by_the_journal_and_every_answer(tmp_path: Path) -> None:
     files = {"modules/m.lua": "error('no module today')", "endpoints/a.lua": "--#ENDPOINT GET /a\nreturn 1"}
-    async with place() as lab:
+    async with solution_rig() as lab:
         await lab.add(path=folder(tmp_path, files))
         assert [(each.summary, each.status) for each in lab.records("script")] == [("modules", 500)]
         status, body = await answer(lab)
@@ -347,14 +346,14 @@ async def test_an_older_folder_runs_its_hook_once(tmp_path: Path) -> None:
         "u.lua": "u = {name = 'u'}",
         "api.lua": "--#ENDPOINT GET /_init\nStore.put{key = u.name, value = request.uri}",
     }
-    async with place() as lab:
+    async with solution_rig() as lab:
         await lab.add(path=folder(tmp_path, files))
         assert lab.store.values == {("acme", "u"): "https://acme.apps.lab.localhost:8443/_init"}
 
 
 async def test_placeholders_and_odd_services_make_valid_function_names(tmp_path: Path) -> None:
     files = {"services/{product.id}_event.lua": "return event.identity"}
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add(path=folder(tmp_path, files))
         outcome = await handle(solution, "device2", "event", {"identity": "t-1"}, product="thermostat")
         assert outcome is not None
@@ -362,7 +361,7 @@ async def test_placeholders_and_odd_services_make_valid_function_names(tmp_path:
 
 
 async def test_more_runs_than_guard_scripts_wait_for_one_to_end() -> None:
-    async with place(scripts=2) as lab:
+    async with solution_rig(scripts=2) as lab:
         solution = await lab.add()
         solution.route("GET", "/a", lua="print('began') Store.wait{} return 1")
         lab.store.gate.clear()

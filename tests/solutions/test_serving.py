@@ -11,7 +11,7 @@ from labkit.core.errors import LabError, SettingsError
 from labkit.core.events import Event, EventKind
 from labkit.solutions.delivery import Delivery
 from labkit.solutions.site import BODY_LIMIT
-from tests.solutions.place import Place, place
+from tests.solutions.rig import SolutionRig, solution_rig
 
 
 def echo(request: Any) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def echo(request: Any) -> dict[str, Any]:
 
 
 async def test_a_handler_sees_the_request() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add()
         solution.route("POST", "/user/{email}/x", echo)
         answer = await lab.request(
@@ -38,7 +38,7 @@ async def test_a_handler_sees_the_request() -> None:
 
 
 async def test_each_request_has_an_id_of_its_own() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add()
         solution.route("GET", "/", lambda request, context: [request.request_id, context["tracking_id"]])
         first, second = [await (await lab.get("/")).json() for _ in range(2)]
@@ -61,7 +61,7 @@ async def test_each_request_has_an_id_of_its_own() -> None:
 async def test_what_no_route_answers(
     method: str, path: str, status: int, allow: str | None, body: dict[str, str] | None
 ) -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add()
         solution.route("GET", "/a", lambda: "x")
         solution.route("POST", "/a", lambda: "x")
@@ -73,7 +73,7 @@ async def test_what_no_route_answers(
 
 
 async def test_head_has_no_body() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         (await lab.add()).route("GET", "/a", lambda: "four")
         answer = await lab.request("HEAD", "/a")
         assert (answer.status, answer.headers["Content-Length"]) == (200, "4")
@@ -81,7 +81,7 @@ async def test_head_has_no_body() -> None:
 
 
 async def test_a_body_that_is_not_the_declared_json_never_reaches_the_handler() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         (await lab.add()).route("POST", "/a", echo)
         answer = await lab.request("POST", "/a", data=b"{", headers={"Content-Type": "application/json"})
         assert answer.status == 400
@@ -95,7 +95,7 @@ async def test_a_body_over_the_limit_is_refused_and_ends_the_connection(chunked:
         for _ in range(17):
             yield b"x" * 65536
 
-    async with place() as lab:
+    async with solution_rig() as lab:
         (await lab.add()).route("POST", "/a", echo, content_type="text/plain")
         fits = await lab.request("POST", "/a", data=io.BytesIO(b"x" * BODY_LIMIT))
         assert fits.status == 200
@@ -114,7 +114,7 @@ async def test_a_body_that_does_not_arrive_is_refused() -> None:
         yield b"x"
         await never.wait()
 
-    async with place(body=0.02) as lab:
+    async with solution_rig(body=0.02) as lab:
         (await lab.add()).route("POST", "/a", echo, content_type="text/plain")
         answer = await lab.request("POST", "/a", data=stuck())
         assert answer.status == 408
@@ -122,7 +122,7 @@ async def test_a_body_that_does_not_arrive_is_refused() -> None:
 
 
 async def test_a_handler_that_raises_is_a_500_with_details_in_the_journal() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
 
         def broken() -> None:
             raise KeyError("colour")
@@ -140,7 +140,7 @@ async def test_a_handler_that_raises_is_a_500_with_details_in_the_journal() -> N
 
 @pytest.mark.parametrize("code", [99, 600, "x"])
 async def test_an_outcome_that_cannot_be_sent_is_a_500(code: Any) -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
 
         def odd(response: Any) -> None:
             response.code = code
@@ -152,7 +152,7 @@ async def test_an_outcome_that_cannot_be_sent_is_a_500(code: Any) -> None:
 
 
 async def test_a_function_sets_the_response() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
 
         def login(response: Any) -> None:
             response.code = 303
@@ -167,7 +167,7 @@ async def test_a_function_sets_the_response() -> None:
 
 
 async def test_the_journal_links_request_script_and_call() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         (await lab.add()).route("GET", "/a/{b}", lambda services: services.Store.get(key="k"))
         await lab.get("/a/1?secret=x")
         (request,), (script,), (call,) = (lab.records(kind) for kind in ("request", "script", "call"))
@@ -181,7 +181,7 @@ async def test_the_journal_links_request_script_and_call() -> None:
 
 
 async def test_cors_and_its_preflight() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         (await lab.add()).route("GET", "/a", lambda: "x")
         origin = {"Origin": "http://localhost:3000"}
         answer = await lab.get("/a", headers=origin)
@@ -196,7 +196,7 @@ async def test_cors_and_its_preflight() -> None:
 
 
 async def test_what_a_script_says_of_origins_stays() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
 
         def own(response: Any) -> None:
             response.headers["Access-Control-Allow-Origin"] = "*"
@@ -233,7 +233,7 @@ async def test_assets(
     tmp_path: Path, method: str, path: str, status: int, kind: str, text: str | None
 ) -> None:
     (tmp_path / "secret").write_text("s")
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add(path=assets(tmp_path))
         solution.route("GET", "/taken", lambda: "route")
         answer = await lab.request(method, path)
@@ -243,14 +243,14 @@ async def test_assets(
 
 
 async def test_an_asset_that_is_gone_is_not_found(tmp_path: Path) -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         await lab.add(path=assets(tmp_path))
         (tmp_path / "assets/css/a.css").unlink()
         assert (await lab.get("/css/a.css")).status == 404
 
 
 async def test_websocket_routes_are_loaded_but_not_served() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         (await lab.add()).route("WEBSOCKET", "/a", lambda: None)
         answer = await lab.get("/a")
         assert answer.status == 501
@@ -258,7 +258,7 @@ async def test_websocket_routes_are_loaded_but_not_served() -> None:
 
 
 async def test_a_route_of_a_cell_is_replaced_when_the_cell_runs_again() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         solution = await lab.add()
         for answer in ("one", "two"):
             solution.route("get", "/a", lambda answer=answer: answer)
@@ -266,7 +266,7 @@ async def test_a_route_of_a_cell_is_replaced_when_the_cell_runs_again() -> None:
 
 
 async def test_solutions_are_found_by_id_and_product() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         acme = await lab.add("acme", products=("p1", "p2"))
         other = await lab.add("other", domain="shop.example", products=("p2",))
         assert lab.solutions.get("acme") is acme
@@ -281,7 +281,7 @@ async def test_solutions_are_found_by_id_and_product() -> None:
 
 
 async def test_ids_and_domains_are_unique() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         await lab.add("acme")
         with pytest.raises(SettingsError, match="is there already"):
             await lab.add("acme")
@@ -295,14 +295,14 @@ async def test_configuration_comes_from_the_folder_then_from_the_settings(tmp_pa
     (tmp_path / "services").mkdir()
     (tmp_path / "services/store.yaml").write_text("key: file\nvalue: 1\n")
     (tmp_path / "services/unknown.yaml").write_text("a: 1\n")
-    async with place() as lab:
+    async with solution_rig() as lab:
         await lab.add(path=tmp_path, services={"Store": {"key": "settings"}})
         assert lab.configuration["acme"] == {"Store": {"key": "settings", "value": 1}, "unknown": {"a": 1}}
 
 
 async def test_one_seed_gives_one_journal() -> None:
     async def story() -> str:
-        async with place() as lab:
+        async with solution_rig() as lab:
             solution = await lab.add()
             solution.route("GET", "/a", lambda request: request.request_id)
             solution.route("GET", "/lua", lua="print(math.random()) return {a = math.random()}")
@@ -314,12 +314,12 @@ async def test_one_seed_gives_one_journal() -> None:
     assert await story() == await story()
 
 
-async def serving(lab: Place) -> None:
+async def serving(lab: SolutionRig) -> None:
     (await lab.add()).route("GET", "/wait", lambda services: services.Store.wait())
 
 
 async def test_slow_handlers_do_not_hold_up_others() -> None:
-    async with place() as lab:
+    async with solution_rig() as lab:
         await serving(lab)
         lab.solutions.get("acme").route("GET", "/fast", lambda: "fast")
         waiting = asyncio.create_task(lab.get("/wait"))

@@ -6,12 +6,12 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
 from sqlalchemy import Connection
 
+from labkit.conformance import answers
 from labkit.core.certificates import KeyPair, client_certificate
 from labkit.core.journal import Record
 from labkit.core.tables import metadata
@@ -46,21 +46,8 @@ PRODUCTS = [
 Headers = Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True)
-class Answer:
-    """An answer; `head` is as it came, `chunks` are the sizes of its chunks if it was chunked."""
-
-    status: int
-    head: bytes
-    headers: list[tuple[str, str]]
-    body: bytes
-    chunks: list[int]
-
-    def header(self, name: str) -> str | None:
-        """The one value of a header; None where it is missing."""
-        values = [value for known, value in self.headers if known.lower() == name.lower()]
-        assert len(values) < 2, self.head
-        return values[0] if values else None
+class Answer(answers.Answer):
+    """An answer, and the form that its body is."""
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -73,7 +60,7 @@ class Client:
     def __init__(self, host: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.host = host
         self.credentials: Headers = ()
-        self._reader = reader
+        self._answers = answers.Answers(reader)
         self._writer = writer
 
     async def ask(
@@ -111,33 +98,20 @@ class Client:
 
     async def answer(self, method: str = "GET") -> Answer:
         async with asyncio.timeout(PATIENCE):
-            head = await self._reader.readuntil(b"\r\n\r\n")
-            first, *lines = head.decode("latin-1").split("\r\n")[:-2]
-            headers = [(name, value) for name, _, value in (line.partition(": ") for line in lines)]
-            fields = {name.lower(): value for name, value in headers}
-            status = int(first.split()[1])
-            body, chunks = b"", []
-            if method != "HEAD" and status >= 200 and status not in (204, 304):
-                if fields.get("transfer-encoding") == "chunked":
-                    while size := int(await self._reader.readuntil(b"\r\n"), 16):
-                        chunks.append(size)
-                        body += (await self._reader.readexactly(size + 2))[:-2]
-                    await self._reader.readexactly(2)
-                else:
-                    body = await self._reader.readexactly(int(fields["content-length"]))
-        return Answer(status, head, headers, body, chunks)
+            came = await self._answers.next(method)
+        return Answer(came.status, came.version, came.reason, came.headers, came.body, came.chunks)
 
     async def rest(self) -> bytes:
         """All that comes until the connection ends."""
         async with asyncio.timeout(PATIENCE):
-            return await self._reader.read()
+            return b"".join([piece async for piece in self._answers.rest()])
 
     def leave(self) -> None:
         """Be gone at once."""
         self._writer.transport.abort()
 
 
-class Place:
+class DeviceRig:
     """The platform, with a device of each kind to hand."""
 
     def __init__(self, platform: Platform) -> None:
@@ -212,13 +186,13 @@ class Place:
 
 
 @asynccontextmanager
-async def place(**settings: Any) -> AsyncIterator[Place]:
+async def device_rig(**settings: Any) -> AsyncIterator[DeviceRig]:
     """A platform that stands still. Whatever a test does, it leaves no error behind and nothing going on."""
     stray: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: stray.append(context))
     values = {"https_port": 0, "http_port": 0, "products": PRODUCTS, **settings}
     async with Platform(build(LabSettings, values), seed=7) as platform:
-        made = Place(platform)
+        made = DeviceRig(platform)
         yield made
         await made.close()
         await made.idle()

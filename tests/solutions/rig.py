@@ -1,4 +1,4 @@
-"""A room of solutions with a small service of its own, served over plain HTTP."""
+"""Solutions with a small service of its own, served over plain HTTP."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Store(Service):
 
 
 @dataclass
-class Place:
+class SolutionRig:
     """Everything that a test may look at."""
 
     context: Context
@@ -118,9 +118,9 @@ async def handle(
 
 
 @asynccontextmanager
-async def place(
+async def solution_rig(
     more: Callable[[Context], Service] | None = None, clock: Clock | None = None, **guard: Any
-) -> AsyncIterator[Place]:
+) -> AsyncIterator[SolutionRig]:
     """Solutions with a Store, and one more service if need be, on a context of their own."""
     context = make_context(clock=clock, guard=guard)
     open_database(context)
@@ -128,7 +128,7 @@ async def place(
     services = Services(context, [store, *([more(context)] if more else [])])
     solutions = Solutions(context, services)
     await services.start()
-    made = Place(context, solutions, store)
+    made = SolutionRig(context, solutions, store)
 
     async def serve(request: web.BaseRequest) -> web.StreamResponse:
         site = context.hosts.at(request.host)
