@@ -11,7 +11,7 @@ from typing import Any, cast
 from labkit.context import Context, NamedSolution
 from labkit.core.component import Component
 from labkit.core.directory import Directory
-from labkit.core.errors import ServiceError
+from labkit.core.errors import ServiceError, SettingsError
 from labkit.services.bounds import shown_name
 from labkit.services.lookup import find_service, services_of
 from labkit.services.operation import Caller, Operation, Service
@@ -35,7 +35,10 @@ class Services(Component):
         return iter(self._services)
 
     async def add(self, service: Service) -> None:
-        """Add a service to a lab that runs. Raises SettingsError where its name is taken."""
+        """Add a service to a lab that runs. Raises SettingsError where its name is taken, in one solution even."""
+        for solution in self._context.solutions.names():
+            if find_service(self._context.services, solution, service.name) is not None:
+                raise SettingsError(f"service {service.name!r} is there already in solution {solution!r}")
         self._take(service)
         await service.start()
 
@@ -65,8 +68,7 @@ class Services(Component):
     def check(self, solution: NamedSolution, configuration: Mapping[str, Mapping[str, Any]]) -> None:
         """Have each service look at what is to be configured for a solution. Raises SettingsError."""
         for service in self:
-            if service.name in configuration:
-                service.check(solution, configuration[service.name])
+            service.check(solution, configuration)
 
     def configured(self, solution: str) -> None:
         """Tell the services that what is configured for a solution is set (anew)."""

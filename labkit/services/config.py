@@ -66,7 +66,8 @@ class Config(Service):
                 400, f"The parameters of a service may hold {MOST} characters and items in all."
             )
         try:
-            known.check(self._context.solutions.get(caller.solution), changed)
+            solution = self._context.solutions.get(caller.solution)
+            known.check(solution, {**configured, name: changed})
         except SettingsError as error:
             raise ServiceError(400, str(error)) from None
         configured.setdefault(name, {}).update(changed)

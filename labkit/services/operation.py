@@ -180,8 +180,11 @@ class Service(Component):
         """Services that this one gives a solution beside those that all have, by the names that scripts use."""
         return {}
 
-    def check(self, solution: NamedSolution, parameters: Mapping[str, Any]) -> None:
-        """Look at what is to be configured for a solution, before anything changes. Raises SettingsError."""
+    def check(self, solution: NamedSolution, configuration: Mapping[str, Mapping[str, Any]]) -> None:
+        """Look at a solution that is to be, or to take the place of another, with the parameters of its services.
+
+        Nothing has changed yet. Raises SettingsError for what cannot work.
+        """
 
     def configured(self, solution: str) -> None:
         """What is configured for a solution was checked, and is set (anew)."""

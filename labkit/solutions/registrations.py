@@ -88,10 +88,10 @@ class Registrations:
             return found
         return self._kept.get(events.FALLBACK)
 
-    def bound(self, registration: Registration, names: Names | None) -> Handler:
+    def bound(self, registration: Registration, names: Names) -> Handler:
         """The handler of a registration, with its argument under these names where it is a script."""
         script = registration.script
-        if names is None or script is None or names == registration.names:
+        if script is None or names == registration.names:
             return registration.handler
         if names not in registration.bound:
             made = self._compile(registration.service, registration.key[1], script, names)

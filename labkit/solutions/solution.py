@@ -257,20 +257,21 @@ class Solution:
         """Run the handler of an event. Never raises for what a handler does.
 
         raised: service and event as they were raised; context names them where they have no handler of their own.
-        names: those that its argument has, where they are not the event's fixed ones; caller: the solution whose
+        names: those that its argument has beside the event's fixed ones; caller: the solution whose
         call it is.
         """
         key = registration.key
         context = self.context(*(raised if key == events.FALLBACK else key))
         if caller is not None:
             context["caller_id"] = caller
+        names = registration.names if names is None else tuple(dict.fromkeys((*names, *registration.names)))
         try:
             handler = self._handlers.bound(registration, names)
         except SettingsError as error:
             return Outcome(500, error=str(error))
         if isinstance(handler, FunctionHandler):
             argument = copy.deepcopy(argument)  # it belongs to the journal and to other solutions too
-        named = dict.fromkeys((*(names or registration.names), "event"), argument)
+        named = dict.fromkeys((*names, "event"), argument)
         return await self._guarded(f"{key[0]} {key[1]}", handler, named, context, cause)
 
     async def run(

@@ -16,7 +16,7 @@ from labkit.settings import SolutionSettings
 from labkit.solutions import events
 from labkit.solutions import folder as folders
 from labkit.solutions.delivery import Delivery
-from labkit.solutions.handlers import explain
+from labkit.solutions.handlers import Handler, explain
 from labkit.solutions.request import Request
 from labkit.solutions.site import SolutionSite
 from labkit.solutions.solution import Solution
@@ -91,6 +91,7 @@ class Solutions(Component):
             if keep:
                 solution.adopt(other)
             self._check(solution)
+            _close(_of(solution.prepare, solution))
         except SettingsError:
             solution.close()
             raise
@@ -118,7 +119,7 @@ class Solutions(Component):
             solution.configured = before
             raise
         self._context.configuration.setdefault(id, {}).pop(service, None)
-        self._configure(solution)
+        self._configure(solution, service)
         await self._services.set_up(id)
         return solution
 
@@ -147,6 +148,7 @@ class Solutions(Component):
         self._solutions.remove(solution.id)
         self._context.hosts.remove(solution.domain)
         self._context.configuration.pop(solution.id, None)
+        self._services.configured(solution.id)
         solution.close()
 
     def get(self, id: str) -> Solution:
@@ -194,14 +196,15 @@ class Solutions(Component):
                 await self._run_hook(solution, hook)
 
     def _check(self, solution: Solution) -> None:
-        """Raises SettingsError where a service refuses what is configured for it, and scripts that do not compile."""
+        """Raises SettingsError where a service refuses what settings and folder say."""
         _of(partial(self._services.check, solution, self._layers(solution)), solution)
-        _of(solution.prepare, solution)
 
-    def _configure(self, solution: Solution) -> None:
+    def _configure(self, solution: Solution, only: str | None = None) -> None:
+        """Set what settings and folder say of a solution's services, or of one of them."""
         kept = self._context.configuration.setdefault(solution.id, {})
         for service, parameters in self._layers(solution).items():
-            kept.setdefault(service, {}).update(parameters)
+            if only in (None, service):
+                kept.setdefault(service, {}).update(parameters)
         self._services.configured(solution.id)
 
     def _layers(self, solution: Solution) -> dict[str, dict[str, Any]]:
@@ -239,6 +242,11 @@ def _of(function: Callable[[], T], solution: Solution) -> T:
         return function()
     except SettingsError as error:
         raise SettingsError(f"{_folders(solution.settings) or solution.id}: {error}") from None
+
+
+def _close(prepared: Iterable[tuple[str, Handler]]) -> None:
+    for _, handler in prepared:
+        handler.close()
 
 
 def _folders(settings: SolutionSettings) -> str:

@@ -143,9 +143,7 @@ class Dispatch:
             "parameters": effective(definition, subscription),
             "solution_id": subscription.subscriber,
         }
-        event = self._event(kind, subscription.publisher, told)
-        if not self._context.events.handled(event):
-            return None
+        event = self._event(kind, subscription.publisher, told, source=subscription.subscriber)
         with deeper():
             outcome = await self._ask(event, cause, {"subscription": redacted(told)})
         result = None if outcome is None else outcome.result

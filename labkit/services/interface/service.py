@@ -170,9 +170,12 @@ class Interface(Service):
         """The services of the publishers that a solution subscribes to."""
         return self._services.get(solution, {})
 
-    def check(self, solution: NamedSolution, parameters: Mapping[str, Any]) -> None:
-        """Raises SettingsError for a definition that is wrong."""
-        self.publishers.check(solution, parameters)
+    def check(self, solution: NamedSolution, configuration: Mapping[str, Mapping[str, Any]]) -> None:
+        """Raises SettingsError for a definition that is wrong, and for a subscription that settings name and that
+        cannot be."""
+        if self.name in configuration:
+            self.publishers.check(solution, configuration[self.name])
+        self._wanted.check(solution, configuration)
 
     def configured(self, solution: str) -> None:
         self.publishers.read(solution)

@@ -46,20 +46,22 @@ class Subscribing:
         quota: Mapping[str, int | None] | None = None,
         triggers: Mapping[str, Any] | None = None,
         given: dict[str, Any] | None = None,
-        id: str = "",
+        business: str | None = None,
     ) -> Subscription:
         """A subscription that can be, and is not yet. Raises SettingsError for one that cannot.
 
-        id: of the subscription that it is to take the place of.
+        business: that the subscriber is to be of, where it is not there yet.
         """
         definition = self.definition(publisher)
-        self._check_parties(subscriber, publisher, definition)
+        if business is None:
+            business = self._context.solutions.get(subscriber).business
+        self._check_parties(subscriber, business, publisher, definition)
         key = script_key if script_key is not None else definition.default_script_key
         self._check_key(subscriber, publisher, key)
         check_triggers(triggers or {}, definition.events)
         now = self._context.clock.micros()
         return Subscription(
-            id,
+            "",  # until it is kept
             publisher,
             subscriber,
             key,
@@ -170,11 +172,10 @@ class Subscribing:
             )
             return subscription
 
-    def _check_parties(self, subscriber: str, publisher: str, definition: Definition) -> None:
+    def _check_parties(self, subscriber: str, business: str, publisher: str, definition: Definition) -> None:
         check_id(subscriber, "the id of a subscriber")
         if subscriber == publisher:
             raise SettingsError(f"{publisher} cannot subscribe to itself")
-        business = self._context.solutions.get(subscriber).business
         if definition.whitelist and business not in definition.whitelist:
             raise SettingsError(
                 f"the business {business!r} of {subscriber} is not on the whitelist of {publisher}"

@@ -1,0 +1,219 @@
+"""Calls within calls: how deep they go, and that none waits for what those above it hold."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from labkit import Lab
+from labkit.solutions.workers import THREADS
+from tests.services.interface.environment import Environment, environment, solution
+
+NAMES = ("alpha", "beta")
+DEADLINE = 60  # seconds; what hangs would never end
+
+# Each calls the other until nothing is left, and counts how deep it was.
+LUA = """
+local given = operation or event
+if given.left == 0 then return {depth = 0} end
+local result = %s.go{left = given.left - 1}
+if result.error then return result end
+return {depth = result.depth + 1}
+"""
+
+
+def python(other: str) -> Any:
+    def go(event: Any, services: Any) -> Any:
+        if event["left"] == 0:
+            return {"depth": 0}
+        result = getattr(services, other).go(left=event["left"] - 1)
+        return result if "error" in result else {"depth": result["depth"] + 1}
+
+    return go
+
+
+def asynchronous(other: str) -> Any:
+    async def go(event: Any, services: Any) -> Any:
+        if event["left"] == 0:
+            return {"depth": 0}
+        result = await getattr(services, other).go(left=event["left"] - 1)
+        return result if "error" in result else {"depth": result["depth"] + 1}
+
+    return go
+
+
+def pair(**settings: Any) -> list[Any]:
+    definition = {"operations": [{"name": "go"}], "events": [{"name": "went"}]}
+    return [
+        solution("alpha", definition, subscriptions=[{"publisher": "beta"}], **settings),
+        solution("beta", definition, subscriptions=[{"publisher": "alpha"}], **settings),
+    ]
+
+
+def handle_with(env: Environment, alpha: str, beta: str) -> None:
+    for id, other, language in (("alpha", "Beta", alpha), ("beta", "Alpha", beta)):
+        made = env.solutions.get(id)
+        if language == "lua":
+            made.on("interface", "go", lua=LUA % other)
+        else:
+            made.on("interface", "go", python(other) if language == "sync" else asynchronous(other))
+
+
+LANGUAGES = ["lua", "sync", "async"]
+
+
+@pytest.mark.parametrize("alpha", LANGUAGES)
+@pytest.mark.parametrize("beta", LANGUAGES)
+async def test_ten_calls_nest_and_an_eleventh_is_an_error(alpha: str, beta: str) -> None:
+    async with environment(*pair()) as env, asyncio.timeout(DEADLINE):
+        handle_with(env, alpha, beta)
+        assert await env.call("alpha", "Beta.go", left=9) == {"depth": 9}  # ten calls
+        answer = await env.call("alpha", "Beta.go", left=10)
+        assert (answer["status"], answer["type"]) == (500, "ServerError")
+        assert "calls of solutions may nest at most 10 deep" in answer["error"]
+        assert await env.call("beta", "Alpha.go", left=9) == {"depth": 9}  # nothing is left behind
+
+
+@pytest.mark.parametrize("at_once", [THREADS, 3 * THREADS])
+@pytest.mark.parametrize(
+    ("alpha", "beta"), [("sync", "sync"), ("sync", "lua"), ("lua", "sync"), ("lua", "lua")]
+)
+async def test_many_chains_at_once_all_end(alpha: str, beta: str, at_once: int) -> None:
+    async with environment(*pair(), scripts=2) as env, asyncio.timeout(DEADLINE):
+        handle_with(env, alpha, beta)
+        starts = [(NAMES[n % 2], NAMES[1 - n % 2].capitalize()) for n in range(at_once)]
+        answers = await asyncio.gather(
+            *(env.call(caller, f"{service}.go", left=5) for caller, service in starts)
+        )
+        assert answers == [{"depth": 5}] * at_once
+
+
+async def test_as_many_handlers_as_there_are_threads_may_call_each_other_at_once() -> None:
+    async with environment(*pair()) as env, asyncio.timeout(DEADLINE):
+        all_in = threading.Barrier(THREADS)
+
+        def first(event: Any, services: Any) -> Any:
+            all_in.wait(DEADLINE)  # every thread of this depth is held
+            return services.Alpha.go(left=0)
+
+        env.solutions.get("beta").on("interface", "go", first)
+        env.solutions.get("alpha").on("interface", "go", lambda event: "deeper")
+        answers = await asyncio.gather(*(env.call("alpha", "Beta.go") for _ in range(THREADS)))
+        assert answers == ["deeper"] * THREADS
+
+
+async def test_a_run_within_another_never_waits_for_a_turn_of_lua() -> None:
+    """Turns held by runs of Lua that wait for threads, threads held by those that wait for turns."""
+    third = {"operations": [{"name": "end", "script": "return 'end'"}, {"name": "again"}]}
+    settings = [
+        solution("lua", third),
+        solution("one", {"operations": [{"name": "go"}]}, subscriptions=[{"publisher": "lua"}]),
+    ]
+    async with environment(*settings, scripts=1) as env, asyncio.timeout(DEADLINE):
+        await env.interface.subscribe("lua", "one")
+        env.solutions.get("one").on("interface", "go", lambda event, services: services.Lua.end())
+        env.solutions.get("lua").on("interface", "again", lua="return One.go{}")
+        answers = await asyncio.gather(
+            *(env.call("one", "Lua.again") for _ in range(20)),
+            *(env.call("lua", "One.go") for _ in range(20)),
+        )
+        assert answers == ["end"] * 40
+
+
+async def test_sync_triggers_nest_too() -> None:
+    async with environment(*pair()) as env, asyncio.timeout(DEADLINE):
+        for id, other in (("alpha", "beta"), ("beta", "alpha")):
+            env.solutions.get(id).on(
+                other,
+                "went",
+                lua="return (Interface.trigger{event = 'went', mode = 'sync'}[1] or {}).status or 'too deep'",
+            )
+        answer = await env.call("alpha", "Interface.trigger", event="went", mode="sync")
+        assert [each["status"] for each in answer] == [200]
+        deepest = env.context.journal.select("call")[0].detail or {}
+        assert "nest at most 10 deep" in str(deepest["error"])
+
+
+async def test_what_is_posted_begins_anew() -> None:
+    """An event that is handled later is within nobody's call, however deep it was sent."""
+    async with environment(*pair()) as env, asyncio.timeout(DEADLINE):
+        left = [40]
+
+        async def went(services: Any) -> None:
+            if left[0]:
+                left[0] -= 1
+                await services.Interface.trigger(event="went")
+
+        for id, other in (("alpha", "beta"), ("beta", "alpha")):
+            env.solutions.get(id).on(other, "went", went)
+        await env.call("alpha", "Interface.trigger", event="went")
+        await env.settle()
+        assert left == [0]
+
+
+async def test_a_publisher_that_answers_each_update_with_one_comes_to_an_end() -> None:
+    async with environment(*pair()) as env, asyncio.timeout(DEADLINE):
+        env.solutions.get("beta").on(
+            "interface",
+            "subscriberUpdated",
+            lua="local n = (subscription.parameters.n or 0) + 1\n"
+            "return Interface.setSubscriber{subscriber_id = 'alpha', parameters = {n = n}}",
+        )
+        await env.call("beta", "Interface.setSubscriber", subscriber_id="alpha", parameters={"n": 0})
+        [subscription] = env.interface.subscriptions.of_publisher("beta")
+        assert subscription.parameters["n"] <= 10
+
+
+async def test_the_time_of_a_nested_run_is_its_own() -> None:
+    busy = {"name": "busy", "script": "local n = 0 for i = 1, 500000 do n = n + i end return n"}
+    settings = [
+        solution("beta", {"operations": [busy, {"name": "enough"}]}),
+        solution("alpha", subscriptions=[{"publisher": "beta"}]),
+    ]
+    async with environment(*settings, script_cpu=0.1) as env, asyncio.timeout(DEADLINE):
+
+        def spent(id: str) -> float:
+            runs = env.context.journal.select("script", id)
+            return sum(float(str((each.detail or {}).get("cpu", 0))) for each in runs)
+
+        alpha = env.solutions.get("alpha")
+        env.solutions.get("beta").on("interface", "enough", lambda event: spent("beta") > 0.75)
+        alpha.on("scripts", "go", lua="repeat Beta.busy() until Beta.enough() == true return 'done'")
+        registration = alpha.find("scripts", "go")
+        assert registration is not None
+        outcome = await alpha.handle(registration, ("scripts", "go"), None)
+        assert outcome.result == "done"  # though its calls took more than the 0.5 s that a run may take
+        assert spent("alpha") < 0.5
+
+
+def test_handlers_may_use_the_handles_of_the_lab() -> None:
+    """A sync handler of a cell that calls by a handle: as deep as by its services."""
+    with Lab(seed=7) as lab:
+        alpha, beta = lab.solution("alpha"), lab.solution("beta")
+        for each in (alpha, beta):
+            each.publish(operations=[{"name": "go"}])
+        alpha.subscribe(beta)
+        beta.subscribe(alpha)
+
+        @alpha.on("interface", "go")
+        def of_alpha(event: Any) -> Any:
+            return beta.call("Alpha", "go", {"left": event["left"] - 1}) if event["left"] else "end"
+
+        @beta.on("interface", "go")
+        def of_beta(event: Any) -> Any:
+            return alpha.call("Beta", "go", {"left": event["left"] - 1}) if event["left"] else "end"
+
+        results: list[Any] = []
+        threads = [
+            threading.Thread(target=lambda: results.append(alpha.call("Beta", "go", {"left": 6})))
+            for _ in range(2 * THREADS)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(DEADLINE)
+        assert results == ["end"] * 2 * THREADS
+        assert alpha.call("Beta", "go", {"left": 12})["status"] == 500
