@@ -198,14 +198,14 @@ def test_handlers_may_use_the_handles_of_the_lab() -> None:
         alpha.subscribe(beta)
         beta.subscribe(alpha)
 
-        @alpha.on("interface", "go")
         def of_alpha(event: Any) -> Any:
             return beta.call("Alpha", "go", {"left": event["left"] - 1}) if event["left"] else "end"
 
-        @beta.on("interface", "go")
         def of_beta(event: Any) -> Any:
             return alpha.call("Beta", "go", {"left": event["left"] - 1}) if event["left"] else "end"
 
+        alpha.on("interface", "go", of_alpha)
+        beta.on("interface", "go", of_beta)
         results: list[Any] = []
         threads = [
             threading.Thread(target=lambda: results.append(alpha.call("Beta", "go", {"left": 6})))

@@ -331,12 +331,13 @@ class TestSubscribers:
     async def test_set_merges_and_tells_the_publisher(self, env: Environment) -> None:
         heard: list[Any] = []
         env.solutions.get("lights").on("interface", "subscriberUpdated", keeps(heard))
-        for change in (
+        changes: tuple[dict[str, Any], ...] = (
             {"quota": {"calls_daily": 5}, "parameters": {"a": 1}},
             {"quota": {"calls_monthly": "7"}, "parameters": {"b": [2]}},
             {"quota": {"calls_daily": None}},
             {"quota": {}, "parameters": []},
-        ):
+        )
+        for change in changes:
             assert await env.call("lights", "Interface.setSubscriber", subscriber_id="home", **change) is None
         shown = await env.call("lights", "Interface.getSubscriber", subscriber_id="home")
         assert (shown["quota"], shown["parameters"]) == ({"calls_monthly": 7}, {"a": 1, "b": [2]})
