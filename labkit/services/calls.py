@@ -138,7 +138,7 @@ class Services(Component):
         """The parameters of a call, and what is configured for those that it leaves out. Raises ServiceError 400."""
         if parameters is None or parameters == []:  # an empty table of a script may look like a list
             parameters = {}
-        if not isinstance(parameters, Mapping):
+        if type(parameters) is not dict and not isinstance(parameters, Mapping):
             raise ServiceError(400, "arguments must be a table")
         found = self._services.find(declared.service)
         if found is None or not found.gives_defaults:

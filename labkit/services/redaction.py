@@ -39,8 +39,10 @@ class InJournal:
 
 def lengths(value: object, depth: int = DEEPEST) -> object:
     """What is kept, by its lengths: text as its number of characters, a list item by item, a table by its names."""
-    if isinstance(value, str | bytes):
+    if isinstance(value, (str, bytes)):  # a union costs twice as much, and every Keystore call comes here
         return "<1 character>" if len(value) == 1 else f"<{len(value)} characters>"
+    if type(value) is int or type(value) is float:
+        return lengths(str(value))
     if isinstance(value, list | tuple):
         return [lengths(each, depth - 1) for each in value[:MOST_ITEMS]] if depth else CUT
     if isinstance(value, Mapping):
@@ -60,6 +62,8 @@ def urls(value: object) -> object:
 
 
 def _each(show: Callable[[str], str], value: object) -> object:
+    if type(value) is str:
+        return show(value)
     if isinstance(value, list | tuple):
         return [_each(show, each) for each in islice(value, MOST_ITEMS) if not isinstance(each, list | tuple)]
     return show(value) if isinstance(value, str) else value
