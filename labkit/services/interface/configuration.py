@@ -188,6 +188,11 @@ class Definition(Model):
         return build(cls, given)
 
     @cached_property
+    def restricted(self) -> frozenset[str]:
+        """The parameters that scripts of a subscriber cannot set."""
+        return frozenset(name for name, each in self.parameters.items() if each.restricted)
+
+    @cached_property
     def parameter_schema(self) -> Schema:
         """What the parameters of a subscriber have to be; it may have others too."""
         return Schema(Keywords(type=("object",), properties=dict(self.parameters)))

@@ -72,7 +72,8 @@ class Dispatch:
         500 and 504 for one that fails or gives what does not match, and the error that it returns.
         """
         where = f"{subscription.service}.{published.name}"
-        given = payload(published, arguments, effective(definition, subscription))
+        configured = effective(definition, subscription)
+        given = payload(published, arguments, configured, definition.restricted)
         try:
             data = published.parameters.filled(given)
         except Invalid as error:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 import keyword
 import warnings
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Container, Mapping
 from typing import Any, TypeAlias
+
+from pydantic import BaseModel
 
 from labkit.services.interface.configuration import Definition
 from labkit.services.interface.configuration import Operation as Published
@@ -71,6 +73,10 @@ class PublishedOperation(Operation):
             warnings.simplefilter("ignore", UserWarning)
             super().__init__(service, _described(published, call))
 
+    def validator(self, fields: dict[str, Any]) -> type[BaseModel]:
+        """None, which would take milliseconds to make: the schema validates."""
+        return Unvalidated
+
     def arguments(self, parameters: Mapping[str, object]) -> dict[str, Any]:
         """All of them, as one: the schema looks at them together."""
         return {"arguments": parameters}
@@ -82,6 +88,10 @@ class PublishedOperation(Operation):
         return shown
 
 
+class Unvalidated(BaseModel):
+    """In place of a model for each operation."""
+
+
 def takes_object(published: Published) -> bool:
     """Is the data of an operation an object, as the arguments of a call are? Else it is their `body`."""
     types = published.parameters.keywords.type
@@ -89,14 +99,19 @@ def takes_object(published: Published) -> bool:
 
 
 def payload(
-    published: Published, arguments: Mapping[str, object], configured: Mapping[str, object]
+    published: Published,
+    arguments: Mapping[str, object],
+    configured: Mapping[str, object],
+    restricted: Container[str] = (),
 ) -> object:
-    """The data that arguments of a call make. What the subscriber configured stands for the argument of this name."""
+    """The data that arguments of a call make. What the subscriber configured is the default of the argument of this
+    name, and counts alone where the publisher says that the parameter is restricted.
+    """
     if not takes_object(published):
         return arguments.get(BODY)
     known = published.parameters.keywords.properties
-    fixed = {name: value for name, value in configured.items() if name in known or name in arguments}
-    return {**arguments, **fixed}
+    defaults = {name: value for name, value in configured.items() if name in known}
+    return {**defaults, **{name: each for name, each in arguments.items() if name not in restricted}}
 
 
 def _described(published: Published, call: Call) -> Callable[..., Awaitable[object]]:

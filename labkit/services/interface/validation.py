@@ -10,10 +10,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
-from jsonschema import Draft7Validator, ValidationError
-from jsonschema.validators import extend
-
 from labkit.services.interface.formats import conforms
+from labkit.services.interface.jsonschema_import import Draft7Validator, ValidationError, extend
 from labkit.services.interface.keywords import Pattern
 from labkit.services.interface.plain import Invalid, joined, kind
 

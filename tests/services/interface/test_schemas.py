@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
+import sys
 import time
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -333,6 +336,22 @@ def test_it_accepts_what_jsonschema_accepts(schema: dict[str, Any], value: objec
     except Invalid:
         accepted = False
     assert accepted == Draft7Validator(schema).is_valid(value)
+
+
+# --- what the import of jsonschema takes ---------------------------------------------------------------------
+
+
+@pytest.mark.skipif(find_spec("rfc3987_syntax") is None, reason="jsonschema is here without its extras")
+def test_the_grammar_of_a_format_that_nobody_checks_is_not_built() -> None:
+    code = """
+import sys, labkit.services.interface.validation, jsonschema
+assert not {"lark", "rfc3987_syntax"} & sys.modules.keys()
+checks = jsonschema.FormatChecker()
+assert checks.conforms("http://é.example/", "iri") and not checks.conforms("http://exa mple/", "iri")
+import rfc3987_syntax
+assert rfc3987_syntax.is_valid_syntax("iri", "http://é.example/")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 # --- formats ------------------------------------------------------------------------------------------------
