@@ -1,0 +1,1 @@
+"""What solutions meet that offer a service to others, and those that use it (document 3, Interface)."""

@@ -1,0 +1,168 @@
+"""Calls from solution to solution."""
+
+from __future__ import annotations
+
+from labkit.conformance import expect
+from labkit.conformance.check import check
+from labkit.conformance.interface.partners import GARDEN, HALL, INTERFACE, KIOSK, LIGHTS, METERS, Partner
+from labkit.conformance.probe import Probe
+from labkit.conformance.target import Target
+
+DEEPEST = 10  # calls within calls
+
+
+@check("IFC-CALL-1", "the handler gets the data of the call, and what it returns is the result")
+async def dispatched(target: Target) -> None:
+    hall, kiosk = Partner(target, HALL), Partner(target, KIOSK)
+    for data in ({"a": 1}, {"text": 'é 漢 "quoted" \\ \n'}, {"list": [1, 2, {"b": [True]}], "n": -0.5}):
+        for partner, service in ((hall, "Lights"), (kiosk, "Lamps"), (kiosk, "Meters")):
+            found = await partner.table(service, "echo", data)
+            partner.same(f"what {service}.echo got", found.get("got"), data)
+
+
+@check("IFC-CALL-2", "each operation has a handler of its own, at each publisher")
+async def its_own_handler(target: Target) -> None:
+    hall, garden = Partner(target, HALL), Partner(target, GARDEN)
+    hall.same("shadowed", await hall.value("Lights", "shadowed", {}), {"by": "the handler"})
+    hall.same("light", (await hall.table("Lights", "light", {"level": 3})).get("level"), 3)
+    hall.same("mirror", await hall.value("Lights", "mirror", {"level": 3}), {"level": 3})
+    tag = target.identity()
+    await garden.value("Meters", "keep", {"key": tag, "value": "here"})
+    for publisher, value in ((METERS, "here"), (LIGHTS, None)):
+        probe = Probe(target, publisher)
+        probe.same(f"what {publisher} keeps", (await probe.ask("GET", f"/kept/{tag}")).get("value"), value)
+
+
+@check("IFC-CALL-3", "error, status and type of a handler are the error of the call, as they are")
+async def errors_of_handlers(target: Target) -> None:
+    hall = Partner(target, HALL)
+    for error in (
+        {"error": "no tea", "status": 418, "type": "Teapot"},
+        {"error": 'é "so"', "status": 503, "type": "ServerError"},
+        {"error": "not found", "status": 404, "type": "QueryError"},
+    ):
+        hall.same("the error", await hall.error("Lights", "refuse", error), error)
+
+
+@check("IFC-CALL-4", "a failed call gives type, error and status; the script goes on")
+async def error_objects(target: Target) -> None:
+    lights = Partner(target, LIGHTS)
+    for operation, parameters in (
+        ("getSubscriber", {"subscriber_id": "nobody"}),
+        ("getSubscriber", {}),
+        ("listSubscribers", {"limit": 0}),
+        ("setSubscriber", {"subscriber_id": "nobody", "parameters": {}}),
+        ("trigger", {"event": "plain", "mode": "both"}),
+        ("triggerOne", {"target": "nobody", "event": "plain"}),
+    ):
+        found = await lights.error(INTERFACE, operation, parameters)
+        kinds = {name: type(found.get(name)).__name__ for name in ("type", "error", "status")}
+        lights.same(f"error of {operation}", kinds, {"type": "str", "error": "str", "status": "int"})
+        expect.true(f"error of {operation} says why", found["error"], found, lights.last)
+    await lights.table(INTERFACE, "listSubscribers", {})
+
+
+@check("IFC-CALL-5", "the configuration's script serves where the publisher has no handler, and only there")
+async def scripts_of_the_configuration(target: Target) -> None:
+    hall = Partner(target, HALL)
+    found = await hall.table("Lights", "scripted", {"a": 1})
+    hall.same("by", found.get("by"), "the script of the configuration")
+    hall.same("its payload", found.get("order", {}).get("a"), 1)
+    hall.same("by a handler", await hall.value("Lights", "shadowed", {}), {"by": "the handler"})
+
+
+@check("IFC-CALL-6", "what a subscriber configured stands for arguments that it leaves out")
+async def configured_arguments(target: Target) -> None:
+    for name, service, configured in (
+        (HALL, "Lights", {"room": "hall", "color": "red", "zone": "indoors"}),
+        (GARDEN, "Lights", {"room": "garden", "color": "white", "zone": "outdoors"}),
+        (KIOSK, "Lamps", {"color": "white", "zone": "indoors"}),
+    ):
+        partner = Partner(target, name)
+        order = (await partner.table(service, "light", {"level": 1})).get("order")
+        partner.same(f"the order of {name}", order, {"level": 1, "fade": {"seconds": 1}, **configured})
+        given = {"level": 2, "room": target.identity(), "color": "blue", "fade": {"seconds": 9}}
+        order = (await partner.table(service, "light", given)).get("order")
+        partner.same(f"the order of {name}, all given", order, {**given, "zone": configured["zone"]})
+
+
+@check("IFC-CALL-7", "a handler runs in the publisher's solution, and knows the caller")
+async def in_the_publisher(target: Target) -> None:
+    hall, garden, tag = Partner(target, HALL), Partner(target, GARDEN), target.identity()
+    for partner, name in ((hall, HALL), (garden, GARDEN)):
+        found = await partner.table("Lights", "echo", {})
+        partner.same("caller", (found.get("caller"), found.get("solution")), (name, LIGHTS))
+    found = await garden.table("Meters", "echo", {})
+    garden.same("caller of the other", (found.get("caller"), found.get("solution")), (GARDEN, METERS))
+    hall.same("before", await hall.value("Lights", "keep", {"key": tag, "value": "a"}), {})
+    hall.same("then", await garden.value("Lights", "keep", {"key": tag, "value": "b"}), {"before": "a"})
+    hall.same("elsewhere", await garden.value("Meters", "keep", {"key": tag, "value": "c"}), {})
+    hall.same("at the subscriber", await hall.value("Keystore", "get", {"key": tag}), {})
+
+
+@check("IFC-CALL-8", "no such operation, no handler, and one that fails")
+async def no_answer(target: Target) -> None:
+    hall = Partner(target, HALL)
+    for name in ("unheardOf", "Echo", "subscriberAdded", "changed", "nobody"):
+        await hall.refused("Lights", name, {}, 404)
+    text = await hall.refused("Lights", "crash", {}, 500)
+    hidden = ".lua" not in text and "asked to" not in text
+    expect.true("the publisher's script stays its own", hidden or "crash" in text, text, hall.last)
+
+
+@check("IFC-CALL-9", "wrong data is refused before the handler runs, a wrong response after it")
+async def validated(target: Target) -> None:
+    hall, lights, tag = Partner(target, HALL), Probe(target, LIGHTS), target.identity()
+    for wrong, named in (
+        ({}, "level"),
+        ({"level": 101}, "level"),
+        ({"level": -1}, "level"),
+        ({"level": "1"}, "level"),
+        ({"level": True}, "level"),
+        ({"level": 1, "colour": "red"}, "colour"),
+        ({"level": 1, "fade": {"seconds": "1"}}, "fade.seconds"),
+    ):
+        text = await hall.refused("Lights", "light", {"room": tag, **wrong}, 400)
+        expect.true(f"the error names {named}", named in text, text, hall.last)
+    kept = (await lights.ask("GET", f"/kept/light:{tag}")).get("value")
+    lights.same("how often the handler ran", kept, None)
+    for level in (0, 100, 50.0):
+        await hall.table("Lights", "light", {"room": tag, "level": level})
+    await hall.refused("Lights", "promise", {}, 500)
+
+
+@check("IFC-CALL-10", "ten calls within calls are served, eleven are not")
+async def nested(target: Target) -> None:
+    hall = Partner(target, HALL)
+    for deep in (1, 2, DEEPEST - 1, DEEPEST):
+        found = await hall.value("Lights", "nest", {"left": deep - 1})
+        hall.same(f"{deep} calls deep", found, {"depth": deep})
+    await hall.refused("Lights", "nest", {"left": DEEPEST}, 500)
+    await hall.refused("Lights", "nest", {"left": 1000}, 500)
+    hall.same("afterwards", await hall.value("Lights", "nest", {"left": 3}), {"depth": 4})
+
+
+@check("IFC-CALL-11", "who did not subscribe has no such service")
+async def not_subscribed(target: Target) -> None:
+    hall, kiosk = Partner(target, HALL), Partner(target, KIOSK)
+    await hall.refused("Meters", "echo", {}, 404)
+    await hall.refused("Lamps", "echo", {}, 404)
+    await kiosk.refused("Partner", "echo", {}, 404)
+
+
+@check("IFC-CALL-12", "values of all types arrive as they were given, and come back as they were returned")
+async def values(target: Target) -> None:
+    hall = Partner(target, HALL)
+    for value in ({"a": [1, 2.5, "x", True, {"b": False}]}, {"": ""}, {"ключ": "значение"}, {"n": 2**53}):
+        hall.same("the value", await hall.value("Lights", "mirror", value), value)
+    await hall.nothing("Lights", "nothing", {"key": target.identity()})
+
+
+@check("IFC-CALL-13", "what the publisher restricts is what was configured, whatever a script says")
+async def restricted(target: Target) -> None:
+    garden, hall = Partner(target, GARDEN), Partner(target, HALL)
+    for partner, zone in ((garden, "outdoors"), (hall, "indoors")):
+        order = (await partner.table("Lights", "light", {"level": 1, "zone": "anywhere"})).get("order", {})
+        partner.same("the zone", order.get("zone"), zone)
+        given = {"service": "lights", "parameters": {"zone": "anywhere"}}
+        await partner.refused("Config", "setParameters", given, 403)

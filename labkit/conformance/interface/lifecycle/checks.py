@@ -1,0 +1,221 @@
+"""How solutions subscribe, change what they subscribed with, and leave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from labkit.conformance import expect
+from labkit.conformance.check import check
+from labkit.conformance.interface.partners import (
+    GARDEN,
+    HALL,
+    INTERFACE,
+    KIOSK,
+    LIGHTS,
+    METERS,
+    Own,
+    Partner,
+    own,
+)
+from labkit.conformance.probe import Probe, Table, same
+from labkit.conformance.target import LAB_YAML, Target
+
+PUBLISHER = LAB_YAML.parent / "fixtures" / "solutions" / "publisher"
+ADDED, UPDATED, REMOVED = "subscriberAdded", "subscriberUpdated", "subscriberRemoved"
+
+
+async def registered(target: Target, publisher: Own, home: Own) -> list[tuple[str, Any]]:
+    """What the publisher was told of a subscriber: event and subscription, in its order."""
+    await target.settle()
+    response = await target.in_lab(publisher.handle.get, f"/registered/{home.id}")
+    return [(each["event"], each["subscription"]) for each in expect.status(response, 200).json()]
+
+
+async def parameters_of(publisher: Own, home: Own) -> Any:
+    """The parameters of a subscriber."""
+    found = await publisher.call(INTERFACE, "getSubscriber", subscriber_id=home.id)
+    return found.get("parameters")
+
+
+@check("IFC-LIFE-1", "the publisher was told of each subscriber, with id, parameters and solution_id")
+async def added_at_the_start(target: Target) -> None:
+    for publisher, names in ((LIGHTS, (HALL, GARDEN, KIOSK)), (METERS, (GARDEN, KIOSK))):
+        partner = Partner(target, publisher)
+        for name in names:
+            told = await partner.ask("GET", f"/registered/{name}")
+            subscriber = await partner.subscriber(name)
+            expect.true("it was told", told and told[0]["event"] == ADDED, told, partner.last)
+            subscription = told[0]["subscription"]
+            for field in ("id", "solution_id"):
+                partner.same(field, subscription.get(field), subscriber[field])
+            given = subscription.get("parameters")
+            expect.true("parameters is a table", isinstance(given, dict), given, partner.last)
+        told = await partner.ask("GET", "/registered/nobody")
+        partner.same("of nobody", told, [])
+
+
+@check("IFC-LIFE-1 IFC-LIFE-2 IFC-LIFE-3", "each change is told once, in its order", needs={"settings"})
+async def told(target: Target) -> None:
+    publisher, home, other = await own(target, path=PUBLISHER), await own(target), await own(target)
+    subscription = await home.subscribe(publisher, script_key="panel", parameters={"room": "a"})
+    await other.subscribe(publisher, script_key="panel")
+    await target.in_lab(subscription.update, parameters={"room": "b", "é": 1})
+    id = (await publisher.call(INTERFACE, "getSubscriber", subscriber_id=home.id))["id"]
+    await target.in_lab(subscription.remove)
+    events = await registered(target, publisher, home)
+    expect.equal("events", [event for event, _ in events], [ADDED, UPDATED, REMOVED])
+    for event, argument in events:
+        expect.equal(f"id of {event}", (argument.get("id"), argument.get("solution_id")), (id, home.id))
+    defaults = {"color": "white", "zone": "indoors"}
+    wanted = [{**defaults, "room": "a"}, *[{**defaults, "room": "b", "é": 1}] * 2]
+    same("parameters", [argument.get("parameters") for _, argument in events], wanted)
+    expect.equal("of the other", [event for event, _ in await registered(target, publisher, other)], [ADDED])
+
+
+@check("IFC-LIFE-3", "setSubscriber and Config.setParameters are updates too", needs={"settings"})
+async def updated(target: Target) -> None:
+    publisher, home = await own(target, path=PUBLISHER), await own(target)
+    await home.subscribe(publisher, script_key="panel")
+    await publisher.call(INTERFACE, "setSubscriber", subscriber_id=home.id, parameters={"room": "by it"})
+    await home.call("Config", "setParameters", service="panel", parameters={"room": "by me"})
+    events = await registered(target, publisher, home)
+    found = [(event, argument["parameters"].get("room")) for event, argument in events]
+    expect.equal("events", found, [(ADDED, None), (UPDATED, "by it"), (UPDATED, "by me")])
+
+
+@check("IFC-LIFE-4", "only businesses of the whitelist can subscribe", needs={"settings"})
+async def whitelist(target: Target) -> None:
+    publisher = await own(target, {"whitelist": ["one", "two"], "operations": [{"name": "ping"}]})
+    await publisher.on("interface", "ping", 'return "pong"')
+    for business in ("one", "two"):
+        home = await own(target, business=business)
+        await home.subscribe(publisher, script_key="bell")
+        expect.equal(f"what {business} gets", await home.call("Bell", "ping"), "pong")
+    for business in ("three", "One", "on", "one two", "labkit"):
+        home = await own(target, business=business)
+        await home.refused(publisher, script_key="bell")
+        expect.equal(f"total after {business}",
+                     (await publisher.call(INTERFACE, "listSubscribers"))["total"], 2)  # fmt: skip
+
+
+@check("IFC-LIFE-5", "by the key that a subscriber chose, with a capital letter")
+async def by_key(target: Target) -> None:
+    for name, service in ((HALL, "Lights"), (KIOSK, "Lamps"), (KIOSK, "Meters"), (LIGHTS, "Partner")):
+        partner = Partner(target, name)
+        partner.same(f"{service}.mirror", await partner.value(service, "mirror", {"a": 1}), {"a": 1})
+
+
+@check("IFC-LIFE-5", "without a key by the publisher's own", needs={"settings"})
+async def by_default_key(target: Target) -> None:
+    for configuration, service in (
+        ({"default_script_key": "bell2"}, "Bell2"),
+        ({"name": "door bells, all"}, "Doorbellsall"),
+        ({"default_script_key": "bELL", "name": "other"}, "BELL"),
+    ):
+        publisher, home = (
+            await own(target, {**configuration, "operations": [{"name": "ping"}]}),
+            await own(target),
+        )
+        await publisher.on("interface", "ping", 'return "pong"')
+        await home.subscribe(publisher)
+        expect.equal(f"{service}.ping", await home.call(service, "ping"), "pong")
+
+
+@check("IFC-LIFE-6", "without a whitelist every business can subscribe")
+async def open_to_all(target: Target) -> None:
+    lights = Partner(target, LIGHTS)
+    who = {each["solution_id"] for each in await lights.subscribers()}
+    expect.true("two businesses are in it", {HALL, KIOSK} <= who, who, lights.last)
+
+
+@check("IFC-LIFE-7", "parameters that a handler returns are written back", needs={"settings"})
+async def written_back(target: Target) -> None:
+    publisher, home = await own(target, path=PUBLISHER), await own(target)
+    subscription = await home.subscribe(publisher, script_key="panel", parameters={"room": "greet me"})
+    await target.settle()
+    wanted: Table = {"room": "greet me", "greeting": ADDED}
+    found = await parameters_of(publisher, home)
+    same("once it was added", {name: found.get(name) for name in wanted}, wanted)
+    await target.in_lab(subscription.update, parameters={"n": 1})
+    await target.settle()
+    wanted = {"room": "greet me", "greeting": UPDATED, "n": 1}
+    found = await parameters_of(publisher, home)
+    same("once it was updated", {name: found.get(name) for name in wanted}, wanted)
+    events = [event for event, _ in await registered(target, publisher, home)]
+    expect.equal("what is written back raises no event", events, [ADDED, UPDATED])
+
+
+@check("IFC-LIFE-8", "Config sets and gives the parameters of the service", needs={"settings"})
+async def by_config(target: Target) -> None:
+    publisher, home = await own(target, path=PUBLISHER), await own(target)
+    await home.subscribe(publisher, script_key="panel", parameters={"room": "a", "n": 1})
+    for service, given in (("panel", {"room": "b"}), ("Panel", {"m": [1]})):
+        await home.call("Config", "setParameters", service=service, parameters=given)
+    wanted = {"room": "b", "n": 1, "m": [1]}
+    found = await parameters_of(publisher, home)
+    same("at the publisher", {name: found.get(name) for name in wanted}, wanted)
+    found = (await home.call("Config", "getParameters", service="panel")).get("parameters", {})
+    same("at the subscriber", {name: found.get(name) for name in wanted}, wanted)
+    wrong = {"steps": ["no number"]}
+    status = await home.status("Config", "setParameters", service="panel", parameters=wrong)
+    expect.equal("status of what does not match", status, 400)
+
+
+@check("IFC-LIFE-9", "a name that is taken at the subscriber", needs={"settings"})
+async def taken(target: Target) -> None:
+    one, two, home = await own(target, {}), await own(target, {}), await own(target)
+    for key in ("keystore", "user", "Interface", "email"):
+        await home.refused(one, script_key=key)
+    await home.subscribe(one, script_key="bell")
+    await home.refused(two, script_key="bell")
+    await home.refused(two, script_key="Bell")
+    for key in ("b", "1bell", "be-ll", "b" * 64, ""):
+        await home.refused(two, script_key=key)
+    await home.subscribe(two, script_key="bells")
+
+
+@check("IFC-LIFE-10", "after its end neither calls nor events get through", needs={"settings"})
+async def removed(target: Target) -> None:
+    publisher, home = (
+        await own(target, {"operations": [{"name": "ping"}], "events": [{"name": "rang"}]}),
+        await own(target),
+    )
+    await publisher.on("interface", "ping", 'return "pong"')
+    await home.on("bell", "rang", 'return "heard"')
+    subscription = await home.subscribe(publisher, script_key="bell")
+    expect.equal("before", await home.call("Bell", "ping"), "pong")
+    await target.in_lab(subscription.remove)
+    expect.equal("a call", await home.status("Bell", "ping"), 404)
+    expect.equal("an event to all", await publisher.call(INTERFACE, "trigger", event="rang", mode="sync"), [])
+    expect.equal(
+        "an event to it", await publisher.status(INTERFACE, "triggerOne", target=home.id, event="rang"), 404
+    )
+    again = await home.subscribe(publisher, script_key="bell")
+    expect.equal("once more", await home.call("Bell", "ping"), "pong")
+    await target.in_lab(again.remove)
+
+
+@check("IFC-LIFE-11", "wrong parameters are refused, defaults are filled in", needs={"settings"})
+async def parameters(target: Target) -> None:
+    publisher = await own(target, path=PUBLISHER)
+    for wrong, named in (
+        ({"room": 5}, "room"),
+        ({"steps": "none"}, "steps"),
+        ({"steps": [1, "two"]}, "steps[1]"),
+        ({"color": None}, "color"),
+    ):
+        text = await (await own(target)).refused(publisher, script_key="panel", parameters=wrong)
+        expect.true(f"it names {named}", named in text, text)
+    expect.equal("total", (await publisher.call(INTERFACE, "listSubscribers"))["total"], 0)
+    home = await own(target)
+    await home.subscribe(publisher, script_key="panel", parameters={"other": True})
+    events = await registered(target, publisher, home)
+    same("parameters", events[0][1]["parameters"], {"other": True, "color": "white", "zone": "indoors"})
+
+
+@check("IFC-LIFE-11", "the fixed ones of lab.yaml have theirs")
+async def defaults_of_the_fixed(target: Target) -> None:
+    lights = Probe(target, LIGHTS)
+    for name, color in ((HALL, "red"), (GARDEN, "white")):
+        events = await lights.ask("GET", f"/registered/{name}")
+        lights.same(f"color of {name}", events[0]["subscription"]["parameters"].get("color"), color)

@@ -1,0 +1,189 @@
+"""Solutions that publish, and those that subscribe: as lab.yaml has them, and others that a check makes itself.
+
+lights and meters publish the same (fixtures/solutions/publisher). hall, garden and kiosk subscribe to lights,
+garden and kiosk to meters too; kiosk calls lights `lamps`. lights and meters are subscribers of each other, under
+the key `partner`, without a handler for any event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from labkit.conformance import expect
+from labkit.conformance.play import GRACE
+from labkit.conformance.probe import Probe, Table
+from labkit.conformance.target import Target
+from labkit.conformance.verdict import Mismatch
+from labkit.core.errors import LabkitError, SettingsError
+
+if TYPE_CHECKING:
+    from labkit.lab.solution import Solution
+
+LIGHTS, METERS = "lights", "meters"
+HALL, GARDEN, KIOSK = "hall", "garden", "kiosk"
+INTERFACE = "Interface"
+
+
+class Partner(Probe):
+    """A solution of lab.yaml that calls another, or its subscribers."""
+
+    async def value(self, service: str, operation: str, parameters: object) -> Any:
+        """What an operation gives; it must be no error."""
+        kind, result = await self.call(service, operation, parameters)
+        if isinstance(result, dict) and "error" in result:
+            raise Mismatch(f"what {operation} gives", "no error", f"{kind} {result}", self._shown())
+        return result
+
+    async def table(self, service: str, operation: str, parameters: object) -> Table:
+        """The table that an operation gives."""
+        result = await self.value(service, operation, parameters)
+        if not isinstance(result, dict):
+            raise Mismatch(f"what {operation} gives", "a table", result, self._shown())
+        return result
+
+    async def items(self, service: str, operation: str, parameters: object) -> list[Any]:
+        """The list that an operation gives."""
+        result = await self.value(service, operation, parameters)
+        if not isinstance(result, list):
+            raise Mismatch(f"what {operation} gives", "a list", result, self._shown())
+        return result
+
+    async def nothing(self, service: str, operation: str, parameters: object) -> None:
+        """An operation must give nil."""
+        kind, result = await self.call(service, operation, parameters)
+        expect.equal(f"what {operation} gives", (kind, result), ("nil", None), self.last)
+
+    async def error(self, service: str, operation: str, parameters: object) -> Table:
+        """The error that an operation gives."""
+        kind, result = await self.call(service, operation, parameters)
+        if not isinstance(result, dict) or "error" not in result:
+            raise Mismatch(f"what {operation} gives", "an error", f"{kind} {result}", self._shown())
+        return result
+
+    async def refused(self, service: str, operation: str, parameters: object, status: int) -> str:
+        """The text of the error that an operation gives; it must be one of this status."""
+        result = await self.error(service, operation, parameters)
+        wanted = {"type": "QueryError" if status < 500 else "ServerError", "status": status}
+        self.same(f"error of {operation}", {name: result.get(name) for name in wanted}, wanted)
+        return str(result["error"])
+
+    async def subscribers(self, **parameters: object) -> list[Table]:
+        """The items of listSubscribers."""
+        found = await self.table(INTERFACE, "listSubscribers", {"limit": 1000, **parameters})
+        items = found.get("items")
+        if not isinstance(items, list) or not all(isinstance(each, dict) for each in items):
+            raise Mismatch("items", "a list of subscribers", items, self._shown())
+        return items
+
+    async def subscriber(self, id: str) -> Table:
+        """The subscriber of a solution's id."""
+        return await self.table(INTERFACE, "getSubscriber", {"subscriber_id": id})
+
+    async def entries(self, event: str, data: object, **others: object) -> dict[str, Table]:
+        """The list that trigger gives, by the solutions that it names."""
+        found = await self.items(INTERFACE, "trigger", {"event": event, "data": data, **others})
+        entries = {str(each.get("solution_id")): each for each in found if isinstance(each, dict)}
+        expect.equal("entries, one for a solution", len(entries), len(found), self.last)
+        return entries
+
+    async def one(self, target: object, event: str, data: object, **others: object) -> Any:
+        """What triggerOne gives; it must be no error."""
+        return await self.value(
+            INTERFACE, "triggerOne", {"target": target, "event": event, "data": data, **others}
+        )
+
+    def _shown(self) -> str:
+        return expect.exchange(self.last)
+
+
+async def seen(target: Target, solution: str, tag: str, count: int) -> list[Table]:
+    """What handlers of a subscriber got with this tag, so many at least: [{handler, data, solution}]."""
+    probe = Probe(target, solution)
+    until = time.monotonic() + GRACE
+    while True:
+        if "journal" in target.offers:
+            await target.settle()
+        found: list[Table] = await probe.ask("GET", f"/seen/{tag}")
+        if len(found) >= count:
+            return found
+        if "journal" in target.offers or time.monotonic() > until:
+            raise Mismatch(f"what {solution} got with {tag}", f"{count} events", found)
+        await asyncio.sleep(0.02)
+
+
+# ---- solutions that a check makes itself, in a lab in this process
+
+
+def solution_id(target: Target) -> str:
+    """An id that no other solution has: letters and digits."""
+    return target.identity().replace("-", "")
+
+
+class Own:
+    """A solution that a check made. Its calls block no other check."""
+
+    def __init__(self, target: Target, handle: Solution) -> None:
+        self._target = target
+        self.handle = handle
+        self.id = handle.id
+
+    async def call(self, service: str, operation: str, /, **parameters: object) -> Any:
+        """The result of an operation, or its error."""
+        return await self._target.in_lab(self.handle.call, service, operation, parameters)
+
+    async def status(self, service: str, operation: str, /, **parameters: object) -> Any:
+        """The status of an operation's error; None where it gives none."""
+        result = await self.call(service, operation, **parameters)
+        return result.get("status") if isinstance(result, dict) and "error" in result else None
+
+    async def on(self, service: str, event: str, lua: str) -> None:
+        """Handle an event."""
+        await self._target.in_lab(self.handle.on, service, event, lua=lua)
+
+    async def subscribe(self, publisher: Own, **settings: Any) -> Any:
+        """Subscribe; gives the handle of the subscription, which must come about."""
+        try:
+            return await self._subscribe(publisher, settings)
+        except LabkitError as error:
+            raise Mismatch("a subscription", f"that {settings} is taken", str(error)) from None
+
+    async def refused(self, publisher: Own, **settings: Any) -> str:
+        """The error of a subscription that must not come about."""
+        try:
+            await self._subscribe(publisher, settings)
+        except LabkitError as error:
+            return str(error)
+        raise Mismatch("a subscription", f"that {settings} is refused", "it was taken")
+
+    async def _subscribe(self, publisher: Own, settings: dict[str, Any]) -> Any:
+        return await self._target.in_lab(partial(self.handle.subscribe, publisher.handle, **settings))
+
+
+async def own(target: Target, configuration: Mapping[str, Any] | None = None, **settings: Any) -> Own:
+    """A new solution, with the configuration of what it publishes. Raises SettingsError."""
+    if configuration is not None:
+        settings["services"] = {INTERFACE: configuration}
+    return Own(target, await target.in_lab(partial(target.lab.solution, solution_id(target), **settings)))
+
+
+async def refused(target: Target, configuration: Mapping[str, Any]) -> str:
+    """The text with which a configuration is refused, which names the key; it must be refused."""
+    try:
+        made = await own(target, configuration)
+    except SettingsError as error:
+        return str(error)
+    raise Mismatch("a configuration that is wrong", "that it is refused", f"{made.id}: {configuration}")
+
+
+async def accepted(target: Target, configuration: Mapping[str, Any]) -> Own:
+    """A publisher of this configuration, which must be taken."""
+    try:
+        return await own(target, configuration)
+    except SettingsError as error:
+        raise Mismatch(
+            "a configuration that is right", f"that {configuration} is taken", str(error)
+        ) from None
