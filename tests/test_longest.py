@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import itertools
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ LINE, HEAD, BODY, LARGE = 8_000, 60_000, 64 * 1024, 1024 * 1024
 ENOUGH = 0.4  # seconds of CPU in one turn: nobody may be kept waiting longer, whatever is sent
 LITTLE = 0.05  # what is never looked into
 PATIENCE = 60
+GROWTH = 2.8  # between 2 for work that is linear and 4 for work that is quadratic
+FEW, MOST = 3, 12  # how often both sizes are tried before a cost that is not little counts as good, or as bad
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 
 Make = Callable[[int], str]
@@ -239,21 +242,52 @@ async def lab(tmp_path: Path) -> AsyncIterator[Lab]:
         yield made
 
 
+SIZE = 1_000_000  # of what has no size of its own
+
+
+async def growth(cost: Callable[[int], Awaitable[float]], size: int) -> str:
+    """What is wrong with how a cost grows from half of a size to all of it, if anything.
+
+    Others who use the machine make a cost larger, never smaller: of several, taken in turns, the least counts.
+    """
+    once = twice = float("inf")
+    for tried in range(1, MOST + 1):
+        once = min(once, await cost(size // 2))
+        twice = min(twice, await cost(size))
+        if twice <= LITTLE or (tried >= FEW and twice <= min(ENOUGH, GROWTH * once)):
+            return ""
+    return f"{once:.3f} s, then {twice:.3f} s"
+
+
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("host", [PRODUCT, SOLUTION, PROVIDER])
 async def test_twice_as_much_takes_at_most_about_twice_as_long(
     lab: Lab, longest: Callable[[], float], host: str
 ) -> None:
-    wrong = []
+    found = {}
     for name, kind in KINDS.items():
         if kind.host == host:
             await lab.cost(kind, 100, longest)  # what is made when it is first needed
-            once = await lab.cost(kind, kind.longest // 2, longest)
-            twice = await lab.cost(kind, kind.longest, longest)
-            for _ in range(2):
-                if twice > max(LITTLE, 3 * once):  # it may have been something else
-                    once = max(once, await lab.cost(kind, kind.longest // 2, longest))
-                    twice = min(twice, await lab.cost(kind, kind.longest, longest))
-            if twice > ENOUGH or twice > max(LITTLE, 3 * once):
-                wrong.append(f"{name}: {once:.3f} s, then {twice:.3f} s")
-    assert wrong == []
+            found[name] = await growth(lambda size, kind=kind: lab.cost(kind, size, longest), kind.longest)  # type: ignore[misc]
+    assert {name: wrong for name, wrong in found.items() if wrong} == {}
+
+
+@pytest.mark.parametrize(
+    ("cost", "wrong"),
+    [
+        (lambda size: ENOUGH * 0.9 * size / SIZE, False),
+        (lambda size: LITTLE * 1.1 * size / SIZE, False),
+        (lambda size: ENOUGH * 1.1 * size / SIZE, True),
+        (lambda size: ENOUGH * 0.5 * (size / SIZE) ** 2, True),
+        (lambda size: LITTLE * 0.9 * (size / SIZE) ** 2, False),
+    ],
+)
+async def test_a_cost_that_others_add_to_is_judged_by_how_it_grows(
+    cost: Callable[[int], float], wrong: bool
+) -> None:
+    noise = itertools.cycle((1.7, 1.3, 1.0, 1.9, 1.0, 1.5, 1.2))  # other each time, for either size
+
+    async def measured(size: int) -> float:
+        return cost(size) * next(noise)
+
+    assert bool(await growth(measured, SIZE)) == wrong
