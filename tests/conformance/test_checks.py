@@ -12,9 +12,9 @@ import pytest
 
 from labkit import Lab
 from labkit.conformance import expect, runner
-from labkit.conformance.calls import first_use
 from labkit.conformance.catalogue import Catalogue, load
 from labkit.conformance.check import Check, Function, all_checks, check, select
+from labkit.conformance.endpoints import first_use
 from labkit.conformance.set_up import SetUpError
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.conformance.verdict import Mismatch, Unavailable, Verdict

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import re
 
-from labkit.conformance import calls, expect, play
-from labkit.conformance.calls import PRODUCTS, WRITE, Headers
+from labkit.conformance import endpoints, expect, play
 from labkit.conformance.check import check
+from labkit.conformance.endpoints import PRODUCTS, WRITE, Headers
 from labkit.conformance.target import Target
 from labkit.fleet.device import VirtualDevice
 
@@ -28,7 +28,7 @@ def encoded(data: bytes) -> str:
 async def token_authenticates(target: Target) -> None:
     device = await target.activated(PRODUCTS["token"])
     assert device.token is not None
-    await calls.served(target.client(PRODUCTS["token"]), [(TOKEN, device.token)])
+    await endpoints.served(target.client(PRODUCTS["token"]), [(TOKEN, device.token)])
 
 
 @check(
@@ -38,20 +38,20 @@ async def password_authenticates(target: Target) -> None:
     device = await target.activated(PRODUCTS["password"])
     assert device.password is not None
     credentials = basic(device.identity, device.password)
-    await calls.served(target.client(PRODUCTS["password"]), [credentials])
+    await endpoints.served(target.client(PRODUCTS["password"]), [credentials])
 
 
 @check("DEV-AUTH-3", "the client certificate authenticates on every endpoint that needs credentials")
 async def certificate_authenticates(target: Target) -> None:
     device = target.device(PRODUCTS["certificate"])
     await device.activate()
-    await calls.served(calls.showing(target, PRODUCTS["certificate"], device.certificate))
+    await endpoints.served(endpoints.showing(target, PRODUCTS["certificate"], device.certificate))
 
 
 @check("DEV-AUTH-4", "without credentials each of those endpoints answers 401, on products of every type")
 async def credentials_are_needed(target: Target) -> None:
     for product in PRODUCTS.values():
-        await calls.refused(target.client(product), 401)
+        await endpoints.refused(target.client(product), 401)
 
 
 @check("DEV-AUTH-5", "a token that is unknown, cut short, longer or empty is answered 401 and stores nothing")
@@ -60,7 +60,7 @@ async def wrong_token(target: Target) -> None:
     assert device.token is not None
     client = target.client(PRODUCTS["token"])
     for token in (NOBODY, device.token[:-1], device.token + "0", ""):
-        await calls.refused(client, 401, headers=[(TOKEN, token)])
+        await endpoints.refused(client, 401, headers=[(TOKEN, token)])
     await _still_as_written(device)
 
 
@@ -77,7 +77,7 @@ async def wrong_password(target: Target) -> None:
         ("", device.password),
     ]
     for identity, password in pairs:
-        await calls.refused(client, 401, headers=[basic(identity, password)])
+        await endpoints.refused(client, 401, headers=[basic(identity, password)])
     await _still_as_written(device)
 
 
@@ -85,8 +85,8 @@ async def wrong_password(target: Target) -> None:
     "DEV-AUTH-5", "a certificate that nobody showed before is answered 401 where it may not be provisioned"
 )
 async def unknown_certificate(target: Target) -> None:
-    pair = calls.key_pair(target.identity())
-    await calls.refused(calls.showing(target, "certificate-closed", pair), 401)
+    pair = endpoints.key_pair(target.identity())
+    await endpoints.refused(endpoints.showing(target, "certificate-closed", pair), 401)
 
 
 @check("DEV-AUTH-5", "an Authorization that cannot be parsed is answered 401")
@@ -111,9 +111,9 @@ async def other_type(target: Target) -> None:
     }
     for auth, headers in wrong.items():
         for each in headers:
-            await calls.refused(target.client(PRODUCTS[auth]), 401, headers=each)
+            await endpoints.refused(target.client(PRODUCTS[auth]), 401, headers=each)
     for auth in ("token", "password"):
-        await calls.refused(calls.showing(target, PRODUCTS[auth], shower.certificate), 401)
+        await endpoints.refused(endpoints.showing(target, PRODUCTS[auth], shower.certificate), 401)
 
 
 @check("DEV-AUTH-7", "what one device writes, another of the product does not read")
@@ -129,24 +129,24 @@ async def devices_are_apart(target: Target) -> None:
 @check("DEV-AUTH-8", "a request with two credentials is refused and stores nothing, though both are valid")
 async def two_credentials(target: Target) -> None:
     for device, headers in await _doubled(target):
-        client = calls.showing(target, PRODUCTS[device.auth], device.certificate)
-        await calls.refused(client, headers=headers)
+        client = endpoints.showing(target, PRODUCTS[device.auth], device.certificate)
+        await endpoints.refused(client, headers=headers)
         await _still_as_written(device)
 
 
 @check("DEV-AUTH-9", "the refusal of two credentials is 400")
 async def two_credentials_are_400(target: Target) -> None:
     for device, headers in await _doubled(target):
-        client = calls.showing(target, PRODUCTS[device.auth], device.certificate)
-        await calls.refused(client, 400, headers=headers)
+        client = endpoints.showing(target, PRODUCTS[device.auth], device.certificate)
+        await endpoints.refused(client, 400, headers=headers)
 
 
 @check("DEV-AUTH-9", "a client certificate counts for nothing where the product asks for none")
 async def certificate_beside_a_token(target: Target) -> None:
     device = await _written(target, "token")
     assert device.token is not None
-    client = calls.showing(target, PRODUCTS["token"], calls.key_pair(device.identity))
-    await calls.served(client, [(TOKEN, device.token)])
+    client = endpoints.showing(target, PRODUCTS["token"], endpoints.key_pair(device.identity))
+    await endpoints.served(client, [(TOKEN, device.token)])
 
 
 @check("DEV-AUTH-10", "a 401 names the scheme that the product's type wants")
@@ -166,7 +166,7 @@ async def token_scheme(target: Target) -> None:
     device = await target.activated(PRODUCTS["token"])
     client = target.client(PRODUCTS["token"])
     for word in ("token", "Token", "TOKEN"):
-        await calls.served(client, [("Authorization", f"{word} {device.token}")])
+        await endpoints.served(client, [("Authorization", f"{word} {device.token}")])
 
 
 @check("DEV-AUTH-12", "empty headers change nothing beside a credential, and are none")
@@ -175,12 +175,12 @@ async def empty_headers(target: Target) -> None:
     assert device.token is not None
     client = target.client(PRODUCTS["token"])
     empty = [(TOKEN, ""), ("Authorization", "")]
-    await calls.served(client, [*empty, (TOKEN, device.token)])
-    await calls.refused(client, 401, headers=empty)
+    await endpoints.served(client, [*empty, (TOKEN, device.token)])
+    await endpoints.refused(client, 401, headers=empty)
     for headers in ([(TOKEN, "")], [("Authorization", "")], empty):
-        response = await calls.activate(client, {"id": target.identity()}, headers)
+        response = await endpoints.activate(client, {"id": target.identity()}, headers)
         expect.status(response, 200)
-        expect.status(await calls.activate(client, {"id": device.identity}, headers), 409)
+        expect.status(await endpoints.activate(client, {"id": device.identity}, headers), 409)
 
 
 async def _written(target: Target, auth: str) -> VirtualDevice:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ssl
 from typing import TYPE_CHECKING
 
-from labkit.conformance import calls, expect, raw
-from labkit.conformance.calls import ACTIVATE, READ, WRITE, key_pair, showing
+from labkit.conformance import endpoints, expect, raw
 from labkit.conformance.check import check
+from labkit.conformance.endpoints import ACTIVATE, READ, WRITE, key_pair, showing
 from labkit.conformance.target import Target
 from labkit.core.certificates import KeyPair, authority
 from labkit.fleet.device import PEM
@@ -44,8 +44,8 @@ async def first_connection(target: Target) -> None:
 async def first_request_refused(target: Target) -> None:
     for method, path, status in (
         ("GET", "/nowhere", 404),
-        ("PUT", calls.TIMESTAMP, 405),
-        ("GET", calls.ALIAS, 400),
+        ("PUT", endpoints.TIMESTAMP, 405),
+        ("GET", endpoints.ALIAS, 400),
     ):
         identity = target.identity()
         pair = key_pair(identity)
@@ -79,33 +79,33 @@ async def certificate_again(target: Target) -> None:
     identity = target.identity()
     old, new = key_pair(identity), key_pair(identity)
     client = showing(target, OPEN, old)
-    await calls.served(client)
+    await endpoints.served(client)
     response = expect.status(await replace(client, new.certificate_pem), 204)
     expect.body(response, b"")
-    await calls.served(showing(target, OPEN, new))
-    await calls.refused(client, 401)
-    await calls.refused(showing(target, OPEN, old), 401)
+    await endpoints.served(showing(target, OPEN, new))
+    await endpoints.refused(client, 401)
+    await endpoints.refused(showing(target, OPEN, old), 401)
 
 
 @check("DEV-CERT-5", "with self-registration off, a CN is refused, and served if it is whitelisted")
 async def whitelist(target: Target) -> None:
     stranger = key_pair(target.identity())
     for _ in range(2):
-        await calls.refused(showing(target, CLOSED, stranger))
+        await endpoints.refused(showing(target, CLOSED, stranger))
     listed: list[KeyPair] = []
 
     async def write(identity: str) -> httpx.Response:
         listed.append(key_pair(identity))
         return await WRITE.by(showing(target, CLOSED, listed[-1]))
 
-    expect.status(await calls.first_use(target, CLOSED, write, taken=401), 204)
+    expect.status(await endpoints.first_use(target, CLOSED, write, taken=401), 204)
     expect.body(expect.status(await READ.by(showing(target, CLOSED, listed[-1])), 200), "text=written")
 
 
 @check("DEV-CERT-5", "a refused certificate has not taken its CN", needs={"settings"})
 async def refused_leaves_nothing(target: Target) -> None:
     identity = target.identity()
-    await calls.refused(showing(target, CLOSED, key_pair(identity)))
+    await endpoints.refused(showing(target, CLOSED, key_pair(identity)))
     await target.in_lab(target.lab.product(CLOSED).allow, identity)
     expect.true("the identity is free", not await taken(target, CLOSED, identity), "401")
 
@@ -138,11 +138,11 @@ async def any_issuer(target: Target) -> None:
 async def same_name(target: Target) -> None:
     identity = target.identity()
     first = showing(target, OPEN, key_pair(identity))
-    await calls.served(first)
+    await endpoints.served(first)
     second = key_pair(identity)
     for _ in range(2):
-        await calls.refused(showing(target, OPEN, second), 401)
-    await calls.served(first)
+        await endpoints.refused(showing(target, OPEN, second), 401)
+    await endpoints.served(first)
 
 
 @check("DEV-CERT-9", "a certificate that may not be provisioned is answered 401")
@@ -165,7 +165,7 @@ async def unfit_certificates(target: Target) -> None:
 async def unfit_replacement(target: Target) -> None:
     identity = target.identity()
     client = showing(target, OPEN, key_pair(identity))
-    await calls.served(client)
+    await endpoints.served(client)
     other = key_pair(target.identity())
     for content in (
         b"",
@@ -175,7 +175,7 @@ async def unfit_replacement(target: Target) -> None:
         _key_alone(identity),
     ):
         expect.refusal(await replace(client, content), 400)
-    await calls.served(client)
+    await endpoints.served(client)
     expect.true("the other CN is free", not await taken(target, OPEN, _name(other)), "taken")
 
 

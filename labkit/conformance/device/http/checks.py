@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from labkit.conformance import calls, expect, play, raw
-from labkit.conformance.calls import ACTIVATE, ALIAS, CONTENT, DOWNLOAD, RECORD, TIMESTAMP
+from labkit.conformance import endpoints, expect, play, raw
 from labkit.conformance.check import check
+from labkit.conformance.endpoints import ACTIVATE, ALIAS, CONTENT, DOWNLOAD, RECORD, TIMESTAMP
 from labkit.conformance.target import Target
 from labkit.fleet.device import FORM, VirtualDevice
 
@@ -122,12 +122,14 @@ async def mistakes(target: Target) -> list[httpx.Response]:
     return [
         await stranger.request("GET", f"{ALIAS}?text"),
         await stranger.request("GET", f"{ALIAS}?text", headers={"X-Platform-CIK": "x"}),
-        await calls.activate(stranger, {}),
-        await calls.activate(stranger, {"id": device.identity}),
-        await calls.activate(stranger, {"id": "x" * 257}),
-        await calls.activate(target.client("token-closed"), {"id": target.identity()}),
-        await calls.activate(target.client("token-off"), {"id": "allowed-000"}),
-        await calls.activate(target.client("password-open"), {"id": target.identity(), "password": "short"}),
+        await endpoints.activate(stranger, {}),
+        await endpoints.activate(stranger, {"id": device.identity}),
+        await endpoints.activate(stranger, {"id": "x" * 257}),
+        await endpoints.activate(target.client("token-closed"), {"id": target.identity()}),
+        await endpoints.activate(target.client("token-off"), {"id": "allowed-000"}),
+        await endpoints.activate(
+            target.client("password-open"), {"id": target.identity(), "password": "short"}
+        ),
         await ask("POST", ALIAS),
         await ask("POST", ALIAS, b"text=%"),
         await ask("POST", ALIAS, b"text=\xff"),
@@ -150,7 +152,7 @@ async def mistakes(target: Target) -> list[httpx.Response]:
 @check("DEV-HTTP-5", "what the client got wrong is answered 400 to 499")
 async def client_errors(target: Target) -> None:
     for response in await mistakes(target):
-        calls.client_error(response)
+        endpoints.client_error(response)
 
 
 @check("DEV-HTTP-6", "a refusal has a short reason in text/plain, without traceback, path or secret")
@@ -252,7 +254,9 @@ async def hostile_requests(target: Target) -> None:
         if path != ACTIVATE:  # there it would replace the token
             headers.append(("X-Platform-CIK", device.token or ""))
         given = raw.encoded(headers)
-        response = await client.request(method, path, headers=given, content=content, patience=calls.PATIENCE)
+        response = await client.request(
+            method, path, headers=given, content=content, patience=endpoints.PATIENCE
+        )
         expect.true("the status is below 500", response.status_code < 500, response.status_code, response)
     expect.status(await play.read(device, "text"), 200)  # it was not refused for its token
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from labkit.conformance import expect, play, raw
-from labkit.conformance.calls import ALIAS, TIMESTAMP
 from labkit.conformance.check import check
+from labkit.conformance.endpoints import ALIAS, TIMESTAMP
 from labkit.conformance.target import Target
 from labkit.fleet.device import FORM
 

@@ -6,10 +6,10 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from labkit.conformance import calls, expect, play
-from labkit.conformance.calls import PRODUCTS, activate
+from labkit.conformance import endpoints, expect, play
 from labkit.conformance.check import check
 from labkit.conformance.device.authentication.checks import TOKEN, basic
+from labkit.conformance.endpoints import PRODUCTS, activate
 from labkit.conformance.target import Target
 from labkit.fleet.device import VirtualDevice
 from labkit.fleet.flow import FlowClient
@@ -57,14 +57,14 @@ async def token_by_serial_number(target: Target) -> None:
 async def token_is_good(target: Target) -> None:
     client = target.client(PRODUCTS["token"])
     response = expect.status(await activate(client, {"id": target.identity()}), 200)
-    await calls.served(client, [(TOKEN, response.text)])
+    await endpoints.served(client, [(TOKEN, response.text)])
 
 
 @check("DEV-PROV-5", "the password that was set authenticates later requests")
 async def password_is_good(target: Target) -> None:
     client, identity = target.client(PRODUCTS["password"]), target.identity()
     expect.status(await activate(client, {"id": identity, "password": PASSWORD}), 204)
-    await calls.served(client, [basic(identity, PASSWORD)])
+    await endpoints.served(client, [basic(identity, PASSWORD)])
 
 
 @check("DEV-PROV-6", "id and password are answered 204 without body")
@@ -77,8 +77,8 @@ async def password_by_id(target: Target) -> None:
 @check("DEV-PROV-7", "19 characters are refused and provision nothing, 20 are taken")
 async def shortest_password(target: Target) -> None:
     client, identity = target.client("password-open"), target.identity()
-    calls.client_error(await activate(client, {"id": identity, "password": PASSWORD[:19]}))
-    await calls.refused(client, 401, headers=[basic(identity, PASSWORD[:19])])
+    endpoints.client_error(await activate(client, {"id": identity, "password": PASSWORD[:19]}))
+    await endpoints.refused(client, 401, headers=[basic(identity, PASSWORD[:19])])
     expect.status(await activate(client, {"id": identity, "password": PASSWORD[:20]}), 204)
 
 
@@ -86,8 +86,8 @@ async def shortest_password(target: Target) -> None:
 async def unfit_identity(target: Target) -> None:
     client = target.client("format-base10")
     for identity in ("12345a", "abcdef", "1234567"):
-        calls.client_error(await activate(client, {"id": identity, "password": PASSWORD}))
-        expect.status(await client.request("GET", f"{calls.ALIAS}?text", auth=(identity, PASSWORD)), 401)
+        endpoints.client_error(await activate(client, {"id": identity, "password": PASSWORD}))
+        expect.status(await client.request("GET", f"{endpoints.ALIAS}?text", auth=(identity, PASSWORD)), 401)
     fields = {"id": digits(target, 6), "password": PASSWORD}
     expect.status(await activate(client, fields), 204)
 
@@ -135,15 +135,15 @@ async def whitelist(target: Target) -> None:
     for product, status in (("token-closed", 200), ("password-closed", 204)):
         client, stranger = target.client(product), target.identity()
         response = await activate(client, {"id": stranger, "password": PASSWORD})
-        calls.client_error(response)
+        endpoints.client_error(response)
         expect.true("there is no token", not FORTY.fullmatch(response.text), response.text, response)
         headers = [basic(stranger, PASSWORD)] if status == 204 else [(TOKEN, "0" * 40)]
-        await calls.refused(client, 401, headers=headers)
+        await endpoints.refused(client, 401, headers=headers)
 
         async def listed(identity: str, client: FlowClient = client) -> httpx.Response:
             return await activate(client, {"id": identity, "password": PASSWORD})
 
-        expect.status(await calls.first_use(target, product, listed, taken=409), status)
+        expect.status(await endpoints.first_use(target, product, listed, taken=409), status)
 
 
 @check(
@@ -154,13 +154,13 @@ async def whitelist(target: Target) -> None:
 async def switched_off(target: Target) -> None:
     for product in PRODUCTS.values():
         device = await target.activated(product)
-        await calls.served(device)
+        await endpoints.served(device)
         handle = target.lab.product(product)
         await target.in_lab(handle.settings.change, self_registration=False)
         try:
-            await calls.refused(device)
+            await endpoints.refused(device)
             await target.in_lab(handle.allow, device.identity)
-            await calls.served(device)
+            await endpoints.served(device)
         finally:
             await target.in_lab(handle.settings.change, self_registration=True)
 
@@ -172,7 +172,7 @@ async def switched_off_is_401(target: Target) -> None:
         settings = target.lab.product(product).settings
         await target.in_lab(settings.change, self_registration=False)
         try:
-            await calls.refused(device, 401)
+            await endpoints.refused(device, 401)
         finally:
             await target.in_lab(settings.change, self_registration=True)
 
@@ -185,33 +185,33 @@ async def created_in_advance(target: Target) -> None:
     async def listed(identity: str) -> httpx.Response:
         return await activate(client, {**named, "sn": identity})
 
-    token = expect.status(await calls.first_use(target, "token-closed", listed, taken=409), 200).text
-    expect.status(await calls.WRITE.by(client, [(TOKEN, token)]), 204)
-    expect.body(expect.status(await calls.READ.by(client, [(TOKEN, token)]), 200), "text=written")
+    token = expect.status(await endpoints.first_use(target, "token-closed", listed, taken=409), 200).text
+    expect.status(await endpoints.WRITE.by(client, [(TOKEN, token)]), 204)
+    expect.body(expect.status(await endpoints.READ.by(client, [(TOKEN, token)]), 200), "text=written")
 
 
 @check("DEV-PROV-15", "activating again with the token gives another, and the old one is answered 401")
 async def token_again(target: Target) -> None:
     device = await target.activated(PRODUCTS["token"])
-    await calls.served(device)
+    await endpoints.served(device)
     old = device.token or ""
     response = expect.status(await activate(device, {"id": device.identity}), 200)
     expect.body(response, FORTY)
     expect.true("the token is another one", response.text != old, "the same")
     client = target.client(PRODUCTS["token"])
-    await calls.served(client, [(TOKEN, response.text)])
-    await calls.refused(client, 401, headers=[(TOKEN, old)])
+    await endpoints.served(client, [(TOKEN, response.text)])
+    await endpoints.refused(client, 401, headers=[(TOKEN, old)])
 
 
 @check("DEV-PROV-16", "activating again with Basic sets the new password, and the old one is answered 401")
 async def password_again(target: Target) -> None:
     device = await target.activated(PRODUCTS["password"])
-    await calls.served(device)
+    await endpoints.served(device)
     old = device.password or ""
     expect.status(await activate(device, {"id": device.identity, "password": PASSWORD}), 204)
     client = target.client(PRODUCTS["password"])
-    await calls.served(client, [basic(device.identity, PASSWORD)])
-    await calls.refused(client, 401, headers=[basic(device.identity, old)])
+    await endpoints.served(client, [basic(device.identity, PASSWORD)])
+    await endpoints.refused(client, 401, headers=[basic(device.identity, old)])
 
 
 @check("DEV-PROV-17", "activating again with wrong credentials is answered 401 and changes nothing")
@@ -223,7 +223,7 @@ async def wrong_credentials(target: Target) -> None:
         fields = {"id": device.identity, "password": PASSWORD}
         for headers in ([wrong[auth]], [basic(device.identity, OTHER_PASSWORD)]):
             expect.status(await activate(client, fields, headers), 401)
-        await calls.served(device)
+        await endpoints.served(device)
     other = await target.activated("token-other")
     device = await target.activated("token-open")
     headers = [(TOKEN, other.token or "")]
@@ -236,11 +236,11 @@ async def no_credentials(target: Target) -> None:
     for device in await _token_and_password(target):
         for fields in _forms(device):
             response = await activate(target.client(PRODUCTS[device.auth]), fields)
-            calls.client_error(response)
+            endpoints.client_error(response)
             expect.true("there is no token", not FORTY.fullmatch(response.text), response.text, response)
-        await calls.served(device)
+        await endpoints.served(device)
         client = target.client(PRODUCTS["password"])
-        await calls.refused(client, 401, headers=[basic(device.identity, PASSWORD)])
+        await endpoints.refused(client, 401, headers=[basic(device.identity, PASSWORD)])
 
 
 @check("DEV-PROV-19", "that refusal is 409")
@@ -273,8 +273,8 @@ async def identity_of_another(target: Target) -> None:
         stranger = target.identity()
         for identity in (other.identity, stranger):
             expect.refusal(await activate(one, {"id": identity, "password": PASSWORD}), 403)
-        await calls.served(one)
-        await calls.served(other)
+        await endpoints.served(one)
+        await endpoints.served(other)
         await target.device(PRODUCTS[auth], stranger).activate()
 
 

@@ -7,8 +7,8 @@ import re
 from email.utils import parsedate_to_datetime
 
 from labkit.conformance import expect
-from labkit.conformance.calls import PRODUCTS, TIMESTAMP
 from labkit.conformance.check import check
+from labkit.conformance.endpoints import PRODUCTS, TIMESTAMP
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Unavailable
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ssl
 
-from labkit.conformance import calls, expect, play, raw
-from labkit.conformance.calls import ALIAS, CONTENT, DOWNLOAD, TIMESTAMP
+from labkit.conformance import endpoints, expect, play, raw
 from labkit.conformance.check import check
+from labkit.conformance.endpoints import ALIAS, CONTENT, DOWNLOAD, TIMESTAMP
 from labkit.conformance.target import Target
 from labkit.control.journal import Entry
 from labkit.fleet.device import FORM
@@ -19,7 +19,7 @@ async def tokens_of_others(target: Target) -> None:
     device = await target.activated("token-open")
     expect.status(await play.write(device, {"text": "hello"}), 204)
     assert device.token is not None
-    await calls.refused(target.client("token-other"), 401, headers=[("X-Platform-CIK", device.token)])
+    await endpoints.refused(target.client("token-other"), 401, headers=[("X-Platform-CIK", device.token)])
 
 
 @check("DEV-TLS-1", "a content of one product is neither listed nor found at another")
@@ -110,7 +110,7 @@ async def versions(target: Target) -> None:
     for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
         async with raw.connect(target, domain, version=version) as connection:
             expect.status(await connection.ask("GET", TIMESTAMP), 200)
-        pair = calls.key_pair(target.identity())
+        pair = endpoints.key_pair(target.identity())
         async with raw.connect(target, domain, version=version, certificate=pair) as connection:
             response = await connection.ask("POST", ALIAS, [("Content-Type", FORM)], b"text=hello")
             expect.status(response, 204)

@@ -8,11 +8,11 @@ from urllib.parse import quote
 import httpx
 
 from labkit.conformance import expect
-from labkit.conformance.access import assignment, named
 from labkit.conformance.check import check
 from labkit.conformance.guide import Guide
 from labkit.conformance.people import Person
 from labkit.conformance.probe import decoded
+from labkit.conformance.roles import assignment, named
 from labkit.conformance.target import Target
 from labkit.conformance.user.oauth.client import OAuthClient
 

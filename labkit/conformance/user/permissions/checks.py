@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from labkit.conformance import expect
-from labkit.conformance.access import Access, permission
 from labkit.conformance.check import check
 from labkit.conformance.people import NOBODY
+from labkit.conformance.roles import Access, permission
 from labkit.conformance.target import Target
 
 

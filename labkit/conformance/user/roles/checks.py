@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from labkit.conformance import expect
-from labkit.conformance.access import WILDCARD, Access, assignment, named, permission
 from labkit.conformance.check import check
 from labkit.conformance.probe import WITNESS, Table
+from labkit.conformance.roles import WILDCARD, Access, assignment, named, permission
 from labkit.conformance.target import Target
 
 RESERVED = (
