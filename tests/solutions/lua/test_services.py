@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from labkit.solutions.lua import LuaError
+from labkit.solutions.lua.limits import LuaLimits
 from tests.solutions.lua.bench import Bench
 
 
@@ -120,7 +121,7 @@ class TestWaiting:
             await gate.wait()
             return parameters["n"] * 2
 
-        bench = Bench(service=wait)
+        bench = Bench(service=wait, limits=LuaLimits(runs=1000))
         function = bench.host.load("f", "return Foo.a{n = n} + Foo.b{n = 1000 * n}", ["n"])
         runs = [asyncio.create_task(bench.host.run(function, n)) for n in range(1000)]
         await all_there.wait()
