@@ -181,16 +181,6 @@ def no_title(original: Any) -> Any:
     return lambda schema, *others: ("event", *(each for each in others if each != "event"))
 
 
-@mutant("IFC-TRIG-8", NAMES)
-def no_default_title(original: Any) -> Any:
-    """payloads without a title are called data"""
-
-    def broken(schema: Any, *others: str) -> Any:
-        return (schema.keywords.title or "data", *(each for each in others if each != "event"))
-
-    return broken
-
-
 @mutant("IFC-TRIG-10", ROUTE)
 def triggers_forgotten(original: Any) -> Any:
     """the triggers of subscribers lead nowhere"""
