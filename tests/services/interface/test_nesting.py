@@ -13,7 +13,7 @@ from labkit.solutions.workers import THREADS
 from tests.services.interface.environment import Environment, environment, solution
 
 NAMES = ("alpha", "beta")
-DEADLINE = 60  # seconds; what hangs would never end
+DEADLINE = 6  # seconds; what hangs would never end
 
 # Each calls the other until nothing is left, and counts how deep it was.
 LUA = """
@@ -106,21 +106,37 @@ async def test_as_many_handlers_as_there_are_threads_may_call_each_other_at_once
 
 
 async def test_a_run_within_another_never_waits_for_a_turn_of_lua() -> None:
-    """Turns held by runs of Lua that wait for threads, threads held by those that wait for turns."""
-    third = {"operations": [{"name": "end", "script": "return 'end'"}, {"name": "again"}]}
+    """One run of Lua holds the only turn, and waits for a thread; all threads wait for what would need a turn."""
     settings = [
-        solution("lua", third),
-        solution("one", {"operations": [{"name": "go"}]}, subscriptions=[{"publisher": "lua"}]),
+        solution("lua", {"operations": [{"name": "end", "script": "return 'end'"}, {"name": "again"}]}),
+        solution("deep", {"operations": [{"name": "go"}]}, subscriptions=[{"publisher": "lua"}]),
+        solution(
+            "first", {"operations": [{"name": "go"}, {"name": "free"}]}, subscriptions=[{"publisher": "deep"}]
+        ),
     ]
     async with environment(*settings, scripts=1) as env, asyncio.timeout(DEADLINE):
-        await env.interface.subscribe("lua", "one")
-        env.solutions.get("one").on("interface", "go", lambda event, services: services.Lua.end())
-        env.solutions.get("lua").on("interface", "again", lua="return One.go{}")
-        answers = await asyncio.gather(
-            *(env.call("one", "Lua.again") for _ in range(20)),
-            *(env.call("lua", "One.go") for _ in range(20)),
-        )
-        assert answers == ["end"] * 40
+        for publisher in ("deep", "first"):
+            await env.interface.subscribe("lua", publisher)
+        all_in, begun = threading.Barrier(THREADS + 1), threading.Event()
+
+        def deep(event: Any, services: Any) -> Any:
+            if event.get("from") != "again":
+                all_in.wait(DEADLINE)  # every thread of this depth is held
+                begun.wait(DEADLINE)
+            return services.Lua.end()
+
+        async def free(event: Any) -> None:
+            begun.set()
+
+        env.solutions.get("deep").on("interface", "go", deep)
+        first = env.solutions.get("first")
+        first.on("interface", "go", lambda event, services: services.Deep.go())
+        first.on("interface", "free", free)
+        env.solutions.get("lua").on("interface", "again", lua="First.free{} return Deep.go{from = 'again'}")
+        held = [asyncio.create_task(env.call("lua", "First.go")) for _ in range(THREADS)]
+        await asyncio.to_thread(all_in.wait, DEADLINE)
+        again = asyncio.create_task(env.call("deep", "Lua.again"))
+        assert await asyncio.gather(again, *held) == ["end"] * (THREADS + 1)
 
 
 async def test_sync_triggers_nest_too() -> None:
