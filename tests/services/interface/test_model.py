@@ -360,7 +360,7 @@ class Story:
 def test_a_story_goes_as_the_model_says(
     quotas: tuple[dict[str, int], ...], steps: list[tuple[Any, ...]]
 ) -> None:
-    first = [
+    first: list[tuple[Any, ...]] = [
         ("subscribe", who, publisher, publisher, {}, quota)
         for (who, publisher), quota in zip(FIRST, quotas, strict=True)
     ]

@@ -1,0 +1,157 @@
+"""Handles of what solutions publish and subscribe to: as a cell uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labkit import Lab
+from labkit.core.errors import LabError, SettingsError
+from labkit.lab.solution import Solution
+
+LAMP = {
+    "title": "lamp",
+    "type": "object",
+    "properties": {"level": {"type": "integer"}},
+    "required": ["level"],
+}
+OPERATIONS = [{"name": "light", "parameters": LAMP, "description": "Switch a lamp", "script": "return lamp"}]
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    with Lab(seed=7) as made:
+        yield made
+
+
+@pytest.fixture
+def lights(lab: Lab) -> Solution:
+    lab.reset()
+    made = lab.solution("lights")
+    made.publish(operations=OPERATIONS, events=[{"name": "changed"}], parameters=[{"name": "key"}])
+    return made
+
+
+@pytest.fixture
+def home(lab: Lab) -> Solution:
+    return lab.solution("home", business="acme")
+
+
+def test_publish_and_subscribe(lights: Solution, home: Solution) -> None:
+    subscription = home.subscribe(lights, parameters={"key": "k"}, quota={"calls_daily": 2})
+    assert repr(subscription) == "<subscription of home to lights>"
+    assert (subscription.service, subscription.parameters) == ("Lights", {"key": "k"})
+    assert "Lights" in dir(home)
+    assert dir(home.Lights) == ["light"]
+    assert home.Lights.light.__doc__ == "Switch a lamp"
+    assert str(home.Lights.light.__signature__) == "(*, level: int, **others)"  # type: ignore[attr-defined]
+    assert [home.Lights.light(level=n) for n in (1, 2)] == [{"level": 1}, {"level": 2}]
+    assert home.Lights.light(level=3)["status"] == 403
+    assert subscription.info.calls_today == 2
+    assert [each.id for each in home.subscriptions] == [subscription.id]
+
+
+def test_who_subscribes(lights: Solution, home: Solution) -> None:
+    home.subscribe("lights")
+    home.Lights.light(level=1)
+    frame = lights.publish().subscribers
+    assert list(frame.index) == ["home"]
+    assert frame.loc["home", "service"] == "Lights"
+    assert frame.loc["home", "calls_today"] == 1
+    assert repr(lights.publish()) == "<Lights, published by lights: light; changed>"
+    for shown in (lights.publish(), home.subscriptions[0], home):
+        assert "lights" in shown._repr_html_()
+
+
+def test_cells_run_again(lights: Solution, home: Solution) -> None:
+    first = home.subscribe(lights, parameters={"key": "k"})
+    assert home.subscribe(lights, parameters={"key": "k"}).id == first.id == home.subscribe(lights).id
+    with pytest.raises(
+        SettingsError, match="home is subscribed to lights already, with other parameters: upd"
+    ):
+        home.subscribe(lights, parameters={"key": "other"})
+    assert first.update(parameters={"key": "other"}).parameters == {"key": "other"}
+    assert home.subscribe(lights, parameters={"key": "other"}).id == first.id
+
+
+def test_a_subscription_ends(lights: Solution, home: Solution) -> None:
+    subscription = home.subscribe(lights)
+    subscription.remove()
+    assert home.subscriptions == []
+    assert home.call("Lights", "light", {"level": 1})["status"] == 404
+    for use in (subscription.remove, lambda: subscription.id, subscription.update):
+        with pytest.raises(LabError, match="solution 'home' is not subscribed to 'lights'"):
+            use()
+
+
+def test_what_is_wrong_is_named(lab: Lab, lights: Solution, home: Solution) -> None:
+    with pytest.raises(SettingsError, match=r"operations\[0\].name: expected a letter"):
+        lights.publish(operations=[{"name": "x"}])
+    with pytest.raises(SettingsError, match=r"lights: services.Interface: operatoins: unknown key"):
+        lights.publish(operatoins=[])
+    with pytest.raises(SettingsError, match=r"quota.daily: unknown key"):
+        home.subscribe(lights, quota={"daily": 1})
+    with pytest.raises(LabError, match="solution 'home' publishes nothing yet"):
+        home.publish()
+    with pytest.raises(SettingsError, match="the id of a subscriber has to be lower-case letters and digits"):
+        lab.solution("my-home").subscribe(lights)
+    with pytest.raises(SettingsError, match="the id of a publisher has to be lower-case letters and digits"):
+        lab.solution("my-home").publish(operations=OPERATIONS)
+    lights.publish(whitelist=["other"], operations=OPERATIONS)
+    with pytest.raises(SettingsError, match="the business 'acme' of home is not on the whitelist of lights"):
+        home.subscribe(lights)
+
+
+def test_unknown_publishers_of_lab_yaml_are_named_with_their_line(tmp_path: Path) -> None:
+    file = tmp_path / "lab.yaml"
+    file.write_text("solutions:\n  - id: home\n    subscriptions:\n      - publisher: ligths\n")
+    with pytest.raises(
+        SettingsError, match=r"solutions\[0\].subscriptions\[0\].publisher: no solution 'ligths' \(line 4\)"
+    ):
+        Lab(config=file)
+
+
+def test_lab_yaml_says_all_of_it_and_it_is_durable(tmp_path: Path) -> None:
+    file = tmp_path / "lab.yaml"
+    file.write_text(
+        """
+data: lab.db
+solutions:
+  - id: home
+    business: acme
+    subscriptions:
+      - {publisher: lights, script_key: lamps, parameters: {key: k}, quota: {calls_daily: 2}, triggers: {changed: go}}
+  - id: lights
+    services:
+      Interface:
+        whitelist: [acme]
+        operations: [{name: echo, script: return event}]
+        events: [{name: changed}]
+"""
+    )
+
+    def story() -> tuple[Any, ...]:
+        with Lab(config=file) as lab:
+            home, lights = lab.solution("home"), lab.solution("lights")
+            home.on("lamps", "go", lua="return {event, context.event}")
+            answer = lights.Interface.triggerOne(target="home", event="changed", data=1)
+            status = home.Lamps.echo(a=1).get("status")
+            [subscription] = home.subscriptions
+            return subscription.id, subscription.triggers, answer, status
+
+    first, second, third = story(), story(), story()
+    assert first[1:3] == ({"changed": "go"}, [1, "go"])
+    assert first[:3] == second[:3] == third[:3]
+    assert (first[3], second[3], third[3]) == (None, None, 403)
+
+
+def test_settle_waits_for_what_is_posted(lights: Solution, home: Solution, lab: Lab) -> None:
+    home.subscribe(lights)
+    home.on("lights", "changed", lua="Keystore.command{key = 'n', command = 'incr'}")
+    for _ in range(50):
+        lights.Interface.trigger(event="changed")
+    lab.settle()
+    assert home.Keystore.get(key="n")["value"] == "50"
