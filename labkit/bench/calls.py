@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 from contextlib import AsyncExitStack
 
+from labkit.bench import notifications, users
 from labkit.bench.control import Answer, obey, prepare, run
-from labkit.bench.users import VARIANTS
+
+VARIANTS = {**users.VARIANTS, **notifications.VARIANTS}
 
 
 async def serve(measure: str, size: int) -> None:

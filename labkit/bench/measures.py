@@ -47,12 +47,14 @@ class Calls:
     """Calls of service operations, one after the other in one process, beside the baseline: the least that any
     implementation would have to do for them.
 
-    beside: a variant (see `users`) whose cost is shown as a multiple too: how often it holds the cost of the measure.
+    beside: a variant (see `users`) whose cost is shown as a multiple too: how often it holds the cost of the measure;
+    of: what the cost is counted by, one and several.
     """
 
     name: str
     title: str
     beside: str = ""
+    of: tuple[str, str] = ("call", "calls")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,4 +126,17 @@ CALLS = [
         "of_few",
     ),
     Calls("password", "password verified off the loop, beside: argon2-cffi alone"),
+    Calls(
+        "notify-send",
+        "notification sent to one binding and delivered, the provider's work included, "
+        "beside: HTTPS request on a kept connection to a bare server, and one database read",
+        "alone",
+    ),
+    Calls(
+        "notify-tag",
+        "notification sent by tag to a tenth of the bindings and delivered, beside: the same request, and a "
+        "database read of those bindings with the payload of each written as JSON",
+        "of_all",
+        of=("delivery", "deliveries"),
+    ),
 ]

@@ -100,7 +100,7 @@ def summarize_calls(calls: Calls, found: dict[str, list[float]], rounds: int) ->
     cost = {variant: statistics.median(micros) for variant, micros in found.items()}
     lab, baseline = cost.pop("lab"), cost.pop("baseline")
     details = {
-        "calls_per_cpu_second": 1e6 / lab,
+        f"{calls.of[1]}_per_cpu_second": 1e6 / lab,
         **{f"{variant}_micros": micros for variant, micros in cost.items()},
     }
     if calls.beside:
@@ -108,7 +108,7 @@ def summarize_calls(calls: Calls, found: dict[str, list[float]], rounds: int) ->
     return Result(
         calls.name,
         calls.title,
-        "µs of CPU a call",
+        f"µs of CPU a {calls.of[0]}",
         lab,
         baseline,
         baseline / lab,

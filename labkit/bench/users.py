@@ -5,15 +5,14 @@ Each measure has the variants `lab` and `baseline`, and others that tell more ab
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
 from itertools import count, islice
-from typing import Any
 
 from labkit.bench import baseline
 from labkit.bench.fixture import PASSWORD, SOLUTION, Fixture, Unhashed, approval
-from labkit.bench.variant import Variant
+from labkit.bench.variant import Variant, in_turn
 from labkit.services.user.passwords import Passwords
 
 PEOPLE = 100  # whom tokens are issued to in turn
@@ -23,16 +22,6 @@ ROLES_EACH, VALUES_EACH = 4, 5  # roles of a user, and values in each of them: o
 PERMISSION = "GET/device/{thing}/state"
 
 Variants = dict[str, Variant]
-
-
-def in_turn(given: Sequence[Any], call: Callable[[Any], Awaitable[object]]) -> Variant:
-    """Calls that are given one thing after the other, over and over."""
-    numbers = count()
-
-    async def supply(number: int) -> list[Any]:
-        return [given[turn % len(given)] for turn in islice(numbers, number)]
-
-    return Variant(supply, call)
 
 
 async def issue(stack: AsyncExitStack, assignments: int) -> Variants:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from itertools import count, islice
 from typing import Any
 
 AT_ONCE = 0.02  # seconds that a batch should take, so that the clock is no part of what it measures
@@ -16,14 +17,15 @@ class Variant:
     """One of the things that a measure compares: calls of one kind.
 
     supply: makes what a number of calls is given, outside of the measured time; call: what is measured. It raises
-    where it does not give what it should.
+    where it does not give what it should; each: how many of what is counted one call does, such as deliveries.
     """
 
     supply: Callable[[int], Awaitable[Sequence[Any]]]
     call: Callable[[Any], Awaitable[object]]
+    each: int = 1
 
     async def micros(self, seconds: float) -> tuple[float, int]:
-        """CPU microseconds a call over `seconds` seconds of CPU time, and how many calls that were."""
+        """CPU microseconds for each that is counted, over `seconds` seconds of CPU time, and the number of calls."""
         batch, calls, spent = 1, 0, 0.0
         while spent < seconds:
             given = await self.supply(batch)
@@ -34,4 +36,14 @@ class Variant:
             spent, calls = spent + took, calls + batch
             if took < AT_ONCE:
                 batch = min(batch * 2, LARGEST)
-        return spent / calls * 1e6, calls
+        return spent / (calls * self.each) * 1e6, calls
+
+
+def in_turn(given: Sequence[Any], call: Callable[[Any], Awaitable[object]], each: int = 1) -> Variant:
+    """Calls that are given one thing after the other, over and over."""
+    numbers = count()
+
+    async def supply(number: int) -> list[Any]:
+        return [given[turn % len(given)] for turn in islice(numbers, number)]
+
+    return Variant(supply, call, each)

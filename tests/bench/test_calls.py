@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from labkit.bench import baseline, bench, rounds, users
+from labkit.bench.calls import VARIANTS
 from labkit.bench.control import BenchError
 from labkit.bench.fixture import Fixture, Unhashed
 from labkit.bench.measures import CALLS, Calls
@@ -27,16 +28,18 @@ EVERY_VARIANT = {
     "oauth-token": {"lab", "baseline"},
     "permission": {"lab", "baseline", "refused", "of_few"},
     "password": {"lab", "baseline", "hash"},
+    "notify-send": {"lab", "baseline", "alone"},
+    "notify-tag": {"lab", "baseline", "of_all"},
 }
 
 
-@pytest.mark.parametrize("measure", users.VARIANTS)
+@pytest.mark.parametrize("measure", VARIANTS)
 async def test_every_variant_of_a_measure_can_be_called_again_and_again(
     measure: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(users, "PEOPLE", 2)
     async with AsyncExitStack() as stack:
-        variants = await users.VARIANTS[measure](stack, FEWEST)
+        variants = await VARIANTS[measure](stack, FEWEST)
         assert set(variants) == EVERY_VARIANT[measure]
         for variant in variants.values():
             for each in await variant.supply(3):
@@ -44,7 +47,7 @@ async def test_every_variant_of_a_measure_can_be_called_again_and_again(
 
 
 def test_every_measure_of_calls_has_its_variants() -> None:
-    assert [calls.name for calls in CALLS] == list(users.VARIANTS)
+    assert [calls.name for calls in CALLS] == list(VARIANTS)
     assert all(calls.beside in {"", *EVERY_VARIANT[calls.name]} for calls in CALLS)
 
 
