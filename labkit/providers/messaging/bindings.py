@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Column, Connection, ForeignKey, Index, Integer, PrimaryKeyConstraint, String, Table
 
@@ -83,6 +83,15 @@ class Binding:
     tags: tuple[str, ...]
     created: int
     position: int = 0
+
+
+class Target(NamedTuple):
+    """As much of a binding as a delivery needs: a send may mean thousands."""
+
+    sid: str
+    identity: str
+    type: str
+    address: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,14 +181,15 @@ def delete(connection: Connection, service: str, sid: str) -> bool:
     return True
 
 
-def select(connection: Connection, service: str, wanted: Selection) -> list[Binding]:
-    """Those that are meant, oldest first."""
+def targets(connection: Connection, service: str, wanted: Selection) -> list[Target]:
+    """Where those that are meant lead to, oldest first."""
     query = _query(connection, service, wanted)
     if query is None:
         return []
     at, terms, values = query
-    rows = execute(connection, f"SELECT {BINDING}, {at} {' '.join(terms)} ORDER BY {at}", values).fetchall()
-    return [_binding(row) for row in rows]
+    columns = ", ".join(f"b.{each}" for each in Target._fields)
+    rows = execute(connection, f"SELECT {columns} {' '.join(terms)} ORDER BY {at}", values)
+    return [Target._make(row) for row in rows]
 
 
 def page(

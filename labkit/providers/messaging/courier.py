@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from labkit.context import Context
 from labkit.core.component import Component
 from labkit.providers.faults import Faults
-from labkit.providers.messaging.bindings import Binding, delete
+from labkit.providers.messaging.bindings import Target, delete
 from labkit.providers.messaging.faults import Step
 from labkit.providers.messaging.handsets import Handsets, Message
 from labkit.providers.messaging.payloads import Payload
@@ -20,11 +20,16 @@ SLICE = 50  # deliveries before others on the loop have their turn
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """A send that was accepted. time: lab time in seconds; cause: the journal's record of the request."""
+    """A send that was accepted.
+
+    account, service: whose it is, by sid; time: lab time in seconds; cause: the journal's record of the request.
+    """
 
     notification: str
+    account: str
+    service: str
     time: float
-    targets: Sequence[Binding]
+    targets: Sequence[Target]
     payloads: Mapping[str, Payload]
     cause: int
 
@@ -71,20 +76,20 @@ class Courier(Component):
             finally:
                 self._context.activity.end()
 
-    async def _deliver(self, sending: Sending, target: Binding) -> None:
+    async def _deliver(self, sending: Sending, target: Target) -> None:
         fault = self._faults.take("delivery")
         if fault == "credential rejected":
             self._handsets.refuse(_message(sending, target), "rejected")
         elif fault == "token unregistered":
             self._handsets.refuse(_message(sending, target), "unregistered")
-            await self._context.database.run(delete, target.service, target.sid)
+            await self._context.database.run(delete, sending.service, target.sid)
         else:
             self._handsets.deliver(_message(sending, target))
             if fault == "delivered twice":
                 self._handsets.deliver(_message(sending, target))
 
 
-def _message(sending: Sending, target: Binding) -> Message:
+def _message(sending: Sending, target: Target) -> Message:
     payload = sending.payloads[target.type]
     return Message(
         time=sending.time,
@@ -93,8 +98,8 @@ def _message(sending: Sending, target: Binding) -> Message:
         payload=payload.to(target.address),
         headers=payload.headers,
         expires=sending.time + payload.ttl,
-        account=target.account,
-        service=target.service,
+        account=sending.account,
+        service=sending.service,
         identity=target.identity,
         binding=target.sid,
         notification=sending.notification,

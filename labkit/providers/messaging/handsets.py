@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from labkit.core.clock import Clock, Timer
@@ -158,12 +159,7 @@ class Handsets(Component):
             f"{message.channel} {message.state}",
             cause=message.cause,
             size=message.size,
-            detail={
-                "service": message.service,
-                "identity": message.identity,
-                "binding": message.binding,
-                "notification": message.notification,
-            },
+            detail=partial(_detail, message.service, message.identity, message.binding, message.notification),
         )
 
     async def clear(self) -> None:
@@ -184,3 +180,7 @@ class Handsets(Component):
 
     def __iter__(self) -> Iterator[Handset]:
         return iter(self._handsets)
+
+
+def _detail(service: str, identity: str, binding: str, notification: str) -> dict[str, object]:
+    return {"service": service, "identity": identity, "binding": binding, "notification": notification}

@@ -204,12 +204,12 @@ class Resources:
     async def create_notification(self, asked: Asked, service: str) -> tuple[int, Json]:
         owner = asked.account.service(service)
         sent = notification.read(asked.parameters)
-        targets = await self._context.database.read(bindings.select, owner.sid, sent.selection)
+        targets = await self._context.database.read(bindings.targets, owner.sid, sent.selection)
         now = self._context.clock.now()
         channels = dict.fromkeys(each.type for each in targets)
         payloads = {each: compose(each, sent, owner.messaging_service, int(now)) for each in channels}
         sid = "NT" + self._context.identifiers.hex(f"messaging/{owner.sid}", 32)
-        await self._courier.send(Sending(sid, now, targets, payloads, asked.cause))
+        await self._courier.send(Sending(sid, owner.account, owner.sid, now, targets, payloads, asked.cause))
         return 201, {
             "sid": sid,
             "account_sid": owner.account,

@@ -1,0 +1,181 @@
+"""Deliveries while the loop goes on: in order, counted as activity, never more than may wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from labkit import Lab
+from labkit.context import Context
+from labkit.providers.faults import Faults
+from labkit.providers.messaging.bindings import Target
+from labkit.providers.messaging.courier import WAITING, Courier, Sending
+from labkit.providers.messaging.faults import FAULTS, Step
+from labkit.providers.messaging.handsets import Handsets, Message
+from labkit.providers.messaging.payloads import Payload
+from tests.context import make_context, open_database
+from tests.providers.messaging.api import MESSAGING, ONE, TWO, Api
+
+
+class Recorder(Handsets):
+    """Remembers the order of deliveries; breaks at one that is named so."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context.clock, context.journal)
+        self.order: list[str] = []
+
+    def deliver(self, message: Message) -> None:
+        if message.address == "broken":
+            raise RuntimeError("a handset broke")
+        self.order.append(f"{message.notification}/{message.address}")
+        super().deliver(message)
+
+
+@pytest.fixture
+async def context() -> AsyncIterator[Context]:
+    made = make_context()
+    open_database(made)
+    yield made
+    made.database.close()
+
+
+@pytest.fixture
+def handsets(context: Context) -> Recorder:
+    return Recorder(context)
+
+
+@pytest.fixture
+async def courier(context: Context, handsets: Recorder) -> AsyncIterator[Courier]:
+    faults: Faults[Step] = Faults(FAULTS)
+    made = Courier(context, handsets, faults)
+    await made.start()
+    yield made
+    await made.stop()
+
+
+def sending(name: str, *addresses: str) -> Sending:
+    targets = [Target(f"BS-{each}", "ann", "fcm", each) for each in addresses]
+    return Sending(name, "AC", "IS", 1000.0, targets, {"fcm": Payload({"data": {}}, {}, 60, "to")}, 1)
+
+
+async def test_one_sending_after_the_other(context: Context, courier: Courier, handsets: Recorder) -> None:
+    many = [f"t{number}" for number in range(130)]
+    first, second = sending("first", *many), sending("second", *many)
+    await courier.send(first)
+    await courier.send(second)
+    assert (handsets.order, context.activity.running) == ([], 2)
+    await context.activity.idle()
+    assert handsets.order == [f"{name}/{each}" for name in ("first", "second") for each in many]
+
+
+async def test_others_have_their_turn_within_a_large_one(
+    context: Context, courier: Courier, handsets: Recorder
+) -> None:
+    await courier.send(sending("large", *(f"t{number}" for number in range(1000))))
+    seen = set()
+    while context.activity.running:
+        await asyncio.sleep(0)
+        seen.add(len(handsets.order))
+    assert len(seen) >= 20
+
+
+async def test_who_sends_more_than_may_wait_waits(
+    context: Context, courier: Courier, handsets: Recorder
+) -> None:
+    for number in range(WAITING):
+        await courier.send(sending(f"{number}", "a"))
+    late = asyncio.ensure_future(courier.send(sending("late", "a")))
+    gave_up = asyncio.ensure_future(courier.send(sending("gave up", "a")))
+    while not handsets.order:
+        gave_up.cancel()
+        assert not late.done()
+        await asyncio.sleep(0)
+    await late
+    assert gave_up.cancelled()
+    await context.activity.idle()  # it would never come where one who gave up still counted
+    assert handsets.order == [*(f"{number}/a" for number in range(WAITING)), "late/a"]
+
+
+async def test_one_that_breaks_is_told_and_the_next_goes_on(
+    context: Context, courier: Courier, handsets: Recorder
+) -> None:
+    await courier.send(sending("first", "a", "broken", "b"))
+    await courier.send(sending("second", "c"))
+    await context.activity.idle()
+    assert handsets.order == ["first/a", "second/c"]
+    [error] = context.journal.select(kind="error")
+    assert "a handset broke" in error.summary
+
+
+async def test_nobody_to_deliver_to_is_no_work(context: Context, courier: Courier) -> None:
+    await courier.send(sending("none"))
+    assert context.activity.running == 0
+
+
+# ---- several clients at once
+
+
+def test_several_clients_at_once(lab: Lab, tmp_path: Path) -> None:
+    """Two tenants, eight clients: each endpoint once, nobody over the limit, everything delivered."""
+
+    def client(number: int) -> list[int]:
+        account = (ONE, TWO)[number % 2]
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        api = Api(lab, folder, account)
+        statuses = []
+        for turn in range(12):
+            bound = api.bind(Endpoint=f"e{turn}", Address=f"{number % 2}-{turn}")
+            alone = api.bind(Identity="crowd", Address=f"{number % 2}-{number}-{turn}")
+            sent = api.request("POST", api.path("/Notifications"), data={"Tag": "all", "Body": "x"})
+            assert (bound.status_code, sent.status_code) == (201, 201)
+            statuses.append(alone.status_code)
+        return statuses
+
+    with ThreadPoolExecutor(8) as pool:
+        statuses = [status for each in pool.map(client, range(8)) for status in each]
+    lab.settle()
+    assert (statuses.count(201), statuses.count(400)) == (40, 56)  # 20 of each tenant's crowd
+    for number, account in enumerate((ONE, TWO)):
+        api = Api(lab, tmp_path, account)
+        assert len(api.addresses(Identity="ann")) == 12
+        assert len(api.addresses(Identity="crowd")) == 20
+        assert all(each.startswith(f"{number}-") for each in api.addresses(PageSize=1000))
+    assert set(lab.handsets.frame()["state"]) == {"delivered"}
+    wrong = [
+        each
+        for handset in lab.handsets.values()
+        for each in handset.messages
+        if (each.account == TWO["AccountSid"]) != each.address.startswith("1-")
+    ]
+    assert wrong == []
+
+
+def story(folder: Path) -> tuple[str, str, str]:
+    """A seeded story: what the journal says of it, what handsets got, and how they look."""
+    folder.mkdir()
+    with Lab(seed=11, providers={"messaging": MESSAGING}) as lab:
+        one = Api(lab, folder, ONE)
+        always = Api(lab, folder, lab.messaging.account)
+        for number in range(5):
+            one.bound(Identity=f"i{number}", Address=f"t{number}", Tag=["x"])
+            always.bound(Identity=f"i{number}", Address=f"t{number}")
+        lab.handsets["t3"].offline()
+        lab.messaging.fault("token unregistered")
+        one.sent(Tag="x", Body="first", Ttl=5)
+        lab.clock.advance(seconds=4.5)
+        always.sent(Tag="all", Body="second")
+        lab.clock.advance(seconds=1)
+        lab.handsets["t3"].online()
+        one.page(PageSize=2)
+        return lab.journal.canonical(), lab.handsets.frame().to_csv(), lab.handsets._repr_html_()
+
+
+def test_a_seeded_story_is_the_same_again(tmp_path: Path) -> None:
+    first, again = story(tmp_path / "a"), story(tmp_path / "b")
+    assert first == again
+    assert '"kind": "delivery"' in first[0]
