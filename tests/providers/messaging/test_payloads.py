@@ -65,7 +65,7 @@ def test_a_merge_adds_and_overrides_and_never_deletes(generic: dict[str, Any], o
     for path, value in leaves(generic).items():
         # what `own` has above it, at it, or below it
         near = [each for each in overriding if each[: len(path)] == path[: len(each)]]
-        if value != {} and all(overriding[each] is None for each in near):
+        if value != {} and all(overriding[each] is None and len(each) <= len(path) for each in near):
             assert result[path] == value
     for path, value in overriding.items():
         if value is not None and value != {}:
