@@ -120,7 +120,7 @@ def refusal(answer: requests.Response) -> tuple[int, int, str]:
 
 
 def message(
-    address: str, payload: Mapping[str, Any], *, size: int = 10, expires: int = 2_000_000_000
+    address: str, payload: Mapping[str, Any], *, size: int = 10, expires: float = 2_000_000_000
 ) -> Message:
     """What a courier brings to a handset."""
     return Message(
