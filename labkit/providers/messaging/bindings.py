@@ -181,7 +181,7 @@ def delete(connection: Connection, service: str, sid: str) -> bool:
     return True
 
 
-def targets(connection: Connection, service: str, wanted: Selection) -> list[Target]:
+def select(connection: Connection, service: str, wanted: Selection) -> list[Target]:
     """Where those that are meant lead to, oldest first."""
     query = _query(connection, service, wanted)
     if query is None:

@@ -204,7 +204,7 @@ class Resources:
     async def create_notification(self, asked: Asked, service: str) -> tuple[int, Json]:
         owner = asked.account.service(service)
         sent = notification.read(asked.parameters)
-        targets = await self._context.database.read(bindings.targets, owner.sid, sent.selection)
+        targets = await self._context.database.read(bindings.select, owner.sid, sent.selection)
         now = self._context.clock.now()
         channels = dict.fromkeys(each.type for each in targets)
         payloads = {each: compose(each, sent, owner.messaging_service, int(now)) for each in channels}

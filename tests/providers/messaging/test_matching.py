@@ -170,7 +170,7 @@ async def play(taken: list[Create | Delete | Walk], asked: list[tuple[str, Selec
                 walks.append((step, [], set(model.select(step.service, step.wanted)), None))
             walks = [await on(database, model, *walk) for walk in walks]
             for service, wanted in asked:
-                found = await database.read(bindings.targets, service, wanted)
+                found = await database.read(bindings.select, service, wanted)
                 assert [each.sid for each in found] == model.select(service, wanted)
         counts = (
             "SELECT count(*) FROM messaging_tag_count WHERE bindings <> (SELECT count(*) FROM messaging_tag t"
@@ -251,7 +251,7 @@ async def test_finding_costs_what_the_matches_cost(wanted: Selection, matches: i
     try:
         costs = []
         for database in (few, many):
-            found, cost = await work(database, lambda at: bindings.targets(at, "IS-one", wanted))
+            found, cost = await work(database, lambda at: bindings.select(at, "IS-one", wanted))
             assert len(found) == matches
             costs.append(cost)
         assert costs[1] <= 1.2 * costs[0] + 20, costs
