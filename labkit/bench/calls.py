@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from contextlib import AsyncExitStack
 
-from labkit.bench import notifications, users
+from labkit.bench import notifications, solutions, users
 from labkit.bench.control import Answer, obey, prepare, run
 
-VARIANTS = {**users.VARIANTS, **notifications.VARIANTS}
+VARIANTS = {**users.VARIANTS, **notifications.VARIANTS, **solutions.VARIANTS}
 
 
 async def serve(measure: str, size: int) -> None:

@@ -139,4 +139,9 @@ CALLS = [
         "of_all",
         of=("delivery", "deliveries"),
     ),
+    Calls(
+        "interface-call",
+        "script that calls an operation of another solution in Lua, beside: script that does the same work itself",
+        "keystore",
+    ),
 ]

@@ -1,4 +1,4 @@
-"""Calls of the User service are measured beside their baselines, each variant doing what it says."""
+"""Calls of operations are measured beside their baselines, each variant doing what it says."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ EVERY_VARIANT = {
     "password": {"lab", "baseline", "hash"},
     "notify-send": {"lab", "baseline", "alone"},
     "notify-tag": {"lab", "baseline", "of_all"},
+    "interface-call": {"lab", "baseline", "unchecked", "keystore", "direct"},
 }
 
 
