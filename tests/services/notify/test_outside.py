@@ -12,6 +12,7 @@ import pytest
 from aiohttp import web
 
 from labkit.platform import Platform
+from labkit.services.operation import Caller
 from labkit.settings import LabSettings, build
 
 TENANTS = {
@@ -29,6 +30,7 @@ class Elsewhere:
         self.held.set()
         self._runner = web.ServerRunner(web.Server(self.handle))
         self.url = ""
+        self.headers: list[str] = []  # the names that the newest request has
 
     async def start(self) -> None:
         await self._runner.setup()
@@ -42,6 +44,7 @@ class Elsewhere:
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         await self.held.wait()
+        self.headers = [*request.headers]
         login, _, token = b64decode(request.headers["Authorization"].split()[1]).decode().partition(":")
         if token != f"token of {login.removeprefix('AC')}":
             return web.json_response({"code": 20003, "message": "wrong", "status": 401}, status=401)
@@ -161,3 +164,32 @@ async def test_one_that_is_gone_is_an_error_that_tells_no_address(elsewhere: Els
         await elsewhere.stop()
         gone: Any = await platform.call("acme", "Notify", "listBinding")
         assert gone == {"type": "ServerError", "status": 502, "error": "Notify's provider cannot be reached."}
+
+
+async def test_a_delivery_of_the_labs_own_provider_is_traced_to_the_script_that_led_to_it() -> None:
+    account = {"sid": f"AC{'1' * 32}", "token": "secret-token", "services": [{"sid": f"IS{'1' * 32}"}]}
+    own = {"AccountSid": account["sid"], "AuthToken": account["token"], "ServiceSid": f"IS{'1' * 32}"}
+    values = {
+        "https_port": 0,
+        "providers": {"messaging": {"accounts": [account]}},
+        "solutions": [{"id": "acme", "services": {"Notify": own}}],
+    }
+    async with Platform(build(LabSettings, values, "")) as platform:
+        caller = Caller("acme", platform.context.journal.record("script", "acme", "a run"))
+        given = {"Identity": "ann", "Endpoint": "e", "BindingType": "apn", "Address": "token"}
+        await platform.services.call(caller, "Notify", "createBinding", given)
+        await platform.services.call(caller, "Notify", "send", {"Identity": "ann", "Body": "x"})
+        await platform.settle()
+        records = {each.sequence: each for each in platform.context.journal}
+        delivery = next(each for each in records.values() if each.kind == "delivery")
+        request = records[delivery.cause or 0]
+        assert (request.kind, request.cause) == ("request", caller.cause)
+        written = repr([(each.actor, each.summary, each.detail) for each in records.values()])
+        assert "secret-token" not in written
+
+
+async def test_nobody_elsewhere_is_told_of_the_journal(elsewhere: Elsewhere) -> None:
+    async with Platform(settings(elsewhere.url)) as platform:
+        await platform.services.call(Caller("acme", 7), "Notify", "listBinding", {})
+        assert not [name for name in elsewhere.headers if name.lower().startswith("x-labkit")]
+        assert "Authorization" in elsewhere.headers
