@@ -10,11 +10,10 @@ from typing import Any, TypeAlias
 
 from pydantic import BaseModel
 
-from labkit.services.interface.configuration import Definition
 from labkit.services.interface.configuration import Operation as Published
 from labkit.services.interface.keywords import Keywords
 from labkit.services.interface.subscription import service_name
-from labkit.services.operation import Caller, KeepsParameters, Operation, Service
+from labkit.services.operation import Caller, KeepsParameters, Operation
 from labkit.services.redaction import redacted
 
 Call: TypeAlias = Callable[[Caller, str, Mapping[str, object]], Awaitable[object]]
@@ -41,16 +40,15 @@ class SubscribedService(KeepsParameters):
     def __init__(
         self,
         script_key: str,
-        definition: Definition,
+        operations: Mapping[str, Operation],
         call: Call,
         parameters: Callable[[], dict[str, Any]],
         set_parameters: SetParameters,
     ) -> None:
         self.script_key = script_key
-        self.name = name = service_name(script_key)  # type: ignore[misc]  # each has its own
-        self.operations = {  # type: ignore[misc]
-            each.name: PublishedOperation(name, each, call) for each in definition.operations.values()
-        }
+        self.name = service_name(script_key)  # type: ignore[misc]  # each has its own
+        self.operations = operations  # type: ignore[misc]
+        self.call = call
         self._parameters = parameters
         self._set_parameters = set_parameters
 
@@ -66,12 +64,12 @@ class SubscribedService(KeepsParameters):
 class PublishedOperation(Operation):
     """An operation of a publisher. Its handler's schema validates the arguments, which this only describes."""
 
-    def __init__(self, service: str, published: Published, call: Call) -> None:
+    def __init__(self, service: str, published: Published) -> None:
         with (
             warnings.catch_warnings()
         ):  # an argument may be called `json` or `copy`, as methods of models are
             warnings.simplefilter("ignore", UserWarning)
-            super().__init__(service, _described(published, call))
+            super().__init__(service, _described(published))
 
     def validator(self, fields: dict[str, Any]) -> type[BaseModel]:
         """None, which would take milliseconds to make: the schema validates."""
@@ -114,11 +112,11 @@ def payload(
     return {**defaults, **{name: each for name, each in arguments.items() if name not in restricted}}
 
 
-def _described(published: Published, call: Call) -> Callable[..., Awaitable[object]]:
+def _described(published: Published) -> Callable[..., Awaitable[object]]:
     """A function with the arguments of an operation, for listings, help and completion."""
 
-    async def run(own: Service, caller: Caller, /, arguments: Mapping[str, object]) -> object:
-        return await call(caller, published.name, arguments)
+    async def run(own: SubscribedService, caller: Caller, /, arguments: Mapping[str, object]) -> object:
+        return await own.call(caller, published.name, arguments)
 
     schema = published.parameters.keywords
     parameters = []

@@ -10,6 +10,8 @@ from labkit.context import Context, NamedSolution
 from labkit.core.errors import SettingsError
 from labkit.services.interface.configuration import Definition
 from labkit.services.interface.dispatch import OPERATION, SERVICE, argument_names
+from labkit.services.interface.published import PublishedOperation
+from labkit.services.operation import Operation
 
 ID = re.compile(r"[a-z][a-z0-9]*")
 
@@ -22,6 +24,7 @@ class Publishers:
         self._context = context
         self._service = service
         self._all: dict[str, Definition] = {}
+        self._operations: dict[tuple[str, str], Mapping[str, Operation]] = {}  # by publisher and service
 
     def __iter__(self) -> Iterator[str]:
         return iter(tuple(self._all))
@@ -37,6 +40,14 @@ class Publishers:
             if key in (definition.default_script_key.lower(), id):
                 return id
         return None
+
+    def operations(self, solution: str, service: str) -> Mapping[str, Operation]:
+        """What a publisher's subscribers may call, by the name that the service has at them: made once for all."""
+        key = solution, service
+        if key not in self._operations:
+            published = self._all[solution].operations.values()
+            self._operations[key] = {each.name: PublishedOperation(service, each) for each in published}
+        return self._operations[key]
 
     def check(self, solution: NamedSolution, plain: Mapping[str, Any]) -> None:
         """Raises SettingsError naming the first wrong key of a definition."""
@@ -54,6 +65,7 @@ class Publishers:
         """Know what is configured for a solution, which was checked; its scripts handle what it has no handler for."""
         plain = self._context.configuration.get(solution, {}).get(self._service)
         before = self._all.pop(solution, None)
+        self._operations = {key: each for key, each in self._operations.items() if key[0] != solution}
         there = self._context.solutions.find(solution)
         if there is None:
             return
@@ -68,6 +80,7 @@ class Publishers:
 
     def clear(self) -> None:
         self._all.clear()
+        self._operations.clear()
 
 
 def check_id(id: str, what: str) -> None:

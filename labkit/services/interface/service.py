@@ -257,7 +257,7 @@ class Interface(Service):
                 continue
             service = SubscribedService(
                 each.script_key,
-                definition,
+                self.publishers.operations(each.publisher, each.service),
                 partial(self._call, each.id),
                 partial(self._parameters, each.id),
                 partial(self._set_parameters, each.id),
