@@ -81,7 +81,13 @@ class Operation:
             )
             for name, parameter in zip(self.attributes, self.signature.parameters.values(), strict=False)
         }
-        self.model = self.validator(fields)
+        self.model = pydantic.create_model(
+            f"{service}.{self.name}",
+            __config__=pydantic.ConfigDict(
+                extra="allow" if self.collects else "ignore", protected_namespaces=()
+            ),
+            **fields,
+        )
         self._validate = self.model.__pydantic_validator__.validate_python  # without the wrapper around it
         types = {name: hints[attribute] for name, attribute in self.attributes.items()}
         self.secrets = frozenset(name for name, annotation in types.items() if holds_secret(annotation))
@@ -89,11 +95,6 @@ class Operation:
         # How each argument gets into the journal, None for as it is: without and with what is kept.
         self._shows = {name: _hide if name in self.secrets else show for name, show in kept.items()}
         self._shows_values = {name: _hide if name in self.secrets else None for name in kept}
-
-    def validator(self, fields: dict[str, Any]) -> type[pydantic.BaseModel]:
-        """What validates arguments: type and default of each, `...` for one that is required."""
-        config = pydantic.ConfigDict(extra="allow" if self.collects else "ignore", protected_namespaces=())
-        return pydantic.create_model(f"{self.service}.{self.name}", __config__=config, **fields)
 
     def arguments(self, parameters: Mapping[str, object]) -> dict[str, Any]:
         """The arguments to call the method with. Raises ServiceError 400 naming the first wrong parameter."""

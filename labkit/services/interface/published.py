@@ -8,8 +8,6 @@ import warnings
 from collections.abc import Awaitable, Callable, Container, Mapping
 from typing import Any, TypeAlias
 
-from pydantic import BaseModel
-
 from labkit.services.interface.configuration import Operation as Published
 from labkit.services.interface.keywords import Keywords
 from labkit.services.interface.subscription import service_name
@@ -71,10 +69,6 @@ class PublishedOperation(Operation):
             warnings.simplefilter("ignore", UserWarning)
             super().__init__(service, _described(published))
 
-    def validator(self, fields: dict[str, Any]) -> type[BaseModel]:
-        """None, which would take milliseconds to make: the schema validates."""
-        return Unvalidated
-
     def arguments(self, parameters: Mapping[str, object]) -> dict[str, Any]:
         """All of them, as one: the schema looks at them together."""
         return {"arguments": parameters}
@@ -84,10 +78,6 @@ class PublishedOperation(Operation):
         shown = redacted(parameters)
         assert isinstance(shown, dict)
         return shown
-
-
-class Unvalidated(BaseModel):
-    """In place of a model for each operation."""
 
 
 def takes_object(published: Published) -> bool:

@@ -128,12 +128,8 @@ class Model:
         if found is None:
             return MISSING
         subscribed = found[1]
-        given = dict(arguments)
-        if "floor" in subscribed.parameters:
-            given["floor"] = subscribed.parameters["floor"]
-        for name in subscribed.effective:
-            if name in given:
-                given[name] = subscribed.effective[name]
+        configured = subscribed.effective
+        given = {name: configured[name] for name in ("floor", "level") if name in configured} | arguments
         given.setdefault("level", 3)
         if not all(isinstance(given.get(name, 0), int) for name in ("floor", "level")):
             return WRONG
