@@ -146,6 +146,7 @@ class TestTheCatalogue:
             areas[name.partition("/")[0]] |= {each.partition("-")[0] for each in ids}
         assert areas == {
             "device": {"DEV"},
+            "interface": {"IFC"},
             "keystore": {"KEY"},
             "notify": {"NTF"},
             "solutions": {"SOL"},

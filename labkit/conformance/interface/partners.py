@@ -167,13 +167,14 @@ async def own(target: Target, configuration: Mapping[str, Any] | None = None, **
     """A new solution, with the configuration of what it publishes. Raises SettingsError."""
     if configuration is not None:
         settings["services"] = {INTERFACE: configuration}
-    return Own(target, await target.in_lab(partial(target.lab.solution, solution_id(target), **settings)))
+    id = settings.pop("id", None) or solution_id(target)
+    return Own(target, await target.in_lab(partial(target.lab.solution, id, **settings)))
 
 
-async def refused(target: Target, configuration: Mapping[str, Any]) -> str:
+async def refused(target: Target, configuration: Mapping[str, Any], **settings: Any) -> str:
     """The text with which a configuration is refused, which names the key; it must be refused."""
     try:
-        made = await own(target, configuration)
+        made = await own(target, configuration, **settings)
     except SettingsError as error:
         return str(error)
     raise Mismatch("a configuration that is wrong", "that it is refused", f"{made.id}: {configuration}")

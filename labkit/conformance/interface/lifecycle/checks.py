@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from labkit.conformance import expect
@@ -16,6 +18,8 @@ from labkit.conformance.interface.partners import (
     Own,
     Partner,
     own,
+    refused,
+    solution_id,
 )
 from labkit.conformance.probe import Probe, Table, same
 from labkit.conformance.target import LAB_YAML, Target
@@ -219,3 +223,42 @@ async def defaults_of_the_fixed(target: Target) -> None:
     for name, color in ((HALL, "red"), (GARDEN, "white")):
         events = await lights.ask("GET", f"/registered/{name}")
         lights.same(f"color of {name}", events[0]["subscription"]["parameters"].get("color"), color)
+
+
+@check("IFC-LIFE-12", "folders publish and subscribe, in whichever order they come", needs={"settings"})
+async def by_folder(target: Target) -> None:
+    key = solution_id(target)
+    with tempfile.TemporaryDirectory() as folder:
+        for first in ("publisher", "subscriber"):
+            key += "x"
+            home, places = Path(folder, first, "home"), ("interface.yaml", "interface/interface.yaml")
+            lights = Path(folder, first, "lights")
+            _write(home / "services" / f"{key}.yaml", "room: attic\n")
+            published = f"default_script_key: {key}\noperations: [{{name: ping, script: 'return 1'}}]\n"
+            _write(lights / "services" / places[first == "subscriber"], published)
+            made: dict[str, Own] = {}
+            for path in (lights, home) if first == "publisher" else (home, lights):
+                made[path.name] = await own(target, path=path)
+            found = await made["home"].call(key[0].upper() + key[1:], "ping")
+            expect.equal(f"what comes with the {first} first", found, 1)
+            same("parameters", await parameters_of(made["lights"], made["home"]), {"room": "attic"})
+
+
+def _write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+
+
+@check("IFC-LIFE-13", "ids of another form, and a second subscription", needs={"settings"})
+async def ids(target: Target) -> None:
+    publisher, home = await own(target, {}), await own(target)
+    for id in (f"with-{solution_id(target)}", f"1{solution_id(target)}"):
+        stranger = Own(target, await target.in_lab(target.lab.solution, id))
+        await stranger.refused(publisher, script_key="bell")
+        text = await refused(target, {}, id=f"{id}2")
+        expect.true("the error names the id", f"{id}2" in text, text)
+    await home.refused(home, script_key="bell")
+    await home.subscribe(publisher, script_key="bell")
+    await home.refused(publisher, script_key="other")
+    total = (await publisher.call(INTERFACE, "listSubscribers"))["total"]
+    expect.equal("total", total, 1)
