@@ -58,6 +58,14 @@ STEP = {
         st.sampled_from([None, 0, 1, 90, FOUR_WEEKS]),
     ),
     "switch": st.tuples(st.just("switch"), st.sampled_from(ADDRESSES), st.booleans()),
+    "away": st.tuples(
+        st.just("away"),
+        TENANT,
+        st.sampled_from(ADDRESSES),
+        st.sampled_from([0.25, 0.75]),
+        st.sampled_from([0, 1, 2]),
+        st.sampled_from([0.25, 0.5, 1.0, 1.75, 2.0]),
+    ),
     "advance": st.tuples(st.just("advance"), st.sampled_from([0.25, 0.75, 1.0, 89.5, DAY / 2])),
 }
 OFTEN = (
@@ -66,6 +74,7 @@ OFTEN = (
     + ["list"] * 4
     + ["advance"] * 2
     + ["switch"] * 2
+    + ["away"] * 2
     + ["delete", "get", "fill"]
 )
 STEPS = st.lists(st.sampled_from(OFTEN).flatmap(STEP.__getitem__), min_size=20, max_size=50)
@@ -258,6 +267,14 @@ class Play:
     async def switch(self, address: str, online: bool) -> None:
         self.platform.provider(Messaging).handsets.switch(address, online=online)
         self.model.switch(address, online)
+
+    async def away(self, tenant: str, address: str, start: float, ttl: int, seconds: float) -> None:
+        """A handset is off while something is sent, for so many seconds."""
+        await self.step("advance", start)
+        await self.step("switch", address, False)
+        await self.step("send", tenant, [], ["all"], ttl)
+        await self.step("advance", seconds)
+        await self.step("switch", address, True)
 
     async def advance(self, seconds: float) -> None:
         await self.clock.advance(seconds)
