@@ -230,7 +230,12 @@ def report(output: Path | None, notebooks: Path | None, as_json: bool, **options
 @main.command("list", short_help="List requirements with their checks and mutants, operations, coverage.")
 @click.argument("topic", required=False, type=click.Choice(["requirements", "operations", "coverage"]))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_(topic: str | None, as_json: bool) -> None:
+@click.option(
+    "--config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A lab.yaml: list also the operations that its solutions have of each other.",
+)
+def list_(topic: str | None, as_json: bool, config: Path | None) -> None:
     """List every statement of the documents with its requirements, checks and mutants, and the coverage.
 
     Or one TOPIC: the requirements; the operations of the services, with the events and globals of scripts; or the
@@ -238,7 +243,12 @@ def list_(topic: str | None, as_json: bool) -> None:
     """
     from labkit.conformance import listing
 
-    data, text = listing.TOPICS[topic]() if topic else listing.statements()
+    if config is not None and topic != "operations":
+        raise click.UsageError("--config: for `labkit list operations` alone")
+    if config is not None:
+        data, text = listing.operations(config)
+    else:
+        data, text = listing.TOPICS[topic]() if topic else listing.statements()
     click.echo(json.dumps(data, ensure_ascii=False) if as_json else text)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from labkit.conformance.coverage import Coverage, Covered, coverage
 from labkit.control.services import described
 from labkit.core.events import EventKind
-from labkit.services.operation import Operation
+from labkit.services.operation import Caller, Operation
+from labkit.settings import load as load_settings
 from labkit.solutions.events import EVENTS as OTHERS
 from labkit.solutions.events import FALLBACK
 from labkit.solutions.functions import HELPERS
@@ -30,23 +32,21 @@ def requirements() -> tuple[list[dict[str, Any]], str]:
     return [each.as_dict() for each in whole], "\n".join(_requirement_lines(whole))
 
 
-def operations() -> tuple[dict[str, Any], str]:
-    """What scripts are written against: operations of the services, events that they handle, globals that they find."""
+def operations(config: Path | None = None) -> tuple[dict[str, Any], str]:
+    """What scripts are written against: operations of the services, events that they handle, globals that they find.
+
+    config: a lab.yaml, whose solutions' services of each other are listed too. Raises SettingsError for a wrong one.
+    """
     from labkit.platform import Platform
 
     platform = Platform()  # it is only described here, never started
+    shared = [
+        _operation(each.name, operation)
+        for each in platform.services
+        for operation in each.operations.values()
+    ]
     data = {
-        "operations": [
-            {
-                "service": service.name,
-                "operation": each.name,
-                "arguments": arguments(each),
-                "takes_others": each.collects,
-                "doc": each.doc,
-            }
-            for service in platform.services
-            for each in service.operations.values()
-        ],
+        "operations": [*shared, *([] if config is None else asyncio.run(_of_subscribers(config)))],
         "events": [_event(each) for each in platform.context.events.kinds()],
         "handlers": [
             _handler("endpoint", ROUTE),
@@ -69,6 +69,32 @@ TOPICS: dict[str, Callable[[], tuple[Any, str]]] = {
     "operations": operations,
     "coverage": covered,
 }
+
+
+async def _of_subscribers(config: Path) -> list[dict[str, Any]]:
+    """The operations that solutions of a lab have of each other, with the solution that has them."""
+    from labkit.platform import Platform
+
+    fresh = {"https_port": 0, "http_port": None, "data": None, "keystore": None}
+    async with Platform(load_settings(config).model_copy(update=fresh)) as platform:
+        shared = platform.context.services
+        return [
+            {"solution": solution.id, **_operation(service, operation)}
+            for solution in platform.solutions
+            for service, operations in platform.services.operations(Caller(solution.id)).items()
+            if service not in shared
+            for operation in operations.values()
+        ]
+
+
+def _operation(service: str, operation: Operation) -> dict[str, Any]:
+    return {
+        "service": service,
+        "operation": operation.name,
+        "arguments": arguments(operation),
+        "takes_others": operation.collects,
+        "doc": operation.doc,
+    }
 
 
 def arguments(operation: Operation) -> list[dict[str, Any]]:
@@ -151,9 +177,10 @@ def _script_lines(data: dict[str, Any]) -> Iterator[str]:
 def _operation_lines(operations: Iterable[dict[str, Any]]) -> Iterator[str]:
     service = ""
     for each in operations:
-        if each["service"] != service:
+        solution = f" of solution {each['solution']}" if "solution" in each else ""
+        if f"{each['service']}{solution}" != service:
             yield from ([""] if service else [])
-            service = each["service"]
+            service = f"{each['service']}{solution}"
             yield service
         shown = [_argument(argument) for argument in each["arguments"]]
         yield f"  {each['operation']}({', '.join([*shown, '…'] if each['takes_others'] else shown)})"

@@ -1,6 +1,7 @@
 """`labkit list`: text for people, JSON for programs."""
 
 import json
+from pathlib import Path
 
 from click.testing import CliRunner
 
@@ -119,3 +120,34 @@ def test_a_topic_that_there_is_not_is_an_error() -> None:
     assert result.exit_code == 2
     for topic in TOPICS:
         assert topic in result.output
+
+
+def test_operations_of_a_lab_are_those_that_its_solutions_have_of_each_other_too(tmp_path: Path) -> None:
+    file = tmp_path / "lab.yaml"
+    file.write_text(
+        """
+solutions:
+  - {id: home, subscriptions: [{publisher: lights, script_key: lamps}]}
+  - id: lights
+    services:
+      Interface:
+        operations:
+          - {name: light, description: Switch, parameters: {required: [level], properties: {level: {type: integer}}}}
+"""
+    )
+    data = json.loads(listed("operations", "--json", "--config", str(file)))["operations"]
+    assert [each for each in data if "solution" in each] == [
+        {
+            "solution": "home",
+            "service": "Lamps",
+            "operation": "light",
+            "arguments": [
+                {"name": "level", "type": "int", "required": True, "default": None, "secret": False}
+            ],
+            "takes_others": True,
+            "doc": "Switch",
+        }
+    ]
+    assert "\nLamps of solution home\n  light(level: int, …)\n      Switch\n" in listed(
+        "operations", "--config", str(file)
+    )

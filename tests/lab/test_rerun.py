@@ -70,7 +70,7 @@ class TestSolutions:
         assert lab.solution("acme", products="t", path=str(folder)) is first
         assert lab.solution("acme") is first
         with pytest.raises(
-            SettingsError, match=r"'acme' is there .* products \(\('t',\) there, \(\) here\); pass replace"
+            SettingsError, match=r"'acme' is there .* products \(\['t'\] there, \[\] here\); pass replace"
         ):
             lab.solution("acme", path=folder)
 
