@@ -76,6 +76,7 @@ class Control:
     async def reset(self) -> None:
         """Forget devices, datapoints, content, Keystore, users, mails, what happened at providers, and journal.
 
-        Products, solutions and providers stay, these with the people and applications of their settings.
+        Products, solutions and providers stay, these with the people and applications of their settings, solutions
+        with the subscriptions of theirs.
         """
         await self._platform.reset()
