@@ -117,8 +117,8 @@ class Platform:
     async def reset(self) -> None:
         """Forget devices, datapoints, content, Keystore, users, mails, what happened at providers, and journal.
 
-        Products, solutions, providers and subscriptions stay as their settings say. A virtual clock goes back to its start and
-        identifiers begin anew, so that a seeded story after it is the same story.
+        Products, solutions, providers and subscriptions stay as their settings say. A virtual clock goes back to its
+        start and identifiers begin anew, so that a seeded story after it is the same story.
         """
         await self.settle()
         for component in reversed(self._components):

@@ -253,7 +253,8 @@ class Lab:
         """Forget devices, datapoints, content, Keystore, users, mails and journal; products and solutions stay.
 
         Providers stay with the people and applications of their settings, solutions with the subscriptions of theirs,
-        and virtual devices have no credentials. A virtual clock goes back to its start and identifiers begin anew: a seeded story is the same story again.
+        and virtual devices have no credentials. A virtual clock goes back to its start and identifiers begin anew: a
+        seeded story is the same story again.
         """
         self._runtime.run(self._runtime.control.reset)
         for product in self._products.values():
