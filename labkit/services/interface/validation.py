@@ -23,6 +23,13 @@ def _pattern(validator: Any, pattern: Pattern, value: Any, schema: Any) -> Itera
         yield ValidationError("")
 
 
+def _properties(validator: Any, given: dict[str, Any], value: Any, schema: Any) -> Iterator[ValidationError]:
+    if isinstance(value, dict):
+        for name, each in value.items():  # by the value: a schema may name many that it does not have
+            if name in given:
+                yield from validator.descend(each, given[name], path=name)
+
+
 def _pattern_properties(validator: Any, given: dict[Pattern, Any], value: Any, schema: Any) -> Any:
     if isinstance(value, dict):
         for pattern, inner in given.items():
@@ -76,6 +83,7 @@ Validator = extend(  # type: ignore[no-untyped-call]
     Draft7Validator,
     {
         "pattern": _pattern,
+        "properties": _properties,
         "patternProperties": _pattern_properties,
         "additionalProperties": _additional_properties,
         "forbidden": _forbidden,
