@@ -115,7 +115,7 @@ class Platform:
         await self.context.activity.idle()
 
     async def reset(self) -> None:
-        """Forget devices, datapoints, content, Keystore, users, mails, what happened at providers, and journal.
+        """Forget devices, datapoints, content, Keystore, users, mails, handsets, what happened at providers, journal.
 
         Products, solutions, providers and subscriptions stay as their settings say. A virtual clock goes back to its
         start and identifiers begin anew, so that a seeded story after it is the same story.

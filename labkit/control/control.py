@@ -74,7 +74,7 @@ class Control:
         await self._platform.settle()
 
     async def reset(self) -> None:
-        """Forget devices, datapoints, content, Keystore, users, mails, what happened at providers, and journal.
+        """Forget devices, datapoints, content, Keystore, users, mails, handsets, what happened at providers, journal.
 
         Products, solutions and providers stay, these with the people and applications of their settings, solutions
         with the subscriptions of theirs.

@@ -250,7 +250,7 @@ class Lab:
         self._runtime.run(self._runtime.control.settle)
 
     def reset(self) -> None:
-        """Forget devices, datapoints, content, Keystore, users, mails and journal; products and solutions stay.
+        """Forget devices, datapoints, content, Keystore, users, mails, handsets, journal; products and solutions stay.
 
         Providers stay with the people and applications of their settings, solutions with the subscriptions of theirs,
         and virtual devices have no credentials. A virtual clock goes back to its start and identifiers begin anew: a
