@@ -56,7 +56,9 @@ class Interface(Service):
         self.subscriptions = Subscriptions(context.database)
         self.publishers = Publishers(context, self.name)
         self.dispatch = Dispatch(context, self.subscriptions)
-        self.subscribing = Subscribing(context, self.subscriptions, self.publishers, self.dispatch)
+        self.subscribing = Subscribing(
+            context, self.subscriptions, self.publishers, self.dispatch, self.renew
+        )
         self._wanted = WantedSubscriptions(context, self.subscriptions, self.publishers, self.subscribing)
         self._services: dict[str, dict[str, Service]] = {}  # of each subscriber
 
@@ -222,25 +224,15 @@ class Interface(Service):
 
     async def subscribe(self, subscriber: str, publisher: str, **given: Any) -> Subscription:
         """Subscribe a solution to another (Subscribing.made). Raises SettingsError."""
-        made = self.subscribing.made(subscriber, publisher, **given)
-        try:
-            return await self.subscribing.add(made)
-        finally:
-            self.renew(subscriber)
+        return await self.subscribing.add(self.subscribing.made(subscriber, publisher, **given))
 
     async def update(self, subscription: Subscription, **changes: Any) -> Subscription:
         """Change a subscription (Subscribing.change). Raises SettingsError."""
-        try:
-            return await self.subscribing.change(subscription, **changes)
-        finally:
-            self.renew(subscription.subscriber)
+        return await self.subscribing.change(subscription, **changes)
 
     async def unsubscribe(self, subscription: Subscription) -> bool:
         """End a subscription. False where it has ended."""
-        try:
-            return await self.subscribing.remove(subscription)
-        finally:
-            self.renew(subscription.subscriber)
+        return await self.subscribing.remove(subscription)
 
     def renew(self, subscriber: str) -> None:
         """Give a subscriber the services that its subscriptions mean now, and the scripts that come with them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,11 +26,20 @@ MOST_CALLS = 2**53 - 1
 
 
 class Subscribing:
-    """Makes, changes and removes subscriptions. What it refuses is a SettingsError."""
+    """Makes, changes and removes subscriptions. What it refuses is a SettingsError.
+
+    renew: gives a subscriber what its subscriptions mean, before the publisher hears of a change.
+    """
 
     def __init__(
-        self, context: Context, subscriptions: Subscriptions, publishers: Publishers, dispatch: Dispatch
+        self,
+        context: Context,
+        subscriptions: Subscriptions,
+        publishers: Publishers,
+        dispatch: Dispatch,
+        renew: Callable[[str], None],
     ) -> None:
+        self._renew = renew
         self._context = context
         self._subscriptions = subscriptions
         self._publishers = publishers
@@ -93,6 +102,7 @@ class Subscribing:
         made = replace(made, id=self._uuid(made.subscriber))
         if not await self._subscriptions.add(made):
             raise SettingsError(f"{made.subscriber} is subscribed to {made.publisher} already")
+        self._renew(made.subscriber)
         return await self._tell(ADDED, made, cause)
 
     async def change(
@@ -143,11 +153,13 @@ class Subscribing:
             raise SettingsError(f"the subscription {subscription.id} is removed")
         if replace(after, given=None) == replace(before[0], given=None):
             return after
+        self._renew(after.subscriber)
         return await self._tell(UPDATED, after, cause)
 
     async def remove(self, subscription: Subscription, cause: int | None = None) -> bool:
         """Forget a subscription; its publisher hears subscriberRemoved. False where it is removed already."""
         removed = await self._subscriptions.remove(subscription.id)
+        self._renew(subscription.subscriber)
         definition = self._publishers.find(subscription.publisher)
         if removed and definition is not None:
             await self._dispatch.tell(REMOVED, subscription, definition, cause)

@@ -273,6 +273,15 @@ class TestWhileItRuns:
         assert (await subscriber(env))["parameters"] == expected
         assert (await env.call("home", "Config.getParameters", service="lights"))["parameters"] == expected
 
+    async def test_the_publisher_may_use_it_at_once(self, env: Any) -> None:
+        lights = env.solutions.get("lights")
+        script = (
+            "return {parameters = {got = Interface.triggerOne{target = 'home', event = 'changed', data = 1}}}"
+        )
+        lights.on("interface", "subscriberAdded", lua=script)
+        await env.interface.subscribe("home", "lights")
+        assert (await subscriber(env))["parameters"]["got"] == ["default", 1]
+
     async def test_what_cannot_be_written_back_is_a_warning(self, env: Any) -> None:
         lights = env.solutions.get("lights")
         lights.on("interface", "subscriberAdded", lua="return {parameters = {count = 'many'}}")
