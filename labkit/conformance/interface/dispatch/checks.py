@@ -166,3 +166,15 @@ async def restricted(target: Target) -> None:
         partner.same("the zone", order.get("zone"), zone)
         given = {"service": "lights", "parameters": {"zone": "anywhere"}}
         await partner.refused("Config", "setParameters", given, 403)
+
+
+@check("IFC-CALL-14", "an operation whose data is no object gets the argument `body`")
+async def bodies(target: Target) -> None:
+    for name, service in ((HALL, "Lights"), (KIOSK, "Lamps"), (KIOSK, "Meters")):
+        partner = Partner(target, name)
+        for numbers, total in (([1, 2, 3.5], 6.5), ([-1], -1)):
+            partner.same("the sum", await partner.value(service, "sum", {"body": numbers}), total)
+        await partner.refused(service, "sum", {}, 400)
+        await partner.refused(service, "sum", {"numbers": [1]}, 400)
+        for wrong in ([], ["1"], {"a": 1}, 1):
+            await partner.refused(service, "sum", {"body": wrong}, 400)

@@ -231,6 +231,9 @@ async def some_fail(target: Target) -> None:
     for name in KEYS:
         found = await seen(target, name, tag, 2)
         expect.true(f"{name} ran both", len(found) == 2, found)
+    entries = await lights.entries("silent", {"tag": tag}, mode="sync")
+    statuses = {name: each.get("status") for name, each in entries.items()}
+    lights.same("statuses without a result", statuses, {HALL: 204, GARDEN: 204, KIOSK: 204, METERS: 404})
     entries = await lights.entries("unheard", {}, mode="sync")
     lights.same("statuses", {each.get("status") for each in entries.values()} == {404}, True)
     await lights.refused(INTERFACE, "triggerOne", {"target": HALL, "event": "unheard"}, 404)

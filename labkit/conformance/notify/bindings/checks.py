@@ -8,7 +8,7 @@ from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.notifications import CHANNELS, PUSH, Notify
 from labkit.conformance.play import now
-from labkit.conformance.probe import WITNESS
+from labkit.conformance.probe import PROBE, WITNESS
 from labkit.conformance.target import Target
 
 CREDENTIAL = f"CR{'1' * 32}"
@@ -78,7 +78,7 @@ async def fields(target: Target) -> None:
         given["Identity"] += odd
         given["Endpoint"] += odd
         if kind != "sms":
-            given["Address"] += ":" + odd.replace(" ", "_").replace("\t", "_")
+            given["Address"] += ":Aa" + odd.replace(" ", "_").replace("\t", "_")
         made = await notify.table("createBinding", **given)
         for each in (made, await notify.table("getBinding", BindingSid=made["sid"])):
             seen = [each.get(name) for name in ("identity", "endpoint", "address", "binding_type")]
@@ -263,6 +263,10 @@ async def identities(target: Target) -> None:
     await notify.refused("createBinding", 400, **notify.new(Identity=longest + "x"))
     made = [await notify.bound(Identity=identity) for _ in range(20)]
     await notify.refused("createBinding", 400, **notify.new(Identity=identity))
+    for other in ({}, {"ServiceSid": target.messaging_service(0, 1).sid}):  # another account, another service
+        await Notify(target, PROBE if other else WITNESS).table(
+            "createBinding", **notify.new(Identity=identity, **other)
+        )
     upper = await notify.bound(Identity=identity.upper())
     await notify.lists("of the identity", made, Identity=identity)
     await notify.lists("in capitals", [upper], Identity=identity.upper())
