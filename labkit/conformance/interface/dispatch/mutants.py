@@ -93,7 +93,7 @@ def status_of_its_own(original: Any) -> Any:
 
 @mutant("IFC-CALL-3", OPERATION)
 def type_of_its_own(original: Any) -> Any:
-    """the type of a handler's error is told by its status"""
+    """the type of a handler's error follows from its status"""
     return _with_error(original, lambda error: ServiceError(error["status"], error["error"]))
 
 

@@ -29,7 +29,7 @@ ADDED, UPDATED, REMOVED = "subscriberAdded", "subscriberUpdated", "subscriberRem
 
 
 async def registered(target: Target, publisher: Own, home: Own) -> list[tuple[str, Any]]:
-    """What the publisher was told of a subscriber: event and subscription, in its order."""
+    """What the publisher heard of a subscriber: event and subscription, in its order."""
     await target.settle()
     response = await target.in_lab(publisher.handle.get, f"/registered/{home.id}")
     return [(each["event"], each["subscription"]) for each in expect.status(response, 200).json()]
@@ -41,25 +41,25 @@ async def parameters_of(publisher: Own, home: Own) -> Any:
     return found.get("parameters")
 
 
-@check("IFC-LIFE-1", "the publisher was told of each subscriber, with id, parameters and solution_id")
+@check("IFC-LIFE-1", "the publisher heard of each subscriber, with id, parameters and solution_id")
 async def added_at_the_start(target: Target) -> None:
     for publisher, names in ((LIGHTS, (HALL, GARDEN, KIOSK)), (METERS, (GARDEN, KIOSK))):
         partner = Partner(target, publisher)
         for name in names:
-            told = await partner.ask("GET", f"/registered/{name}")
+            heard = await partner.ask("GET", f"/registered/{name}")
             subscriber = await partner.subscriber(name)
-            expect.true("it was told", told and told[0]["event"] == ADDED, told, partner.last)
-            subscription = told[0]["subscription"]
+            expect.true("it heard", heard and heard[0]["event"] == ADDED, heard, partner.last)
+            subscription = heard[0]["subscription"]
             for field in ("id", "solution_id"):
                 partner.same(field, subscription.get(field), subscriber[field])
             given = subscription.get("parameters")
             expect.true("parameters is a table", isinstance(given, dict), given, partner.last)
-        told = await partner.ask("GET", "/registered/nobody")
-        partner.same("of nobody", told, [])
+        heard = await partner.ask("GET", "/registered/nobody")
+        partner.same("of nobody", heard, [])
 
 
-@check("IFC-LIFE-1 IFC-LIFE-2 IFC-LIFE-3", "each change is told once, in its order", needs={"settings"})
-async def told(target: Target) -> None:
+@check("IFC-LIFE-1 IFC-LIFE-2 IFC-LIFE-3", "each change is heard of once, in its order", needs={"settings"})
+async def heard(target: Target) -> None:
     publisher, home, other = await own(target, path=PUBLISHER), await own(target), await own(target)
     subscription = await home.subscribe(publisher, script_key="panel", parameters={"room": "a"})
     await other.subscribe(publisher, script_key="panel")
@@ -231,11 +231,11 @@ async def by_folder(target: Target) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for first in ("publisher", "subscriber"):
             key += "x"
-            home, places = Path(folder, first, "home"), ("interface.yaml", "interface/interface.yaml")
+            home, files = Path(folder, first, "home"), ("interface.yaml", "interface/interface.yaml")
             lights = Path(folder, first, "lights")
             _write(home / "services" / f"{key}.yaml", "room: attic\n")
             published = f"default_script_key: {key}\noperations: [{{name: ping, script: 'return 1'}}]\n"
-            _write(lights / "services" / places[first == "subscriber"], published)
+            _write(lights / "services" / files[first == "subscriber"], published)
             made: dict[str, Own] = {}
             for path in (lights, home) if first == "publisher" else (home, lights):
                 made[path.name] = await own(target, path=path)

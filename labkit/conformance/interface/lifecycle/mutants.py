@@ -26,25 +26,25 @@ def _untold(original: Any, event: str) -> Any:
 
 @mutant("IFC-LIFE-1", TELL)
 def nobody_added(original: Any) -> Any:
-    """a publisher is not told of a new subscriber"""
+    """a publisher hears nothing of a new subscriber"""
     return _untold(original, "subscriberAdded")
 
 
 @mutant("IFC-LIFE-2", TELL)
 def nobody_removed(original: Any) -> Any:
-    """a publisher is not told of a subscriber that leaves"""
+    """a publisher hears nothing of a subscriber that leaves"""
     return _untold(original, "subscriberRemoved")
 
 
 @mutant("IFC-LIFE-3", TELL)
 def nobody_updated(original: Any) -> Any:
-    """a publisher is not told of a subscriber that changes"""
+    """a publisher hears nothing of a subscriber that changes"""
     return _untold(original, "subscriberUpdated")
 
 
 @mutant("IFC-LIFE-1 IFC-LIFE-2 IFC-LIFE-3", TELL)
-def told_twice(original: Any) -> Any:
-    """a publisher is told everything twice"""
+def heard_twice(original: Any) -> Any:
+    """a publisher hears everything twice"""
 
     async def broken(self: Dispatch, *given: Any) -> Any:
         await original(self, *given)
@@ -54,8 +54,8 @@ def told_twice(original: Any) -> Any:
 
 
 @mutant("IFC-LIFE-1 IFC-LIFE-2 IFC-LIFE-3", EFFECTIVE)
-def told_without_parameters(original: Any) -> Any:
-    """a publisher is told of subscribers without their parameters"""
+def heard_without_parameters(original: Any) -> Any:
+    """a publisher hears of subscribers without their parameters"""
     return lambda definition, subscription: {}
 
 

@@ -166,7 +166,7 @@ async def page(publisher: Own, **parameters: Any) -> tuple[list[str], Any]:
     return [each["solution_id"] for each in items], whole.get("total")
 
 
-@check("IFC-SUB-10", "20 at a time unless told, from offset on, 1000 at most", needs={"settings"})
+@check("IFC-SUB-10", "20 at a time by default, from offset on, 1000 at most", needs={"settings"})
 async def pages(target: Target) -> None:
     publisher, homes = await many(target, MANY)
     for given, wanted in (

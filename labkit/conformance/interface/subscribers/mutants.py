@@ -229,13 +229,13 @@ def one_of_the_filter(original: Any) -> Any:
 
 @mutant("IFC-SUB-10", CALL)
 def ten_at_a_time(original: Any) -> Any:
-    """listSubscribers gives 10 unless told"""
+    """listSubscribers gives 10 by default"""
     return _asked(original, lambda asked: {"limit": 10, **asked})
 
 
 @mutant("IFC-SUB-10", CALL)
 def all_at_a_time(original: Any) -> Any:
-    """listSubscribers gives all unless told"""
+    """listSubscribers gives all by default"""
     return _asked(original, lambda asked: {"limit": 1000, **asked})
 
 
