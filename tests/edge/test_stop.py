@@ -136,11 +136,17 @@ async def test_many_lives(engine: str) -> None:
 async def test_connections_that_are_over_are_forgotten(rig: EdgeRig) -> None:
     """A long-running edge does not grow with the number of connections it has had."""
     await rig.start()
+    before = asyncio.all_tasks()
+    served: set[asyncio.Task[object]] = set()
     for _ in range(10):
         client = await rig.connect()
         assert (await client.answer(get()))[0] == 200
+        served |= asyncio.all_tasks() - before
         client.writer.close()
         await client.writer.wait_closed()
+    async with asyncio.timeout(PATIENCE):  # the edge may see an end later than the client
+        await asyncio.wait(served)
+    served.clear()
     await asyncio.sleep(0)
     rig.connections.clear()
     gc.collect()
