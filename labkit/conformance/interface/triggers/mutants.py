@@ -14,6 +14,7 @@ ALL = "labkit.services.interface.dispatch:Dispatch.trigger_all"
 ONE = "labkit.services.interface.dispatch:Dispatch.trigger_one"
 POST = "labkit.services.interface.dispatch:Dispatch.post"
 NAMES = "labkit.services.interface.dispatch:argument_names"
+BIND = "labkit.solutions.registrations:Registrations.bound"
 ROUTE = "labkit.services.interface.subscription:Subscription.handler_of"
 READ = "labkit.services.interface.configuration:Definition.read"
 
@@ -179,6 +180,14 @@ def one_acknowledges(original: Any) -> Any:
 def no_title(original: Any) -> Any:
     """payloads are called event, whatever the schema says"""
     return lambda schema, *others: ("event", *(each for each in others if each != "event"))
+
+
+@mutant("IFC-TRIG-8", BIND)
+def no_default_title(original: Any) -> Any:
+    """payloads without a title are called data"""
+    return lambda self, registration, names: original(
+        self, registration, ("data",) if names == ("event",) else names
+    )
 
 
 @mutant("IFC-TRIG-10", ROUTE)
