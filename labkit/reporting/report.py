@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
@@ -24,6 +25,7 @@ from labkit.core.clock import Clock
 from labkit.core.errors import LabkitError
 from labkit.reporting import html, matrix
 from labkit.reporting.junit import junit
+from labkit.reporting.kernel_server import KernelServer
 from labkit.reporting.matrix import Row
 from labkit.reporting.notebooks import find, reports_folder
 from labkit.reporting.parameters import ParameterError, checked, converted, declared
@@ -157,8 +159,13 @@ def plan(
     return planned
 
 
-def run(planned: list[tuple[Path, dict[str, Any]]], output: Path) -> tuple[NotebookRun, ...]:
-    """Run the notebooks, two at a time, with a progress bar; each is saved in `output` as it was executed."""
+def run(
+    planned: list[tuple[Path, dict[str, Any]]], output: Path, server: str = ""
+) -> tuple[NotebookRun, ...]:
+    """Run the notebooks, two at a time, with a progress bar; each is saved in `output` as it was executed.
+
+    server: the address of a kernel server.
+    """
     from tqdm import tqdm
 
     stopped = Event()
@@ -175,7 +182,7 @@ def run(planned: list[tuple[Path, dict[str, Any]]], output: Path) -> tuple[Noteb
                     raise LabkitError("stopped")
                 bar.update()
 
-            return run_notebook(path, output / path.name, parameters, progress=progress)
+            return run_notebook(path, output / path.name, parameters, progress=progress, server=server)
 
         running = {pool.submit(one, path, parameters): path.stem for path, parameters in planned}
         try:
@@ -218,7 +225,9 @@ def make(
     ParameterError, UnknownRequirementError for `only` and SettingsError for `target` before anything runs.
     """
     began, start = Clock().now(), time.perf_counter()
-    with ForkServer(processes.PRELOAD) as server:  # it starts while this process reads the notebooks
+    with ExitStack() as stack:
+        # It starts while this process reads the notebooks.
+        server = stack.enter_context(ForkServer(processes.PRELOAD))
         proved = coverage()
         given: dict[str, Any] = {}
         address = ""
@@ -242,10 +251,11 @@ def make(
         for name in ("report.html", "verdicts.json", "junit.xml"):  # an interrupted run leaves no old ones
             (where / name).unlink(missing_ok=True)
 
+        kernels = stack.enter_context(KernelServer()) if KernelServer.pays(len(planned)) else None
         verdicts = play(proved.checks, target, used.get("seed", SEED), server)
-    report = Report(used, (), tuple(verdicts), proved, fail_on == "warned", began, 0.0, address)
-    data.write_text(verdicts_json(report), encoding="utf-8")  # the notebooks read it
-    runs = run(planned, where)
+        report = Report(used, (), tuple(verdicts), proved, fail_on == "warned", began, 0.0, address)
+        data.write_text(verdicts_json(report), encoding="utf-8")  # the notebooks read it
+        runs = run(planned, where, kernels.address if kernels else "")
     shown = matrix.merged([*verdicts, *(each for run in runs for each in collected(run.notebook))])
     report = replace(report, runs=runs, verdicts=tuple(shown), seconds=time.perf_counter() - start)
     write(report, where)

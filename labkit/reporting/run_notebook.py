@@ -84,10 +84,12 @@ def run_notebook(
     parameters: Mapping[str, Any] | None = None,
     *,
     progress: Callable[[], object] = lambda: None,
+    server: str = "",
 ) -> NotebookRun:
     """Run a notebook with papermill, in its own folder and in a kernel of this interpreter.
 
-    output: where the executed notebook is saved, also when a cell raises; progress: called after each cell.
+    output: where the executed notebook is saved, also when a cell raises; progress: called after each cell; server:
+    the address of a kernel server, which forks the kernel faster than it starts by itself.
     Raises ParameterError, before anything runs, where a parameter is unknown or of a wrong type.
     """
     notebook = read(path)
@@ -95,7 +97,7 @@ def run_notebook(
     with TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True) as folder:
         saved = Path(folder) / "executed.ipynb"
         with ThreadPoolExecutor(1) as own:  # Jupyter wants an event loop, and the caller's thread may run one
-            error = own.submit(_execute, path, saved, given, progress, Path(folder)).result()
+            error = own.submit(_execute, path, saved, given, progress, Path(folder), server).result()
         executed = _without_papermill(read(saved))
     if output is not None:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -104,7 +106,12 @@ def run_notebook(
 
 
 def _execute(
-    path: Path, saved: Path, parameters: dict[str, Any], progress: Callable[[], object], folder: Path
+    path: Path,
+    saved: Path,
+    parameters: dict[str, Any],
+    progress: Callable[[], object],
+    folder: Path,
+    server: str,
 ) -> CellError | None:
     from jupyter_core.utils import ensure_event_loop
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
@@ -130,7 +137,7 @@ def _execute(
             execution_timeout=PATIENCE,
             kernel_manager_class=Kernel,
             coalesce_streams=True,  # else what is printed comes in as many pieces as the moment has it
-            config=Config(Kernel=Config(folder=str(folder))),
+            config=Config(Kernel=Config(folder=str(folder), server=server)),
             # Not papermill's `cwd`, which moves this whole process: two notebooks may run at once.
             resources={"metadata": {"path": str(path.parent.resolve())}},
             on_cell_execute=begun,

@@ -1,0 +1,235 @@
+"""Kernels that are forked from one process are what Jupyter would have started: each on its own, and none is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from jupyter_client.blocking.client import BlockingKernelClient
+from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+from jupyter_client.manager import KernelManager
+
+from labkit.reporting import kernel_server, provisioner
+from labkit.reporting.kernel_server import AVAILABLE, KernelServer
+from labkit.reporting.run_notebook import code_cells, run_notebook
+from tests.reporting.books import written
+
+pytestmark = [
+    pytest.mark.skipif(not AVAILABLE, reason="the system has no fork"),
+    pytest.mark.xdist_group("kernel-server"),  # it takes a while to be there
+]
+WHO = "import os\nprint(os.getpid(), os.getsid(0), os.getpgid(0), os.getppid())"
+
+
+def until(condition: object) -> None:
+    assert callable(condition)
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def runs(pid: int) -> bool:
+    with suppress(ProcessLookupError):
+        os.kill(pid, 0)
+        return True
+    return False
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[KernelServer]:
+    with KernelServer() as server:
+        until(lambda: server.ready)
+        yield server
+
+
+class Specs(KernelSpecManager):
+    """One kernel, which the server forks."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__()
+        self._address = address
+
+    def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
+        argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        return KernelSpec(argv=argv, metadata=provisioner.metadata(self._address))
+
+
+class Kernel:
+    """A kernel, and what it answers."""
+
+    def __init__(self, server: KernelServer, folder: Path) -> None:
+        self.manager = KernelManager(kernel_spec_manager=Specs(server.address))
+        self.manager.start_kernel(cwd=str(folder), env={**os.environ, "OWN": folder.name})
+        self.client: BlockingKernelClient = self.manager.client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=60)
+
+    @property
+    def pid(self) -> int:
+        return int(getattr(self.manager.provisioner, "pid"))  # noqa: B009 - not every provisioner has one
+
+    def ask(self, code: str) -> str:
+        said: list[str] = []
+        self.client.execute_interactive(
+            code,
+            timeout=60,
+            output_hook=lambda message: said.append(
+                message["content"].get("text", message["content"].get("ename", ""))
+            ),
+        )
+        return "".join(said).strip()
+
+    def close(self) -> None:
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+
+
+@pytest.fixture
+def kernels(server: KernelServer, tmp_path: Path) -> Iterator[tuple[Kernel, Kernel]]:
+    folders = tmp_path / "a", tmp_path / "b"
+    for folder in folders:
+        folder.mkdir()
+    made = Kernel(server, folders[0]), Kernel(server, folders[1])
+    yield made
+    for each in made:
+        each.close()
+
+
+def server_pid(kernel: Kernel) -> int:
+    return int(kernel.ask(WHO).split()[3])
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted in /proc")
+def test_the_server_has_one_thread(kernels: tuple[Kernel, Kernel]) -> None:
+    assert len(list(Path(f"/proc/{server_pid(kernels[0])}/task").iterdir())) == 1
+
+
+def test_each_is_a_process_and_a_session_with_an_environment_a_folder_and_chance_of_its_own(
+    kernels: tuple[Kernel, Kernel], tmp_path: Path
+) -> None:
+    for kernel, name in zip(kernels, "ab", strict=True):
+        pid, session, group, _ = map(int, kernel.ask(WHO).split())
+        assert pid == session == group == kernel.pid
+        kernel.ask("import os, random, numpy; x = 1\nos.environ['OWN_2'] = 'x'")
+        assert kernel.ask("print(os.environ['OWN'], os.getcwd())") == f"{name} {tmp_path / name}"
+        assert kernel.ask("print('OPENBLAS_NUM_THREADS' in os.environ)") == str(
+            "OPENBLAS_NUM_THREADS" in os.environ
+        )
+        kernel.ask("y = globals().get('y', 0) + 1")
+    assert [each.ask("print(y)") for each in kernels] == ["1", "1"]
+    for chance in ("random.random()", "numpy.random.random()"):
+        assert len({each.ask(f"print({chance})") for each in kernels}) == 2
+    assert os.environ.get("OWN_2") is None
+
+
+def test_an_interrupt_reaches_what_a_cell_does_and_no_other_kernel(kernels: tuple[Kernel, Kernel]) -> None:
+    kernel, other = kernels
+    waits = "import time\nprint('now', flush=True)\ntime.sleep(600)"
+    kernel.client.execute(waits, stop_on_error=False)  # else what is asked for next is aborted with it
+    until(lambda: kernel.client.get_iopub_msg(timeout=60)["content"].get("text", "").startswith("now"))
+    kernel.manager.interrupt_kernel()
+    until(lambda: kernel.client.get_iopub_msg(timeout=60)["content"].get("ename") == "KeyboardInterrupt")
+    assert kernel.ask("print(1)") == other.ask("print(1)") == "1"
+
+
+def test_it_ends_when_it_is_asked_to_with_what_is_to_be_done_at_its_end(
+    kernels: tuple[Kernel, Kernel], tmp_path: Path
+) -> None:
+    kernel, other = kernels
+    pid, mark = kernel.pid, tmp_path / "ended"
+    kernel.ask(f"import atexit; _ = atexit.register(open, {str(mark)!r}, 'w')")
+    kernel.manager.shutdown_kernel()
+    assert not runs(pid)
+    assert mark.exists()
+    assert other.ask("print(1)") == "1"
+
+
+def test_a_kernel_that_dies_is_told_by_its_code(kernels: tuple[Kernel, Kernel]) -> None:
+    kernel, other = kernels
+    process = kernel.manager.provisioner.process  # type: ignore[union-attr]
+    assert process.poll() is None
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.01)
+    kernel.client.execute("import os; os._exit(3)")
+    assert process.wait(60) == process.poll() == 3
+    assert not kernel.manager.is_alive()
+    killed = other.manager.provisioner.process  # type: ignore[union-attr]
+    killed.kill()
+    assert killed.wait(60) == -signal.SIGKILL
+    killed.kill()  # it has ended: nobody else gets the signal
+
+
+def test_a_kernel_that_nobody_waits_for_any_more_is_killed(server: KernelServer, tmp_path: Path) -> None:
+    nothing = os.open(os.devnull, os.O_RDWR)
+    kernel = kernel_server.start(
+        server.address, ["-f", str(tmp_path / "k.json")], os.environ, str(tmp_path), [nothing] * 3
+    )
+    os.close(nothing)
+    pid = kernel.pid
+    assert runs(pid)
+    kernel.close()
+    until(lambda: not runs(pid))
+
+
+def test_none_outlives_the_server(tmp_path: Path) -> None:
+    with KernelServer() as own:
+        until(lambda: own.ready)
+        kernel = Kernel(own, tmp_path)
+        assert kernel.ask("print(1)") == "1"
+    assert not runs(kernel.pid)
+    assert not kernel.manager.is_alive()
+    kernel.close()
+    assert not own.ready
+
+
+def test_a_notebook_runs_as_without_a_server(server: KernelServer, tmp_path: Path) -> None:
+    code = "import os\nprint(os.getppid(), os.getcwd(), os.environ['IPYTHONDIR'] != 'mine', sep='\\n')"
+    path = written(tmp_path / "a.ipynb", "# parameters\nseed = 7", code, "1 / 0")
+    forked, alone = (run_notebook(path, server=address) for address in (server.address, ""))
+    [parent, *rest], [me, *same] = (
+        code_cells(each.notebook)[1].outputs[0].text.splitlines() for each in (forked, alone)
+    )
+    assert (rest, int(me)) == (same, os.getpid())
+    assert parent != me
+    assert forked.error is not None
+    assert alone.error is not None
+    assert (forked.error.message, forked.error.number) == (alone.error.message, alone.error.number)
+
+
+SETTINGS = """
+import matplotlib, matplotlib.pyplot, pandas, locale, signal, sys, tqdm.auto
+options = [each for each in pandas.core.config_init.cf._registered_options]
+print({each: pandas.get_option(each) for each in options if each != "display.encoding"})  # upper or lower case
+print(dict(matplotlib.rcParams), matplotlib.get_backend(), tqdm.auto.tqdm)
+print(locale.getlocale(), signal.getsignal(signal.SIGCHLD), signal.getsignal(signal.SIGINT), sys.path, sys.argv[0])
+print(sys.flags, sys.warnoptions, sys.stdin.closed)
+"""
+
+
+def test_libraries_that_were_there_before_the_fork_are_set_as_in_a_kernel_of_its_own(
+    server: KernelServer, tmp_path: Path
+) -> None:
+    path = written(tmp_path / "a.ipynb", SETTINGS)
+    runs = [run_notebook(path, server=address) for address in (server.address, "")]
+    assert [each.error for each in runs] == [None, None]
+    forked, alone = (code_cells(each.notebook)[-1].outputs[0].text.splitlines() for each in runs)
+    assert forked == alone
+
+
+@pytest.mark.parametrize("address", ["nowhere", ""])
+def test_where_no_server_is_a_kernel_starts_by_itself(tmp_path: Path, address: str) -> None:
+    path = written(tmp_path / "a.ipynb", WHO)
+    if address:
+        address = str(tmp_path / address)
+        Path(address).write_text("", encoding="utf-8")  # what a server left that was killed
+    run = run_notebook(path, server=address)
+    assert run.error is None
+    assert code_cells(run.notebook)[-1].outputs[0].text.split()[3] == str(os.getpid())
