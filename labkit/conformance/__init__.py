@@ -1,9 +1,9 @@
 """Conformance: what the documents ask for, and the proof that a platform does it.
 
-device/ keystore/ solutions/ user/
+device/ keystore/ solutions/ user/ notify/ interface/
                 an area each, with the statements of a document, and side by side for each of its parts:
                 requirements.toml   what labkit makes of the statements and tests
-                checks.py           play one situation each and compare
+                checks.py           bring about one situation each and compare
                 mutants.py          break the platform, so that checks fail
 areas           finds all of these
 catalogue       reads statements and requirements; `listing` prints them, `coverage` tells what proves what
@@ -11,9 +11,10 @@ check           declares a check; `runner` runs it, `verdict` tells of it
 target          what checks run against: a lab of lab.yaml in this process, or a platform elsewhere
 fixtures/       what lab.yaml names beside the examples of the notebooks: content, the probe, a route to call operations
 expect          compares answers
-play, calls, raw            speak to the device API
-probe, people, access       speak to services by way of the probe: any, User, roles and permissions
-jwts                        tokens by hand
+device_client, endpoints, raw   speak to the device API
+probe, users, roles         speak to services by way of the probe: any, User, roles and permissions
+notifications               speaks to Notify, and to the messaging provider that it sends by
+jwts                        JSON web tokens by hand
 guide                       the solution of the guides
 user/oauth/client, steps    a client of the OAuth provider, and what checks do with it again and again
 user/oauth/attacks/         attacks on the OAuth provider as data, for checks, tests and notebooks

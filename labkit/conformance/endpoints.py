@@ -1,4 +1,4 @@
-"""The endpoints of the device API, for checks that play the same thing on all of them."""
+"""The endpoints of the device API, for checks that do the same with all of them."""
 
 from __future__ import annotations
 

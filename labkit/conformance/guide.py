@@ -9,9 +9,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from labkit.conformance import expect
-from labkit.conformance.people import User
 from labkit.conformance.probe import decoded
 from labkit.conformance.target import Target
+from labkit.conformance.users import User
 from labkit.conformance.verdict import Mismatch
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from labkit.conformance import expect
-from labkit.conformance.play import GRACE
+from labkit.conformance.device_client import GRACE
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
 

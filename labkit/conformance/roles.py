@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from labkit.conformance.people import User
 from labkit.conformance.probe import Table
 from labkit.conformance.set_up import set_up
+from labkit.conformance.users import User
 
 WILDCARD = {"type": "wildcard"}
 

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from labkit.conformance import expect
-from labkit.conformance.play import GRACE
+from labkit.conformance.device_client import GRACE
 from labkit.conformance.probe import Probe, Table
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 
-from labkit.conformance import endpoints, expect, play
+from labkit.conformance import device_client, endpoints, expect
 from labkit.conformance.check import check
 from labkit.conformance.endpoints import PRODUCTS, WRITE, Headers
 from labkit.conformance.target import Target
@@ -120,10 +120,10 @@ async def other_type(target: Target) -> None:
 async def devices_are_apart(target: Target) -> None:
     for product in PRODUCTS.values():
         one, other = await target.activated(product), await target.activated(product)
-        expect.status(await play.write(one, {"text": "of one"}), 204)
-        expect.equal("what the other device reads", await play.value(other, "text"), None)
-        expect.status(await play.write(other, {"text": "of the other"}), 204)
-        expect.equal("what the first device reads", await play.value(one, "text"), "of one")
+        expect.status(await device_client.write(one, {"text": "of one"}), 204)
+        expect.equal("what the other device reads", await device_client.value(other, "text"), None)
+        expect.status(await device_client.write(other, {"text": "of the other"}), 204)
+        expect.equal("what the first device reads", await device_client.value(one, "text"), "of one")
 
 
 @check("DEV-AUTH-8", "a request with two credentials is refused and stores nothing, though both are valid")
@@ -186,12 +186,12 @@ async def empty_headers(target: Target) -> None:
 async def _written(target: Target, auth: str) -> VirtualDevice:
     """A device of a product of this type, whose text is `kept`."""
     device = await target.activated(PRODUCTS[auth])
-    expect.status(await play.write(device, {"text": "kept"}), 204)
+    expect.status(await device_client.write(device, {"text": "kept"}), 204)
     return device
 
 
 async def _still_as_written(device: VirtualDevice) -> None:
-    expect.equal("the value that stood before", await play.value(device, "text"), "kept")
+    expect.equal("the value that stood before", await device_client.value(device, "text"), "kept")
 
 
 async def _doubled(target: Target) -> list[tuple[VirtualDevice, Headers]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from labkit.conformance import expect, play, raw
+from labkit.conformance import device_client, expect, raw
 from labkit.conformance.check import check
 from labkit.conformance.target import Target
 from labkit.fleet.device import VirtualDevice
@@ -51,7 +51,7 @@ async def info(target: Target) -> None:
     expect.equal("how many lines there are", len(lines), 1, response)
     fields = lines[0].split(",")
     expect.equal("the fields but the time", [*fields[:2], *fields[3:]], ["text/plain", "26", "the alphabet"])
-    now = await play.now(device)
+    now = await device_client.now(device)
     expect.true(
         f"the time is in Unix seconds, none later than {now}",
         re.fullmatch("[1-9][0-9]{8,9}", fields[2]) and int(fields[2]) <= now,
@@ -78,7 +78,7 @@ async def changed(target: Target) -> None:
     content, fresh = target.lab.product(PRODUCT).content, f"{device.identity}.bin"
     for data in (b"12345", b"12345678"):
         await target.advance(10)
-        added = await play.now(device)
+        added = await device_client.now(device)
         await target.in_lab(content.add, fresh, data, "text/x-new", "changes")
         await target.advance(5)
         response = expect.status(await _info(device, fresh), 200)

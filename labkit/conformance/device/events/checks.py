@@ -12,7 +12,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from labkit.conformance import expect, play
+from labkit.conformance import device_client, expect
 from labkit.conformance.check import check
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
@@ -33,9 +33,9 @@ Event = dict[str, Any]
 @check("DEV-EVT-1", "each write and each hybrid write raises one data_in")
 async def one_data_in(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    expect.status(await play.write(device, {"text": "a"}), 204)
-    expect.status(await play.write(device, {"number": 1}, "text"), 200)
-    expect.status(await play.write(device, {"text": "b", "number": 2}, "nowhere"), 204)
+    expect.status(await device_client.write(device, {"text": "a"}), 204)
+    expect.status(await device_client.write(device, {"number": 1}, "text"), 200)
+    expect.status(await device_client.write(device, {"text": "b", "number": 2}, "nowhere"), 204)
     found = [_values(each) for each in await _data_in(target, device)]
     expect.equal("what was told", found, [[{"text": "a"}], [{"number": "1"}], [{"text": "b", "number": "2"}]])
 
@@ -43,9 +43,9 @@ async def one_data_in(target: Target) -> None:
 @check("DEV-EVT-2", "a data_in has its fields, and the values as they were sent")
 async def fields_of_data_in(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    before = await play.now(device)
-    expect.status(await play.write(device, {"text": "a & ü", "number": "01.50", "flag": "1"}), 204)
-    after = await play.now(device)
+    before = await device_client.now(device)
+    expect.status(await device_client.write(device, {"text": "a & ü", "number": "01.50", "flag": "1"}), 204)
+    after = await device_client.now(device)
     (event,) = _just(await _data_in(target, device), 1)
     given = {name: event.get(name) for name in ("type", "identity", "protocol")}
     wanted = {"type": "data_in", "identity": device.identity, "protocol": "onep"}
@@ -63,10 +63,10 @@ async def linked_solutions(target: Target) -> None:
     device, other = target.device(PRODUCT, identity), target.device(OTHER, identity)
     for each in (device, other):
         await each.activate()
-    expect.status(await play.write(device, {"text": "for the probe"}), 204)
-    expect.status(await play.write(other, {"text": "for both"}), 204)
+    expect.status(await device_client.write(device, {"text": "for the probe"}), 204)
+    expect.status(await device_client.write(other, {"text": "for both"}), 204)
     for each in (device, other):
-        expect.status(await play.write(each, MARK), 204)
+        expect.status(await device_client.write(each, MARK), 204)
     witnessed = _datapoints(await _told(target, identity, marks=1, solution=WITNESS))
     expect.equal("what the witness was told", _texts(witnessed), ["for both"])
     probed = _datapoints(await _told(target, identity, marks=2))
@@ -76,12 +76,12 @@ async def linked_solutions(target: Target) -> None:
 @check("DEV-EVT-4", "the datapoint handler sees alias, timestamp and value")
 async def datapoint(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    expect.status(await play.write(device, {"text": "hello"}), 204)
-    expect.status(await play.write(device, {"number": "1.50"}), 204)
+    expect.status(await device_client.write(device, {"text": "hello"}), 204)
+    expect.status(await device_client.write(device, {"number": "1.50"}), 204)
     found = await _datapoints_of(target, device)
     expect.equal("the aliases", [each.get("alias") for each in found], ["text", "number"])
     for each, value in zip(found, ("hello", "1.50"), strict=True):
-        stamp, _ = await play.datapoint(target, device, each["alias"])
+        stamp, _ = await device_client.datapoint(target, device, each["alias"])
         expect.equal("data.value", each.get("value"), [stamp, value])
 
 
@@ -89,7 +89,7 @@ async def datapoint(target: Target) -> None:
 async def several_aliases(target: Target) -> None:
     device = await target.activated(PRODUCT)
     sent = {"text": "a", "number": "1", "flag": "true"}
-    expect.status(await play.write(device, {**sent, "nowhere": "lost"}), 204)
+    expect.status(await device_client.write(device, {**sent, "nowhere": "lost"}), 204)
     events = await _end(target, device)
     given = {each["alias"]: each["value"][1] for each in _datapoints(events)}
     expect.equal("how many datapoints there are", len(_datapoints(events)), 3)
@@ -100,11 +100,11 @@ async def several_aliases(target: Target) -> None:
 @check("DEV-EVT-6", "a datapoint has its other fields")
 async def fields_of_datapoint(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    before = await play.now(device)
-    expect.status(await play.write(device, {"text": "a"}), 204)
-    expect.status(await play.write(device, {"text": "b", "number": 1}), 204)
-    expect.status(await play.record(device, [("alias", "text"), (str(before - 100), "c")]), 204)
-    after = await play.now(device)
+    before = await device_client.now(device)
+    expect.status(await device_client.write(device, {"text": "a"}), 204)
+    expect.status(await device_client.write(device, {"text": "b", "number": 1}), 204)
+    expect.status(await device_client.record(device, [("alias", "text"), (str(before - 100), "c")]), 204)
+    after = await device_client.now(device)
     found = await _datapoints_of(target, device)
     for each in found:
         own = {"device_sn": device.identity, "vendor": PRODUCT, "pid": PRODUCT}
@@ -125,10 +125,10 @@ async def fields_of_datapoint(target: Target) -> None:
 @check("DEV-EVT-7", "a record raises one data_in with an entry a timestamp, and a datapoint a point")
 async def record(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    past = await play.now(device) - 1000
+    past = await device_client.now(device) - 1000
     body = [("alias", "text"), (str(past + 5), "b"), (str(past), "a")]
     body += [("alias", "number"), (str(past), "1"), ("alias", "nowhere"), (str(past + 9), "lost")]
-    expect.status(await play.record(device, body), 204)
+    expect.status(await device_client.record(device, body), 204)
     events = await _end(target, device)
     (event,) = _just(_of_type(events, "data_in"), 1)
     entries = {entry["timestamp"]: entry["values"] for entry in event["payload"]}
@@ -143,13 +143,15 @@ async def record(target: Target) -> None:
 @check("DEV-EVT-8 DEV-REC-8", "what is refused raises no event")
 async def refused(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    past = await play.now(device) - 1000
+    past = await device_client.now(device) - 1000
     clash = [("alias", "number"), (str(past), "1"), ("alias", "text"), (str(past), "a"), (str(past), "b")]
-    expect.status(await play.write(device, {"text": "a", "number": "warm"}), 400)
-    expect.status(await play.write(device, {"text": "a", "number": "warm"}, "text"), 400)
-    expect.status(await play.write(device, ""), 400)
-    expect.status(await play.record(device, clash), 409)
-    expect.status(await play.record(device, [("alias", "text"), (str(past), "a"), ("soon", "b")]), 400)
+    expect.status(await device_client.write(device, {"text": "a", "number": "warm"}), 400)
+    expect.status(await device_client.write(device, {"text": "a", "number": "warm"}, "text"), 400)
+    expect.status(await device_client.write(device, ""), 400)
+    expect.status(await device_client.record(device, clash), 409)
+    expect.status(
+        await device_client.record(device, [("alias", "text"), (str(past), "a"), ("soon", "b")]), 400
+    )
     expect.equal("what was told", _of_data(await _end(target, device)), [])
 
 
@@ -158,7 +160,7 @@ async def refused(target: Target) -> None:
 )
 async def unknown_alone(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    expect.status(await play.write(device, {"nowhere": 1, "neverwhere": "x"}), 204)
+    expect.status(await device_client.write(device, {"nowhere": 1, "neverwhere": "x"}), 204)
     events = await _end(target, device)
     expect.equal("how many data_in and datapoints there are", len(_of_data(events)), 1)
     [data_in] = _of_type(events, "data_in")
@@ -169,7 +171,7 @@ async def unknown_alone(target: Target) -> None:
 async def twice_a_second(target: Target) -> None:
     device = await target.activated(PRODUCT)
     for value in ("a", "b", "b", "c"):
-        expect.status(await play.write(device, {"text": value}), 204)
+        expect.status(await device_client.write(device, {"text": value}), 204)
     events = await _end(target, device)
     expect.equal("the datapoints", _texts(_datapoints(events)), ["a", "b", "b", "c"])
     expect.equal("how many data_in there are", len(_of_type(events, "data_in")), 4)
@@ -178,12 +180,12 @@ async def twice_a_second(target: Target) -> None:
 @check("DEV-EVT-9", "the events of a device come in the order of its requests")
 async def order(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    past = await play.now(device) - 1000
+    past = await device_client.now(device) - 1000
     for value in range(5):
-        expect.status(await play.write(device, {"number": value}), 204)
+        expect.status(await device_client.write(device, {"number": value}), 204)
     points = [("alias", "number"), *((str(past + value), str(value)) for value in range(5, 25))]
-    expect.status(await play.record(device, points), 204)
-    expect.status(await play.write(device, {"number": 25}), 204)
+    expect.status(await device_client.record(device, points), 204)
+    expect.status(await device_client.write(device, {"number": 25}), 204)
     found = await _datapoints_of(target, device)
     expect.equal("the values", [each["value"][1] for each in found], [str(value) for value in range(26)])
 
@@ -196,7 +198,7 @@ async def readable(target: Target) -> None:
     seen: list[tuple[str, str | None]] = []
 
     def handle(data: Event) -> None:
-        go_on.wait(play.GRACE)
+        go_on.wait(device_client.GRACE)
         seen.append((data["value"][1], device.read(data["alias"]).get(data["alias"])))
 
     await target.in_lab(solution.on, "device", "datapoint", handle)
@@ -211,15 +213,15 @@ async def readable(target: Target) -> None:
 @check("DEV-EVT-10", "a handler that fails, or is missing, changes no answer")
 async def failing_handler(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    expect.body(expect.status(await play.write(device, {"text": "fail, please"}), 204), b"")
-    response = expect.status(await play.write(device, {"text": "fail, please"}, "text"), 200)
-    expect.equal("the pairs", play.values(response), {"text": "fail, please"}, response)
-    expect.status(await play.write(device, {"text": "fine again"}), 204)
+    expect.body(expect.status(await device_client.write(device, {"text": "fail, please"}), 204), b"")
+    response = expect.status(await device_client.write(device, {"text": "fail, please"}, "text"), 200)
+    expect.equal("the pairs", device_client.values(response), {"text": "fail, please"}, response)
+    expect.status(await device_client.write(device, {"text": "fine again"}), 204)
     given = _texts(await _datapoints_of(target, device))
     expect.equal("what the handler was told", given, ["fail, please", "fail, please", "fine again"])
     unlinked = await target.activated("content")  # a product that no solution handles
-    expect.body(expect.status(await play.write(unlinked, {"text": "unheard"}), 204), b"")
-    expect.equal("text", await play.value(unlinked, "text"), "unheard")
+    expect.body(expect.status(await device_client.write(unlinked, {"text": "unheard"}), 204), b"")
+    expect.equal("text", await device_client.value(unlinked, "text"), "unheard")
 
 
 @check("DEV-EVT-10", "a handler that is slow delays no answer", needs={"settings"})
@@ -230,7 +232,7 @@ async def slow_handler(target: Target) -> None:
     handled: list[str] = []
 
     def handle(data: Event) -> None:
-        go_on.wait(play.GRACE)
+        go_on.wait(device_client.GRACE)
         handled.append(data["value"][1])
 
     await target.in_lab(solution.on, "device", "datapoint", handle)
@@ -247,10 +249,10 @@ async def slow_handler(target: Target) -> None:
 async def provisioned(target: Target) -> None:
     for product in (PRODUCT, CERTIFICATES):
         device = target.device(product)
-        before = await play.now(target.device(PRODUCT))
+        before = await device_client.now(target.device(PRODUCT))
         await device.activate()
         await device.activate()
-        after = await play.now(device)
+        after = await device_client.now(device)
         events = _of_type(await _end(target, device), "provisioned")
         expect.equal(f"how many there are on {product}", len(events), 2)
         for event in events:
@@ -262,12 +264,12 @@ async def provisioned(target: Target) -> None:
 @check("DEV-EVT-11", "a provisioning that is refused, reads, polls, content and /timestamp raise no event")
 async def silent(target: Target) -> None:
     device = await target.activated(CERTIFICATES)
-    expect.status(await play.write(device, {"text": "a"}), 204)
+    expect.status(await device_client.write(device, {"text": "a"}), 204)
     first = await _end(target, device)
-    expect.status(await play.read(device, "text"), 200)
-    expect.status(await (await play.begin(target, device, "text", since=0)).answer(), 200)
-    expect.status(await (await play.begin(target, device, "number", timeout=10)).run_out(), 304)
-    await play.now(device)
+    expect.status(await device_client.read(device, "text"), 200)
+    expect.status(await (await device_client.begin(target, device, "text", since=0)).answer(), 200)
+    expect.status(await (await device_client.begin(target, device, "number", timeout=10)).run_out(), 304)
+    await device_client.now(device)
     expect.status(await device.request("GET", "/provision/download"), 200)
     for item in await device.content():
         await device.content_info(item)
@@ -285,14 +287,14 @@ async def silent(target: Target) -> None:
 
 async def _end(target: Target, device: VirtualDevice, marks: int = 1) -> list[Event]:
     """Mark the end, wait for the mark, and give what the probe was told of this device, but for the marks."""
-    expect.status(await play.write(device, MARK), 204)
+    expect.status(await device_client.write(device, MARK), 204)
     return await _told(target, device.identity, marks)
 
 
 async def _told(target: Target, identity: str, marks: int, solution: str = PROBE) -> list[Event]:
     """What a solution was told of an identity, once both its handlers were told of so many marks."""
     client = target.client(solution)
-    until = time.monotonic() + play.GRACE
+    until = time.monotonic() + device_client.GRACE
     while True:
         if "journal" in target.offers:
             await target.settle()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from labkit.conformance import endpoints, expect, play, raw
+from labkit.conformance import device_client, endpoints, expect, raw
 from labkit.conformance.check import check
 from labkit.conformance.endpoints import ACTIVATE, ALIAS, CONTENT, DOWNLOAD, RECORD, TIMESTAMP
 from labkit.conformance.target import Target
@@ -35,11 +35,11 @@ async def forms(target: Target, content_type: str | None) -> None:
 
     device.token = expect.status(await post(ACTIVATE, f"id={device.identity}".encode()), 200).text
     expect.status(await post(ALIAS, b"text=gr%C3%BCn+%26+%E6%B8%A9%E5%BA%A6"), 204)
-    expect.equal("the written value", await play.value(device, "text"), TEXT)
+    expect.equal("the written value", await device_client.value(device, "text"), TEXT)
     response = expect.status(await post(f"{ALIAS}?text", "text=grün+%26+温度!".encode()), 200)
-    expect.equal("the value of the hybrid", play.values(response), {"text": f"{TEXT}!"})
+    expect.equal("the value of the hybrid", device_client.values(response), {"text": f"{TEXT}!"})
     expect.status(await post(RECORD, "alias=Text&1000000000=grün".encode()), 204)
-    expect.equal("the recorded value", await play.value(device, "Text"), "grün")
+    expect.equal("the recorded value", await device_client.value(device, "Text"), "grün")
 
 
 @check("DEV-HTTP-1", "the form endpoints take application/x-www-form-urlencoded; charset=utf-8")
@@ -258,7 +258,7 @@ async def hostile_requests(target: Target) -> None:
             method, path, headers=given, content=content, patience=endpoints.PATIENCE
         )
         expect.true("the status is below 500", response.status_code < 500, response.status_code, response)
-    expect.status(await play.read(device, "text"), 200)  # it was not refused for its token
+    expect.status(await device_client.read(device, "text"), 200)  # it was not refused for its token
 
 
 @check("DEV-HTTP-12", "nor are requests of older versions, odd framings, or what is no HTTP at all")
@@ -356,12 +356,12 @@ async def version_one(target: Target) -> None:
 async def _written(target: Target, product: str = "token-open") -> VirtualDevice:
     """A device whose text is `kept`."""
     device = await target.activated(product)
-    expect.status(await play.write(device, {"text": "kept"}), 204)
+    expect.status(await device_client.write(device, {"text": "kept"}), 204)
     return device
 
 
 async def _still_as_written(device: VirtualDevice) -> None:
-    expect.equal("the value that stood before", await play.value(device, "text"), "kept")
+    expect.equal("the value that stood before", await device_client.value(device, "text"), "kept")
 
 
 @check("DEV-HTTP-14", "what cannot be read or is too large is answered with its status, in plain text")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from labkit.conformance import expect, play, raw
+from labkit.conformance import device_client, expect, raw
 from labkit.conformance.check import check
 from labkit.conformance.endpoints import ALIAS, TIMESTAMP
 from labkit.conformance.target import Target
@@ -19,10 +19,10 @@ SLACK = 2.0  # seconds by which a limit of real time may be missed on a busy mac
 async def largest_body(target: Target) -> None:
     device = await target.activated("token-open")
     value = "x" * (LARGEST - len("text="))
-    expect.status(await play.write(device, f"text={value}"), 204)
-    expect.equal("the value", await play.value(device, "text"), value)
-    expect.status(await play.write(device, f"text={value}y"), 413)
-    expect.equal("the value after the refusal", await play.value(device, "text"), value)
+    expect.status(await device_client.write(device, f"text={value}"), 204)
+    expect.equal("the value", await device_client.value(device, "text"), value)
+    expect.status(await device_client.write(device, f"text={value}y"), 413)
+    expect.equal("the value after the refusal", await device_client.value(device, "text"), value)
 
 
 @check("DEV-LIM-1", "so is a chunked body")
@@ -39,13 +39,13 @@ async def largest_chunked_body(target: Target) -> None:
             pieces = [sent[start : start + 10_000] for start in range(0, len(sent), 10_000)]
             chunks = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
             expect.status(await connection.ask("POST", ALIAS, headers, chunks + b"0\r\n\r\n"), status)
-    expect.equal("the value after the refusal", await play.value(device, "text"), body[5:].decode())
+    expect.equal("the value after the refusal", await device_client.value(device, "text"), body[5:].decode())
 
 
 @check("DEV-LIM-2", "a header line or block beyond the limit is answered 4xx or ends the connection")
 async def largest_header(target: Target) -> None:
     device = await target.activated("token-open")
-    expect.status(await play.write(device, {"text": "kept"}), 204)
+    expect.status(await device_client.write(device, {"text": "kept"}), 204)
     content = b"text=other"
     headers = [
         ("Host", target.product("token-open").domain),
@@ -60,7 +60,7 @@ async def largest_header(target: Target) -> None:
             connection.send(raw.head("POST", path, [*headers, *more]) + content)
             came = await connection.rest()
             expect.true("the answer, if there is one, is a 4xx", came[:10] in REFUSED or not came, came[:200])
-    expect.equal("the value that stood before", await play.value(device, "text"), "kept")
+    expect.equal("the value that stood before", await device_client.value(device, "text"), "kept")
 
 
 REFUSED = {b"HTTP/1.1 4", b"HTTP/1.0 4"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labkit.conformance import expect, play
+from labkit.conformance import device_client, expect
 from labkit.conformance.check import check
 from labkit.conformance.device.long_poll.checks import PRODUCT, following, recorded
 from labkit.conformance.target import Target
@@ -12,10 +12,10 @@ from labkit.fleet.device import VirtualDevice
 @check("DEV-POLL-21", "each of several values of one second answers the next poll from that second")
 async def replaced_within_a_second(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    stamp = await play.now(device) - 100
+    stamp = await device_client.now(device) - 100
     marker = str(stamp - 1)
     for value in ("on", "off", "on"):
-        expect.status(await play.record(device, [("alias", "text"), (str(stamp), value)]), 204)
+        expect.status(await device_client.record(device, [("alias", "text"), (str(stamp), value)]), 204)
         marker = await following(target, device, marker, value)
         expect.equal("Last-Modified", marker, str(stamp))
     await _nothing_new(target, device, marker)
@@ -24,15 +24,15 @@ async def replaced_within_a_second(target: Target) -> None:
 @check("DEV-POLL-21", "writes that follow each other at once are each given, or the last one of their second")
 async def written_at_once(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    marker = str(await play.now(device) - 1)
+    marker = str(await device_client.now(device) - 1)
     for value in ("1", "2", "3"):
-        expect.status(await play.write(device, {"text": value}), 204)
+        expect.status(await device_client.write(device, {"text": value}), 204)
         marker = await following(target, device, marker, value)
     for value in ("4", "5"):
-        expect.status(await play.write(device, {"text": value}), 204)
-    poll = await play.begin(target, device, "text", since=marker)
+        expect.status(await device_client.write(device, {"text": value}), 204)
+    poll = await device_client.begin(target, device, "text", since=marker)
     response = expect.status(await poll.answer(), 200)
-    if play.values(response) == {"text": "4"}:  # the two were of different seconds
+    if device_client.values(response) == {"text": "4"}:  # the two were of different seconds
         await following(target, device, str(response.headers.get("Last-Modified")), "5")
     else:
         expect.body(response, "text=5")
@@ -43,8 +43,8 @@ async def replaced_while_waiting(target: Target) -> None:
     device = await target.activated(PRODUCT)
     stamp = await recorded(device, {-100: "on"})
     marker = await following(target, device, "0", "on")
-    poll = await play.begin(target, device, "text", since=marker)
-    expect.status(await play.record(device, [("alias", "text"), (str(stamp), "off")]), 204)
+    poll = await device_client.begin(target, device, "text", since=marker)
+    expect.status(await device_client.record(device, [("alias", "text"), (str(stamp), "off")]), 204)
     expect.body(expect.status(await poll.answer(), 200), "text=off")
 
 
@@ -54,7 +54,7 @@ async def same_second(target: Target) -> None:
     namesake = target.device("token-other", device.identity)
     await namesake.activate()
     stamp = await recorded(device, {-100: "first", -90: "second"})
-    await recorded(namesake, {stamp - await play.now(namesake): "its-own"})
+    await recorded(namesake, {stamp - await device_client.now(namesake): "its-own"})
     for value in ("first", "second"):
         await following(target, device, str(stamp), value)
     await _nothing_new(target, device, str(stamp + 10))
@@ -66,8 +66,10 @@ async def all_of_them(target: Target) -> None:
     device = await target.activated(PRODUCT)
     stamp = await recorded(device, {-100: "before"})
     await following(target, device, "0", "before")
-    polls = [await play.begin(target, device, "text", since=each) for each in (stamp, stamp, stamp + 50)]
-    expect.status(await play.write(device, {"text": "for-all"}), 204)
+    polls = [
+        await device_client.begin(target, device, "text", since=each) for each in (stamp, stamp, stamp + 50)
+    ]
+    expect.status(await device_client.write(device, {"text": "for-all"}), 204)
     for poll in polls:
         expect.body(expect.status(await poll.answer(), 200), "text=for-all")
 
@@ -76,14 +78,14 @@ async def all_of_them(target: Target) -> None:
 async def ahead(target: Target) -> None:
     device = await target.activated(PRODUCT)
     stamp = await recorded(device, {2: "ahead"})
-    early = await play.begin(target, device, "text", since=stamp - 10)
-    expect.status(await play.record(device, [("alias", "number"), (str(stamp), "1")]), 204)
-    waits = await play.begin(target, device, "number", since=stamp - 10)
+    early = await device_client.begin(target, device, "text", since=stamp - 10)
+    expect.status(await device_client.record(device, [("alias", "number"), (str(stamp), "1")]), 204)
+    waits = await device_client.begin(target, device, "number", since=stamp - 10)
     await early.waits()
-    late = await play.begin(target, device, "flag")
-    expect.status(await play.record(device, [("alias", "flag"), (str(stamp), "1")]), 204)
+    late = await device_client.begin(target, device, "flag")
+    expect.status(await device_client.record(device, [("alias", "flag"), (str(stamp), "1")]), 204)
     await late.waits()
-    await play.until(target, device, stamp)
+    await device_client.until(target, device, stamp)
     for poll, body in ((early, "text=ahead"), (waits, "number=1"), (late, "flag=1")):
         response = expect.status(await poll.answer(), 200)
         expect.body(response, body)
@@ -93,26 +95,26 @@ async def ahead(target: Target) -> None:
 @check("DEV-POLL-25", "what is written before the time that a poll waits from does not answer it")
 async def future(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    stamp = await play.now(device) + 2
-    poll = await play.begin(target, device, "text", since=stamp)
-    expect.status(await play.write(device, {"text": "too early"}), 204)
+    stamp = await device_client.now(device) + 2
+    poll = await device_client.begin(target, device, "text", since=stamp)
+    expect.status(await device_client.write(device, {"text": "too early"}), 204)
     await poll.waits()
-    await play.until(target, device, stamp)
-    expect.status(await play.write(device, {"text": "in-time"}), 204)
+    await device_client.until(target, device, stamp)
+    expect.status(await device_client.write(device, {"text": "in-time"}), 204)
     expect.body(expect.status(await poll.answer(), 200), "text=in-time")
 
 
 @check("DEV-POLL-26", "a poll ends with 401 when its device's credentials are replaced, another's goes on")
 async def credentials_replaced(target: Target) -> None:
     device, neighbour = await target.activated(PRODUCT), await target.activated(PRODUCT)
-    polls = [await play.begin(target, each, "text", since=0) for each in (device, neighbour)]
+    polls = [await device_client.begin(target, each, "text", since=0) for each in (device, neighbour)]
     await device.activate()
     expect.status(await polls[0].answer(), 401)
     for each in (device, neighbour):
-        expect.status(await play.write(each, {"text": "new"}), 204)
+        expect.status(await device_client.write(each, {"text": "new"}), 204)
     expect.body(expect.status(await polls[1].answer(), 200), "text=new")
 
 
 async def _nothing_new(target: Target, device: VirtualDevice, since: str) -> None:
-    poll = await play.begin(target, device, "text", timeout=0, since=since)
+    poll = await device_client.begin(target, device, "text", timeout=0, since=since)
     expect.status(await poll.answer(), 304)

@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from labkit.conformance import endpoints, expect, play
+from labkit.conformance import device_client, endpoints, expect
 from labkit.conformance.check import check
 from labkit.conformance.device.authentication.checks import TOKEN, basic
 from labkit.conformance.endpoints import PRODUCTS, activate
@@ -228,7 +228,7 @@ async def wrong_credentials(target: Target) -> None:
     device = await target.activated("token-open")
     headers = [(TOKEN, other.token or "")]
     expect.status(await activate(target.client("token-open"), {"id": device.identity}, headers), 401)
-    expect.status(await play.write(device, {"text": "hello"}), 204)
+    expect.status(await device_client.write(device, {"text": "hello"}), 204)
 
 
 @check("DEV-PROV-18", "a provisioned identity is not activated without credentials, and keeps those it has")
@@ -317,13 +317,15 @@ async def other_forms(target: Target) -> None:
 @check("DEV-PROV-24", "valid credentials without an identity are for the device that they belong to")
 async def identity_by_credentials(target: Target) -> None:
     holder = await target.activated("token-open")
-    expect.status(await play.write(holder, {"text": "mine"}), 204)
+    expect.status(await device_client.write(holder, {"text": "mine"}), 204)
     holder.token = expect.status(await activate(holder, {}), 200).text
-    expect.equal("what the device reads with the new token", await play.value(holder, "text"), "mine")
+    expect.equal(
+        "what the device reads with the new token", await device_client.value(holder, "text"), "mine"
+    )
     keeper = await target.activated("password-open")
     expect.status(await activate(keeper, {"password": PASSWORD}), 204)
     keeper.password = PASSWORD
-    expect.status(await play.write(keeper, {"text": "mine"}), 204)
+    expect.status(await device_client.write(keeper, {"text": "mine"}), 204)
 
 
 def digits(target: Target, count: int) -> str:

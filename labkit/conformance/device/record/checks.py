@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labkit.conformance import expect, play
+from labkit.conformance import device_client, expect
 from labkit.conformance.check import check
 from labkit.conformance.target import Target
 from labkit.fleet.device import VirtualDevice
@@ -15,7 +15,7 @@ Pairs = list[tuple[str, object]]
 async def answer(target: Target) -> None:
     device, past = await _device(target)
     for points in ({past: "a"}, {past + 10: "b", past + 11: "c", past + 12: "d"}):
-        response = expect.status(await play.record(device, _points("text", points)), 204)
+        response = expect.status(await device_client.record(device, _points("text", points)), 204)
         expect.header(response, "Content-Length", "0")
         expect.body(response, b"")
 
@@ -24,7 +24,7 @@ async def answer(target: Target) -> None:
 async def own_timestamps(target: Target) -> None:
     device, past = await _device(target)
     points = {past + 20: "third", past: "first", past + 1: "second"}
-    expect.status(await play.record(device, _points("text", points)), 204)
+    expect.status(await device_client.record(device, _points("text", points)), 204)
     await _expect_points(target, device, "text", points)
 
 
@@ -34,7 +34,7 @@ async def several_aliases(target: Target) -> None:
     text = {past: "a", past + 1: "b"}
     number = {past + 5: "1", past + 7: "2", past + 9: "3"}
     body = [*_points("text", text), *_points("number", number), *_points("flag", {past: "true"})]
-    expect.status(await play.record(device, body), 204)
+    expect.status(await device_client.record(device, body), 204)
     await _expect_points(target, device, "text", text)
     await _expect_points(target, device, "number", number)
     await _expect_points(target, device, "flag", {past: "true"})
@@ -51,27 +51,27 @@ async def conflict(target: Target) -> None:
     near: Pairs = [("alias", "text"), (f"{past}.001", "a"), (str(past + 5), "b"), (str(past + 1), "c")]
     nearer: Pairs = [("alias", "text"), (f"{past + 1}.25", "a"), (f"{past}.5", "b")]
     for body in (adjacent, apart, same, near, nearer):
-        expect.status(await play.record(device, body), 409)
+        expect.status(await device_client.record(device, body), 409)
 
 
 @check("DEV-REC-4", "timestamps one second apart are no conflict")
 async def one_second_apart(target: Target) -> None:
     device, past = await _device(target)
     points = {past + 1: "b", past: "a", past + 2: "c"}
-    expect.status(await play.record(device, _points("text", points)), 204)
+    expect.status(await device_client.record(device, _points("text", points)), 204)
     await _expect_points(target, device, "text", points)
     body: Pairs = [("alias", "number"), (f"{past}.75", "1"), (f"{past + 1}.75", "2")]
-    expect.status(await play.record(device, body), 204)
+    expect.status(await device_client.record(device, body), 204)
 
 
 @check("DEV-REC-5", "equal timestamps of different aliases are no conflict")
 async def different_aliases(target: Target) -> None:
     device, past = await _device(target)
     body = [*_points("text", {past: "a"}), *_points("number", {past: "1"}), *_points("flag", {past: "true"})]
-    expect.status(await play.record(device, body), 204)
+    expect.status(await device_client.record(device, body), 204)
     expect.equal(
         "the values",
-        await play.stored(device, "text", "number", "flag"),
+        await device_client.stored(device, "text", "number", "flag"),
         {"text": "a", "number": "1", "flag": "true"},
     )
 
@@ -82,10 +82,10 @@ async def listed(target: Target) -> None:
     clash: Pairs = [("alias", "text"), (str(past), "a"), (str(past), "b")]
     fine = _points("number", {past: "1", past + 1: "2"})
     other: Pairs = [("alias", "mode"), (str(past + 7), "on"), (str(past + 7), "off")]
-    response = expect.status(await play.record(device, [*clash, *fine, *other]), 409)
+    response = expect.status(await device_client.record(device, [*clash, *fine, *other]), 409)
     pairs = sorted(response.text.split("&"))
     expect.equal("the pairs", pairs, [f"mode={past + 7}", f"text={past}"], response)
-    response = expect.status(await play.record(device, [*fine, *clash]), 409)
+    response = expect.status(await device_client.record(device, [*fine, *clash]), 409)
     expect.body(response, f"text={past}")
 
 
@@ -94,19 +94,19 @@ async def first_clash(target: Target) -> None:
     device, past = await _device(target)
     body: Pairs = [("alias", "text"), (str(past), "a"), (str(past + 3), "b"), (str(past + 9), "c")]
     body += [(str(past + 3), "d"), (str(past), "e")]
-    expect.body(expect.status(await play.record(device, body), 409), f"text={past + 3}")
+    expect.body(expect.status(await device_client.record(device, body), 409), f"text={past + 3}")
     body = [*_points("text", {past: "a"}), *_points("number", {past: "1"}), *_points("text", {past: "b"})]
-    expect.body(expect.status(await play.record(device, body), 409), f"text={past}")
+    expect.body(expect.status(await device_client.record(device, body), 409), f"text={past}")
     body = [("alias", "text"), (f"{past}.2", "a"), (f"{past}.9", "b")]
-    expect.body(expect.status(await play.record(device, body), 409), f"text={past}")
+    expect.body(expect.status(await device_client.record(device, body), 409), f"text={past}")
 
 
 @check("DEV-REC-7", "a 409 names the second of a timestamp that counts back", needs={"clock"})
 async def first_clash_counted_back(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    now = await play.now(device)
+    now = await device_client.now(device)
     body: Pairs = [("alias", "text"), ("-10", "a"), (str(now - 10), "b"), ("-10.9", "c")]
-    response = expect.status(await play.record(device, body), 409)
+    response = expect.status(await device_client.record(device, body), 409)
     expect.body(response, f"text={now - 10}")
 
 
@@ -118,8 +118,8 @@ async def nothing_stored(target: Target) -> None:
     wrong_value = _points("level", {past: "101"})
     for wrong, status in ((clash, 409), (wrong_value, 400), ([("alias", "flag")], 400)):
         for body in ([*fine, *wrong], [*wrong, *fine]):
-            expect.status(await play.record(device, body), status)
-            found = await play.stored(device, "text", "number", "level", "flag")
+            expect.status(await device_client.record(device, body), status)
+            found = await device_client.stored(device, "text", "number", "level", "flag")
             expect.equal("what is stored", found, {})
 
 
@@ -127,15 +127,15 @@ async def nothing_stored(target: Target) -> None:
 async def replaces(target: Target) -> None:
     device, past = await _device(target)
     for value in ("before", "after"):
-        expect.status(await play.record(device, _points("text", {past: value})), 204)
-        expect.equal("the point", await play.datapoint(target, device, "text"), (past, value))
+        expect.status(await device_client.record(device, _points("text", {past: value})), 204)
+        expect.equal("the point", await device_client.datapoint(target, device, "text"), (past, value))
 
 
 @check("DEV-REC-10", "decimals are taken, judged exactly and stored as whole seconds")
 async def decimals(target: Target) -> None:
     device, past = await _device(target)
     body: Pairs = [("alias", "text"), (f"{past}.25", "a"), (f"{past + 1}.25", "b"), (f"{past + 2}.999", "c")]
-    expect.status(await play.record(device, body), 204)
+    expect.status(await device_client.record(device, body), 204)
     await _expect_points(target, device, "text", {past: "a", past + 1: "b", past + 2: "c"})
     for first, second in (
         (f"{past}.5", f"{past + 1}.499"),
@@ -143,54 +143,54 @@ async def decimals(target: Target) -> None:
         (past, f"{past}.9"),
     ):
         body = [("alias", "text"), (str(first), "a"), (str(second), "b")]
-        expect.status(await play.record(device, body), 409)
-        expect.status(await play.record(device, [body[0], body[2], body[1]]), 409)
+        expect.status(await device_client.record(device, body), 409)
+        expect.status(await device_client.record(device, [body[0], body[2], body[1]]), 409)
 
 
 @check("DEV-REC-11", "a negative timestamp counts back from the time of receipt")
 async def negative(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    before = await play.now(device)
+    before = await device_client.now(device)
     body: Pairs = [("alias", "text"), ("-600", "ten minutes ago"), ("-30", "half a minute ago")]
-    expect.status(await play.record(device, body), 204)
-    after = await play.now(device)
-    stamp, value = await play.datapoint(target, device, "text")
+    expect.status(await device_client.record(device, body), 204)
+    after = await device_client.now(device)
+    stamp, value = await device_client.datapoint(target, device, "text")
     expect.equal("the first value", value, "ten minutes ago")
     expect.true(
         f"its timestamp is within {before - 600} to {after - 600}",
         before - 600 <= stamp <= after - 600,
         stamp,
     )
-    expect.equal("the newest value", await play.value(device, "text"), "half a minute ago")
+    expect.equal("the newest value", await device_client.value(device, "text"), "half a minute ago")
 
 
 @check("DEV-REC-11", "a negative timestamp conflicts with an absolute one of the same time")
 async def negative_conflict(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    now = await play.now(device)
+    now = await device_client.now(device)
     seconds = range(now - 100, now - 80)  # one of these is near, whenever the request is received
     body: Pairs = [*_points("text", dict.fromkeys(seconds, "a")), ("-99.5", "b")]
-    expect.status(await play.record(device, body), 409)
-    expect.equal("text", await play.value(device, "text"), None)
+    expect.status(await device_client.record(device, body), 409)
+    expect.equal("text", await device_client.value(device, "text"), None)
 
 
 @check("DEV-REC-12", "a timestamp a little ahead is taken; one minutes ahead is answered 400")
 async def ahead(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    now = await play.now(device)
-    expect.status(await play.record(device, _points("text", {now + 50: "soon"})), 204)
-    expect.equal("text", await play.value(device, "text"), "soon")
-    expect.refusal(await play.record(device, _points("number", {now + 600: "1"})), 400)
-    expect.equal("number", await play.value(device, "number"), None)
+    now = await device_client.now(device)
+    expect.status(await device_client.record(device, _points("text", {now + 50: "soon"})), 204)
+    expect.equal("text", await device_client.value(device, "text"), "soon")
+    expect.refusal(await device_client.record(device, _points("number", {now + 600: "1"})), 400)
+    expect.equal("number", await device_client.value(device, "number"), None)
 
 
 @check("DEV-REC-12", "60 seconds ahead are taken, 61 are not", needs={"clock"})
 async def edge_ahead(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    now = await play.now(device)
-    expect.status(await play.record(device, _points("text", {now + 60: "at the edge"})), 204)
-    expect.equal("text", await play.value(device, "text"), "at the edge")
-    expect.refusal(await play.record(device, _points("number", {now + 61: "1"})), 400)
+    now = await device_client.now(device)
+    expect.status(await device_client.record(device, _points("text", {now + 60: "at the edge"})), 204)
+    expect.equal("text", await device_client.value(device, "text"), "at the edge")
+    expect.refusal(await device_client.record(device, _points("number", {now + 61: "1"})), 400)
 
 
 @check("DEV-REC-13", "an unknown alias is ignored, and the others are stored")
@@ -198,9 +198,9 @@ async def unknown_alias(target: Target) -> None:
     device, past = await _device(target)
     lost = _points("nowhere", {past: "lost"})
     for body in ([*lost, *_points("text", {past: "a"})], [*_points("text", {past + 9: "b"}), *lost], lost):
-        expect.status(await play.record(device, body), 204)
+        expect.status(await device_client.record(device, body), 204)
     await _expect_points(target, device, "text", {past: "a", past + 9: "b"})
-    expect.equal("nowhere", await play.value(device, "nowhere"), None)
+    expect.equal("nowhere", await device_client.value(device, "nowhere"), None)
 
 
 @check(
@@ -226,21 +226,21 @@ async def malformed(target: Target) -> None:
         f"alias=level&{past}=5&{past + 1}=101",
     )
     for body in bodies:
-        expect.refusal(await play.record(device, body), 400)
-        expect.equal("what is stored", await play.stored(device, "text", "number", "level"), {})
+        expect.refusal(await device_client.record(device, body), 400)
+        expect.equal("what is stored", await device_client.stored(device, "text", "number", "level"), {})
 
 
 @check("DEV-REC-15", "a recorded point is read only where it is newer than the value that stands")
 async def newer_only(target: Target) -> None:
     device, past = await _device(target)
-    expect.status(await play.record(device, _points("text", {past: "stands"})), 204)
-    expect.status(await play.record(device, _points("text", {past - 10: "older"})), 204)
-    expect.equal("the value", await play.value(device, "text"), "stands")
-    expect.status(await play.record(device, _points("text", {past + 10: "newer"})), 204)
-    expect.equal("the value", await play.value(device, "text"), "newer")
-    expect.status(await play.write(device, {"number": 1}), 204)
-    expect.status(await play.record(device, _points("number", {past: "2"})), 204)
-    expect.equal("the value", await play.value(device, "number"), "1")
+    expect.status(await device_client.record(device, _points("text", {past: "stands"})), 204)
+    expect.status(await device_client.record(device, _points("text", {past - 10: "older"})), 204)
+    expect.equal("the value", await device_client.value(device, "text"), "stands")
+    expect.status(await device_client.record(device, _points("text", {past + 10: "newer"})), 204)
+    expect.equal("the value", await device_client.value(device, "text"), "newer")
+    expect.status(await device_client.write(device, {"number": 1}), 204)
+    expect.status(await device_client.record(device, _points("number", {past: "2"})), 204)
+    expect.equal("the value", await device_client.value(device, "number"), "1")
 
 
 @check(
@@ -248,21 +248,21 @@ async def newer_only(target: Target) -> None:
 )
 async def ahead_hides_nothing(target: Target) -> None:
     device, other = await target.activated(PRODUCT), await target.activated(PRODUCT)
-    now = await play.now(device)
+    now = await device_client.now(device)
     for round in ("1", "2"):
-        expect.status(await play.record(device, _points("text", {now + 50: f"ahead-{round}"})), 204)
-        expect.equal("the value", await play.value(device, "text"), f"ahead-{round}")
-        expect.status(await play.write(device, {"text": f"written-{round}"}), 204)
-        expect.equal("the value", await play.value(device, "text"), f"written-{round}")
-    expect.status(await play.record(device, _points("text", {now - 50: "the past"})), 204)
-    expect.equal("the value", await play.value(device, "text"), "written-2")
-    expect.equal("another device's", await play.value(other, "text"), None)
+        expect.status(await device_client.record(device, _points("text", {now + 50: f"ahead-{round}"})), 204)
+        expect.equal("the value", await device_client.value(device, "text"), f"ahead-{round}")
+        expect.status(await device_client.write(device, {"text": f"written-{round}"}), 204)
+        expect.equal("the value", await device_client.value(device, "text"), f"written-{round}")
+    expect.status(await device_client.record(device, _points("text", {now - 50: "the past"})), 204)
+    expect.equal("the value", await device_client.value(device, "text"), "written-2")
+    expect.equal("another device's", await device_client.value(other, "text"), None)
 
 
 async def _device(target: Target) -> tuple[VirtualDevice, int]:
     """A fresh device, and a timestamp in its past."""
     device = await target.activated(PRODUCT)
-    return device, await play.now(device) - 1000
+    return device, await device_client.now(device) - 1000
 
 
 def _points(alias: str, points: dict[int, str]) -> Pairs:
@@ -273,7 +273,7 @@ async def _expect_points(target: Target, device: VirtualDevice, alias: str, poin
     """These are the first datapoints of an alias, in the order of time, and the last one is read."""
     since = 0
     for stamp, value in sorted(points.items()):
-        found = await play.datapoint(target, device, alias, since)
+        found = await device_client.datapoint(target, device, alias, since)
         expect.equal(f"the point of {alias} after {since}", found, (stamp, value))
         since = stamp
-    expect.equal(alias, await play.value(device, alias), points[max(points)])
+    expect.equal(alias, await device_client.value(device, alias), points[max(points)])

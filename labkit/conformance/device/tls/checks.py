@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 
-from labkit.conformance import endpoints, expect, play, raw
+from labkit.conformance import device_client, endpoints, expect, raw
 from labkit.conformance.check import check
 from labkit.conformance.endpoints import ALIAS, CONTENT, DOWNLOAD, TIMESTAMP
 from labkit.conformance.target import Target
@@ -17,7 +17,7 @@ UNKNOWN = "nowhere.example"
 @check("DEV-TLS-1", "a token of one product is unknown to another")
 async def tokens_of_others(target: Target) -> None:
     device = await target.activated("token-open")
-    expect.status(await play.write(device, {"text": "hello"}), 204)
+    expect.status(await device_client.write(device, {"text": "hello"}), 204)
     assert device.token is not None
     await endpoints.refused(target.client("token-other"), 401, headers=[("X-Platform-CIK", device.token)])
 
@@ -119,7 +119,7 @@ async def versions(target: Target) -> None:
 @check("DEV-TLS-7", "over plain HTTP Host names the product, and the answers are the same")
 async def plain_http(target: Target) -> None:
     device = await target.activated("token-open")
-    expect.status(await play.write(device, {"text": "over TLS"}), 204)
+    expect.status(await device_client.write(device, {"text": "over TLS"}), 204)
     assert device.token is not None
     credentials = ("X-Platform-CIK", device.token)
     form = ("Content-Type", FORM)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from labkit.conformance import expect, play
+from labkit.conformance import device_client, expect
 from labkit.conformance.check import check
 from labkit.conformance.target import Target
 
@@ -15,28 +15,28 @@ ALIASES = ("text", "Text", "number", "flag", "level", "mode")
 @check("DEV-ALIAS-1", "a write of one pair is answered 204 without body and can be read back")
 async def one_pair(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    response = expect.status(await play.write(device, {"text": "hello"}), 204)
+    response = expect.status(await device_client.write(device, {"text": "hello"}), 204)
     expect.body(response, b"")
-    expect.equal("the value", await play.value(device, "text"), "hello")
+    expect.equal("the value", await device_client.value(device, "text"), "hello")
 
 
 @check("DEV-ALIAS-1", "a write of several pairs stores each of them")
 async def several_pairs(target: Target) -> None:
     device = await target.activated(PRODUCT)
     sent = {"text": "hello", "number": "21.5", "flag": "true", "level": "7", "mode": "on"}
-    response = expect.status(await play.write(device, sent), 204)
+    response = expect.status(await device_client.write(device, sent), 204)
     expect.body(response, b"")
     for alias, value in sent.items():
-        expect.equal(f"the value of {alias}", await play.value(device, alias), value)
+        expect.equal(f"the value of {alias}", await device_client.value(device, alias), value)
 
 
 @check("DEV-ALIAS-2", "the timestamp lies between those of the server before and after the write")
 async def time_of_receipt(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    before = await play.now(device)
-    expect.status(await play.write(device, {"text": "hello"}), 204)
-    after = await play.now(device)
-    stamp, _ = await play.datapoint(target, device, "text")
+    before = await device_client.now(device)
+    expect.status(await device_client.write(device, {"text": "hello"}), 204)
+    after = await device_client.now(device)
+    stamp, _ = await device_client.datapoint(target, device, "text")
     expect.true(f"the timestamp is within {before} to {after}", before <= stamp <= after, stamp)
 
 
@@ -45,17 +45,20 @@ async def time_moves_on(target: Target) -> None:
     device = await target.activated(PRODUCT)
     for value in ("earlier", "later"):
         await target.advance(2.5)
-        now = await play.now(device)
-        expect.status(await play.write(device, {"text": value}), 204)
-        found = await play.datapoint(target, device, "text", since=now - 1)
+        now = await device_client.now(device)
+        expect.status(await device_client.write(device, {"text": value}), 204)
+        found = await device_client.datapoint(target, device, "text", since=now - 1)
         expect.equal("timestamp and value", found, (now, value))
 
 
 @check("DEV-ALIAS-3", "two aliases share one timestamp")
 async def one_timestamp(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    expect.status(await play.write(device, {"text": "a", "number": 1, "flag": "true"}), 204)
-    stamps = {alias: (await play.datapoint(target, device, alias))[0] for alias in ("text", "number", "flag")}
+    expect.status(await device_client.write(device, {"text": "a", "number": 1, "flag": "true"}), 204)
+    stamps = {
+        alias: (await device_client.datapoint(target, device, alias))[0]
+        for alias in ("text", "number", "flag")
+    }
     expect.equal("different timestamps", len(set(stamps.values())), 1)
 
 
@@ -63,10 +66,10 @@ async def one_timestamp(target: Target) -> None:
 async def unknown_among_others(target: Target) -> None:
     device = await target.activated(PRODUCT)
     body = [("number", 1), ("nowhere", "lost"), ("text", "kept")]
-    expect.body(expect.status(await play.write(device, body), 204), b"")
-    expect.equal("number", await play.value(device, "number"), "1")
-    expect.equal("text", await play.value(device, "text"), "kept")
-    expect.equal("the unknown alias", await play.value(device, "nowhere"), None)
+    expect.body(expect.status(await device_client.write(device, body), 204), b"")
+    expect.equal("number", await device_client.value(device, "number"), "1")
+    expect.equal("text", await device_client.value(device, "text"), "kept")
+    expect.equal("the unknown alias", await device_client.value(device, "nowhere"), None)
 
 
 @check("DEV-ALIAS-5", "a value with any characters reads back unchanged")
@@ -85,19 +88,19 @@ async def any_characters(target: Target) -> None:
         "&",
         "a;b",
     ):
-        expect.status(await play.write(device, {"text": value}), 204)
-        response = expect.status(await play.read(device, "text"), 200)
-        expect.equal("the pairs", play.values(response), {"text": value}, response)
+        expect.status(await device_client.write(device, {"text": value}), 204)
+        response = expect.status(await device_client.read(device, "text"), 200)
+        expect.equal("the pairs", device_client.values(response), {"text": value}, response)
 
 
 @check("DEV-ALIAS-5", "a space may be sent as + and as %20, and letters that need no encoding may have it")
 async def two_spellings(target: Target) -> None:
     device = await target.activated(PRODUCT)
     for sent in ("a+b", "a%20b", "%61%20%62"):
-        expect.status(await play.write(device, f"text={sent}"), 204)
-        expect.equal("the value", await play.value(device, "text"), "a b")
-    expect.status(await play.write(device, "%74ext=other"), 204)
-    expect.equal("the value", await play.value(device, "text"), "other")
+        expect.status(await device_client.write(device, f"text={sent}"), 204)
+        expect.equal("the value", await device_client.value(device, "text"), "a b")
+    expect.status(await device_client.write(device, "%74ext=other"), 204)
+    expect.equal("the value", await device_client.value(device, "text"), "other")
 
 
 @check("DEV-ALIAS-6", "a value that does not fit is answered 400 and nothing of the request is stored")
@@ -106,8 +109,8 @@ async def wrong_format(target: Target) -> None:
     wrong_values = [("number", "warm"), ("number", ""), ("flag", "maybe"), ("level", "101"), ("mode", "dim")]
     for alias, value in wrong_values:
         for body in ([("text", "x"), (alias, value)], [(alias, value), ("text", "x")]):
-            expect.refusal(await play.write(device, body), 400)
-            expect.equal("what is stored", await play.stored(device, *ALIASES), {})
+            expect.refusal(await device_client.write(device, body), 400)
+            expect.equal("what is stored", await device_client.stored(device, *ALIASES), {})
 
 
 @check("DEV-ALIAS-6", "the edges of the allowed values fit")
@@ -115,15 +118,15 @@ async def edges_fit(target: Target) -> None:
     device = await target.activated(PRODUCT)
     fitting = [("number", "-1.5e3"), ("flag", "false"), ("level", "0"), ("level", "100"), ("mode", "off")]
     for alias, value in fitting:
-        expect.status(await play.write(device, {alias: value}), 204)
-        expect.equal(alias, await play.value(device, alias), value)
+        expect.status(await device_client.write(device, {alias: value}), 204)
+        expect.equal(alias, await device_client.value(device, alias), value)
 
 
 @check("DEV-ALIAS-7", "a write without a pair is answered 400")
 async def no_pair(target: Target) -> None:
     device = await target.activated(PRODUCT)
     for body in ("", "&"):
-        expect.refusal(await play.write(device, body), 400)
+        expect.refusal(await device_client.write(device, body), 400)
 
 
 @check(
@@ -131,45 +134,49 @@ async def no_pair(target: Target) -> None:
 )
 async def odd_pairs(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    expect.status(await play.write(device, "text&number=1&Text=a&number=2&Text=b"), 204)
-    response = expect.status(await play.read(device, "text", "Text", "number"), 200)
-    expect.equal("the pairs", play.values(response), {"text": "", "Text": "b", "number": "2"}, response)
+    expect.status(await device_client.write(device, "text&number=1&Text=a&number=2&Text=b"), 204)
+    response = expect.status(await device_client.read(device, "text", "Text", "number"), 200)
+    expect.equal(
+        "the pairs", device_client.values(response), {"text": "", "Text": "b", "number": "2"}, response
+    )
 
 
 @check("DEV-ALIAS-9", "a write of unknown aliases alone is answered 204 and stores nothing")
 async def unknown_alone(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    expect.status(await play.write(device, {"nowhere": 1, "neverwhere": "x"}), 204)
-    expect.equal("what is stored", await play.stored(device, "nowhere", "neverwhere", *ALIASES), {})
+    expect.status(await device_client.write(device, {"nowhere": 1, "neverwhere": "x"}), 204)
+    expect.equal("what is stored", await device_client.stored(device, "nowhere", "neverwhere", *ALIASES), {})
 
 
 @check("DEV-ALIAS-10", "of two writes within a second the later one is read")
 async def twice_a_second(target: Target) -> None:
     device = await target.activated(PRODUCT)
     for value in ("b", "a", "c"):
-        expect.status(await play.write(device, {"text": value}), 204)
-        expect.equal("the value", await play.value(device, "text"), value)
+        expect.status(await device_client.write(device, {"text": value}), 204)
+        expect.equal("the value", await device_client.value(device, "text"), value)
 
 
 @check("DEV-ALIAS-11", "the 204 of a write has Content-Length: 0")
 async def empty_length(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    response = expect.status(await play.write(device, {"text": "hello"}), 204)
+    response = expect.status(await device_client.write(device, {"text": "hello"}), 204)
     expect.header(response, "Content-Length", "0")
 
 
 @check("DEV-ALIAS-12", "another spelling of an alias is another alias, or unknown")
 async def letter_case(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    expect.status(await play.write(device, {"text": "small", "Text": "great", "NUMBER": "1"}), 204)
-    response = expect.status(await play.read(device, "text", "Text", "TEXT", "number", "NUMBER"), 200)
-    expect.equal("the pairs", play.values(response), {"text": "small", "Text": "great"}, response)
+    expect.status(await device_client.write(device, {"text": "small", "Text": "great", "NUMBER": "1"}), 204)
+    response = expect.status(
+        await device_client.read(device, "text", "Text", "TEXT", "number", "NUMBER"), 200
+    )
+    expect.equal("the pairs", device_client.values(response), {"text": "small", "Text": "great"}, response)
 
 
 @check("DEV-ALIAS-5", "the names and values of an answer are form-encoded, not bare")
 async def encoded_answer(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    expect.status(await play.write(device, f"text={quote('a&number=7', safe='')}"), 204)
-    response = expect.status(await play.read(device, "text", "number"), 200)
+    expect.status(await device_client.write(device, f"text={quote('a&number=7', safe='')}"), 204)
+    response = expect.status(await device_client.read(device, "text", "number"), 200)
     expect.equal("the pairs", response.text.count("&"), 0, response)
-    expect.equal("the value", play.values(response), {"text": "a&number=7"}, response)
+    expect.equal("the value", device_client.values(response), {"text": "a&number=7"}, response)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from labkit.conformance import expect, play
+from labkit.conformance import device_client, expect
 from labkit.conformance.check import check
 from labkit.conformance.probe import Keystore
 from labkit.conformance.target import Target
@@ -209,7 +209,7 @@ async def sorted_sets_and_hashes(target: Target) -> None:
 async def expiry(target: Target) -> None:
     await _play(target, EXPIRY)
     store, key = Keystore(target), target.identity()
-    now = await play.now(target.device("token-open"))
+    now = await device_client.now(target.device("token-open"))
     await store.set(key, "a")
     for command, when in (("expireat", now + 100), ("pexpireat", (now + 100) * 1000)):
         store.same(f"what {command} gives", await store.command(key, command, when), 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from labkit.conformance import expect, play
+from labkit.conformance import device_client, expect
 from labkit.conformance.check import check
 from labkit.conformance.probe import Keystore, Probe
 from labkit.conformance.target import Target
@@ -52,7 +52,7 @@ async def incrby_at_once(target: Target) -> None:
 @check("KEY-EXP-1", "after expireat a key stands before that time, and is gone after it", needs={"clock"})
 async def expireat(target: Target) -> None:
     store, count, items = Keystore(target), target.identity(), target.identity()
-    until = await play.now(target.device("token-open")) + 100
+    until = await device_client.now(target.device("token-open")) + 100
     await store.command(count, "incrby", 5)
     await store.command(items, "lpush", "a")
     for key in (count, items):
@@ -84,7 +84,7 @@ async def expire(target: Target) -> None:
 @check("KEY-EXP-1 KEY-EXP-2", "a key whose time has not come is there, and a new time replaces the old")
 async def not_yet(target: Target) -> None:
     store, key = Keystore(target), target.identity()
-    now = await play.now(target.device("token-open"))
+    now = await device_client.now(target.device("token-open"))
     await store.set(key, "5")
     for command, amount in (("expireat", now + 1000), ("EXPIRE", 2000), ("expireat", now + 3000)):
         await store.command(key, command, amount)
@@ -94,7 +94,7 @@ async def not_yet(target: Target) -> None:
 @check("KEY-EXP-3", "at the second of its expiry a key is still there", needs={"clock"})
 async def at_the_second(target: Target) -> None:
     store, one, other = Keystore(target), target.identity(), target.identity()
-    until = await play.now(target.device("token-open")) + 100
+    until = await device_client.now(target.device("token-open")) + 100
     await store.set(one, "a")
     await store.command(one, "expireat", until)
     await target.in_lab(target.lab.clock.advance_to, float(until))
@@ -110,7 +110,7 @@ async def at_the_second(target: Target) -> None:
 @check("KEY-EXP-4", "an expiry in the past removes the key at once; of nothing it is 0")
 async def in_the_past(target: Target) -> None:
     store = Keystore(target)
-    now = await play.now(target.device("token-open"))
+    now = await device_client.now(target.device("token-open"))
     plays: tuple[tuple[str, Any], ...] = (("expireat", now - 10), ("expireat", 0), ("expireat", -1))
     for command, amount in (*plays, ("EXPIRE", 0), ("expire", -5)):
         key = target.identity()

@@ -6,8 +6,8 @@ from email.utils import parsedate_to_datetime
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
+from labkit.conformance.device_client import now
 from labkit.conformance.notifications import CHANNELS, PUSH, Notify
-from labkit.conformance.play import now
 from labkit.conformance.probe import PROBE, WITNESS
 from labkit.conformance.target import Target
 

@@ -7,8 +7,8 @@ from email.utils import parsedate_to_datetime
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
+from labkit.conformance.device_client import now, until
 from labkit.conformance.notifications import CHANNELS, DAY, Notify
-from labkit.conformance.play import now, until
 from labkit.conformance.target import Target
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labkit.conformance import expect, play
+from labkit.conformance import device_client, expect
 from labkit.conformance.check import check
 from labkit.conformance.probe import PROBE, WITNESS, Probe, decoded
 from labkit.conformance.target import Target
@@ -55,7 +55,7 @@ async def wild(target: Target) -> None:
     for path in WILD:
         running = target.start(probe.request("GET", path))
         expect.body(expect.status(await witness.request("GET", "/scripts/well"), 200), "well")
-        expect.status(await play.write(device, {"text": path}), 204)
+        expect.status(await device_client.write(device, {"text": path}), 204)
         _server_error(await running)
         expect.body(expect.status(await probe.request("GET", "/scripts/well"), 200), "well")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from labkit.conformance import expect, play
+from labkit.conformance import device_client, expect
 from labkit.conformance.check import check
 from labkit.conformance.probe import PROBE, Probe, Table, events_of, same
 from labkit.conformance.target import Target
@@ -28,7 +28,7 @@ async def found(target: Target) -> None:
         (BY_FILE, 3, ["event", "by file", "event"]),
     ):
         device = await target.activated(product)
-        expect.status(await play.write(device, {"text": "a"}), 204)
+        expect.status(await device_client.write(device, {"text": "a"}), 204)
         events = await events_of(target, device.identity, count)
         same(f"handlers of {product}", sorted(each["handler"] for each in events), sorted(handlers))
 
@@ -45,8 +45,8 @@ async def function(target: Target) -> None:
 @check("SOL-EVT-3", "a handler finds data or event, and context")
 async def arguments(target: Target) -> None:
     device = await target.activated(BY_WORD)
-    expect.status(await play.write(device, {"text": "a"}), 204)
-    expect.status(await play.write(device, {"text": "b"}), 204)
+    expect.status(await device_client.write(device, {"text": "a"}), 204)
+    expect.status(await device_client.write(device, {"text": "b"}), 204)
     events = await events_of(target, device.identity, 5)
     points = _of(events, "by word")
     requests = _of(events, "by word, of the request")
@@ -102,5 +102,5 @@ def _of(events: list[Table], handler: str) -> list[Any]:
 
 async def _written(target: Target, product: str) -> VirtualDevice:
     device = await target.activated(product)
-    expect.status(await play.write(device, {"text": "a"}), 204)
+    expect.status(await device_client.write(device, {"text": "a"}), 204)
     return device

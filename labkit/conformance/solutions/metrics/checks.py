@@ -10,7 +10,7 @@ import runpy
 import time
 from typing import TYPE_CHECKING, Any
 
-from labkit.conformance import expect, play
+from labkit.conformance import device_client, expect
 from labkit.conformance.check import check
 from labkit.conformance.probe import Probe, Table, decoded
 from labkit.conformance.target import Target
@@ -42,18 +42,18 @@ async def shape(target: Target) -> None:
 async def each_value(target: Target) -> None:
     device, other = await target.activated(METERED), await target.activated(METERED)
     unlinked = await target.activated("content")
-    today = await play.now(device) // DAY
+    today = await device_client.now(device) // DAY
     before = _count(await _after(target, device, target.identity()))
     for message in ("a", "a", "b"):
-        expect.status(await play.write(device, {"text": message}), 204)
-    expect.status(await play.write(other, {"text": "c", "number": 1, "flag": "true"}), 204)
-    expect.status(await play.write(other, {"number": 2, "nowhere": "lost"}, "text"), 200)
-    expect.status(await play.write(other, {"number": "no number"}), 400)
-    expect.status(await play.read(device, "text"), 200)
-    expect.status(await play.write(unlinked, {"text": "of another product"}), 204)
+        expect.status(await device_client.write(device, {"text": message}), 204)
+    expect.status(await device_client.write(other, {"text": "c", "number": 1, "flag": "true"}), 204)
+    expect.status(await device_client.write(other, {"number": 2, "nowhere": "lost"}, "text"), 200)
+    expect.status(await device_client.write(other, {"number": "no number"}), 400)
+    expect.status(await device_client.read(device, "text"), 200)
+    expect.status(await device_client.write(unlinked, {"text": "of another product"}), 204)
     await _after(target, other, target.identity())
     metrics = await _after(target, device, target.identity())
-    if await play.now(device) // DAY != today:
+    if await device_client.now(device) // DAY != today:
         raise Unavailable("midnight came in between")
     expect.equal("how many came", _count(metrics) - before, 9)
 
@@ -82,7 +82,7 @@ async def midnight(target: Target) -> None:
 async def last_ten(target: Target) -> None:
     device, sent = await target.activated(METERED), [target.identity() for _ in range(13)]
     for message in sent[:-1]:
-        expect.status(await play.write(device, {"text": message}), 204)
+        expect.status(await device_client.write(device, {"text": message}), 204)
     metrics = await _after(target, device, sent[-1])
     expect.equal("logs", metrics["logs"], sent[:-11:-1])
     for count, message in enumerate(("again", "again", "and again"), 1):
@@ -143,8 +143,8 @@ async def _metrics(target: Target) -> Table:
 
 async def _after(target: Target, device: VirtualDevice, message: str) -> Table:
     """What is shown once the device has sent this message, and all that it sent before is counted."""
-    expect.status(await play.write(device, {"text": message}), 204)
-    until = time.monotonic() + play.GRACE
+    expect.status(await device_client.write(device, {"text": message}), 204)
+    until = time.monotonic() + device_client.GRACE
     while True:
         if "journal" in target.offers:
             await target.settle()
@@ -165,7 +165,7 @@ def _count(metrics: Table) -> int:
 
 async def _to(target: Target, device: VirtualDevice, second: int) -> None:
     """Move the clock on to a second of the day, of the next day if it has gone by."""
-    now = await play.now(device)
+    now = await device_client.now(device)
     await target.in_lab(target.lab.clock.advance_to, float(now - now % DAY + second))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from labkit.conformance import expect, play
+from labkit.conformance import device_client, expect
 from labkit.conformance.check import check
 from labkit.conformance.probe import JSON, PROBE, Probe
 from labkit.conformance.target import Target
@@ -17,9 +17,9 @@ ADDRESS = re.compile(r"[0-9a-f.:]{3,45}", re.IGNORECASE)
 @check("SOL-REQ-1", "a script sees method, uri, route, ip, request_id and timestamp")
 async def fields(target: Target) -> None:
     probe, device = Probe(target), target.device("token-open")
-    before = await play.now(device)
+    before = await device_client.now(device)
     seen = [await probe.ask(method, "/requests/a%20b?x=1%202&y") for method in ("GET", "POST")]
-    after = await play.now(device)
+    after = await device_client.now(device)
     domain = target.client(PROBE).name
     for method, request in zip(("GET", "POST"), seen, strict=True):
         given = {name: request.get(name) for name in ("method", "route")}

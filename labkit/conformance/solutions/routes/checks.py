@@ -6,7 +6,7 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from labkit.conformance import expect, play
+from labkit.conformance import device_client, expect
 from labkit.conformance.check import check
 from labkit.conformance.probe import PROBE, WITNESS, Probe, decoded, same
 from labkit.conformance.target import Target
@@ -35,8 +35,8 @@ async def domains_apart(target: Target) -> None:
         (PROBE, "GET", "/timestamp"),
         (PROBE, "POST", "/provision/activate"),
         (PROBE, "GET", "/provision/download"),
-        (METRICS, "GET", play.ALIAS),
-        (METRICS, "POST", play.RECORD),
+        (METRICS, "GET", device_client.ALIAS),
+        (METRICS, "POST", device_client.RECORD),
         ("token-open", "GET", "/metrics"),
         ("token-open", "GET", "/routes"),
         ("metered", "GET", "/metrics"),

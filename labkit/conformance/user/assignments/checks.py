@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.people import NOBODY
 from labkit.conformance.probe import Table
 from labkit.conformance.roles import WILDCARD, Access, assignment
 from labkit.conformance.target import Target
+from labkit.conformance.users import NOBODY
 
 
 def sn(id: int, role: str, value: object = None) -> Table:

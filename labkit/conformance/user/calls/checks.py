@@ -6,9 +6,9 @@ from typing import Any
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.people import NOBODY, PASSWORD, User
 from labkit.conformance.probe import WITNESS, events_of
 from labkit.conformance.target import Target
+from labkit.conformance.users import NOBODY, PASSWORD, User
 
 # Document 2, Endpoints: the operations of each group with the parameters that they cannot do without.
 OPERATIONS = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.people import NEW_PASSWORD, NOBODY, PASSWORD, User
 from labkit.conformance.target import Target
+from labkit.conformance.users import NEW_PASSWORD, NOBODY, PASSWORD, User
 
 DATA = {
     "colour": "red",

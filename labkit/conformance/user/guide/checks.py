@@ -10,9 +10,9 @@ from urllib.parse import parse_qs, urlsplit
 from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.guide import Guide
-from labkit.conformance.people import NEW_PASSWORD, PASSWORD
 from labkit.conformance.set_up import set_up
 from labkit.conformance.target import Target
+from labkit.conformance.users import NEW_PASSWORD, PASSWORD
 
 LIFETIME = 86400  # seconds: of a reset token
 SIGNUP, FORGOTTEN, RESET = "/api/user/signup", "/api/forgotten", "/api/resetPassword"

@@ -9,10 +9,10 @@ import httpx
 from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.guide import Guide
-from labkit.conformance.people import Person
 from labkit.conformance.probe import decoded
 from labkit.conformance.target import Target
 from labkit.conformance.user.oauth.client import OAuthClient
+from labkit.conformance.users import Person
 
 TOKEN, USERINFO = "/oauth/token", "/oauth/userinfo"
 

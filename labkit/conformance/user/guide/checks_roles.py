@@ -10,11 +10,11 @@ import httpx
 from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.guide import Guide
-from labkit.conformance.people import Person
 from labkit.conformance.probe import decoded
 from labkit.conformance.roles import assignment, named
 from labkit.conformance.target import Target
 from labkit.conformance.user.oauth.client import OAuthClient
+from labkit.conformance.users import Person
 
 ROLES = {role: named("infoUserId") for role in ("owner", "guest")}
 

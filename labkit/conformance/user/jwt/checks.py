@@ -18,8 +18,8 @@ from cryptography.x509.oid import NameOID
 from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.jwts import coded, opened, part
-from labkit.conformance.people import User
 from labkit.conformance.target import Target
+from labkit.conformance.users import User
 from labkit.conformance.verdict import Mismatch
 
 SECRET = "a secret that is long enough for each of the algorithms, for SHA-512 too"

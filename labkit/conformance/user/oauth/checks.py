@@ -9,12 +9,12 @@ from urllib.parse import quote
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.people import NOBODY, User
 from labkit.conformance.target import Target
 from labkit.conformance.user.oauth.attacks import CREDENTIALS, REQUESTS, TOKENS, Actor, attempt
 from labkit.conformance.user.oauth.attacks.scenario import Attack
 from labkit.conformance.user.oauth.client import CALLBACK, SECOND
 from labkit.conformance.user.oauth.steps import Shop
+from labkit.conformance.users import NOBODY, User
 
 TYPES: dict[str, type] = {
     "id": int,

@@ -8,10 +8,10 @@ import re
 from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.jwts import opened
-from labkit.conformance.people import NOBODY, User
 from labkit.conformance.target import Target
 from labkit.conformance.user.oauth.client import CALLBACK, SECOND
 from labkit.conformance.user.oauth.steps import Shop
+from labkit.conformance.users import NOBODY, User
 
 CODE_LIFETIME = 600  # seconds
 ACCESS_LIFETIME = 1_296_000

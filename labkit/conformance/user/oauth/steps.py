@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from labkit.conformance.people import Person, User
 from labkit.conformance.target import Target
 from labkit.conformance.user.oauth.client import CALLBACK, OAuthClient, name_of
+from labkit.conformance.users import Person, User
 
 
 class Shop(User):

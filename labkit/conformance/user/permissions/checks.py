@@ -6,9 +6,9 @@ from typing import Any
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.people import NOBODY
 from labkit.conformance.roles import Access, permission
 from labkit.conformance.target import Target
+from labkit.conformance.users import NOBODY
 
 
 @check("USR-PERM-1", "methods of 1 to 10 capital letters, and no others")

@@ -8,9 +8,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.people import User
 from labkit.conformance.probe import PROBE, Table
 from labkit.conformance.target import Target
+from labkit.conformance.users import User
 
 GOOGLE, TWITTER = "google", "twitter"  # both let the first of their people in, unasked
 ANN = {GOOGLE: {"sub": "p-1", "name": "Ann", "email": "ann@example.com"}, TWITTER: {"screen_name": "p-1"}}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.jwts import opened
-from labkit.conformance.people import NEW_PASSWORD, PASSWORD, User
 from labkit.conformance.target import Target
 from labkit.conformance.user.oauth.steps import Shop
+from labkit.conformance.users import NEW_PASSWORD, PASSWORD, User
 
 
 @check("USR-TOKEN-1", "before activation there is no token, and the user stays inactive")

@@ -6,10 +6,10 @@ import asyncio
 import re
 import unicodedata
 
-from labkit.conformance import expect, play
+from labkit.conformance import device_client, expect
 from labkit.conformance.check import check
-from labkit.conformance.people import NEW_PASSWORD, NOBODY, PASSWORD, User
 from labkit.conformance.target import Target
+from labkit.conformance.users import NEW_PASSWORD, NOBODY, PASSWORD, User
 
 
 async def created(user: User, *emails: str) -> list[int]:
@@ -44,11 +44,11 @@ async def record(target: Target) -> None:
 @check("USR-USER-3", "ids grow, status is 0 and then 1, creation_date is now")
 async def values(target: Target) -> None:
     user, name = User(target), target.identity()
-    before = await play.now(target.device("token-open"))
+    before = await device_client.now(target.device("token-open"))
     email = f"{name}.X@example.com"
     code = await user.text("createUser", email=email, name="Änne Lee", password=PASSWORD)
     first = await user.shown(email)
-    after = await play.now(target.device("token-open"))
+    after = await device_client.now(target.device("token-open"))
     given = {"email": email, "name": "Änne Lee", "status": 0}
     user.same("the user", {field: first.get(field) for field in given}, given)
     at = first.get("creation_date")

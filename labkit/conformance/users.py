@@ -1,4 +1,4 @@
-"""What checks ask of the User service, by way of the probe: operations, their refusals, and fresh people."""
+"""What checks ask of the User service, by way of the probe: operations, their refusals, and fresh users."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from labkit.conformance.probe import Probe, Table
 from labkit.conformance.set_up import set_up
 from labkit.conformance.verdict import Mismatch
 
-PASSWORD = "correct horse"  # of people whom nobody else needs
+PASSWORD = "correct horse"  # of users whom nobody else needs
 NEW_PASSWORD = "battery staple"  # that they change to
 NOBODY = 2**50  # an id that no user and no client has
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from labkit.conformance.people import Person, User
+from labkit.conformance.users import Person, User
 from labkit.conformance.verdict import Mismatch
 from tests.conformance.test_probe import answer, target
 

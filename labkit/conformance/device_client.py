@@ -1,4 +1,4 @@
-"""What checks do again and again: write, read, record and poll as a device, with each answer as it came."""
+"""A client of the device API, for checks: write, read, record and poll as a device, with each answer as it came."""
 
 from __future__ import annotations
 
