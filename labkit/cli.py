@@ -184,10 +184,10 @@ def bench(names: tuple[str, ...], rounds: int, seconds: float, polls: int, as_js
     for result in results:
         click.echo(f"{result.title}")
         click.echo(f"  {result.value:.1f} {result.unit}, reference {result.reference:.1f}")
-        asked = ""
-        if result.asked is not None:
-            asked = f", asked {result.asked:.2f}: {'met' if result.met else 'NOT MET'}"
-        click.echo(f"  ratio {result.ratio:.2f}{asked}; rounds void: {result.void}")
+        required = ""
+        if result.required is not None:
+            required = f", required {result.required:.2f}: {'met' if result.met else 'NOT MET'}"
+        click.echo(f"  ratio {result.ratio:.2f}{required}; rounds void: {result.void}")
         click.echo("  " + ", ".join(f"{name} {value:,.2f}" for name, value in result.details.items()))
 
 

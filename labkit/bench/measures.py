@@ -18,11 +18,11 @@ Keystore.command({key = "logs", command = "ltrim", args = {0, 9}})
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Requests to the lab and to the reference; `asked` is the least ratio of server CPU, reference over lab."""
+    """Requests to the lab and to the reference; `required` is the least ratio of server CPU, reference over lab."""
 
     name: str
     title: str
-    asked: float
+    required: float
     method: str
     status: int
     body: str = ""
@@ -62,7 +62,7 @@ class Result:
     """A measure: `value` beside its `reference`, and their `ratio`.
 
     For traffic and calls, value and reference are CPU in microseconds a request or a call, and the ratio is
-    reference over value. `asked` is the least ratio that is asked for, None where none is; `met` is None then
+    reference over value. `required` is the least ratio that is asked for, None where none is; `met` is None then
     too. Details hold what else was seen.
     """
 
@@ -72,7 +72,7 @@ class Result:
     value: float
     reference: float
     ratio: float
-    asked: float | None
+    required: float | None
     met: bool | None
     rounds: int
     void: int

@@ -113,8 +113,8 @@ async def permit(stack: AsyncExitStack, assignments: int) -> Variants:
     """hasUserPerm, allowed and (`refused`) not; `of_few`: allowed, in a solution with FEW assignments."""
     many, few = await _assigned(stack, assignments), await _assigned(stack, FEW)
 
-    def asked(fixture: Fixture, of: int = 0) -> list[dict[str, object]]:
-        """What each user asks for: what they have in each role, or what the user `of` places further on has."""
+    def permission_checks(fixture: Fixture, of: int = 0) -> list[dict[str, object]]:
+        """What each user asks for: what they have in each role, or what the `of`-th user after them has."""
         number = len(fixture.logins)
         return [
             {
@@ -127,10 +127,10 @@ async def permit(stack: AsyncExitStack, assignments: int) -> Variants:
         ]
 
     return {
-        "lab": in_turn(asked(many), partial(many.call, "hasUserPerm")),
+        "lab": in_turn(permission_checks(many), partial(many.call, "hasUserPerm")),
         "baseline": in_turn(range(1, len(many.logins) + 1), partial(baseline.read, many.database, SOLUTION)),
-        "refused": in_turn(asked(many, 1), partial(many.call, "hasUserPerm", expected=403)),
-        "of_few": in_turn(asked(few), partial(few.call, "hasUserPerm")),
+        "refused": in_turn(permission_checks(many, 1), partial(many.call, "hasUserPerm", expected=403)),
+        "of_few": in_turn(permission_checks(few), partial(few.call, "hasUserPerm")),
     }
 
 

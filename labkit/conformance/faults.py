@@ -19,10 +19,10 @@ def gives(original: Any, service: str, change: Callable[[str, Any], Any]) -> Any
     """Change what the operations of a service give: change(operation, result)."""
 
     async def broken(
-        self: Services, caller: Caller, room: str, operation: str, parameters: Any = None
+        self: Services, caller: Caller, name: str, operation: str, parameters: Any = None
     ) -> Any:
-        result = await original(self, caller, room, operation, parameters)
-        return change(operation, result) if room == service else result
+        result = await original(self, caller, name, operation, parameters)
+        return change(operation, result) if name == service else result
 
     return broken
 
@@ -31,11 +31,11 @@ def given(original: Any, service: str, change: Callable[[str, dict[str, Any]], A
     """Change what the operations of a service are given: change(operation, parameters)."""
 
     async def broken(
-        self: Services, caller: Caller, room: str, operation: str, parameters: Any = None
+        self: Services, caller: Caller, name: str, operation: str, parameters: Any = None
     ) -> Any:
-        if room == service and isinstance(parameters, dict):
+        if name == service and isinstance(parameters, dict):
             parameters = change(operation, parameters)
-        return await original(self, caller, room, operation, parameters)
+        return await original(self, caller, name, operation, parameters)
 
     return broken
 

@@ -61,7 +61,7 @@ def mutant(
 ) -> Callable[[Callable[[Any], Any]], Mutant]:
     """Declare a mutant of one or more requirements (ids separated by spaces).
 
-    patches: the function, as `labkit.room.module:Class.method`. The decorated function gets the original and
+    patches: the function, as `labkit.package.module:Class.method`. The decorated function gets the original and
     returns the broken one; its docstring tells the fault.
     """
 

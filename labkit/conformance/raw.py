@@ -68,14 +68,14 @@ class Raw:
         """Read one answer. Raises Mismatch where none comes, or what comes is none."""
         import httpx
 
-        asked = f"the answer to {request.method} {request.url.raw_path.decode()}"
+        subject = f"the answer to {request.method} {request.url.raw_path.decode()}"
         try:
             async with asyncio.timeout(PATIENCE):
                 answer = await self._answers.next(request.method)
         except TimeoutError:
-            raise Mismatch(asked, "an answer", f"none within {PATIENCE:g} seconds") from None
+            raise Mismatch(subject, "an answer", f"none within {PATIENCE:g} seconds") from None
         except (OSError, h11.RemoteProtocolError) as error:
-            raise Mismatch(asked, "an answer", f"{type(error).__name__}: {error}") from None
+            raise Mismatch(subject, "an answer", f"{type(error).__name__}: {error}") from None
         return httpx.Response(answer.status, headers=answer.headers, content=answer.body, request=request)
 
     async def rest(self, patience: float = PATIENCE) -> bytes:

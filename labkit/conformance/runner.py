@@ -76,8 +76,8 @@ def _fault(error: Exception) -> Mismatch | None:
     if isinstance(error, Mismatch):
         return error
     if isinstance(error, DeviceError):
-        return Mismatch(error.asked, "that it is served", error.status, exchange(error.response))
+        return Mismatch(error.action, "that it is served", error.status, exchange(error.response))
     if isinstance(error, httpx.TransportError) and not isinstance(error, httpx.ConnectError):
-        asked = f"{error.request.method} {error.request.url.raw_path.decode()}"
-        return Mismatch(asked, "an answer", f"{type(error).__name__} {error}".rstrip())
+        request = f"{error.request.method} {error.request.url.raw_path.decode()}"
+        return Mismatch(request, "an answer", f"{type(error).__name__} {error}".rstrip())
     return None

@@ -28,10 +28,10 @@ class LabkitError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows instead of a traceback: our own frames tell nobody anything."""
-        place = self._place()
-        return [f"{type(self).__name__}: {self}", *([place] if place else [])]
+        location = self._location()
+        return [f"{type(self).__name__}: {self}", *([location] if location else [])]
 
-    def _place(self) -> str:
+    def _location(self) -> str:
         """The line of the caller's code that led here; empty where there is none."""
         outside = takewhile(lambda each: not _ours(each[0]), walk_tb(self.__traceback__))
         found = [(frame, line) for frame, line in outside if not _of_ipython(frame)]

@@ -23,15 +23,15 @@ Secret = Callable[[int], Awaitable[str]]
 class DeviceError(LabkitError):
     """The platform refused what the device asked for.
 
-    asked: who asked for what; status: the HTTP status; reason: the body, as text; response: all of it.
+    action: which device, and what for; status: the HTTP status; reason: the body, as text; response: all of it.
     """
 
-    def __init__(self, asked: str, response: httpx.Response) -> None:
-        self.asked = asked
+    def __init__(self, action: str, response: httpx.Response) -> None:
+        self.action = action
         self.response = response
         self.status = response.status_code
         self.reason = response.text
-        super().__init__(f"{asked}: {self.status} {self.reason}".rstrip())
+        super().__init__(f"{action}: {self.status} {self.reason}".rstrip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class VirtualDevice:
 
     async def _expect(
         self,
-        asked: str,
+        action: str,
         statuses: int | tuple[int, ...],
         method: str,
         path: str,
@@ -215,7 +215,7 @@ class VirtualDevice:
             options["headers"] = {"Content-Type": FORM, **options.get("headers", {})}
         response = await self.request(method, path, **options)
         if response.status_code not in ((statuses,) if isinstance(statuses, int) else statuses):
-            raise DeviceError(f"{self.identity}: {asked}", response)
+            raise DeviceError(f"{self.identity}: {action}", response)
         return response
 
 

@@ -17,8 +17,8 @@ def test_traffic_is_measured_beside_its_reference() -> None:
     (result,) = bench.run(["read"], count=1, seconds=0.2)
     assert result.name == "read"
     assert result.ratio == pytest.approx(result.reference / result.value)
-    assert result.asked is not None
-    assert result.met == (result.ratio >= result.asked)
+    assert result.required is not None
+    assert result.met == (result.ratio >= result.required)
     assert result.details["requests_per_second"] > 0
 
 

@@ -59,14 +59,14 @@ def test_calls_are_measured_beside_their_baseline_and_nothing_is_asked() -> None
     assert result.details["calls_per_cpu_second"] == pytest.approx(1e6 / result.value)
     assert result.details["refused_micros"] > 0
     assert result.details["of_few_times"] > 0
-    assert (result.asked, result.met) == (None, None)
+    assert (result.required, result.met) == (None, None)
 
 
 def test_the_verb_says_nothing_of_a_threshold_where_there_is_none() -> None:
     answer = CliRunner().invoke(main, ["bench", "oauth-code", "--rounds", "1", "--seconds", "0.1"])
     assert answer.exit_code == 0, answer.output
     assert "ratio" in answer.stdout
-    assert "asked" not in answer.stdout
+    assert "required" not in answer.stdout
 
 
 async def test_only_the_calls_count_not_what_supplies_them() -> None:

@@ -171,7 +171,7 @@ async def test_a_refusal_says_who_asked_for_what_and_why(make: Make) -> None:
     device = make()
     error = await refusal(device.write({"text": "x"}))
     assert str(error) == "d: write: 401 credentials are missing"
-    assert (error.asked, error.reason, error.response.status_code) == (
+    assert (error.action, error.reason, error.response.status_code) == (
         "d: write",
         "credentials are missing",
         401,

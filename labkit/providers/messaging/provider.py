@@ -25,7 +25,7 @@ from labkit.providers.messaging.errors import MEANINGS, ApiError
 from labkit.providers.messaging.faults import FAULTS, Step
 from labkit.providers.messaging.forms import BODY, Form
 from labkit.providers.messaging.handsets import Handsets
-from labkit.providers.messaging.resources import Asked, Resources, parameters_of
+from labkit.providers.messaging.resources import AccountRequest, Resources, parameters_of
 
 FORM = "application/x-www-form-urlencoded"
 LONGEST_KEPT = 1024  # characters of a path or a parameter that the inbox keeps, and a quarter of those of all
@@ -186,7 +186,7 @@ class Messaging(Site, Component):
         if operation is None:
             allow = ", ".join(methods)
             raise ApiError(405, f"expected one of: {allow}", headers={"Allow": allow})
-        return await operation(Asked(account, form, sequence), *named)
+        return await operation(AccountRequest(account, form, sequence), *named)
 
     def _methods(
         self, service: str | None, resource: str | None, sid: str | None

@@ -39,7 +39,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AccountRequest:
     """A request of an account. parameters: of the form, or of the query; cause: the journal's record of it."""
 
     account: Account
@@ -58,8 +58,8 @@ class Resources:
 
     # ---- services
 
-    async def list_services(self, asked: Asked) -> tuple[int, Json]:
-        found = [self._service(each) for each in asked.account.services.values()]
+    async def list_services(self, request: AccountRequest) -> tuple[int, Json]:
+        found = [self._service(each) for each in request.account.services.values()]
         url = self._url("/v1/Services")
         meta = {
             "key": "services",
@@ -72,8 +72,8 @@ class Resources:
         }
         return 200, {"meta": meta, "services": found}
 
-    async def fetch_service(self, asked: Asked, service: str) -> tuple[int, Json]:
-        return 200, self._service(asked.account.service(service))
+    async def fetch_service(self, request: AccountRequest, service: str) -> tuple[int, Json]:
+        return 200, self._service(request.account.service(service))
 
     def _service(self, service: Service) -> Json:
         url = self._url(f"/v1/Services/{service.sid}")
@@ -93,8 +93,8 @@ class Resources:
 
     # ---- bindings
 
-    async def create_binding(self, asked: Asked, service: str) -> tuple[int, Json]:
-        made = self._new(asked.account.service(service), asked.parameters)
+    async def create_binding(self, request: AccountRequest, service: str) -> tuple[int, Json]:
+        made = self._new(request.account.service(service), request.parameters)
         await self._context.database.run(bindings.create, made)
         return 201, self._binding(made)
 
@@ -132,21 +132,21 @@ class Resources:
             created=self._context.clock.seconds(),
         )
 
-    async def fetch_binding(self, asked: Asked, service: str, sid: str) -> tuple[int, Json]:
-        owner = asked.account.service(service)
+    async def fetch_binding(self, request: AccountRequest, service: str, sid: str) -> tuple[int, Json]:
+        owner = request.account.service(service)
         found = await self._context.database.read(bindings.fetch, owner.sid, sid)
         if found is None:
             raise ApiError(404, f"there is no binding {sid[:40]!r} in this service")
         return 200, self._binding(found)
 
-    async def delete_binding(self, asked: Asked, service: str, sid: str) -> tuple[int, Json]:
-        owner = asked.account.service(service)
+    async def delete_binding(self, request: AccountRequest, service: str, sid: str) -> tuple[int, Json]:
+        owner = request.account.service(service)
         if not await self._context.database.run(bindings.delete, owner.sid, sid):
             raise ApiError(404, f"there is no binding {sid[:40]!r} in this service")
         return 204, {}
 
-    async def list_bindings(self, asked: Asked, service: str) -> tuple[int, Json]:
-        owner, form = asked.account.service(service), asked.parameters
+    async def list_bindings(self, request: AccountRequest, service: str) -> tuple[int, Json]:
+        owner, form = request.account.service(service), request.parameters
         until = form.day("EndDate")
         wanted = Selection(
             form.several("Identity", most=LISTED),
@@ -201,15 +201,17 @@ class Resources:
 
     # ---- notifications
 
-    async def create_notification(self, asked: Asked, service: str) -> tuple[int, Json]:
-        owner = asked.account.service(service)
-        sent = notification.read(asked.parameters)
+    async def create_notification(self, request: AccountRequest, service: str) -> tuple[int, Json]:
+        owner = request.account.service(service)
+        sent = notification.read(request.parameters)
         targets = await self._context.database.read(bindings.select, owner.sid, sent.selection)
         now = self._context.clock.now()
         channels = dict.fromkeys(each.type for each in targets)
         payloads = {each: compose(each, sent, owner.messaging_service, int(now)) for each in channels}
         sid = "NT" + self._context.identifiers.hex(f"messaging/{owner.sid}", 32)
-        await self._courier.send(Sending(sid, owner.account, owner.sid, now, targets, payloads, asked.cause))
+        await self._courier.send(
+            Sending(sid, owner.account, owner.sid, now, targets, payloads, request.cause)
+        )
         return 201, {
             "sid": sid,
             "account_sid": owner.account,

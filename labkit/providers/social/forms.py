@@ -22,7 +22,7 @@ class Form:
 
     value: str
     browser: str
-    asked: AuthorizationRequest
+    authorization: AuthorizationRequest
     expires: int
 
     @property
@@ -39,12 +39,12 @@ class Forms:
         self._secret = secret
         self._waiting: dict[str, Form] = {}
 
-    def show(self, asked: AuthorizationRequest, call: Call) -> Form:
+    def show(self, authorization: AuthorizationRequest, call: Call) -> Form:
         """A new form for the browser that calls."""
         now = self._seconds()
         while self._waiting and (len(self._waiting) >= MOST or self._oldest().expires <= now):
             del self._waiting[self._oldest().value]
-        form = Form(self._secret(32), _browser(call) or self._secret(32), asked, now + LIFETIME)
+        form = Form(self._secret(32), _browser(call) or self._secret(32), authorization, now + LIFETIME)
         self._waiting[form.value] = form
         return form
 
@@ -59,7 +59,7 @@ class Forms:
         if browser is None or not hmac.compare_digest(browser, form.browser):
             raise HttpError(403, "this form was made for another browser")
         del self._waiting[value]
-        return form.asked
+        return form.authorization
 
 
 def _browser(call: Call) -> str | None:

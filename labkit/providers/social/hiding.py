@@ -12,7 +12,7 @@ SECRET = frozenset(
     "access_token client_secret code code_challenge code_verifier denied form id_token oauth_signature oauth_token "
     "oauth_token_secret oauth_verifier password refresh_token state token".split()
 )
-TOLD = frozenset({"error", "error_description"})
+SHOWN = frozenset({"error", "error_description"})
 
 
 def shown(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -27,5 +27,5 @@ def shown_url(url: str) -> str:
     """A URL of whose parameters those alone are told that say what went wrong."""
     parts = urlsplit(url)
     pairs = dict(parse_qsl(parts.query, keep_blank_values=True))
-    query = "&".join(f"{name}={quote(value) if name in TOLD else HIDDEN}" for name, value in pairs.items())
+    query = "&".join(f"{name}={quote(value) if name in SHOWN else HIDDEN}" for name, value in pairs.items())
     return f"{parts.scheme}://{parts.netloc}{parts.path}" + (f"?{query}" if query else "")

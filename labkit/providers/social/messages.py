@@ -120,11 +120,11 @@ class ProviderProtocol(Protocol):
         """What a request asks for. Raises FatalRequestError, or ErrorRedirect where the redirect is right."""
         ...
 
-    def approve(self, asked: AuthorizationRequest, person: Person) -> str:
+    def approve(self, authorization: AuthorizationRequest, person: Person) -> str:
         """The URL that takes the person back, with a code or verifier. Raises FatalRequestError if too late."""
         ...
 
-    def deny(self, asked: AuthorizationRequest) -> str:
+    def deny(self, authorization: AuthorizationRequest) -> str:
         """The URL that takes the person back with a refusal."""
         ...
 

@@ -92,21 +92,21 @@ class OAuth1:
         known = self._waiting(token)
         return AuthorizationRequest(call, self._state.applications[known.client_id], known.callback)
 
-    def approve(self, asked: AuthorizationRequest, person: Person) -> str:
-        token = parse_qs(asked.call.query)["oauth_token"][0]
+    def approve(self, authorization: AuthorizationRequest, person: Person) -> str:
+        token = parse_qs(authorization.call.query)["oauth_token"][0]
         self._waiting(token)  # another tab may have been quicker
         validator = _Validator(self._state, person)
         endpoint = AuthorizationEndpoint(validator, self._new)
         query = urlencode({"oauth_token": token})
         headers, _, _ = endpoint.create_authorization_response(
-            f"{asked.call.url.partition('?')[0]}?{query}", credentials={}
+            f"{authorization.call.url.partition('?')[0]}?{query}", credentials={}
         )
         return str(headers["Location"])
 
-    def deny(self, asked: AuthorizationRequest) -> str:
-        token = parse_qs(asked.call.query)["oauth_token"][0]
+    def deny(self, authorization: AuthorizationRequest) -> str:
+        token = parse_qs(authorization.call.query)["oauth_token"][0]
         self._state.temporary.pop(token, None)
-        return str(add_params_to_uri(asked.back, [("denied", token)]))
+        return str(add_params_to_uri(authorization.back, [("denied", token)]))
 
     def _waiting(self, token: str) -> Temporary:
         """The request token, if somebody may approve it."""

@@ -108,27 +108,30 @@ class OAuth2:
     def ask(self, call: Call) -> AuthorizationRequest:
         call = call.canonical()
         try:
-            scopes, asked = self._authorize.validate_authorization_request(call.url)
+            scopes, authorization = self._authorize.validate_authorization_request(call.url)
         except FatalClientError as error:
             raise FatalRequestError(400, _reason(error)) from None
         except OAuth2Error as error:
             raise ErrorRedirect(error.in_uri(str(error.redirect_uri))) from None
         return AuthorizationRequest(
-            call, self._applications[asked["client_id"]], str(asked["redirect_uri"]), tuple(scopes or ())
+            call,
+            self._applications[authorization["client_id"]],
+            str(authorization["redirect_uri"]),
+            tuple(scopes or ()),
         )
 
-    def approve(self, asked: AuthorizationRequest, person: Person) -> str:
+    def approve(self, authorization: AuthorizationRequest, person: Person) -> str:
         try:
             headers, _, _ = self._authorize.create_authorization_response(
-                asked.call.url, scopes=list(asked.scopes), credentials={"user": person}
+                authorization.call.url, scopes=list(authorization.scopes), credentials={"user": person}
             )
         except FatalClientError as error:  # the application has changed in the meantime
             raise FatalRequestError(400, _reason(error)) from None
         return str(headers["Location"])
 
-    def deny(self, asked: AuthorizationRequest) -> str:
-        state = parse_qs(asked.call.query).get("state", [None])[0]
-        return str(AccessDeniedError("the person said no", state=state).in_uri(asked.back))
+    def deny(self, authorization: AuthorizationRequest) -> str:
+        state = parse_qs(authorization.call.query).get("state", [None])[0]
+        return str(AccessDeniedError("the person said no", state=state).in_uri(authorization.back))
 
     def token(self, call: Call) -> Answer:
         call = call.canonical()

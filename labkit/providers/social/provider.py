@@ -296,15 +296,15 @@ class Provider(Site):
         try:
             if call.method == "POST":
                 return self._decided(call, arrival)
-            asked = self._protocol.ask(call)
+            authorization = self._protocol.ask(call)
         except ErrorRedirect as sent:
             return self._back(sent.url, arrival)
         if arrival.fault == "deny":
-            return self._back(self._protocol.deny(asked), arrival)
+            return self._back(self._protocol.deny(authorization), arrival)
         person = self._consented()
         if person is not None:
-            return self._back(self._protocol.approve(asked, person), arrival)
-        return self._form(asked, call)
+            return self._back(self._protocol.approve(authorization, person), arrival)
+        return self._form(authorization, call)
 
     def _consented(self) -> Person | None:
         """Who says yes unasked, if anybody does."""
@@ -314,43 +314,43 @@ class Provider(Site):
 
     def _form(
         self,
-        asked: AuthorizationRequest,
+        authorization: AuthorizationRequest,
         call: Call,
         problem: str = "",
         entered: dict[str, str] | None = None,
     ) -> Answer:
         people = list(self.people)
-        form = self._forms.show(asked, call)
+        form = self._forms.show(authorization, call)
         return self._pages.page(
             "authorize.html",
             400 if problem else 200,
             problem or "the form",
             {"Set-Cookie": form.cookie},
             provider=self.title,
-            application=asked.application,
-            back=urlsplit(asked.back).hostname,
+            application=authorization.application,
+            back=urlsplit(authorization.back).hostname,
             action=self.kind.authorize,
             form=form.value,
             people=people,
             chosen=people[0].id if people and not problem else "",
             entered={"name": "", "email": "", "id": "", **(entered or {})},
-            scopes=asked.scopes,
+            scopes=authorization.scopes,
             problem=problem,
         )
 
     def _decided(self, call: Call, arrival: Arrival) -> Answer:
         """A person has sent the form."""
         given = dict(parse_qsl(call.body, keep_blank_values=True))
-        asked = self._forms.sent(given.get("form", ""), call)
+        authorization = self._forms.sent(given.get("form", ""), call)
         if given.get("decision") == "deny" or arrival.fault == "deny":
-            return self._back(self._protocol.deny(asked), arrival)
+            return self._back(self._protocol.deny(authorization), arrival)
         if given.get("decision") != "approve":
             raise HttpError(400, "expected a decision: approve or deny")
         try:
             person = self._chosen(given)
         except LabError as error:
-            return self._form(asked, call, str(error), given)
-        return self._back(self._protocol.approve(asked, person), arrival)
+            return self._form(authorization, call, str(error), given)
+        return self._back(self._protocol.approve(authorization, person), arrival)
 
     def _chosen(self, given: dict[str, str]) -> Person:
         """Who the form names; somebody new is remembered. Raises LabError."""

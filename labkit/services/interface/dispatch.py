@@ -139,14 +139,14 @@ class Dispatch:
         self, kind: EventKind, subscription: Subscription, definition: Definition, cause: int | None
     ) -> dict[str, Any] | None:
         """Tell the publisher of a subscription. The parameters that its handler returns, to be written back."""
-        told = {
+        argument = {
             "id": subscription.id,
             "parameters": effective(definition, subscription),
             "solution_id": subscription.subscriber,
         }
-        event = self._event(kind, subscription.publisher, told, source=subscription.subscriber)
+        event = self._event(kind, subscription.publisher, argument, source=subscription.subscriber)
         with deeper():
-            outcome = await self._ask(event, cause, {"subscription": redacted(told)})
+            outcome = await self._ask(event, cause, {"subscription": redacted(argument)})
         result = None if outcome is None else outcome.result
         returned = result.get("parameters") if isinstance(result, Mapping) else None
         return dict(returned) if isinstance(returned, Mapping) else None

@@ -119,10 +119,10 @@ class Subscriptions:
     async def remove(self, id: str) -> bool:
         """Forget one. False where there is none."""
         removed = await self._database.run(_remove, id)
-        gone = self._all.pop(id, None)
-        if gone is not None:
-            self._of_publisher[gone.publisher].pop(gone.subscriber, None)
-            self._of_subscriber[gone.subscriber].pop(gone.publisher, None)
+        dropped = self._all.pop(id, None)
+        if dropped is not None:
+            self._of_publisher[dropped.publisher].pop(dropped.subscriber, None)
+            self._of_subscriber[dropped.subscriber].pop(dropped.publisher, None)
         return removed
 
     async def spend(self, id: str, now: float) -> str | None:

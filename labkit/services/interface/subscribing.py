@@ -64,7 +64,7 @@ class Subscribing:
         definition = self.definition(publisher)
         if business is None:
             business = self._context.solutions.get(subscriber).business
-        self._check_parties(subscriber, business, publisher, definition)
+        self._check_solutions(subscriber, business, publisher, definition)
         key = script_key if script_key is not None else definition.default_script_key
         self._check_key(subscriber, publisher, key)
         check_triggers(triggers or {}, definition.events)
@@ -184,7 +184,9 @@ class Subscribing:
             )
             return subscription
 
-    def _check_parties(self, subscriber: str, business: str, publisher: str, definition: Definition) -> None:
+    def _check_solutions(
+        self, subscriber: str, business: str, publisher: str, definition: Definition
+    ) -> None:
         check_id(subscriber, "the id of a subscriber")
         if subscriber == publisher:
             raise SettingsError(f"{publisher} cannot subscribe to itself")

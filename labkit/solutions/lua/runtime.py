@@ -25,7 +25,7 @@ from labkit.solutions.lua.limits import LuaLimits
 from labkit.solutions.lua.program import Module, Script
 
 _DONE, _CALL, _FAILED, _LIMITED = 0, 1, 2, 3
-_ROOM = 1024 * 1024  # bytes that calling Lua takes at most, beside arguments
+_CALL_OVERHEAD = 1024 * 1024  # bytes that calling Lua takes at most, beside arguments
 _NO_MEMORY = "memory limit: not enough to go on"
 _POSITION = re.compile(r"^\[labkit\]/\w+\.lua:\d+: ")  # says nothing to the author of a script
 
@@ -177,7 +177,7 @@ class Runtime:
 
     def _limit(self, size: int) -> bool:
         """Limit the memory, unless that leaves no room for arguments of so many bytes."""
-        safe: bool = self._used(total=True) + size + _ROOM < self._most
+        safe: bool = self._used(total=True) + size + _CALL_OVERHEAD < self._most
         if safe != self._limited:
             self._limit_memory(self._most if safe else 0, total=safe)
             self._limited = safe

@@ -181,8 +181,8 @@ def partial_content(original: Any) -> Any:
 def counted_from_one(original: Any) -> Any:
     """the first byte has position 1"""
 
-    def move(asked: str, part: Part, size: int) -> Part:
-        return (max(0, part[0] - 1), max(0, part[1] - 1)) if part and not asked.endswith("-") else part
+    def move(requested: str, part: Part, size: int) -> Part:
+        return (max(0, part[0] - 1), max(0, part[1] - 1)) if part and not requested.endswith("-") else part
 
     return _wanted(original, move)
 
@@ -191,8 +191,8 @@ def counted_from_one(original: Any) -> Any:
 def end_left_out(original: Any) -> Any:
     """the byte at Y is not included"""
 
-    def shorten(asked: str, part: Part, size: int) -> Part:
-        return (part[0], part[1] - 1) if part and part[1] > part[0] and not asked.endswith("-") else part
+    def shorten(requested: str, part: Part, size: int) -> Part:
+        return (part[0], part[1] - 1) if part and part[1] > part[0] and not requested.endswith("-") else part
 
     return _wanted(original, shorten)
 
@@ -201,8 +201,8 @@ def end_left_out(original: Any) -> Any:
 def suffix_from_start(original: Any) -> Any:
     """bytes=-Y brings the first bytes up to Y"""
 
-    def turn(asked: str, part: Part, size: int) -> Part:
-        return (0, part[1] - part[0]) if part and asked.startswith("bytes=-") else part
+    def turn(requested: str, part: Part, size: int) -> Part:
+        return (0, part[1] - part[0]) if part and requested.startswith("bytes=-") else part
 
     return _wanted(original, turn)
 
@@ -211,18 +211,19 @@ def suffix_from_start(original: Any) -> Any:
 def one_byte_only(original: Any) -> Any:
     """bytes=X- brings the byte at X alone"""
     return _wanted(
-        original, lambda asked, part, size: (part[0], part[0]) if part and asked.endswith("-") else part
+        original,
+        lambda requested, part, size: (part[0], part[0]) if part and requested.endswith("-") else part,
     )
 
 
 @mutant("DEV-CONT-14", DOWNLOAD)
-def positions_untold(original: Any) -> Any:
+def without_content_range(original: Any) -> Any:
     """the answer to a range has no Content-Range"""
     return _headed(original, lambda headers: {n: v for n, v in headers.items() if n != "Content-Range"})
 
 
 @mutant("DEV-CONT-14", DOWNLOAD)
-def ranges_untold(original: Any) -> Any:
+def without_accept_ranges(original: Any) -> Any:
     """the answer to a range has no Accept-Ranges"""
     return _headed(original, lambda headers: {n: v for n, v in headers.items() if n != "Accept-Ranges"})
 
@@ -250,8 +251,8 @@ def unsatisfiable_at_once(original: Any) -> Any:
 def malformed_refused(original: Any) -> Any:
     """a range that cannot be read is answered 416"""
 
-    def refuse(asked: str, part: Part, size: int) -> Part:
-        if asked and part is None:
+    def refuse(requested: str, part: Part, size: int) -> Part:
+        if requested and part is None:
             raise HttpError(416, "Range: cannot be read")
         return part
 
@@ -261,16 +262,18 @@ def malformed_refused(original: Any) -> Any:
 @mutant("DEV-CONT-18", WANTED)
 def long_ignored(original: Any) -> Any:
     """a range with a position of 19 digits or more is ignored"""
-    return _wanted(original, lambda asked, part, size: part if len(asked.rpartition("-")[2]) < 19 else None)
+    return _wanted(
+        original, lambda requested, part, size: part if len(requested.rpartition("-")[2]) < 19 else None
+    )
 
 
 @mutant("DEV-CONT-18", WANTED)
 def never_clamped(original: Any) -> Any:
     """a range that reaches beyond the end is answered 416"""
 
-    def refuse(asked: str, part: Part, size: int) -> Part:
-        last = asked.rpartition("-")[2]
-        if part and last.isdecimal() and int(last) > size - 1 + asked.startswith("bytes=-"):
+    def refuse(requested: str, part: Part, size: int) -> Part:
+        last = requested.rpartition("-")[2]
+        if part and last.isdecimal() and int(last) > size - 1 + requested.startswith("bytes=-"):
             raise HttpError(416, "Range: beyond the end")
         return part
 

@@ -67,9 +67,9 @@ async def linked_solutions(target: Target) -> None:
     expect.status(await device_client.write(other, {"text": "for both"}), 204)
     for each in (device, other):
         expect.status(await device_client.write(each, MARK), 204)
-    witnessed = _datapoints(await _told(target, identity, marks=1, solution=WITNESS))
+    witnessed = _datapoints(await _emitted(target, identity, marks=1, solution=WITNESS))
     expect.equal("what the witness was told", _texts(witnessed), ["for both"])
-    probed = _datapoints(await _told(target, identity, marks=2))
+    probed = _datapoints(await _emitted(target, identity, marks=2))
     expect.equal("what the probe was told", sorted(_texts(probed)), ["for both", "for the probe"])
 
 
@@ -288,10 +288,10 @@ async def silent(target: Target) -> None:
 async def _end(target: Target, device: VirtualDevice, marks: int = 1) -> list[Event]:
     """Mark the end, wait for the mark, and give what the probe was told of this device, but for the marks."""
     expect.status(await device_client.write(device, MARK), 204)
-    return await _told(target, device.identity, marks)
+    return await _emitted(target, device.identity, marks)
 
 
-async def _told(target: Target, identity: str, marks: int, solution: str = PROBE) -> list[Event]:
+async def _emitted(target: Target, identity: str, marks: int, solution: str = PROBE) -> list[Event]:
     """What a solution was told of an identity, once both its handlers were told of so many marks."""
     client = target.client(solution)
     until = time.monotonic() + device_client.GRACE

@@ -72,13 +72,13 @@ def one_each(original: Any) -> Any:
 @mutant("DEV-EVT-2 DEV-EVT-11", DEVICE_DATA)
 def milliseconds(original: Any) -> Any:
     """the timestamp of a device-data event is in milliseconds"""
-    return _told(original, lambda event: event | {"timestamp": event["timestamp"] // 1000})
+    return _emitted(original, lambda event: event | {"timestamp": event["timestamp"] // 1000})
 
 
 @mutant("DEV-EVT-2 DEV-EVT-11", DEVICE_DATA)
 def no_connection(original: Any) -> Any:
     """a device-data event has no connection_id"""
-    return _told(original, lambda event: {n: v for n, v in event.items() if n != "connection_id"})
+    return _emitted(original, lambda event: {n: v for n, v in event.items() if n != "connection_id"})
 
 
 @mutant("DEV-EVT-2", DATA_IN)
@@ -90,7 +90,7 @@ def values_as_numbers(original: Any) -> Any:
             entry["values"] = {name: _number(value) for name, value in entry["values"].items()}
         return event
 
-    return _told(original, numbers)
+    return _emitted(original, numbers)
 
 
 @mutant("DEV-EVT-3", LINKED)
@@ -112,13 +112,15 @@ def first_solution(original: Any) -> Any:
 @mutant("DEV-EVT-4", DATAPOINT)
 def live(original: Any) -> Any:
     """element 1 of data.value is the word live"""
-    return _told(original, lambda event: event | {"value": ["live", event["value"][1]]})
+    return _emitted(original, lambda event: event | {"value": ["live", event["value"][1]]})
 
 
 @mutant("DEV-EVT-4", DATAPOINT)
 def value_as_number(original: Any) -> Any:
     """element 2 of data.value is a number where it looks like one"""
-    return _told(original, lambda event: event | {"value": [event["value"][0], _number(event["value"][1])]})
+    return _emitted(
+        original, lambda event: event | {"value": [event["value"][0], _number(event["value"][1])]}
+    )
 
 
 @mutant("DEV-EVT-4", DATAPOINT)
@@ -128,7 +130,7 @@ def turned_round(original: Any) -> Any:
     def turn(event: Payload) -> Payload:
         return event if event["alias"] == "Text" else event | {"value": event["value"][::-1]}
 
-    return _told(original, turn)
+    return _emitted(original, turn)
 
 
 @mutant("DEV-EVT-5", STORED)
@@ -146,23 +148,23 @@ def never_counted(original: Any) -> Any:
 @mutant("DEV-EVT-6 DEV-EVT-7", DATAPOINT)
 def always_write(original: Any) -> Any:
     """api is write whatever it was"""
-    return _told(original, lambda event: event | {"api": "write"})
+    return _emitted(original, lambda event: event | {"api": "write"})
 
 
 @mutant("DEV-EVT-6", DATAPOINT)
 def no_product(original: Any) -> Any:
     """a datapoint has no vendor"""
-    return _told(original, lambda event: {n: v for n, v in event.items() if n != "vendor"})
+    return _emitted(original, lambda event: {n: v for n, v in event.items() if n != "vendor"})
 
 
 @mutant("DEV-EVT-7", DATA_IN)
 def first_entry_only(original: Any) -> Any:
     """the data_in of a record has the first timestamp alone"""
-    return _told(original, lambda event: event | {"payload": event["payload"][:1]})
+    return _emitted(original, lambda event: event | {"payload": event["payload"][:1]})
 
 
 @mutant("DEV-EVT-8 DEV-REC-8", "labkit.device_api.api:ProductSite.answer")
-def told_of_refusals(original: Any) -> Any:
+def refusals_emitted(original: Any) -> Any:
     """a write or record that is refused raises events"""
 
     async def tell(self: ProductSite, exchange: Exchange) -> None:
@@ -187,9 +189,9 @@ def told_of_refusals(original: Any) -> Any:
 
 
 @mutant("DEV-ALIAS-9 DEV-EVT-1", WRITE)
-def told_of_nothing(original: Any) -> Any:
+def empty_data_in(original: Any) -> Any:
     """a write raises one more data_in, of nothing"""
-    return _told_after(original)
+    return _emitted_after(original)
 
 
 @mutant("DEV-ALIAS-9", "labkit.device_api.emitted:stored")
@@ -212,7 +214,7 @@ def newest_first(original: Any) -> Any:
 
 
 @mutant("DEV-EVT-9", "labkit.devices.state:store_points")
-def told_of_what_is_not_there(original: Any) -> Any:
+def unknown_aliases_emitted(original: Any) -> Any:
     """events come though nothing is stored"""
     return lambda connection, product, identity, points, read: original(
         connection, product, identity, [], read
@@ -270,12 +272,12 @@ def silently_provisioned(original: Any) -> Any:
 
 
 @mutant("DEV-EVT-11", "labkit.device_api.alias:read")
-def told_of_reads(original: Any) -> Any:
+def reads_emitted(original: Any) -> Any:
     """a read raises a data_in"""
-    return _told_after(original)
+    return _emitted_after(original)
 
 
-def _told_after(original: Any) -> Any:
+def _emitted_after(original: Any) -> Any:
     async def broken(exchange: Exchange, devices: Devices) -> web.StreamResponse:
         response: web.StreamResponse = await original(exchange, devices)
         emitted.stored(
@@ -291,7 +293,7 @@ def _told_after(original: Any) -> Any:
     return broken
 
 
-def _told(original: Any, change: Any) -> Any:
+def _emitted(original: Any, change: Any) -> Any:
     return lambda *arguments: change(original(*arguments))
 
 

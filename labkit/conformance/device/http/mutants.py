@@ -152,8 +152,10 @@ def head_without_framing(original: Any) -> Any:
     """HEAD of a download does not show how its body would be framed"""
 
     async def broken(self: Download, request: web.BaseRequest, pieces: Any) -> web.StreamResponse:
-        asked = self if request.method != "HEAD" else Download(self.status, "length", self.size, self.headers)
-        response: web.StreamResponse = await original(asked, request, pieces)
+        download = (
+            self if request.method != "HEAD" else Download(self.status, "length", self.size, self.headers)
+        )
+        response: web.StreamResponse = await original(download, request, pieces)
         return response
 
     return broken

@@ -208,10 +208,10 @@ def two_minutes_at_most(original: Any) -> Any:
     """a Request-Timeout above two minutes is refused"""
 
     def broken(text: str) -> int:
-        asked = int(original(text))
-        if asked > 120_000:
+        requested = int(original(text))
+        if requested > 120_000:
             raise HttpError(400, "Request-Timeout: at most two minutes")
-        return asked
+        return requested
 
     return broken
 
@@ -319,14 +319,14 @@ def by_any_record(original: Any) -> Any:
 @mutant("DEV-POLL-20", DUE)
 def given_once(original: Any) -> Any:
     """what was asked for once does not come again"""
-    asked: set[tuple[Key, int]] = set()
+    requested: set[tuple[Key, int]] = set()
 
     async def broken(self: State, key: Key, polls: Sequence[Waiting], now: int) -> Found:
         found, ahead = await original(self, key, polls, now)
         for index, poll in enumerate(polls):
-            if (key, poll.since) in asked:
+            if (key, poll.since) in requested:
                 found[index] = None
-            asked.add((key, poll.since))
+            requested.add((key, poll.since))
         return found, ahead
 
     return broken

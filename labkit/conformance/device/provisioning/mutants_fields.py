@@ -109,8 +109,8 @@ def no_prefix(original: Any) -> Any:
     """the prefix of an identity may be missing"""
 
     def broken(rules: IdentityFormat, identity: str) -> str | None:
-        flaw: str | None = original(rules, rules.prefix + identity.removeprefix(rules.prefix))
-        return flaw
+        problem: str | None = original(rules, rules.prefix + identity.removeprefix(rules.prefix))
+        return problem
 
     return broken
 

@@ -108,8 +108,8 @@ def all_for_none(original: Any) -> Any:
     """a read that names no alias gives all of them"""
 
     def broken(exchange: Exchange) -> list[str]:
-        asked: list[str] = original(exchange)
+        requested: list[str] = original(exchange)
         everything = list(exchange.product.settings.resources) if exchange.request.method == "GET" else []
-        return asked or everything
+        return requested or everything
 
     return broken

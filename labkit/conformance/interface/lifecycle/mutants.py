@@ -15,7 +15,7 @@ MADE = "labkit.services.interface.subscribing:Subscribing.made"
 NAME = "labkit.services.interface.subscription:service_name"
 
 
-def _untold(original: Any, event: str) -> Any:
+def _unnotified(original: Any, event: str) -> Any:
     """Leave out one event."""
 
     async def broken(self: Dispatch, kind: Any, *given: Any) -> Any:
@@ -27,19 +27,19 @@ def _untold(original: Any, event: str) -> Any:
 @mutant("IFC-LIFE-1", TELL)
 def nobody_added(original: Any) -> Any:
     """a publisher hears nothing of a new subscriber"""
-    return _untold(original, "subscriberAdded")
+    return _unnotified(original, "subscriberAdded")
 
 
 @mutant("IFC-LIFE-2", TELL)
 def nobody_removed(original: Any) -> Any:
     """a publisher hears nothing of a subscriber that leaves"""
-    return _untold(original, "subscriberRemoved")
+    return _unnotified(original, "subscriberRemoved")
 
 
 @mutant("IFC-LIFE-3", TELL)
 def nobody_updated(original: Any) -> Any:
     """a publisher hears nothing of a subscriber that changes"""
-    return _untold(original, "subscriberUpdated")
+    return _unnotified(original, "subscriberUpdated")
 
 
 @mutant("IFC-LIFE-1 IFC-LIFE-2 IFC-LIFE-3", TELL)

@@ -277,6 +277,6 @@ async def strangers(target: Target) -> None:
     meters.same("total", whole["total"], 3)
     whole = await meters.table(INTERFACE, "listSubscribers", {"parameters": {"room": "garden"}})
     meters.same("who has another's room", whole, {"items": [], "total": 0})
-    asked: dict[str, Table] = {"getSubscriber": {"subscriber_id": HALL}, "listSubscribers": {}}
-    for operation, given in asked.items():
+    requests: dict[str, Table] = {"getSubscriber": {"subscriber_id": HALL}, "listSubscribers": {}}
+    for operation, given in requests.items():
         await hall.refused(INTERFACE, operation, given, 404)

@@ -202,7 +202,7 @@ def total_of_the_page(original: Any) -> Any:
     return _list(original, lambda result: {**result, "total": len(result["items"])})
 
 
-def _asked(original: Any, change: Any) -> Any:
+def _requested(original: Any, change: Any) -> Any:
     """Change what listSubscribers is asked."""
     return given(
         original,
@@ -214,58 +214,67 @@ def _asked(original: Any, change: Any) -> Any:
 @mutant("IFC-SUB-9", CALL)
 def no_filter(original: Any) -> Any:
     """listSubscribers does not filter"""
-    return _asked(
-        original, lambda asked: {name: each for name, each in asked.items() if name != "parameters"}
+    return _requested(
+        original, lambda requested: {name: each for name, each in requested.items() if name != "parameters"}
     )
 
 
 @mutant("IFC-SUB-9", CALL)
 def one_of_the_filter(original: Any) -> Any:
     """of several parameters listSubscribers looks at the last"""
-    return _asked(
-        original, lambda asked: {**asked, "parameters": dict(list(asked.get("parameters", {}).items())[-1:])}
+    return _requested(
+        original,
+        lambda requested: {
+            **requested,
+            "parameters": dict(list(requested.get("parameters", {}).items())[-1:]),
+        },
     )
 
 
 @mutant("IFC-SUB-10", CALL)
 def ten_at_a_time(original: Any) -> Any:
     """listSubscribers gives 10 by default"""
-    return _asked(original, lambda asked: {"limit": 10, **asked})
+    return _requested(original, lambda requested: {"limit": 10, **requested})
 
 
 @mutant("IFC-SUB-10", CALL)
 def all_at_a_time(original: Any) -> Any:
     """listSubscribers gives all by default"""
-    return _asked(original, lambda asked: {"limit": 1000, **asked})
+    return _requested(original, lambda requested: {"limit": 1000, **requested})
 
 
 @mutant("IFC-SUB-10", CALL)
 def no_offset(original: Any) -> Any:
     """listSubscribers begins at the first"""
-    return _asked(original, lambda asked: {**asked, "offset": 0})
+    return _requested(original, lambda requested: {**requested, "offset": 0})
 
 
 @mutant("IFC-SUB-10", CALL)
 def any_limit(original: Any) -> Any:
     """a limit above 1000 is taken"""
 
-    def clamped(asked: dict[str, Any]) -> dict[str, Any]:
-        limit = asked.get("limit")
-        return {**asked, "limit": 1000} if isinstance(limit, int) and limit > 1000 else asked
+    def clamped(requested: dict[str, Any]) -> dict[str, Any]:
+        limit = requested.get("limit")
+        return {**requested, "limit": 1000} if isinstance(limit, int) and limit > 1000 else requested
 
-    return _asked(original, clamped)
+    return _requested(original, clamped)
 
 
 @mutant("IFC-SUB-10", CALL)
 def no_least_limit(original: Any) -> Any:
     """a limit of 0 is taken"""
-    return _asked(original, lambda asked: {**asked, "limit": 20} if asked.get("limit") == 0 else asked)
+    return _requested(
+        original, lambda requested: {**requested, "limit": 20} if requested.get("limit") == 0 else requested
+    )
 
 
 @mutant("IFC-SUB-10", CALL)
 def fewer_at_most(original: Any) -> Any:
     """a limit of 1000 is refused"""
-    return _asked(original, lambda asked: {**asked, "limit": 1001} if asked.get("limit") == 1000 else asked)
+    return _requested(
+        original,
+        lambda requested: {**requested, "limit": 1001} if requested.get("limit") == 1000 else requested,
+    )
 
 
 def _set(original: Any, change: Any) -> Any:
@@ -280,13 +289,17 @@ def _set(original: Any, change: Any) -> Any:
 @mutant("IFC-SUB-11", CALL)
 def quota_not_set(original: Any) -> Any:
     """setSubscriber sets no quota"""
-    return _set(original, lambda asked: {name: each for name, each in asked.items() if name != "quota"})
+    return _set(
+        original, lambda requested: {name: each for name, each in requested.items() if name != "quota"}
+    )
 
 
 @mutant("IFC-SUB-11", CALL)
 def parameters_not_set(original: Any) -> Any:
     """setSubscriber sets no parameters"""
-    return _set(original, lambda asked: {name: each for name, each in asked.items() if name != "parameters"})
+    return _set(
+        original, lambda requested: {name: each for name, each in requested.items() if name != "parameters"}
+    )
 
 
 @mutant("IFC-SUB-11", CALL)
@@ -297,7 +310,7 @@ def gives_the_subscriber(original: Any) -> Any:
         result = await original(self, caller, service, name, parameters)
         if (service, name) != ("Interface", "setSubscriber") or result is not None:
             return result
-        asked = {"subscriber_id": parameters["subscriber_id"]}
-        return await original(self, caller, service, "getSubscriber", asked)
+        requested = {"subscriber_id": parameters["subscriber_id"]}
+        return await original(self, caller, service, "getSubscriber", requested)
 
     return broken

@@ -215,9 +215,9 @@ async def forms_of_tags(target: Target) -> None:
 @check("NTF-BIND-17", "a sid that no binding has is not found")
 async def unknown(target: Target) -> None:
     notify = Notify(target)
-    gone = (await notify.bound())["sid"]
-    await notify.nothing("deleteBinding", BindingSid=gone)
-    for sid in (gone, f"BS{'0' * 32}", "BS", gone.upper(), f"{gone}0"):
+    removed = (await notify.bound())["sid"]
+    await notify.nothing("deleteBinding", BindingSid=removed)
+    for sid in (removed, f"BS{'0' * 32}", "BS", removed.upper(), f"{removed}0"):
         await notify.refused("getBinding", 404, BindingSid=sid)
         await notify.refused("deleteBinding", 404, BindingSid=sid)
 

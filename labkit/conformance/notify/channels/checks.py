@@ -243,14 +243,14 @@ async def nothing_taken(target: Target) -> None:
 
 def lost(before: Table, after: Table) -> list[str]:
     """The names that are there before and not afterwards, also within objects."""
-    gone = []
+    absent = []
     for name, value in before.items():
         if name not in after:
-            gone.append(name)
+            absent.append(name)
         elif isinstance(value, dict):
             inner = after[name]
-            gone += [f"{name}.{each}" for each in lost(value, inner if isinstance(inner, dict) else {})]
-    return gone
+            absent += [f"{name}.{each}" for each in lost(value, inner if isinstance(inner, dict) else {})]
+    return absent
 
 
 @check("NTF-DATA-6", "Fcm and Gcm stand at the root", needs=SEEN)

@@ -120,13 +120,13 @@ def another_zone(original: Any) -> Any:
 @mutant("NTF-LIST-7", CALL)
 def pages_from_one(original: Any) -> Any:
     """the first page has number 1"""
-    return meta(original, lambda told: {**told, "page": told["page"] + 1})
+    return meta(original, lambda page: {**page, "page": page["page"] + 1})
 
 
 @mutant("NTF-LIST-7", CALL)
 def no_next_page(original: Any) -> Any:
     """the next page is never told"""
-    return meta(original, lambda told: without(told, "next_page_url"))
+    return meta(original, lambda page: without(page, "next_page_url"))
 
 
 def meta(original: Any, change: Any) -> Any:

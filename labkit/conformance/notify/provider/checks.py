@@ -53,7 +53,7 @@ async def unconfigured(target: Target) -> None:
 
 
 @check("NTF-CALL-4", "a solution without credentials is told what its configuration has to hold")
-async def told_of_credentials(target: Target) -> None:
+async def credentials_in_provider_object(target: Target) -> None:
     owner, stranger = Notify(target), Notify(target, UNCONFIGURED)
     made = await owner.bound()
     for operation, parameters in every(owner, made):

@@ -128,7 +128,7 @@ def field(parameter: str) -> str:
 
 
 @check("NTF-SEND-7", "a notification tells what was sent")
-async def told(target: Target) -> None:
+async def notification_fields(target: Target) -> None:
     notify, identity = Notify(target), target.identity()
     sent = await notify.send(Identity=identity, Tag=["one"], **SENT, **PAYLOADS)
     for name, value in SENT.items():
@@ -322,13 +322,15 @@ async def one_attempt(target: Target) -> None:
     notify = Notify(target)
     for kind in PUSH:
         there = await notify.bound(kind)
-        gone = await away(notify, target, kind)
-        names = [there["identity"], gone["identity"]]
+        unreachable = await away(notify, target, kind)
+        names = [there["identity"], unreachable["identity"]]
         await notify.send(Identity=names, Body="now or never", Ttl=0)
         await notify.send(Identity=names, Body="later will do", Ttl=60)
         texts = [each.text for each in await notify.messages(there["address"])]
         notify.same("what is there", texts, ["now or never", "later will do"])
-        notify.same(f"what a {kind} device gets later", await back(notify, target, gone), ["later will do"])
+        notify.same(
+            f"what a {kind} device gets later", await back(notify, target, unreachable), ["later will do"]
+        )
 
 
 # ttl, seconds until the device is back, whether it gets the notification

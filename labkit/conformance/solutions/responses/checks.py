@@ -73,8 +73,8 @@ async def content_types(target: Target) -> None:
         expect.equal(f"content type of {value!r}", _type(response), kind, response)
     for value in ("<p>text</p>", {"a": 1}):
         for name in ("content-type", "Content-Type"):
-            asked = {"headers": {name: "text/html"}, "give": value}
-            response = await probe.request("POST", "/responses", json=asked)
+            order = {"headers": {name: "text/html"}, "give": value}
+            response = await probe.request("POST", "/responses", json=order)
             expect.equal("content types", response.headers.get_list("Content-Type"), ["text/html"], response)
 
 
@@ -88,8 +88,8 @@ async def nothing(target: Target) -> None:
 @check("SOL-RESP-7", "a table that is assigned to response counts")
 async def anew(target: Target) -> None:
     probe = Probe(target)
-    asked: dict[str, Any] = {"code": 202, "message": {"a": 1}, "headers": {"X-Probe": "set"}}
-    response = expect.status(await probe.request("POST", "/responses/anew", json=asked), 202)
+    order: dict[str, Any] = {"code": 202, "message": {"a": 1}, "headers": {"X-Probe": "set"}}
+    response = expect.status(await probe.request("POST", "/responses/anew", json=order), 202)
     probe.same("the body", decoded(response), {"a": 1})
     expect.header(response, "X-Probe", "set")
     response = await probe.request("POST", "/responses/anew", json={"message": "text"})
@@ -111,8 +111,8 @@ async def error_objects(target: Target) -> None:
     response = expect.status(await probe.request("GET", "/responses/error"), 418)
     found = decoded(response)
     expect.equal("its names", sorted(found), ["error", "status", "type"], response)
-    asked = {name: found[name] for name in ("type", "status")}
-    probe.same("type and status", asked, {"type": "QueryError", "status": 400})
+    order = {name: found[name] for name in ("type", "status")}
+    probe.same("type and status", order, {"type": "QueryError", "status": 400})
     given = {"type": "QueryError", "error": "as it is", "status": 404}
     probe.same(
         "an error that is returned", await probe.ask("POST", "/responses", json={"give": given}), given

@@ -127,8 +127,8 @@ async def globals_apart(target: Target) -> None:
     for _ in range(2):
         names = [target.identity() for _ in range(CLIENTS)]
         clients = [Probe(target) for _ in names]
-        asked = (
+        requests = (
             each.ask("POST", f"/scripts/globals/{name}") for each, name in zip(clients, names, strict=True)
         )
-        found = await asyncio.gather(*asked)
+        found = await asyncio.gather(*requests)
         same("the global after the service answered, for each", found, [{"x": name} for name in names])

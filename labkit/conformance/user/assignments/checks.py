@@ -236,8 +236,8 @@ async def has(target: Target) -> None:
     await user.assign(ann, role, ("sn", "1"), ("zone", "2"))
     found = await user.text("hasUserRoleParam", **sn(ann, role, "1"))
     expect.equal("what hasUserRoleParam gives", found, "OK", user.last)
-    for asked in (sn(ann, role, "2"), sn(ann, other, "1"), sn(bea, role, "1")):
-        await user.fails("hasUserRoleParam", **asked)
+    for query in (sn(ann, role, "2"), sn(ann, other, "1"), sn(bea, role, "1")):
+        await user.fails("hasUserRoleParam", **query)
 
 
 @check("USR-ASSIGN-18", "hasUserRoleParam says no with 403, and minds the case of values")
@@ -247,8 +247,8 @@ async def has_not(target: Target) -> None:
     await user.assign(id, role, ("sn", "aB"))
     for value in ("AB", "ab", "a", WILDCARD):
         await user.refused("hasUserRoleParam", 403, **sn(id, role, value))
-    asked = {**sn(id, role.upper(), "aB"), "parameter_name": "Sn"}
-    expect.equal("in other case", await user.text("hasUserRoleParam", **asked), "OK", user.last)
+    query = {**sn(id, role.upper(), "aB"), "parameter_name": "Sn"}
+    expect.equal("in other case", await user.text("hasUserRoleParam", **query), "OK", user.last)
 
 
 @check("USR-ASSIGN-20 USR-ASSIGN-21", "values come by pages of up to 100, with how many there are")
@@ -286,8 +286,8 @@ async def order_of_pages(target: Target) -> None:
 async def nobody(target: Target) -> None:
     user = Access(target)
     role = await user.role("sn")
-    asked = {**sn(NOBODY, role, "1"), "roles": [assignment(role, ("sn", "1"))]}
+    query = {**sn(NOBODY, role, "1"), "roles": [assignment(role, ("sn", "1"))]}
     for operation in """assignUser deassignUser deassignUserParam deassignUserParamName hasUserRoleParam
             listUserRoles listUserRoleParamValues""".split():
-        await user.refused(operation, 404, **asked)
+        await user.refused(operation, 404, **query)
     user.same("who holds the role", await user.table("listRoleUsers", role_id=role), [])

@@ -187,7 +187,7 @@ async def no_credential(target: Target) -> None:
 
 
 @check("USR-CALL-7", "refusals of every group are QueryErrors whose error is JSON with the message")
-async def told_as_json(target: Target) -> None:
+async def errors_as_json(target: Target) -> None:
     user = User(target)
     for operation, parameters in failures(target):
         _, result = await user.call("User", operation, parameters)

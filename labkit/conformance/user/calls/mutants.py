@@ -41,8 +41,8 @@ def wrapped(original: Any) -> Any:
 def no_such_operation(original: Any) -> Any:
     """one operation of a group is not there"""
 
-    def broken(room: Any, caller: Caller, service: str, operation: str) -> Any:
-        return original(room, caller, service, "" if operation == "listRoleParamUsers" else operation)
+    def broken(services: Any, caller: Caller, service: str, operation: str) -> Any:
+        return original(services, caller, service, "" if operation == "listRoleParamUsers" else operation)
 
     return broken
 
@@ -98,7 +98,7 @@ def true_for_ok(original: Any) -> Any:
 
 
 @mutant("USR-CALL-6", ARGUMENTS)
-def token_asked_for(original: Any) -> Any:
+def token_required(original: Any) -> Any:
     """every operation asks for a token"""
 
     def broken(self: Operation, parameters: Mapping[str, object]) -> Any:

@@ -55,8 +55,8 @@ async def basic(target: Target) -> None:
         return await guide.request("POST", TOKEN, data=form, headers={"Authorization": f"Basic {pair}"})
 
     def refused(response: httpx.Response, status: int, code: str) -> None:
-        told = decoded(expect.status(response, status))
-        expect.equal("error", told.get("error"), code, response)
+        shown = decoded(expect.status(response, status))
+        expect.equal("error", shown.get("error"), code, response)
 
     expect.status(await ask(client.id, client.secret), 200)
     expect.status(await ask(client.id, client.secret.replace("a", "%61")), 200)
@@ -100,13 +100,13 @@ async def scopes(target: Target) -> None:
 
 
 @check("USR-GUIDE-40", "the page that asks for approval tells the scope, or that there is none")
-async def asked(target: Target) -> None:
+async def approval_scope(target: Target) -> None:
     guide = Guide(target)
     client = await registered(guide, await guide.person())
-    for scope, told in (("&scope=profile%20email", "profile email"), ("&scope=", "none"), ("", "none")):
+    for scope, shown in (("&scope=profile%20email", "profile email"), ("&scope=", "none"), ("", "none")):
         path = f"/oauth/authorize?{_query(client)}{scope}"
         page = expect.status(await guide.get(path, sid=client.token), 200)
-        expect.true(f"it says {told}", f"(scope: {told})" in page.text, "it does not", page)
+        expect.true(f"it says {shown}", f"(scope: {shown})" in page.text, "it does not", page)
 
 
 def _query(client: OAuthClient) -> str:

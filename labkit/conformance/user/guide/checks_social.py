@@ -62,10 +62,10 @@ async def loginurl(target: Target) -> None:
     location = expect.status(response, 303).headers.get("Location", "")
     given = await guide.text("getSocialLoginUrl", consumer=GOOGLE)
     expect.equal("page", location.partition("?")[0], given.partition("?")[0], response)
-    asked, expected = query(location), query(given)
-    expect.true("each login has a state of its own", asked.pop("state", 0) != expected.pop("state", 1), given)
-    expect.equal("query", asked, expected, response)
-    expect.equal("redirect_uri", asked.get("redirect_uri"), [guide.url(HANDLE[GOOGLE])], response)
+    sent, expected = query(location), query(given)
+    expect.true("each login has a state of its own", sent.pop("state", 0) != expected.pop("state", 1), given)
+    expect.equal("query", sent, expected, response)
+    expect.equal("redirect_uri", sent.get("redirect_uri"), [guide.url(HANDLE[GOOGLE])], response)
 
 
 @check("USR-GUIDE-28", "an OAuth 2 login ends at what the provider tells")

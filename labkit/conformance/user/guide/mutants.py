@@ -109,16 +109,16 @@ def never_deleted(original: Any) -> Any:
 @mutant("USR-GUIDE-8", CALL)
 def every_token_known(original: Any) -> Any:
     """a key that is not there has a value, stands in every set, and is deleted"""
-    asked: list[str] = []
+    requested: list[str] = []
 
     async def broken(self: Services, caller: Caller, service: str, name: str, parameters: Any = None) -> Any:
         result = await original(self, caller, service, name, parameters)
         command = parameters.get("command") if service == "Keystore" else None
         if service == "Keystore" and name == "get" and not result.get("value"):
-            asked.append(parameters["key"].rpartition(":")[2])
+            requested.append(parameters["key"].rpartition(":")[2])
             return {"value": "1"}
-        if command == "smembers" and asked:
-            return {"value": [*result["value"], asked[-1]]}
+        if command == "smembers" and requested:
+            return {"value": [*result["value"], requested[-1]]}
         return {"value": 1} if command == "del" else result
 
     return broken
@@ -187,7 +187,7 @@ def all_is_json(original: Any) -> Any:
 
 
 @mutant("USR-GUIDE-37 USR-GUIDE-39", "labkit.services.user.oauth.access_tokens:sign")
-def scopes_untold(original: Any) -> Any:
+def scopes_hidden(original: Any) -> Any:
     """an access token tells the scopes under another name"""
 
     async def broken(context: Any, keys: Any, *args: Any) -> str:
@@ -203,8 +203,8 @@ def scopes_untold(original: Any) -> Any:
 @mutant("USR-GUIDE-38", "labkit.services.user.oauth.tokens:authenticate")
 def any_secret(original: Any) -> Any:
     """a wrong client_secret counts as none"""
-    return lambda connection, solution, asked: original(
-        connection, solution, asked._replace(client_secret=None)
+    return lambda connection, solution, requested: original(
+        connection, solution, requested._replace(client_secret=None)
     )
 
 
@@ -321,16 +321,16 @@ def same_state(original: Any) -> Any:
 @mutant("USR-GUIDE-28", CALL)
 def query_lost(original: Any) -> Any:
     """getSocialToken gets nothing of a callback's query"""
-    return _token_asked(original, ("code", "state"))
+    return _without_attributes(original, ("code", "state"))
 
 
 @mutant("USR-GUIDE-30", CALL)
 def request_token_lost(original: Any) -> Any:
     """getSocialToken gets no request token"""
-    return _token_asked(original, ("reqToken",))
+    return _without_attributes(original, ("reqToken",))
 
 
-def _token_asked(original: Any, lost: tuple[str, ...]) -> Any:
+def _without_attributes(original: Any, lost: tuple[str, ...]) -> Any:
     return with_parameters(
         original,
         "getSocialToken",
@@ -339,6 +339,6 @@ def _token_asked(original: Any, lost: tuple[str, ...]) -> Any:
 
 
 @mutant("USR-GUIDE-28 USR-GUIDE-30", CALL)
-def nothing_told(original: Any) -> Any:
+def nothing_returned(original: Any) -> Any:
     """socialRequest tells nothing of anybody"""
     return with_result(original, "socialRequest", lambda answer: "{}")

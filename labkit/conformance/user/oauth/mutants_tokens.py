@@ -83,12 +83,12 @@ def reuse_ends_nothing(original: Any) -> Any:
 def one_for_all(original: Any) -> Any:
     """a new set ends those of all users of the client"""
 
-    def broken(connection: Any, solution: str, asked: Any, made: Any, now: int) -> Any:
-        granted = original(connection, solution, asked, made, now)
+    def broken(connection: Any, solution: str, request: Any, made: Any, now: int) -> Any:
+        granted = original(connection, solution, request, made, now)
         execute(
             connection,
             "DELETE FROM oauth_approval WHERE solution = ? AND client_id = ? AND jti IS NOT NULL AND jti != ?",
-            (solution, asked.client_id, made.jti),
+            (solution, request.client_id, made.jti),
         )
         return granted
 
@@ -102,9 +102,11 @@ def one_for_all(original: Any) -> Any:
 def code_first(original: Any) -> Any:
     """where a code is sent, grant_type is not looked at"""
 
-    def broken(asked: Any) -> Any:
-        known = asked.grant_type in ("authorization_code", "refresh_token")
-        return original(asked._replace(grant_type="authorization_code") if asked.code and known else asked)
+    def broken(request: Any) -> Any:
+        known = request.grant_type in ("authorization_code", "refresh_token")
+        return original(
+            request._replace(grant_type="authorization_code") if request.code and known else request
+        )
 
     return broken
 
@@ -113,9 +115,9 @@ def code_first(original: Any) -> Any:
 def any_grant(original: Any) -> Any:
     """an unknown grant_type counts as authorization_code"""
 
-    def broken(asked: Any) -> Any:
-        known = asked.grant_type in ("authorization_code", "refresh_token")
-        return original(asked if known else asked._replace(grant_type="authorization_code"))
+    def broken(request: Any) -> Any:
+        known = request.grant_type in ("authorization_code", "refresh_token")
+        return original(request if known else request._replace(grant_type="authorization_code"))
 
     return broken
 
@@ -139,8 +141,8 @@ def any_client(original: Any) -> Any:
 @mutant("USR-OAUTH-26", AUTHENTICATE)
 def any_secret(original: Any) -> Any:
     """client_secret is not looked at"""
-    return lambda connection, solution, asked: original(
-        connection, solution, asked._replace(client_secret=None)
+    return lambda connection, solution, request: original(
+        connection, solution, request._replace(client_secret=None)
     )
 
 
@@ -148,10 +150,10 @@ def any_secret(original: Any) -> Any:
 def secret_required(original: Any) -> Any:
     """without client_secret nothing is given"""
 
-    def broken(connection: Any, solution: str, asked: Any) -> None:
-        if asked.client_secret is None:
+    def broken(connection: Any, solution: str, request: Any) -> None:
+        if request.client_secret is None:
             raise UserError(401, "client_secret is required.", "invalid_client")
-        original(connection, solution, asked)
+        original(connection, solution, request)
 
     return broken
 
@@ -171,13 +173,13 @@ def any_refresh_token(original: Any) -> Any:
 @mutant("USR-OAUTH-29", EXCHANGE)
 def redirect_not_required(original: Any) -> Any:
     """without redirect_uri, the one of the code counts"""
-    return _redirect(original, lambda asked: asked.redirect_uri is None)
+    return _redirect(original, lambda request: request.redirect_uri is None)
 
 
 @mutant("USR-OAUTH-30", EXCHANGE)
 def any_redirect(original: Any) -> Any:
     """redirect_uri is required and not looked at"""
-    return _redirect(original, lambda asked: asked.redirect_uri is not None)
+    return _redirect(original, lambda request: request.redirect_uri is not None)
 
 
 # ---- lifetimes
@@ -263,15 +265,15 @@ def _newest(original: Any, of: str) -> Any:
 def _redirect(original: Any, where: Callable[[Any], bool]) -> Any:
     """Put the redirect of the code in place of what was sent."""
 
-    def broken(connection: Any, solution: str, asked: Any, made: Any, now: int) -> Any:
-        if asked.code is not None and where(asked):
+    def broken(connection: Any, solution: str, request: Any, made: Any, now: int) -> Any:
+        if request.code is not None and where(request):
             row = execute(
                 connection,
                 "SELECT redirect_uri FROM oauth_approval WHERE solution = ? AND id = "
                 "(SELECT approval FROM oauth_credential WHERE solution = ? AND digest = ?)",
-                (solution, solution, digest(asked.code)),
+                (solution, solution, digest(request.code)),
             ).fetchone()
-            asked = asked._replace(redirect_uri=row[0] if row else asked.redirect_uri)
-        return original(connection, solution, asked, made, now)
+            request = request._replace(redirect_uri=row[0] if row else request.redirect_uri)
+        return original(connection, solution, request, made, now)
 
     return broken

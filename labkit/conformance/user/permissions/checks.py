@@ -164,10 +164,10 @@ async def outcomes(target: Target) -> None:
     path = f"GET/{target.identity()}/{{sn}}"
     role, id = await user.role("sn", perms=[path]), await user.newcomer()
     await user.assign(id, role, ("sn", "1"))
-    asked = {"id": id, "perm_id": path, "parameters": ["sn::1"]}
-    expect.equal("what hasUserPerm gives", await user.text("hasUserPerm", **asked), "OK", user.last)
-    await user.refused("hasUserPerm", 403, **{**asked, "perm_id": f"PUT/{target.identity()}/{{sn}}"})
-    await user.refused("hasUserPerm", 403, **{**asked, "id": NOBODY})
+    query = {"id": id, "perm_id": path, "parameters": ["sn::1"]}
+    expect.equal("what hasUserPerm gives", await user.text("hasUserPerm", **query), "OK", user.last)
+    await user.refused("hasUserPerm", 403, **{**query, "perm_id": f"PUT/{target.identity()}/{{sn}}"})
+    await user.refused("hasUserPerm", 403, **{**query, "id": NOBODY})
 
 
 @check(
@@ -207,9 +207,9 @@ async def malformed(target: Target) -> None:
     path = f"GET/{target.identity()}/{{sn}}"
     role, id = await user.role("sn", perms=[path]), await user.newcomer()
     await user.assign(id, role, ("sn", "1"))
-    asked: dict[str, Any] = {"id": id, "perm_id": path, "parameters": ["sn::1"]}
-    for name in asked:
-        without = {each: value for each, value in asked.items() if each != name}
+    query: dict[str, Any] = {"id": id, "perm_id": path, "parameters": ["sn::1"]}
+    for name in query:
+        without = {each: value for each, value in query.items() if each != name}
         await user.refused("hasUserPerm", 403, **without)
     for name, values in {
         "id": ("", "one", f"{id} or 1", -1, 1.5, True, 10**30, [id], {"id": id}),
@@ -217,7 +217,7 @@ async def malformed(target: Target) -> None:
         "parameters": ("sn", "sn:1", "", ["sn"], ["sn::1", "sn"], [["sn::1"]], [7], 7, True, {"sn": "1"}),
     }.items():
         for value in values:
-            await user.refused("hasUserPerm", 403, **{**asked, name: value})
+            await user.refused("hasUserPerm", 403, **{**query, name: value})
     await user.denied(id, path, "sn::1", "SN::2")
     await user.allowed(id, path, "sn::1")
 

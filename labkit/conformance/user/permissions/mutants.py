@@ -132,8 +132,8 @@ def odd_braces(original: Any) -> Any:
     def broken(connection: Any, solution: str, id: int, permission: Permission, given: Any) -> Any:
         if re.fullmatch(r".*\{[A-Za-z]{1,40}\}", permission.end_point):
             return original(connection, solution, id, permission, given)
-        asked = [solution, permission.method, permission.end_point, id]
-        return execute(connection, f"{ROLE_THAT_HAS}{AND_HELD})", asked).fetchone() is not None
+        statement_values = [solution, permission.method, permission.end_point, id]
+        return execute(connection, f"{ROLE_THAT_HAS}{AND_HELD})", statement_values).fetchone() is not None
 
     return broken
 
@@ -175,11 +175,11 @@ def not_given(original: Any) -> Any:
 
     def broken(connection: Any, solution: str, id: int, permission: Permission, given: Any) -> bool:
         query = ROLE_THAT_HAS
-        asked: list[object] = [solution, permission.method, permission.end_point]
+        statement_values: list[object] = [solution, permission.method, permission.end_point]
         for name in given.keys() & set(permission.placeholders):
             query += f"{AND_HELD}{AS_VALUE})"
-            asked += [id, name, given[name], WILDCARD]
-        return execute(connection, query, asked).fetchone() is not None
+            statement_values += [id, name, given[name], WILDCARD]
+        return execute(connection, query, statement_values).fetchone() is not None
 
     return broken
 
@@ -192,7 +192,7 @@ def role_is_enough(original: Any) -> Any:
         if permission.placeholders:
             return bool(original(connection, solution, id, permission, given))
         holds = f"{AND_HELD})".replace("assigned_value", "assignment")
-        asked = [solution, permission.method, permission.end_point, id]
-        return execute(connection, ROLE_THAT_HAS + holds, asked).fetchone() is not None
+        statement_values = [solution, permission.method, permission.end_point, id]
+        return execute(connection, ROLE_THAT_HAS + holds, statement_values).fetchone() is not None
 
     return broken

@@ -49,10 +49,10 @@ class Socials(User):
 
     async def callback(self, consumer: str = GOOGLE) -> Table:
         """What getSocialToken is given after a person has logged in."""
-        asked = {"reqToken": await self.url(consumer)} if consumer == TWITTER else {}
-        page = await self._target.browser().request("GET", await self.url(consumer, **asked))
+        arguments = {"reqToken": await self.url(consumer)} if consumer == TWITTER else {}
+        page = await self._target.browser().request("GET", await self.url(consumer, **arguments))
         expect.equal("where the login ends", page.url.path, "/requests/callback", page)
-        return {"consumer": consumer, **asked, **query(str(page.url))}
+        return {"consumer": consumer, **arguments, **query(str(page.url))}
 
     async def info(self, consumer: str, token: str) -> Any:
         """What the provider tells of the person."""

@@ -138,8 +138,8 @@ async def lifetimes(target: Target) -> None:
     user = User(target)
     person = await user.person()
     given = {"email": person.email, "password": person.password}
-    for asked, lives in (({}, 7200), ({"time_to_live": 60}, 60)):
-        token = await user.text("getUserToken", **given, **asked)
+    for options, lives in (({}, 7200), ({"time_to_live": 60}, 60)):
+        token = await user.text("getUserToken", **given, **options)
         await target.advance(lives - 1)
         await user.leads_to(token, person)
         await target.advance(1)

@@ -144,10 +144,10 @@ class Oauth(Group):
             _base64url(self._context.identifiers.hex(actor, 128)),
             now + refresh_token_ttl,
         )
-        asked = tokens.Exchange(
+        request = tokens.Exchange(
             grant_type, client_id, _plain(client_secret), _plain(code), redirect_uri, _plain(refresh_token)
         )
-        granted = await self._context.database.run(tokens.exchange, caller.solution, asked, made, now)
+        granted = await self._context.database.run(tokens.exchange, caller.solution, request, made, now)
         access_token = await access_tokens.sign(
             self._context,
             self.keys,

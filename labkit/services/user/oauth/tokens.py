@@ -71,48 +71,48 @@ class _Found(NamedTuple):
     living: int
 
 
-def exchange(connection: Connection, solution: str, asked: Exchange, made: NewSet, now: int) -> Granted:
+def exchange(connection: Connection, solution: str, request: Exchange, made: NewSet, now: int) -> Granted:
     """Spend a code or refresh token for a new set, which ends the former one of this client and user.
 
     Raises UserError: invalid_client 401; unsupported_grant_type, invalid_request, invalid_grant 400. A second use
     revokes all that the first one gave (RFC 6749, 4.1.2 and RFC 9700, 4.14.2), so its error comes as Committed.
     """
-    authenticate(connection, solution, asked)
-    kind, credential = credential_of(asked)
-    found = find(connection, solution, asked.client_id, kind, credential)
+    authenticate(connection, solution, request)
+    kind, credential = credential_of(request)
+    found = find(connection, solution, request.client_id, kind, credential)
     if found is None:
-        raise _invalid_grant(asked)
+        raise _invalid_grant(request)
     if not found.spent and (
         now >= found.expires
         or not found.living
-        or (kind == CODE and asked.redirect_uri != found.redirect_uri)
+        or (kind == CODE and request.redirect_uri != found.redirect_uri)
     ):
-        raise _invalid_grant(asked)
+        raise _invalid_grant(request)
     if found.spent or not execute(connection, SPEND, (solution, found.digest)).rowcount:
         revoke(connection, solution, found.approval)
-        raise Committed(_invalid_grant(asked))
-    execute(connection, END_OTHERS, (solution, asked.client_id, found.user_id, found.approval))
+        raise Committed(_invalid_grant(request))
+    execute(connection, END_OTHERS, (solution, request.client_id, found.user_id, found.approval))
     execute(connection, NEW_SET, (made.jti, solution, found.approval))
     keep(connection, solution, found.approval, REFRESH, made.refresh_token, made.refresh_expires)
     return Granted(found.user_id, found.scope)
 
 
-def authenticate(connection: Connection, solution: str, asked: Exchange) -> None:
-    row = execute(connection, SECRET, (solution, asked.client_id)).fetchone()
+def authenticate(connection: Connection, solution: str, request: Exchange) -> None:
+    row = execute(connection, SECRET, (solution, request.client_id)).fetchone()
     if row is None or (
-        asked.client_secret is not None
-        and not hmac.compare_digest(digest(row[0]), digest(asked.client_secret))
+        request.client_secret is not None
+        and not hmac.compare_digest(digest(row[0]), digest(request.client_secret))
     ):
         raise UserError(401, "There is no such client, or client_secret is not its own.", "invalid_client")
 
 
-def credential_of(asked: Exchange) -> tuple[str, str]:
+def credential_of(request: Exchange) -> tuple[str, str]:
     """The kind of what is exchanged, and the secret itself."""
-    if asked.grant_type == "authorization_code":
-        _required("redirect_uri", asked.redirect_uri)
-        return CODE, _required("code", asked.code)
-    if asked.grant_type == "refresh_token":
-        return REFRESH, _required("refresh_token", asked.refresh_token)
+    if request.grant_type == "authorization_code":
+        _required("redirect_uri", request.redirect_uri)
+        return CODE, _required("code", request.code)
+    if request.grant_type == "refresh_token":
+        return REFRESH, _required("refresh_token", request.refresh_token)
     raise UserError(
         400,
         "grant_type is not supported, expected authorization_code or refresh_token.",
@@ -132,7 +132,7 @@ def find(connection: Connection, solution: str, client_id: int, kind: str, crede
     return None if row is None else _Found(kept, *row)
 
 
-def _invalid_grant(asked: Exchange) -> UserError:
+def _invalid_grant(request: Exchange) -> UserError:
     """One text for all reasons: who holds a stolen credential learns nothing of it."""
-    what = "refresh_token is" if asked.grant_type == "refresh_token" else "code or redirect_uri is"
+    what = "refresh_token is" if request.grant_type == "refresh_token" else "code or redirect_uri is"
     return UserError(400, f"The {what} not valid, or not any more.", "invalid_grant")

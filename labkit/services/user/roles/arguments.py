@@ -164,10 +164,10 @@ def _possible(value: object, validate: ValidatorFunctionWrapHandler) -> object:
 PermId = Annotated[Permission, PlainValidator(_perm_id, json_schema_input_type=str)]
 Pairs = Annotated[Mapping[str, str | None], PlainValidator(_pairs, json_schema_input_type=list[str])]
 # For a question: scripts ask with what a request brings, and take 403 alone for a refusal. None: it cannot be.
-AskedId = Annotated[Id | None, WrapValidator(_possible)]
-AskedPermission = Annotated[PermId | None, WrapValidator(_possible)]
+OptionalId = Annotated[Id | None, WrapValidator(_possible)]
+OptionalPermission = Annotated[PermId | None, WrapValidator(_possible)]
 NO_PAIRS: Mapping[str, str | None] = {}
-AskedPairs = Annotated[Pairs | None, WrapValidator(_possible), BeforeValidator(none_given)]
+OptionalPairs = Annotated[Pairs | None, WrapValidator(_possible), BeforeValidator(none_given)]
 Parameters = Annotated[Sequence[Parameter], BeforeValidator(listed)]
 PermissionList = Annotated[Sequence[Permission], BeforeValidator(listed)]
 AssignedRoles = Annotated[Sequence[AssignedRole], BeforeValidator(listed)]

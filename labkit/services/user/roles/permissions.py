@@ -20,11 +20,11 @@ from labkit.services.user.group import Group
 from labkit.services.user.roles.arguments import (
     NO_PAIRS,
     WILDCARD,
-    AskedId,
-    AskedPairs,
-    AskedPermission,
     EndPoint,
     Method,
+    OptionalId,
+    OptionalPairs,
+    OptionalPermission,
     PermId,
     Permission,
     PermissionList,
@@ -89,9 +89,9 @@ class Permissions(Group):
     async def hasUserPerm(
         self,
         caller: Caller,
-        id: AskedId = None,
-        perm_id: AskedPermission = None,
-        parameters: AskedPairs = NO_PAIRS,
+        id: OptionalId = None,
+        perm_id: OptionalPermission = None,
+        parameters: OptionalPairs = NO_PAIRS,
     ) -> str:
         """'OK' where the user may use a permission with `name::value` for its placeholders, otherwise 403.
 
@@ -111,16 +111,16 @@ def is_allowed(
     connection: Connection, solution: str, id: int, permission: Permission, given: Mapping[str, str | None]
 ) -> bool:
     query = ROLE_THAT_HAS
-    asked: list[object] = [solution, permission.method, permission.end_point]
+    values: list[object] = [solution, permission.method, permission.end_point]
     for name in permission.placeholders:
         if given.get(name) is None:
             return False
         query += f"{AND_HELD}{AS_VALUE})"
-        asked += [id, name, given[name], WILDCARD]
+        values += [id, name, given[name], WILDCARD]
     if not permission.placeholders:
         query += f"{AND_HELD})"
-        asked += [id]
-    return execute(connection, query, asked).fetchone() is not None
+        values += [id]
+    return execute(connection, query, values).fetchone() is not None
 
 
 def register(connection: Connection, solution: str, permissions: Iterable[Permission]) -> None:

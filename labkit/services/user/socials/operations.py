@@ -159,8 +159,8 @@ class Socials(Group):
             return await oauth2.access_token(provider, given)
         verifier = _required("oauth_verifier", oauth_verifier)
         login = self._login(caller, provider, "request_token", _required("reqToken", reqToken))
-        asked = await self._take(login, "reqToken", _required("oauth_token", oauth_token))
-        token = await oauth1.access_token(provider, asked, verifier, self._stamp(caller))
+        login_request = await self._take(login, "reqToken", _required("oauth_token", oauth_token))
+        token = await oauth1.access_token(provider, login_request, verifier, self._stamp(caller))
         await self._keep(self._login(caller, provider, "access_token", token.token), token)
         return token.token
 
