@@ -236,14 +236,20 @@ class Journal:
     def canonical(self) -> str:
         """One line a record, without what differs between two runs of one seeded story.
 
-        Ordered by lab time, actor and the actor's own count; a cause is named as actor#count.
+        Ordered by lab time and actor, then by what led there: so it is the same whichever of the handlers that run
+        side by side in threads was first. An actor's records are counted in this order; a cause is actor#count.
         """
-        names = {entry.sequence: f"{entry.actor}#{entry.count}" for entry in self}
+        entries = sorted(_by_cause(tuple(self)), key=lambda entry: (entry.time, entry.actor))
+        counts: defaultdict[str, int] = defaultdict(int)
+        names: dict[int, str] = {}
+        for entry in entries:
+            counts[entry.actor] += 1
+            names[entry.sequence] = f"{entry.actor}#{counts[entry.actor]}"
         lines = []
-        for entry in sorted(self, key=lambda entry: (entry.time, entry.actor, entry.count)):
+        for entry in entries:
             shown = {
                 "time": entry.time,
-                "actor": f"{entry.actor}#{entry.count}",
+                "actor": names[entry.sequence],
                 "kind": entry.kind,
                 "summary": entry.summary,
                 "cause": names.get(entry.cause or 0),
@@ -262,6 +268,22 @@ class Journal:
         self._records.clear()
         self._counts.clear()
         self._sequence = 0
+
+
+def _by_cause(records: tuple[Record, ...]) -> Iterator[Record]:
+    """Each record, then all that it led to, before the next one of its actor and time."""
+    there = {entry.sequence for entry in records}
+    led_to: defaultdict[int, list[Record]] = defaultdict(list)
+    for entry in records:
+        cause = entry.cause or 0
+        led_to[cause if cause in there and cause < entry.sequence else 0].append(entry)
+    for entries in led_to.values():
+        entries.sort(key=lambda entry: (entry.time, entry.actor, entry.sequence), reverse=True)
+    waiting = led_to[0]
+    while waiting:
+        entry = waiting.pop()
+        yield entry
+        waiting += led_to.get(entry.sequence, ())
 
 
 def _holds_much(args: tuple[object, ...], longest: int) -> bool:

@@ -155,3 +155,29 @@ def test_settle_waits_for_what_is_posted(lights: Solution, home: Solution, lab: 
         lights.Interface.trigger(event="changed")
     lab.settle()
     assert home.Keystore.get(key="n")["value"] == "50"
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_a_broadcast_to_handlers_in_threads_replays(mode: str) -> None:
+    """They run side by side, and call the publisher and each other; only the order of that is left to chance."""
+
+    def story() -> str:
+        with Lab(seed=7) as lab:
+            lights = lab.solution("lights")
+            lights.publish(operations=OPERATIONS, events=[{"name": "changed"}])
+
+            def changed(event: int, services: Any) -> Any:
+                return [services.Lights.light(level=event + n) for n in range(3)]
+
+            for name in ("first", "second", "third"):
+                subscriber = lab.solution(name)
+                subscriber.subscribe(lights)
+                subscriber.on("lights", "changed", changed)
+            for level in range(10):
+                lights.Interface.trigger(event="changed", data=level, mode=mode)
+                lab.settle()
+            return lab.journal.canonical()
+
+    texts = {story() for _ in range(3)}
+    assert len(texts) == 1
+    assert texts.pop().count('"Lights.light"') == 90
