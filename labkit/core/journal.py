@@ -27,7 +27,7 @@ Detail = Mapping[str, object]
 class Record:
     """What happened once.
 
-    time: lab time in microseconds; cause: sequence number of the record that led to this one; count: the
+    time: lab time in microseconds; cause: sequence number of the earlier record that led to this one; count: the
     actor's own, from 1; longest: characters of the summary and of a text in the detail. The detail may be given as
     a function that makes it, called when somebody reads it, unless that would keep something large waiting.
     holds: how many characters that function holds at most, where its maker knows; else it is looked at.
@@ -164,6 +164,8 @@ class Journal:
         holds: int | None = None,
     ) -> Record:
         self._sequence += 1
+        if cause is not None and cause >= self._sequence:  # a client's word, or from before a clear: no circles
+            cause = None
         count = self._counts[actor] = self._counts[actor] + 1
         entry = Record(
             self._sequence,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from labkit.control.messaging import MessagingAccountInfo
 from labkit.lab.client import rooted
 from labkit.lab.provider import Arrivals
@@ -15,6 +17,12 @@ class Account(dict[str, str]):
     def __repr__(self) -> str:
         shown = ", ".join(f"{name!r}: {'…' if name == 'AuthToken' else repr(self[name])}" for name in self)
         return f"{{{shown}}}"
+
+    def copy(self) -> Account:
+        return Account(self)
+
+    def __or__(self, other: Mapping[str, str]) -> Account:  # type: ignore[override]  # a dict's own forgets its kind
+        return Account({**self, **other})
 
 
 class LabMessaging:

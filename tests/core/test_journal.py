@@ -218,6 +218,22 @@ def test_the_cause_of_a_record_may_have_left_the_ring(journal: Journal) -> None:
     assert {line["cause"] for line in lines(journal)} == {None}
 
 
+@pytest.mark.parametrize("ahead", [0, 1, 10**14])
+def test_a_cause_comes_before_what_it_leads_to(journal: Journal, ahead: int) -> None:
+    first = journal.record("request", "p/a", "GET /")
+    second = journal.open("request", "p/a", "GET /", cause=first + 1 + ahead)
+    third = journal.record("event", "p/a", "data_in", cause=second.sequence)
+    assert [each.cause for each in journal] == [None, None, second.sequence]
+    assert third == 3
+
+
+def test_a_cause_from_before_a_clear_is_none(journal: Journal) -> None:
+    old = [journal.record("request", "p/a", "GET /") for _ in range(3)][-1]
+    journal.clear()
+    journal.record("event", "p/a", "data_in", cause=old)
+    assert [each.cause for each in journal] == [None]
+
+
 def test_secret_values_never_show(journal: Journal) -> None:
     journal.record("call", "a", "x", detail={"parameters": {"password": SecretStr("correct horse")}})
     assert "correct horse" not in journal.canonical() + repr(list(journal))

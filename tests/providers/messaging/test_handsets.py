@@ -160,6 +160,16 @@ def test_a_cause_that_is_none_is_not_kept(one: Api, cause: str) -> None:
     assert one.lab.journal.select(kind="request")[-1].cause is None
 
 
+def test_a_forged_cause_makes_no_circle(one: Api) -> None:
+    one.bound()
+    for ahead in (1, 2, 10):  # itself, and records that are still to come
+        last = one.lab.journal.select()[-1].sequence
+        one.session.headers["X-Labkit-Cause"] = str(last + ahead)
+        one.sent(Identity="ann", Body="x")
+    for each in one.lab.journal.select():
+        assert each.summary in set(one.lab.journal.trace(each)["summary"])
+
+
 # ---- within bounds
 
 

@@ -181,3 +181,10 @@ def test_a_solution_that_is_there_already_shows_no_token(lab: Lab) -> None:
         lab.solution("home", services={"Notify": {"AuthToken": "another-token"}})
     assert account["AuthToken"] not in str(raised.value)
     assert "another-token" not in str(raised.value)
+
+
+def test_an_account_shows_no_token_when_it_is_combined_either(one: Api) -> None:
+    account = one.lab.messaging.account
+    for each in (account, account.copy(), account | {"ServiceSid": ONE["ServiceSid"]}, [account]):
+        assert account["AuthToken"] not in repr(each) + str(each)
+    assert account | {"ServiceSid": "IS"} == {**account, "ServiceSid": "IS"}
