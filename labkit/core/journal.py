@@ -164,7 +164,9 @@ class Journal:
         holds: int | None = None,
     ) -> Record:
         self._sequence += 1
-        if cause is not None and cause >= self._sequence:  # a client's word, or from before a clear: no circles
+        if (
+            cause is not None and cause >= self._sequence
+        ):  # a client's word, or from before a clear: no circles
             cause = None
         count = self._counts[actor] = self._counts[actor] + 1
         entry = Record(
