@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,44 @@ async def updated(target: Target) -> None:
     events = await registered(target, publisher, home)
     found = [(event, argument["parameters"].get("room")) for event, argument in events]
     expect.equal("events", found, [(ADDED, None), (UPDATED, "by it"), (UPDATED, "by me")])
+
+
+@check("IFC-LIFE-14", "an update leaves what it does not name", needs={"settings"})
+async def merged(target: Target) -> None:
+    publisher, home = await own(target, path=PUBLISHER), await own(target)
+    given: Table = {
+        "parameters": {"room": "a", "n": [1]},
+        "quota": {"calls_daily": 5},
+        "triggers": {"note": "kept", "quiet": "loud"},
+    }
+    subscription = await home.subscribe(publisher, script_key="panel", **given)
+    for name, change in (
+        ("parameters", {"room": "b", "m": {}}),
+        ("quota", {"calls_monthly": 50}),
+        ("triggers", {"quiet": "low", "more": 1}),
+    ):
+        await target.in_lab(partial(subscription.update, **{name: change}))
+        given[name] = given[name] | change
+        found = await publisher.call(INTERFACE, "getSubscriber", subscriber_id=home.id)
+        defaults = {"color": "white", "zone": "indoors"}
+        wanted = given | {"parameters": defaults | given["parameters"]}
+        same(f"after an update of {name}", {each: found.get(each) for each in given}, wanted)
+
+
+@check("IFC-LIFE-14", "an update that changes nothing is none", needs={"settings", "clock"})
+async def unchanged(target: Target) -> None:
+    publisher, home = await own(target, path=PUBLISHER), await own(target)
+    given: Table = {"parameters": {"room": "a"}, "quota": {"calls_daily": 5}, "triggers": {"quiet": "loud"}}
+    subscription = await home.subscribe(publisher, script_key="panel", **given)
+    before = await publisher.call(INTERFACE, "getSubscriber", subscriber_id=home.id)
+    await target.advance(10)
+    for each in ({}, given, *({name: value} for name, value in given.items())):
+        await target.in_lab(partial(subscription.update, **each))
+        set = {name: value for name, value in each.items() if name != "triggers"}
+        await publisher.call(INTERFACE, "setSubscriber", subscriber_id=home.id, **set)
+    await home.call("Config", "setParameters", service="panel", parameters=given["parameters"])
+    same("the subscriber", await publisher.call(INTERFACE, "getSubscriber", subscriber_id=home.id), before)
+    expect.equal("events", [event for event, _ in await registered(target, publisher, home)], [ADDED])
 
 
 @check("IFC-LIFE-4", "only businesses of the whitelist can subscribe", needs={"settings"})
@@ -257,7 +296,7 @@ async def ids(target: Target) -> None:
         await stranger.refused(publisher, script_key="bell")
         text = await refused(target, {}, id=f"{id}2")
         expect.true("the error names the id", f"{id}2" in text, text)
-    await home.refused(home, script_key="bell")
+    await publisher.refused(publisher, script_key="bell")
     await home.subscribe(publisher, script_key="bell")
     await home.refused(publisher, script_key="other")
     total = (await publisher.call(INTERFACE, "listSubscribers"))["total"]

@@ -107,12 +107,19 @@ async def ends(target: Target) -> None:
     expect.equal("before the month's end", await served(home, 1), 0)
     await until(target, end)
     expect.equal("at the month's end", await served(home, 4), 2)
+    await until(target, next_month(end))
+    expect.equal("on the same day of the next month", await served(home, 4), 2)
 
 
 @check("IFC-QUO-5", "403 that names the quota and its count, and no handler", needs={"settings", "clock"})
 async def over(target: Target) -> None:
-    for name, count in (("calls_daily", 2), ("calls_monthly", 3)):
-        publisher, home = await two(target, **{name: count})
+    for name, count, others in (
+        ("calls_daily", 2, {}),
+        ("calls_monthly", 3, {}),
+        ("calls_daily", 2, {"calls_monthly": 4}),
+        ("calls_monthly", 3, {"calls_daily": 5}),
+    ):
+        publisher, home = await two(target, **{name: count}, **others)
         await served(home, count)
         error = await home.call("Meter", "count")
         found = {each: error.get(each) for each in ("type", "status")} if isinstance(error, dict) else error

@@ -22,7 +22,7 @@ from labkit.conformance.interface.partners import (
 from labkit.conformance.probe import Table, same
 from labkit.conformance.target import Target
 
-UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")  # RFC 9562
 DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")  # RFC 3339
 SOLUTION = re.compile(r"[A-Za-z0-9]+")
 MANY = 23  # more than a page, less than two
@@ -252,6 +252,7 @@ async def merged(target: Target) -> None:
     expect.equal("status", await set(quota={"calls_monthly": 6}), None)
     now = await found(publisher, home)
     same("parameters", now.get("parameters"), {"level": 9, "a": 1, "b": {"c": 2}})
+    same("quota", now.get("quota"), {"calls_daily": 5, "calls_monthly": 6})
     for wrong in (
         {"parameters": {"level": 10}},
         {"parameters": {"level": "1"}},
