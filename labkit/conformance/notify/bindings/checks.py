@@ -151,6 +151,23 @@ async def dates(target: Target) -> None:
     notify.same("dates in a list", listed["bindings"][0].get("date_created"), made["date_created"])
 
 
+@check("NTF-BIND-10", "dates are right to the second, fractions cut off", needs={"clock"})
+async def seconds(target: Target) -> None:
+    notify, device = Notify(target), target.device("token-open")
+    for ahead in (0, 47.75, 11):  # from the next full minute, to seconds that differ
+        start = await now(device)
+        await target.advance(60 - start % 60 + ahead)
+        before = await now(device)
+        made = await notify.bound()
+        sent = await notify.send(Identity=made["identity"], Body="a body")
+        after = await now(device)
+        for each in (made, sent):
+            second = parsedate_to_datetime(each["date_created"]).timestamp()
+            expect.true(
+                "the second is right", before // 1 <= second <= after, each["date_created"], notify.last
+            )
+
+
 @check("NTF-BIND-11", "the credential is that of the call, or else of the service")
 async def credential(target: Target) -> None:
     notify = Notify(target)

@@ -144,6 +144,12 @@ def hour_late(original: Any) -> Any:
     return lambda date: str(original(date)).replace("+0000", "+0100")
 
 
+@mutant("NTF-BIND-10", "labkit.providers.messaging.resources:iso")
+def seconds_lost(original: Any) -> Any:
+    """dates are those of the full minute"""
+    return lambda second: original(second // 60 * 60)
+
+
 @mutant("NTF-BIND-11", CALL)
 def credential_of_the_service(original: Any) -> Any:
     """CredentialSid is ignored"""
