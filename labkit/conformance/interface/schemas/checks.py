@@ -67,7 +67,7 @@ async def texts(target: Target) -> None:
     await payloads(target, {"maxLength": 3, "minLength": 2}, ("ab", "éé漢", 5), ("a", "", "abcd"))
     await payloads(target, {"pattern": "^a+b?$"}, ("a", "aab", 5), ("b", "abb", "a\n", ""))
     await payloads(target, {"pattern": "b"}, ("abc",), ("ac",))
-    await payloads(target, {"enum": ["on", "off"]}, ("on", "off"), ("On", "", "onoff"))
+    await payloads(target, {"enum": ["on", "off"]}, ("on", "off"), ("On", "", "onoff", 5, True, ["on"]))
     for enum in ([], ["on", 5], "on"):
         text = await refused(target, {"events": [{"name": "sent", "parameters": {"enum": enum}}]})
         expect.true("the error names it", "events[0].parameters.enum" in text, text)
@@ -127,6 +127,14 @@ async def defaults(target: Target) -> None:
     wanted = {"level": 0, "on": True, "fade": {"seconds": 2}, "none": {"a": 1, "n": 1}}
     expect.equal("what was given stays", found, wanted)
     expect.equal("of nothing", await filled(target, {"default": {"a": [1]}}, None), {"a": [1]})
+    for given in (False, 0, "", 1):
+        expect.equal("what is there is not nothing", await filled(target, {"default": "x"}, given), given)
+    others = {
+        "properties": {"known": {"type": "object"}},
+        "additionalProperties": {"type": "object", "properties": {"n": {"default": 1}}},
+    }
+    found = await filled(target, others, {"known": {"a": 1}, "other": {"a": 1}})
+    expect.equal("of entries that are not named", found, {"known": {"a": 1}, "other": {"a": 1, "n": 1}})
 
 
 @check("IFC-SCH-7", "words about a value keep nothing out", needs={"settings"})
