@@ -129,9 +129,9 @@ def kinds() -> dict[str, Sent]:
         "solution, text": Sent(SOLUTION, "/text", LARGE, fill("x"), type="text/plain"),
         "provider, path": Sent(PROVIDER, "/", LINE, lambda size: "/" + "%25" * (size // 3), "path"),
     }
-    places = ((PRODUCT, "product", "/onep:v1/stack/alias", BODY), (SOLUTION, "solution", "/form", LARGE),
+    targets = ((PRODUCT, "product", "/onep:v1/stack/alias", BODY), (SOLUTION, "solution", "/form", LARGE),
               (PROVIDER, "provider", "/o/oauth2/auth", BODY))  # fmt: skip
-    for host, name, path, largest in places:
+    for host, name, path, largest in targets:
         for text, make in TEXTS.items():
             found[f"{name}, body of {text}"] = Sent(host, path, largest, make)
             if text != "spaces":

@@ -30,19 +30,19 @@ Keystore.command{key = 'n', command = 'incr'}
 def story(lab: Lab) -> list[object]:
     """Two devices, two solutions, time that passes, people, mail; all that anybody could see of it."""
     thermostat, acme, other = lab.product("thermostat"), lab.solution("acme"), lab.solution("other")
-    told: list[object] = []
+    observed: list[object] = []
     for identity in ("a", "b"):
         device = thermostat.device(identity).activate()
         device.write(message=f"from {identity}", temperature=20.5)
         lab.clock.advance(seconds=0.75)
         device.write(message="again")
     lab.settle()
-    told += [acme.get("/count").json(), acme.get("/count").json(), other.get("/count").json()]
-    told.append(acme.User.createUser(email="ann@example.com", name="Ann", password="correct horse"))
+    observed += [acme.get("/count").json(), acme.get("/count").json(), other.get("/count").json()]
+    observed.append(acme.User.createUser(email="ann@example.com", name="Ann", password="correct horse"))
     acme.Email.send(to="ann@example.com", subject="Hello", text="x")
     acme.Config.setParameters(service="Email", parameters={"changed": True})
-    told += [acme.Keystore.get(key="n"), len(lab.mailbox), lab.clock.time, lab.journal.canonical()]
-    return told
+    observed += [acme.Keystore.get(key="n"), len(lab.mailbox), lab.clock.time, lab.journal.canonical()]
+    return observed
 
 
 @pytest.mark.parametrize("durable", [False, True])

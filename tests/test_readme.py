@@ -82,8 +82,8 @@ def test_every_curl_line_does_what_it_shows(tmp_path: Path) -> None:
     assert [line[20:] for line in log.splitlines()] == [line[20:] for line in shown_log.group(1).splitlines()]
 
 
-def test_every_room_of_the_house_is_there() -> None:
-    rooms = set(re.findall(r"^  (\w+(?:/|\.py))\s", README, re.MULTILINE))
+def test_every_package_is_listed_and_there() -> None:
+    listed = set(re.findall(r"^  (\w+(?:/|\.py))\s", README, re.MULTILINE))
     present = {f"{each.name}/" if each.is_dir() else each.name for each in (ROOT / "labkit").iterdir()}
-    assert rooms <= present
-    assert {name for name in present if name[0] != "_" and name != "py.typed"} == rooms
+    assert listed <= present
+    assert {name for name in present if name[0] != "_" and name != "py.typed"} == listed

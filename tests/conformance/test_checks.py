@@ -194,21 +194,21 @@ async def test_a_set_up_that_cannot_be_made_is_broken(
 async def test_whitelisted_identities_that_earlier_runs_used_are_passed_over(nowhere: Target) -> None:
     [product] = [each for each in load_settings(LAB_YAML).products if each.id == "token-closed"]
     free = set(product.identities[7:])
-    asked: list[str] = []
+    requested: list[str] = []
 
     async def use(identity: str) -> httpx.Response:
-        asked.append(identity)
+        requested.append(identity)
         return answer(200 if identity in free else 409)
 
     for _ in range(200):
         assert (await first_use(nowhere, "token-closed", use, taken=409)).status_code == 200
-        assert asked[-1] in free
-    assert len(set(asked)) == len(asked)
+        assert requested[-1] in free
+    assert len(set(requested)) == len(requested)
     free.clear()
     with pytest.raises(SetUpError, match="40 whitelisted identities of token-closed in a row"):
         await first_use(nowhere, "token-closed", use, taken=409)
-    while len(set(asked)) < len(product.identities):
-        asked.append(nowhere.whitelisted("token-closed"))
+    while len(set(requested)) < len(product.identities):
+        requested.append(nowhere.whitelisted("token-closed"))
     with pytest.raises(SetUpError, match="all whitelisted identities of token-closed are used up"):
         nowhere.whitelisted("token-closed")
 

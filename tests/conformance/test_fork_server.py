@@ -120,7 +120,7 @@ def test_a_call_that_hangs_is_killed_with_what_it_started(server: ForkServer, ca
     said, ended = server.run(f"{calls}:hang", ["a"], within=1.0)
     assert ended == Ended("a", "killed after 1 s", "")
     assert isinstance(said, Said)
-    until_gone(said.message)
+    until_ended(said.message)
     assert len(list(server.run(f"{calls}:state", ["b"]))) == 2
 
 
@@ -128,7 +128,7 @@ def test_a_server_that_is_closed_leaves_nothing_behind(calls: str) -> None:
     with ForkServer(calls) as server:
         said = next(server.run(f"{calls}:hang", ["a"]))
     assert isinstance(said, Said)
-    until_gone(said.message)
+    until_ended(said.message)
 
 
 def test_a_server_that_cannot_start_says_why(calls: str) -> None:
@@ -136,7 +136,7 @@ def test_a_server_that_cannot_start_says_why(calls: str) -> None:
         list(server.run(f"{calls}:state", ["a"]))
 
 
-def until_gone(processes: list[int]) -> None:
+def until_ended(processes: list[int]) -> None:
     """Return once they are no more, or dead and waited for by nobody; the guard of pytest ends a wait in vain."""
     for process in processes:
         while _runs(process):

@@ -112,9 +112,9 @@ def test_a_mutant_that_cannot_be_played_is_not_killed(monkeypatch: pytest.Monkey
         raise AttributeError("nothing there")
 
     monkeypatch.setattr(mutation, "run_mutant", fail)
-    told: list[Any] = []
-    attempt(MUTANTS[0].name, told.append)
-    [trial] = map(Trial.from_dict, told)
+    reported: list[Any] = []
+    attempt(MUTANTS[0].name, reported.append)
+    [trial] = map(Trial.from_dict, reported)
     assert (trial.killed, trial.survived) == (False, MUTANTS[0].requirements)
     assert trial.broken == ("no trial: AttributeError: nothing there",)
 

@@ -20,10 +20,10 @@ class Client:
 
     def __init__(self, answer: httpx.Response) -> None:
         self.answer = answer
-        self.asked: list[tuple[str, str, Any]] = []
+        self.requests: list[tuple[str, str, Any]] = []
 
     async def request(self, method: str, path: str, **options: Any) -> httpx.Response:
-        self.asked.append((method, path, options.get("json")))
+        self.requests.append((method, path, options.get("json")))
         return self.answer
 
 
@@ -82,7 +82,7 @@ async def test_a_call_goes_to_the_operation() -> None:
     keystore = Keystore(cast("Target", stub))
     assert await keystore.get("k") == "v"
     assert await keystore.command("k", "incrby", 5) == "v"
-    assert stub.only.asked == [
+    assert stub.only.requests == [
         ("POST", "/call/Keystore/get", {"key": "k"}),
         ("POST", "/call/Keystore/command", {"key": "k", "command": "incrby", "args": (5,)}),
     ]
@@ -146,4 +146,4 @@ async def test_without_a_journal_it_is_asked_for_again(monkeypatch: pytest.Monke
     with pytest.raises(Mismatch):
         await probe.events_of(cast("Target", stub), "d-1", 1)
     assert stub.settled == 0
-    assert len(stub.only.asked) > 1
+    assert len(stub.only.requests) > 1

@@ -64,7 +64,7 @@ async def test_results_survive_the_way_to_another_process(control: Control) -> N
     await control.handsets.switch("+15550001", False)
     handsets = control._platform.provider(Messaging).handsets
     handsets.deliver(message("+15550001", {"data": {"deep": [1]}}))
-    asked: dict[str, tuple[Any, ...]] = {
+    calls: dict[str, tuple[Any, ...]] = {
         "addresses.listening": (),
         "clock.state": (),
         "products.all": (),
@@ -82,7 +82,7 @@ async def test_results_survive_the_way_to_another_process(control: Control) -> N
         "database.sql": ("select * from content",),
     }
     known = dict(operations(control))
-    for name, arguments in asked.items():
+    for name, arguments in calls.items():
         result = await known[name](*arguments)
         assert result, name
         adapter: TypeAdapter[Any] = TypeAdapter(typing.get_type_hints(known[name])["return"])

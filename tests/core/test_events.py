@@ -15,7 +15,7 @@ from labkit.core.events import Events
 from labkit.core.journal import Journal
 
 
-class Place:
+class Recorder:
     """Events with a record of all that they tell."""
 
     def __init__(self, capacity: int = 1000) -> None:
@@ -49,122 +49,122 @@ class Place:
 async def test_a_lane_keeps_its_order_however_long_each_event_takes(
     emitted: list[tuple[str, str, int]],
 ) -> None:
-    place = Place()
+    recorder = Recorder()
 
     async def slow(event: tuple[str, str, int, int]) -> None:
         for _ in range(event[2]):
             await asyncio.sleep(0)
-        place.handled.append(event)
+        recorder.handled.append(event)
 
     events = [(*each, number) for number, each in enumerate(emitted)]
     for event in events:
-        place.events.queue(event[0], event[1], slow, event)
-    await place.activity.idle()
-    assert sorted(place.handled, key=lambda event: event[3]) == events
+        recorder.events.queue(event[0], event[1], slow, event)
+    await recorder.activity.idle()
+    assert sorted(recorder.handled, key=lambda event: event[3]) == events
     for lane in {event[:2] for event in events}:
-        assert [event for event in place.handled if event[:2] == lane] == [
+        assert [event for event in recorder.handled if event[:2] == lane] == [
             event for event in events if event[:2] == lane
         ]
 
 
 async def test_lanes_do_not_wait_for_each_other() -> None:
-    place = Place()
-    place.events.queue("device", "slow", place.gated, 1)
-    place.events.queue("device", "quick", place.note, 2)
-    place.events.queue("other device", "slow", place.note, 3)
+    recorder = Recorder()
+    recorder.events.queue("device", "slow", recorder.gated, 1)
+    recorder.events.queue("device", "quick", recorder.note, 2)
+    recorder.events.queue("other device", "slow", recorder.note, 3)
     await asyncio.sleep(0.001)
-    assert sorted(place.handled) == [2, 3]
-    place.gate.set()
-    await place.activity.idle()
-    assert sorted(place.handled) == [1, 2, 3]
+    assert sorted(recorder.handled) == [2, 3]
+    recorder.gate.set()
+    await recorder.activity.idle()
+    assert sorted(recorder.handled) == [1, 2, 3]
 
 
 async def test_emitting_runs_nothing_yet() -> None:
-    place = Place()
-    place.events.queue("device", "solution", place.note, 1)
-    assert (place.handled, place.activity.running) == ([], 1)
-    await place.activity.idle()
-    assert place.handled == [1]
+    recorder = Recorder()
+    recorder.events.queue("device", "solution", recorder.note, 1)
+    assert (recorder.handled, recorder.activity.running) == ([], 1)
+    await recorder.activity.idle()
+    assert recorder.handled == [1]
 
 
 async def test_a_handler_that_fails_is_told_and_the_lane_goes_on() -> None:
-    place = Place()
+    recorder = Recorder()
 
     async def fail(event: Any) -> None:
         raise KeyError(event)
 
-    place.events.queue("device", "solution", fail, 1)
-    place.events.queue("device", "solution", place.note, 2)
-    await place.activity.idle()
-    assert place.failed == ["KeyError: 1"]
-    assert place.handled == [2]
+    recorder.events.queue("device", "solution", fail, 1)
+    recorder.events.queue("device", "solution", recorder.note, 2)
+    await recorder.activity.idle()
+    assert recorder.failed == ["KeyError: 1"]
+    assert recorder.handled == [2]
 
 
 async def test_what_a_handler_emits_comes_behind_what_is_queued() -> None:
-    place = Place()
+    recorder = Recorder()
 
     async def again(event: Any) -> None:
-        place.handled.append(event)
+        recorder.handled.append(event)
         if event == 1:
-            place.events.queue("device", "solution", place.note, 3)
+            recorder.events.queue("device", "solution", recorder.note, 3)
 
-    place.events.queue("device", "solution", again, 1)
-    place.events.queue("device", "solution", again, 2)
-    await place.activity.idle()
-    assert place.handled == [1, 2, 3]
+    recorder.events.queue("device", "solution", again, 1)
+    recorder.events.queue("device", "solution", again, 2)
+    await recorder.activity.idle()
+    assert recorder.handled == [1, 2, 3]
 
 
 async def test_a_full_source_waits_and_says_so_until_there_is_room() -> None:
-    place = Place(capacity=3)
+    recorder = Recorder(capacity=3)
     for number in range(3):
-        await place.events.capacity("device")  # not yet full
-        place.events.queue("device", "solution", place.gated, number)
-    assert place.held == []
-    waiting = asyncio.ensure_future(place.events.capacity("device"))
+        await recorder.events.capacity("device")  # not yet full
+        recorder.events.queue("device", "solution", recorder.gated, number)
+    assert recorder.held == []
+    waiting = asyncio.ensure_future(recorder.events.capacity("device"))
     async with asyncio.timeout(5):
-        await place.events.capacity("another device")
+        await recorder.events.capacity("another device")
     await asyncio.sleep(0.001)
-    assert (waiting.done(), place.held) == (False, [("device", 3)])
-    place.gate.set()
+    assert (waiting.done(), recorder.held) == (False, [("device", 3)])
+    recorder.gate.set()
     async with asyncio.timeout(5):
         await waiting
-    await place.activity.idle()
-    assert place.handled == [0, 1, 2]
+    await recorder.activity.idle()
+    assert recorder.handled == [0, 1, 2]
 
 
 async def test_there_is_room_as_soon_as_one_event_is_done() -> None:
-    place = Place(capacity=2)
+    recorder = Recorder(capacity=2)
     first = asyncio.Event()
-    place.events.queue("device", "solution", lambda _: first.wait(), None)
-    place.events.queue("device", "solution", place.gated, None)
-    waiting = asyncio.ensure_future(place.events.capacity("device"))
+    recorder.events.queue("device", "solution", lambda _: first.wait(), None)
+    recorder.events.queue("device", "solution", recorder.gated, None)
+    waiting = asyncio.ensure_future(recorder.events.capacity("device"))
     await asyncio.sleep(0)
     first.set()
     async with asyncio.timeout(5):
         await waiting
-    place.gate.set()
-    await place.activity.idle()
+    recorder.gate.set()
+    await recorder.activity.idle()
 
 
 async def test_a_source_is_bounded_over_all_its_receivers() -> None:
-    place = Place(capacity=2)
-    place.events.queue("device", "one", place.gated, 1)
-    place.events.queue("device", "two", place.gated, 1)
-    waiting = asyncio.ensure_future(place.events.capacity("device"))
+    recorder = Recorder(capacity=2)
+    recorder.events.queue("device", "one", recorder.gated, 1)
+    recorder.events.queue("device", "two", recorder.gated, 1)
+    waiting = asyncio.ensure_future(recorder.events.capacity("device"))
     await asyncio.sleep(0.001)
-    assert place.held == [("device", 2)]
-    place.gate.set()
+    assert recorder.held == [("device", 2)]
+    recorder.gate.set()
     async with asyncio.timeout(5):
         await waiting
 
 
 async def test_who_is_cancelled_while_it_waits_for_room_leaves_nothing() -> None:
-    place = Place(capacity=1)
-    place.events.queue("device", "solution", place.gated, 1)
-    waiting = [asyncio.ensure_future(place.events.capacity("device")) for _ in range(2)]
+    recorder = Recorder(capacity=1)
+    recorder.events.queue("device", "solution", recorder.gated, 1)
+    waiting = [asyncio.ensure_future(recorder.events.capacity("device")) for _ in range(2)]
     await asyncio.sleep(0)
     waiting[0].cancel()
-    place.gate.set()
+    recorder.gate.set()
     async with asyncio.timeout(5):
         await waiting[1]
     with contextlib.suppress(asyncio.CancelledError):
@@ -173,36 +173,36 @@ async def test_who_is_cancelled_while_it_waits_for_room_leaves_nothing() -> None
 
 
 async def test_closing_drops_what_is_queued_and_ends_what_runs() -> None:
-    place = Place()
-    place.events.queue("device", "runs", place.gated, 1)
+    recorder = Recorder()
+    recorder.events.queue("device", "runs", recorder.gated, 1)
     await asyncio.sleep(0.001)
-    place.events.queue("device", "runs", place.note, 2)
-    place.events.queue("device", "not begun", place.note, 3)
-    await place.events.stop()
-    place.gate.set()
+    recorder.events.queue("device", "runs", recorder.note, 2)
+    recorder.events.queue("device", "not begun", recorder.note, 3)
+    await recorder.events.stop()
+    recorder.gate.set()
     async with asyncio.timeout(5):
-        await place.activity.idle()
-    assert (place.handled, place.activity.running, place.failed) == ([], 0, [])
-    await place.events.stop()
+        await recorder.activity.idle()
+    assert (recorder.handled, recorder.activity.running, recorder.failed) == ([], 0, [])
+    await recorder.events.stop()
 
 
 async def test_nobody_overtakes_those_that_wait_for_a_source() -> None:
-    place = Place(capacity=1)
+    recorder = Recorder(capacity=1)
     went_on: list[int] = []
     late: list[asyncio.Future[None]] = []
 
     async def request(number: int) -> None:
-        await place.events.capacity("device")
+        await recorder.events.capacity("device")
         went_on.append(number)
 
     async def handle(_: object) -> None:
-        await place.gate.wait()
+        await recorder.gate.wait()
         late.append(asyncio.ensure_future(request(3)))  # it comes before the others have woken
 
-    place.events.queue("device", "solution", handle, None)
+    recorder.events.queue("device", "solution", handle, None)
     waiting = [asyncio.ensure_future(request(number)) for number in range(3)]
     await asyncio.sleep(0)
-    place.gate.set()
+    recorder.gate.set()
     async with asyncio.timeout(5):
         await asyncio.gather(*waiting)
         await asyncio.gather(*late)

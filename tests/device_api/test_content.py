@@ -23,8 +23,8 @@ TEN = b"0123456789"
 LONG = bytes(range(256)) * (2 * PIECE // 256) + b"the end"
 
 
-async def download(client: Client, asked: str | None = None, id: str = "fw") -> Any:
-    headers = [] if asked is None else [("Range", asked)]
+async def download(client: Client, requested: str | None = None, id: str = "fw") -> Any:
+    headers = [] if requested is None else [("Range", requested)]
     return await client.ask("GET", f"{DOWNLOAD}?id={id}", headers=headers)
 
 
@@ -78,7 +78,7 @@ async def test_a_download_is_all_of_it_in_its_own_type(rig: DeviceRig) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "body", "range"),
+    ("requested", "body", "range"),
     [
         ("bytes=0-0", b"0", "bytes 0-0/10"),
         ("bytes=2-5", b"2345", "bytes 2-5/10"),
@@ -102,22 +102,22 @@ async def test_a_download_is_all_of_it_in_its_own_type(rig: DeviceRig) -> None:
         ("bytes=٣-", TEN, None),
     ],
 )
-async def test_a_range(rig: DeviceRig, asked: str, body: bytes, range: str | None) -> None:
+async def test_a_range(rig: DeviceRig, requested: str, body: bytes, range: str | None) -> None:
     client = await rig.device()
     await rig.platform.devices.content.add("token", "fw", TEN)
-    answer = await download(client, asked)
+    answer = await download(client, requested)
     assert (answer.status, answer.body, answer.header("Content-Range")) == (200, body, range)
     assert answer.header("Accept-Ranges") == ("bytes" if range else None)
     assert answer.header("Content-Length") == str(len(body))
 
 
 @pytest.mark.parametrize(
-    "asked", [f"bytes={PIECE - 2}-{PIECE + 1}", f"bytes={PIECE}-", "bytes=-9", "bytes=1-"]
+    "requested", [f"bytes={PIECE - 2}-{PIECE + 1}", f"bytes={PIECE}-", "bytes=-9", "bytes=1-"]
 )
-async def test_a_range_across_pieces(rig: DeviceRig, asked: str) -> None:
+async def test_a_range_across_pieces(rig: DeviceRig, requested: str) -> None:
     client = await rig.device()
     await rig.platform.devices.content.add("token", "fw", LONG)
-    answer = await download(client, asked)
+    answer = await download(client, requested)
     first, last = map(int, re.findall(r"\d+", answer.header("Content-Range"))[:2])
     assert answer.body == LONG[first : last + 1]
 
@@ -171,8 +171,8 @@ async def test_with_if_range_the_whole_is_sent(rig: DeviceRig) -> None:
     client = await rig.device()
     await rig.platform.devices.content.add("token", "fw", TEN)
     for validator in ('"x"', "Thu, 01 Jan 2026 00:00:00 GMT"):
-        for asked in ("bytes=1-2", "bytes=-", "bytes=99-"):
-            headers = [("Range", asked), ("If-Range", validator)]
+        for requested in ("bytes=1-2", "bytes=-", "bytes=99-"):
+            headers = [("Range", requested), ("If-Range", validator)]
             answer = await client.ask("GET", f"{DOWNLOAD}?id=fw", headers=headers)
             assert (answer.status, answer.body, answer.header("Content-Range")) == (200, TEN, None)
 

@@ -87,14 +87,14 @@ async def test_events_follow_from_their_request_in_its_order(rig: DeviceRig) -> 
 async def test_what_stores_nothing_raises_nothing(rig: DeviceRig) -> None:
     client = await rig.device()
     before = rig.events()
-    asked: list[tuple[Any, ...]] = [
+    requests: list[tuple[Any, ...]] = [
         ("POST", RECORD, "alias=unknown&1=1"),
         ("GET", f"{ALIAS}?text"),
         ("GET", "/provision/download"),
         ("GET", "/timestamp"),
         ("POST", ALIAS, "number=x"),
     ]
-    for request in asked:
+    for request in requests:
         await client.ask(*request)
     assert rig.events() == before
 

@@ -55,7 +55,7 @@ NOW = 1767225600
 POLL = f"{ALIAS}?text"
 
 
-def asked(timeout: int = 30_000, since: str | int | None = None) -> list[tuple[str, str]]:
+def poll_headers(timeout: int = 30_000, since: str | int | None = None) -> list[tuple[str, str]]:
     """The headers of a long poll."""
     return [
         ("Request-Timeout", str(timeout)),
@@ -67,7 +67,7 @@ async def polling(rig: DeviceRig, since: str | int | None = None) -> tuple[Clien
     """A device that writes, and a connection of the same device whose poll is held."""
     writer, poller = await rig.device(), await rig.connect()
     poller.credentials = writer.credentials
-    poller.send("GET", POLL, headers=asked(since=since))
+    poller.send("GET", POLL, headers=poll_headers(since=since))
     await rig.held(1)
     return writer, poller
 
@@ -103,30 +103,32 @@ async def test_a_poll_ends_with_its_time_to_the_millisecond(rig: DeviceRig) -> N
 async def test_what_was_there_answers_only_who_asks_from_before_it(rig: DeviceRig) -> None:
     client = await rig.device()
     await client.ask("POST", ALIAS, "text=there")
-    assert (await client.ask("GET", POLL, headers=asked(0))).status == 304
-    assert (await client.ask("GET", POLL, headers=asked(0, NOW + 1))).status == 304
+    assert (await client.ask("GET", POLL, headers=poll_headers(0))).status == 304
+    assert (await client.ask("GET", POLL, headers=poll_headers(0, NOW + 1))).status == 304
     for since in (NOW - 1, NOW - 1):
-        assert datapoint_of(await client.ask("GET", POLL, headers=asked(300_000, since))) == (
+        assert datapoint_of(await client.ask("GET", POLL, headers=poll_headers(300_000, since))) == (
             [("text", "there")],
             str(NOW),
         )
-    assert (await client.ask("GET", POLL, headers=asked(0, NOW))).status == 304
+    assert (await client.ask("GET", POLL, headers=poll_headers(0, NOW))).status == 304
 
 
 async def test_what_no_poll_was_given_answers_who_asks_from_its_very_second(rig: DeviceRig) -> None:
     client = await rig.device()
     for value in ("first", "second"):  # in one second
         await client.ask("POST", ALIAS, f"text={value}")
-        assert (await client.ask("HEAD", POLL, headers=asked(0, NOW))).status == 200  # that gives no value
-        assert datapoint_of(await client.ask("GET", POLL, headers=asked(0, NOW))) == (
+        assert (
+            await client.ask("HEAD", POLL, headers=poll_headers(0, NOW))
+        ).status == 200  # that gives no value
+        assert datapoint_of(await client.ask("GET", POLL, headers=poll_headers(0, NOW))) == (
             [("text", value)],
             str(NOW),
         )
-        assert (await client.ask("GET", POLL, headers=asked(0, NOW))).status == 304
+        assert (await client.ask("GET", POLL, headers=poll_headers(0, NOW))).status == 304
     assert (await client.ask("GET", f"{ALIAS}?text")).pairs == [("text", "second")]
     await client.ask("POST", ALIAS, "text=third")
     assert (await client.ask("GET", f"{ALIAS}?text")).pairs == [("text", "third")]  # which is no poll
-    assert datapoint_of(await client.ask("GET", POLL, headers=asked(0, NOW)))[0] == [("text", "third")]
+    assert datapoint_of(await client.ask("GET", POLL, headers=poll_headers(0, NOW)))[0] == [("text", "third")]
 
 
 async def test_a_client_that_leaves_before_its_answer_has_not_been_given_it(rig: DeviceRig) -> None:
@@ -134,13 +136,13 @@ async def test_a_client_that_leaves_before_its_answer_has_not_been_given_it(rig:
     for number in range(10):
         poller = await rig.connect()
         poller.credentials = writer.credentials
-        poller.send("GET", POLL, headers=asked(since=NOW))
+        poller.send("GET", POLL, headers=poll_headers(since=NOW))
         await rig.held(1)
         writer.send("POST", ALIAS, f"text={number}")
         poller.leave()
         assert (await writer.answer()).status == 204
         await rig.idle()
-        again = await writer.ask("GET", POLL, headers=asked(0, NOW))
+        again = await writer.ask("GET", POLL, headers=poll_headers(0, NOW))
         assert datapoint_of(again) == ([("text", str(number))], str(NOW))
 
 
@@ -153,7 +155,7 @@ async def test_a_state_that_survives_a_restart_loses_no_value_of_a_poll(tmp_path
             credentials = client.credentials = credentials or client.credentials
             await client.ask("POST", ALIAS, f"text={start}")
             for _ in range(2):
-                answer = await client.ask("GET", POLL, headers=asked(0, NOW))
+                answer = await client.ask("GET", POLL, headers=poll_headers(0, NOW))
                 given.append((answer.status, answer.body))
     assert given[::2] == [(200, f"text={start}".encode()) for start in range(3)]
     assert given[1::2] == [(304, b"")] * 3
@@ -163,7 +165,7 @@ async def test_the_first_point_after_the_time_answers(rig: DeviceRig) -> None:
     client = await rig.device()
     await client.ask("POST", RECORD, "alias=text&30=c&10=a&20=b")
     since, seen = "0", []
-    while (answer := await client.ask("GET", POLL, headers=asked(0, since))).status == 200:
+    while (answer := await client.ask("GET", POLL, headers=poll_headers(0, since))).status == 200:
         [(_, value)], since = datapoint_of(answer)[0], datapoint_of(answer)[1] or ""
         seen.append((since, value))
     assert seen == [("10", "a"), ("20", "b"), ("30", "c")]
@@ -231,7 +233,7 @@ async def test_what_was_recorded_ahead_before_a_poll_came_answers_it_in_its_seco
     for number, since in enumerate((None, 0, NOW, NOW + 3)):
         poller = await rig.connect()
         poller.credentials = client.credentials
-        poller.send("GET", POLL, headers=asked(since=since))
+        poller.send("GET", POLL, headers=poll_headers(since=since))
         await rig.held(number + 1)
         pollers.append(poller)
     await rig.platform.context.clock.advance(1.99)
@@ -247,9 +249,9 @@ async def test_one_write_answers_every_poll_of_its_alias_and_no_other(rig: Devic
     for name, client in pollers.items():
         client.credentials = device.credentials
         alias = name if name in ("number", "unknown") else "text"
-        client.send("GET", f"{ALIAS}?{alias}", headers=asked())
+        client.send("GET", f"{ALIAS}?{alias}", headers=poll_headers())
     stranger = await rig.device(identity="e")
-    stranger.send("GET", POLL, headers=asked())
+    stranger.send("GET", POLL, headers=poll_headers())
     await rig.held(2)
     await rig.held(1, alias="number")
     await rig.held(1, alias="unknown")
@@ -289,7 +291,7 @@ async def test_a_client_that_disconnects_leaves_nothing_and_takes_nothing(rig: D
     entry = rig.platform.context.journal.select("request", "token/d")[1]
     assert (entry.status, entry.detail) == (None, {"reason": "the connection ended before the answer"})
     await writer.ask("POST", ALIAS, "text=x")
-    assert datapoint_of(await writer.ask("GET", POLL, headers=asked(0, 0)))[0] == [("text", "x")]
+    assert datapoint_of(await writer.ask("GET", POLL, headers=poll_headers(0, 0)))[0] == [("text", "x")]
     assert not any(timer.callback for _, _, timer in rig.platform.context.clock._timers)
 
 
@@ -309,7 +311,7 @@ async def test_polls_are_each_answered_by_their_own_write(rig: DeviceRig) -> Non
         for number, device in enumerate(devices):
             poller = await rig.connect()
             poller.credentials = device.credentials
-            poller.send("GET", POLL, headers=asked())
+            poller.send("GET", POLL, headers=poll_headers())
             pollers.append(poller)
             await rig.held(1, identity=f"d{number}")
         for number, device in enumerate(devices):
@@ -324,7 +326,7 @@ async def test_polls_are_each_answered_by_their_own_write(rig: DeviceRig) -> Non
 @pytest.mark.parametrize("product", ["password", "certificate"])
 async def test_polls_of_other_credentials(rig: DeviceRig, product: str) -> None:
     device = await rig.device(product)
-    device.send("GET", POLL, headers=asked())
+    device.send("GET", POLL, headers=poll_headers())
     await rig.held(1, product=product)
     point = Stored(Datapoint("text", NOW, "from elsewhere"), 1)
     rig.platform.devices.polls.wake(product, "d", [point], written=True)

@@ -281,7 +281,7 @@ async def test_the_same_over_tls(rig: DeviceRig) -> None:
 
 @pytest.mark.parametrize("framing", ["both", "length", "chunked"])
 @pytest.mark.parametrize(
-    ("method", "asked", "size", "writes"),
+    ("method", "requested", "size", "writes"),
     [
         ("GET", None, 10, 1),
         ("GET", "bytes=2-5", 10, 1),
@@ -292,7 +292,7 @@ async def test_the_same_over_tls(rig: DeviceRig) -> None:
     ],
 )
 async def test_the_head_of_a_download_leaves_with_its_first_piece(
-    monkeypatch: pytest.MonkeyPatch, framing: str, method: str, asked: str | None, size: int, writes: int
+    monkeypatch: pytest.MonkeyPatch, framing: str, method: str, requested: str | None, size: int, writes: int
 ) -> None:
     counted: list[int] = []
 
@@ -309,7 +309,7 @@ async def test_the_head_of_a_download_leaves_with_its_first_piece(
         client = await rig.device()
         await rig.platform.devices.content.add("token", "fw", b"x" * size)
         counted.clear()
-        headers = [] if asked is None else [("Range", asked)]
+        headers = [] if requested is None else [("Range", requested)]
         answer = await client.ask(method, f"{DOWNLOAD}?id=fw", headers=headers)
-        assert len(answer.body) == (0 if method == "HEAD" else 4 if asked else size)
+        assert len(answer.body) == (0 if method == "HEAD" else 4 if requested else size)
         assert len(counted) == writes

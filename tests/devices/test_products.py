@@ -30,7 +30,7 @@ FITS: list[tuple[Any, list[str]]] = [
     ({"format": "boolean", "allowed": [True]}, ["true", "1"]),
     ({"format": "string", "allowed": [5]}, ["5", "5.0"]),
 ]
-MISFITS: list[tuple[Any, list[str]]] = [
+MISMATCHES: list[tuple[Any, list[str]]] = [
     (
         "number",
         [
@@ -67,7 +67,7 @@ def test_a_value_that_fits(resource: Any, values: list[str]) -> None:
     assert {value: made.value_error("a", value) for value in values} == dict.fromkeys(values)
 
 
-@pytest.mark.parametrize(("resource", "values"), MISFITS, ids=[str(each[0]) for each in MISFITS])
+@pytest.mark.parametrize(("resource", "values"), MISMATCHES, ids=[str(each[0]) for each in MISMATCHES])
 def test_a_value_that_does_not(resource: Any, values: list[str]) -> None:
     made = product(resources={"a": resource})
     for value in values:

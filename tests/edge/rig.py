@@ -38,25 +38,25 @@ async def tell(connection: Connection, request: web.BaseRequest) -> web.StreamRe
     return web.Response(text=f"{connection.host} {request.method} {request.raw_path} {body.decode()}")
 
 
-class StageSite(Site):
+class RigSite(Site):
     """A site that answers as its rig says."""
 
     def __init__(self, host: str, rig: EdgeRig) -> None:
         super().__init__(host, "test")
-        self._stage = rig
+        self._rig = rig
 
     @property
     def wants_client_certificates(self) -> bool:
-        return self._stage.client_certificates
+        return self._rig.client_certificates
 
     async def connected(self, connection: Connection) -> None:
-        if self._stage.connected is not None:
-            await self._stage.connected(connection)
+        if self._rig.connected is not None:
+            await self._rig.connected(connection)
 
     async def handle(self, connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
-        if connection not in self._stage.connections:
-            self._stage.connections.append(connection)
-        return await self._stage.handler(connection, request)
+        if connection not in self._rig.connections:
+            self._rig.connections.append(connection)
+        return await self._rig.handler(connection, request)
 
 
 class EdgeRig:
@@ -95,7 +95,7 @@ class EdgeRig:
 
     def serve(self, host: str) -> None:
         """Serve one more name."""
-        self.context.hosts.add(StageSite(host, self))
+        self.context.hosts.add(RigSite(host, self))
 
     @property
     def address(self) -> ServerAddress:

@@ -23,9 +23,9 @@ def shake_hands(authority: Authority, names: list[str], wanted: str, folder: Pat
     up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = client_context.wrap_bio(down, up, server_hostname=wanted)
     server = server_context.wrap_bio(up, down, server_side=True)
-    for side in (client, server, client):
+    for end in (client, server, client):
         try:
-            side.do_handshake()
+            end.do_handshake()
         except ssl.SSLWantReadError:
             continue
 

@@ -28,9 +28,9 @@ class Pair:
         context = rig.trusting(PAIR, version, AUTHORITY.ca_pem.decode())
         self.client = context.wrap_bio(self.down, self.up, server_hostname=HOST)
         self.server: AnyClientObject = CONTEXT.wrap_bio(self.up, self.down)
-        for side in (self.client, self.server) * 3:
+        for each_end in (self.client, self.server) * 3:
             with suppress(ssl.SSLWantReadError):
-                side.do_handshake()
+                each_end.do_handshake()
         assert self.server.server_name == HOST
         with pytest.raises(ssl.SSLWantReadError):
             self.server.read()

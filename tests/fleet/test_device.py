@@ -57,9 +57,9 @@ async def make(platform: Platform, address: Address) -> AsyncIterator[Make]:
         yield make
 
 
-async def refusal(asked: Awaitable[object]) -> DeviceError:
+async def refusal(awaited: Awaitable[object]) -> DeviceError:
     with pytest.raises(DeviceError) as refused:
-        await asked
+        await awaited
     return refused.value
 
 

@@ -119,19 +119,19 @@ async def test_nobody_there_is_an_os_error(client: OutboundClient, url: str) -> 
 async def test_a_server_that_takes_too_long_is_an_os_error(serve: Serve) -> None:
     pem = authority("lab").certificate_pem.decode()
     client = OutboundClient("lab.localhost", ServerAddress("127.0.0.1", ca_pem=pem), 0.05)
-    gone = asyncio.Event()
+    closed = asyncio.Event()
 
     async def never(writer: Writer) -> None:
-        await gone.wait()
+        await closed.wait()
 
     url = await serve(never)
     with pytest.raises(OSError):  # noqa: PT011 - a TimeoutError, which says all
         await client.request("GET", url, {})
-    gone.set()
+    closed.set()
     await client.stop()
 
 
-async def asked(
+async def heads_of(
     client: OutboundClient, url: str, answer: bytes = OK + b"Content-Length: 0\r\n\r\n"
 ) -> list[bytes]:
     """The heads of two requests for a URL, as a server at its port gets them; one for each connection."""
@@ -156,17 +156,17 @@ async def asked(
 
 async def test_cookies_are_not_kept(client: OutboundClient) -> None:
     answer = OK + b"Set-Cookie: sid=1; Path=/\r\nContent-Length: 0\r\n\r\n"
-    heads = await asked(client, "http://any.lab.localhost:0/", answer)
+    heads = await heads_of(client, "http://any.lab.localhost:0/", answer)
     assert not any(b"cookie" in head.lower() for head in heads)
 
 
 async def test_a_url_is_sent_as_it_was_signed(client: OutboundClient) -> None:
-    heads = await asked(client, "http://any.lab.localhost:0/me?fields=id%2Cname&a=%7e'b,c")
+    heads = await heads_of(client, "http://any.lab.localhost:0/me?fields=id%2Cname&a=%7e'b,c")
     assert all(head.startswith(b"GET /me?fields=id%2Cname&a=%7e'b,c HTTP/1.1\r\n") for head in heads)
 
 
 async def test_each_request_has_a_connection_of_its_own(client: OutboundClient) -> None:
-    assert len(await asked(client, "http://any.lab.localhost:0/")) == 2
+    assert len(await heads_of(client, "http://any.lab.localhost:0/")) == 2
 
 
 async def test_nothing_is_asked_again_unasked(client: OutboundClient) -> None:

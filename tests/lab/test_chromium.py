@@ -61,16 +61,16 @@ async def test_a_social_login(lab: Lab, acme: Solution, tab: Tab, name: str, log
     await tab.evaluate("document.querySelector('[value=ann]').click()")
     await tab.click("[value=approve]")
     assert await at(tab) == (acme.domain, CALLBACKS[name])
-    told = json.loads(await tab.evaluate("document.body.innerText"))
-    assert told["name"] == "Ann <b>"
-    assert "ann" in (told.get("sub"), told.get("screen_name"))
+    answer = json.loads(await tab.evaluate("document.body.innerText"))
+    assert answer["name"] == "Ann <b>"
+    assert "ann" in (answer.get("sub"), answer.get("screen_name"))
 
 
 async def test_a_person_says_no(lab: Lab, acme: Solution, tab: Tab) -> None:
     await tab.goto(acme.url("/social/handle/google/loginurl"))
     await tab.click("[value=deny]")
-    told = json.loads(await tab.evaluate("document.body.innerText"))
-    assert "access_denied" in told["message"]
+    answer = json.loads(await tab.evaluate("document.body.innerText"))
+    assert "access_denied" in answer["message"]
 
 
 async def test_a_new_password_by_the_link_of_a_mail(lab: Lab, acme: Solution, tab: Tab) -> None:
@@ -79,11 +79,11 @@ async def test_a_new_password_by_the_link_of_a_mail(lab: Lab, acme: Solution, ta
     assert acme.post("/api/forgotten", json={"email": "ann@example.com"}).status_code == 200
     [link] = lab.mailbox[-1].links
     await tab.goto(link)
-    told = await tab.evaluate("""new Promise((resolve) => {
+    answer = await tab.evaluate("""new Promise((resolve) => {
         const told = document.getElementById("told");
         new MutationObserver(() => resolve(told.textContent)).observe(told, {childList: true});
         document.getElementById("password").value = "battery staple";
         document.querySelector("button").click();
     })""")
-    assert "new password is set" in told
+    assert "new password is set" in answer
     assert isinstance(acme.User.getUserToken(email="ann@example.com", password="battery staple"), str)

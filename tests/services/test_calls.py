@@ -47,8 +47,8 @@ class Environment:
         self.configuration["acme"] = {"Shop": {"price": 7, "none": 1}}
         self.services = Services(context, [Shop()])
 
-    async def call(self, *asked: Any, solution: str = "other", cause: int | None = None) -> Any:
-        return await self.services.call(Caller(solution, cause), *asked)
+    async def call(self, *named: Any, solution: str = "other", cause: int | None = None) -> Any:
+        return await self.services.call(Caller(solution, cause), *named)
 
     @property
     def entry(self) -> Record:
@@ -76,7 +76,7 @@ async def test_a_result_and_its_record(environment: Environment) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "error"),
+    ("named", "error"),
     [
         (
             ("Shop", "sell", {"item": "none"}),
@@ -106,10 +106,10 @@ async def test_a_result_and_its_record(environment: Environment) -> None:
         ),
     ],
 )
-async def test_an_error_object_and_its_record(environment: Environment, asked: Any, error: Any) -> None:
-    assert await environment.call(*asked) == error
+async def test_an_error_object_and_its_record(environment: Environment, named: Any, error: Any) -> None:
+    assert await environment.call(*named) == error
     entry = environment.entry
-    assert (entry.status, entry.summary) == (error["status"], f"{asked[0]}.{asked[1]}")
+    assert (entry.status, entry.summary) == (error["status"], f"{named[0]}.{named[1]}")
     assert entry.detail is not None
     assert entry.detail["error"] == error
 
@@ -153,9 +153,9 @@ async def test_the_journal_names_unknown_arguments_and_what_was_meant(environmen
     assert detail["error"]["error"] == "Parameter item is required."
 
 
-@pytest.mark.parametrize("asked", [("Twilio", "postMessage"), ("Shop", "ship"), ("Shop", "steal")])
+@pytest.mark.parametrize("named", [("Twilio", "postMessage"), ("Shop", "ship"), ("Shop", "steal")])
 async def test_a_call_to_what_is_not_there_keeps_its_arguments(
-    environment: Environment, asked: tuple[str, str]
+    environment: Environment, named: tuple[str, str]
 ) -> None:
     given = {
         "From": "+15005550006",
@@ -164,7 +164,7 @@ async def test_a_call_to_what_is_not_there_keeps_its_arguments(
         "password": "s3cret",
         "options": {"api_key": ["s3cret"], "retries": 2, "tags": ["a", {"accesstoken": "s3cret"}]},
     }
-    result = await environment.call(*asked, given)
+    result = await environment.call(*named, given)
     assert result["status"] == 404
     detail: Any = environment.entry.detail
     assert detail["parameters"] == {
@@ -197,7 +197,7 @@ async def test_endless_arguments_to_what_is_not_there_are_cut(environment: Envir
 
 
 async def test_long_names_are_cut_in_the_journal_and_in_errors(environment: Environment) -> None:
-    for asked in (("S" * 10**6, "sell"), ("Shop", "s" * 10**6)):
-        result = await environment.call(*asked)
+    for named in (("S" * 10**6, "sell"), ("Shop", "s" * 10**6)):
+        result = await environment.call(*named)
         assert (result["status"], len(result["error"]) < 200) == (404, True)
     assert all(len(entry.summary) < 200 for entry in environment.journal)

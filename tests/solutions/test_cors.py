@@ -43,11 +43,11 @@ def test_a_preflight_is_told_methods_and_headers() -> None:
     cors = Cors.model_validate(
         {"origin": True, "methods": ["GET"], "headers": ["X-A"], "expose_headers": ["X-B"]}
     )
-    asked = cors.headers_for({"Origin": "http://x"}, preflight=True)
-    assert asked["Access-Control-Allow-Methods"] == "GET"
-    assert asked["Access-Control-Allow-Headers"] == "X-A"
-    assert asked["Access-Control-Allow-Credentials"] == "true"
-    assert "Access-Control-Expose-Headers" not in asked
+    preflight_headers = cors.headers_for({"Origin": "http://x"}, preflight=True)
+    assert preflight_headers["Access-Control-Allow-Methods"] == "GET"
+    assert preflight_headers["Access-Control-Allow-Headers"] == "X-A"
+    assert preflight_headers["Access-Control-Allow-Credentials"] == "true"
+    assert "Access-Control-Expose-Headers" not in preflight_headers
     plain = cors.headers_for({"Origin": "http://x"})
     assert plain["Access-Control-Expose-Headers"] == "X-B"
     assert "Access-Control-Allow-Methods" not in plain

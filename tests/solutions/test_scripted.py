@@ -372,10 +372,10 @@ async def test_more_runs_than_guard_scripts_wait_for_one_to_end() -> None:
                 arrived.set()
 
         lab.journal.watch(count)
-        asked = [asyncio.create_task(answer(lab)) for _ in range(5)]
+        answers = [asyncio.create_task(answer(lab)) for _ in range(5)]
         await arrived.wait()
         for _ in range(10):
             await asyncio.sleep(0)
         assert len(lab.records("log")) == 2
         lab.store.gate.set()
-        assert await asyncio.gather(*asked) == [(200, 1)] * 5
+        assert await asyncio.gather(*answers) == [(200, 1)] * 5

@@ -186,9 +186,11 @@ async def test_cors_and_its_preflight() -> None:
         origin = {"Origin": "http://localhost:3000"}
         answer = await lab.get("/a", headers=origin)
         assert answer.headers["Access-Control-Allow-Origin"] == "http://localhost:3000"
-        asked = await lab.request("OPTIONS", "/a", headers={**origin, "Access-Control-Request-Method": "GET"})
-        assert asked.status == 204
-        assert "GET" in asked.headers["Access-Control-Allow-Methods"]
+        preflight = await lab.request(
+            "OPTIONS", "/a", headers={**origin, "Access-Control-Request-Method": "GET"}
+        )
+        assert preflight.status == 204
+        assert "GET" in preflight.headers["Access-Control-Allow-Methods"]
         refused = await lab.get("/nothing", headers=origin)
         assert refused.headers["Access-Control-Allow-Origin"] == "http://localhost:3000"
         other = await lab.get("/a", headers={"Origin": "https://evil.example"})

@@ -139,12 +139,12 @@ steps = st.lists(
 @settings(max_examples=120, deadline=None)
 @given(steps, st.lists(st.tuples(services, selections), min_size=3, max_size=8))
 def test_exactly_those_that_are_meant(
-    taken: list[Create | Delete | Walk], asked: list[tuple[str, Selection]]
+    taken: list[Create | Delete | Walk], walked: list[tuple[str, Selection]]
 ) -> None:
-    asyncio.run(play(taken, asked))
+    asyncio.run(play(taken, walked))
 
 
-async def play(taken: list[Create | Delete | Walk], asked: list[tuple[str, Selection]]) -> None:
+async def play(taken: list[Create | Delete | Walk], walked: list[tuple[str, Selection]]) -> None:
     database, model = Database(), Model()
     database.start(metadata)
     walks: list[
@@ -170,7 +170,7 @@ async def play(taken: list[Create | Delete | Walk], asked: list[tuple[str, Selec
                 walks.append((step, [], set(model.select(step.service, step.wanted)), None))
             walks = [await on(database, model, *walk) for walk in walks]
             singles = [(service, Selection(tags=(tag,))) for service in SERVICES for tag in sorted(IMPLICIT)]
-            for service, wanted in (*asked, *singles):
+            for service, wanted in (*walked, *singles):
                 found = await database.read(bindings.select, service, wanted)
                 assert [each.sid for each in found] == model.select(service, wanted)
         counts = (

@@ -24,8 +24,8 @@ def visit(lab: Lab, acme: Provider, application: Application, step: str) -> http
 
 def test_deny(acme: Provider, application: Application) -> None:
     acme.fault("deny")
-    told = brought(acme.login(authorize_url(acme, application), "ann"))
-    assert (told["error"], told["state"]) == ("access_denied", "s-1")
+    callback = brought(acme.login(authorize_url(acme, application), "ann"))
+    assert (callback["error"], callback["state"]) == ("access_denied", "s-1")
     assert "code" in brought(acme.login(authorize_url(acme, application), "ann"))
 
 
@@ -38,9 +38,9 @@ def test_deny_hits_a_form_that_is_open_already(lab: Lab, acme: Provider, applica
 
 def test_wrong_state(acme: Provider, application: Application) -> None:
     acme.fault("wrong state")
-    told = brought(acme.login(authorize_url(acme, application), "ann"))
-    assert told["state"] != "s-1"
-    assert told["code"]
+    callback = brought(acme.login(authorize_url(acme, application), "ann"))
+    assert callback["state"] != "s-1"
+    assert callback["code"]
     assert brought(acme.login(authorize_url(acme, application), "ann"))["state"] == "s-1"
 
 

@@ -66,7 +66,7 @@ def test_somebody_says_no(lab: Lab, solution: Solution) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "step", "status", "told"),
+    ("fault", "step", "status", "shown"),
     [
         ("deny", None, 400, "access_denied"),
         ("wrong state", None, 400, "state"),
@@ -80,13 +80,13 @@ def test_somebody_says_no(lab: Lab, solution: Solution) -> None:
     ],
 )
 def test_a_fault_of_the_provider_is_told_and_the_next_login_is_well(
-    lab: Lab, solution: Solution, fault: str, step: str | None, status: int, told: str
+    lab: Lab, solution: Solution, fault: str, step: str | None, status: int, shown: str
 ) -> None:
     google = linked(lab, solution, "google", "/social/handle/google")
     google.fault(fault, step)
     url = solution.url("/social/handle/google/loginurl")
     answer = google.login(url, "ann")
-    assert (answer.status_code, told in answer.json()["message"]) == (status, True), answer.text
+    assert (answer.status_code, shown in answer.json()["message"]) == (status, True), answer.text
     assert google.faults == []
     again = google.login(url, "ann")
     assert again.json().get("sub") == "ann", (again.text, google.inbox)
@@ -115,6 +115,6 @@ def test_secrets_stay_out_of_the_journal(lab: Lab, solution: Solution) -> None:
     google.login(solution.url("/social/handle/google/loginurl"), "ann")
     lab.settle()
     (application,) = google.applications
-    told = lab.journal.canonical()
-    assert application.client_id in told
-    assert application.client_secret not in told
+    shown = lab.journal.canonical()
+    assert application.client_id in shown
+    assert application.client_secret not in shown

@@ -39,9 +39,9 @@ class TestTheFlow:
             lab,
             tmp_path,
         )
-        asked = client.fetch_request_token(at["request_token"])
-        assert asked["oauth_callback_confirmed"] == "true"
-        assert asked["oauth_token"].isalnum()
+        request_token = client.fetch_request_token(at["request_token"])
+        assert request_token["oauth_callback_confirmed"] == "true"
+        assert request_token["oauth_token"].isalnum()
         returned = provider.login(client.authorization_url(at["authorize"]), "ann").headers["Location"]
         client.parse_authorization_response(returned)
         given = client.fetch_access_token(at["token"])
@@ -193,16 +193,16 @@ class TestAccessToken:
 
     def test_a_verifier_is_good_once(self, signer: Signer) -> None:
         signer.send("request_token")
-        asked, verifier = signer.tokens, signer.approve()["oauth_verifier"]
+        request_token, verifier = signer.tokens, signer.approve()["oauth_verifier"]
         signer.send("token", verifier=verifier)
-        signer.tokens = asked
+        signer.tokens = request_token
         assert "not one that this consumer was given" in reason(signer.send("token", verifier=verifier))
 
 
 class TestUserInfo:
     def test_it_wants_the_access_token_signed_by_its_consumer(self, bird: Provider, signer: Signer) -> None:
         signer.send("request_token")
-        asked = signer.tokens
+        request_token = signer.tokens
         signer.send("token", verifier=signer.approve()["oauth_verifier"])
         assert signer.send("userinfo").json() == {"id": "ann", "name": "Ann Lee", "email": "ann@example.com"}
         thief = bird.register(CALLBACK)
@@ -213,8 +213,8 @@ class TestUserInfo:
             ({"client_key": thief.client_id, "client_secret": thief.client_secret}, not_its_own),
             (
                 {
-                    "resource_owner_key": asked["oauth_token"],
-                    "resource_owner_secret": asked["oauth_token_secret"],
+                    "resource_owner_key": request_token["oauth_token"],
+                    "resource_owner_secret": request_token["oauth_token_secret"],
                 },
                 not_its_own,
             ),

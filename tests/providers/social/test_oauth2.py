@@ -187,9 +187,9 @@ class TestAuthorize:
         self, lab: Lab, acme: Provider, application: Application, changes: dict[str, str | None], error: str
     ) -> None:
         acme.consent("ann")
-        told = brought(lab.browser().get(authorize_url(acme, application, **changes)))
-        assert (told["error"], told["state"]) == (error, "s-1")
-        assert "code" not in told
+        callback = brought(lab.browser().get(authorize_url(acme, application, **changes)))
+        assert (callback["error"], callback["state"]) == (error, "s-1")
+        assert "code" not in callback
 
     def test_a_parameter_given_twice_is_refused(
         self, lab: Lab, acme: Provider, application: Application
@@ -215,8 +215,8 @@ class TestAuthorize:
         assert set(brought(acme.login(authorize_url(acme, application, state=None), "ann"))) == {"code"}
 
     def test_a_person_may_say_no(self, acme: Provider, application: Application) -> None:
-        told = brought(acme.login(authorize_url(acme, application), "ann", approve=False))
-        assert (told["error"], told["state"]) == ("access_denied", "s-1")
+        callback = brought(acme.login(authorize_url(acme, application), "ann", approve=False))
+        assert (callback["error"], callback["state"]) == ("access_denied", "s-1")
 
     def test_the_query_of_a_redirect_is_kept(self, acme: Provider) -> None:
         application = acme.register(CALLBACK + "?tenant=1")
@@ -280,8 +280,8 @@ class TestToken:
             "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
             "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
         )
-        asked = {"code_challenge": challenge, "code_challenge_method": "S256"}
-        code = code_for(acme, application, **asked)
+        challenged = {"code_challenge": challenge, "code_challenge_method": "S256"}
+        code = code_for(acme, application, **challenged)
         assert redeem(lab, acme, application, code).json()["error"] == "invalid_request"
         assert redeem(lab, acme, application, code, code_verifier="x" * 43).json()["error"] == "invalid_grant"
         assert redeem(lab, acme, application, code, code_verifier=verifier).status_code == 200

@@ -1,4 +1,4 @@
-"""Who subscribes to whom: by settings, folders and cells, over changes, restarts and resets."""
+"""Who subscribes to whom: by settings, folders and cells, over changes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,9 @@ import pytest
 
 from labkit.core.errors import SettingsError
 from tests.services.interface.environment import Environment, environment, solution
+from tests.services.interface.lights import LIGHTS, subscriber
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
-LIGHTS = {
-    "parameters": [
-        {"name": "region", "default": "north"},
-        {"name": "count", "type": "integer"},
-        {"name": "secret", "restricted": True},
-    ],
-    "operations": [{"name": "echo", "script": "return event"}],
-    "events": [{"name": "changed", "default_script": "return {'default', event}"}],
-}
-NOT_FOUND = {"type": "QueryError", "error": "service not found", "status": 404}
 ADDED, UPDATED, REMOVED = (f"subscriber{what} to lights" for what in ("Added", "Updated", "Removed"))
 
 
@@ -30,11 +21,6 @@ ADDED, UPDATED, REMOVED = (f"subscriber{what} to lights" for what in ("Added", "
 async def env() -> AsyncIterator[Environment]:
     async with environment() as made:
         yield made
-
-
-async def subscriber(env: Environment, id: str = "home", publisher: str = "lights") -> Any:
-    answer = await env.call(publisher, "Interface.getSubscriber", subscriber_id=id)
-    return None if "error" in answer else answer
 
 
 class TestSettings:
@@ -239,13 +225,13 @@ class TestWhileItRuns:
 
     async def test_the_publisher_hears_of_it(self, env: Any) -> None:
         made = await env.interface.subscribe("home", "lights", parameters={"count": 1})
-        told = {"id": made.id, "parameters": {"region": "north", "count": 1}, "solution_id": "home"}
-        assert env.heard == [("Added", told)]
+        argument = {"id": made.id, "parameters": {"region": "north", "count": 1}, "solution_id": "home"}
+        assert env.heard == [("Added", argument)]
         env.heard.clear()
         await env.clock.advance(1.2345)
         after = await env.interface.update(made, parameters={"count": 2}, quota={"calls_daily": 5})
-        told["parameters"] = {"region": "north", "count": 2}
-        assert env.heard == [("Updated", told)]
+        argument["parameters"] = {"region": "north", "count": 2}
+        assert env.heard == [("Updated", argument)]
         shown = await subscriber(env)
         assert (shown["created_at"], shown["updated_at"]) == (
             "2026-01-01T00:00:00.000Z",
@@ -255,7 +241,7 @@ class TestWhileItRuns:
         await env.interface.update(after, parameters={"count": 2})
         assert env.heard == []  # nothing changed
         assert await env.interface.unsubscribe(after)
-        assert env.heard == [("Removed", told)]
+        assert env.heard == [("Removed", argument)]
         assert not await env.interface.unsubscribe(after)
         assert len(env.heard) == 1
         assert env.events() == [ADDED, UPDATED, REMOVED]
@@ -369,78 +355,3 @@ class TestWhileItRuns:
         await env.services.add(CustomService("Lamps", {"echo": lambda: 1}))
         with pytest.raises(SettingsError, match="other has a service 'Lamps' already"):
             await env.interface.subscribe("other", "lights", script_key="lamps")
-
-
-class TestOverTime:
-    async def test_a_restart_keeps_all_of_it(self, tmp_path: Path) -> None:
-        settings = (
-            solution("home", subscriptions=[{"publisher": "lights", "parameters": {"count": 1}}]),
-            solution("other"),
-            solution("lights", LIGHTS),
-        )
-        async with environment(*settings, data=tmp_path / "lab.db") as env:
-            await env.call("home", "Config.setParameters", service="lights", parameters={"count": 2})
-            made = await env.interface.subscribe(
-                "other", "lights", script_key="lamps", quota={"calls_daily": 3}
-            )
-            await env.interface.update(
-                made, triggers={"changed": "other"}, parameters={"x": {"y": [1, None]}}
-            )
-            before = await env.call("lights", "Interface.listSubscribers")
-            assert before["total"] == 2
-        async with environment(*reversed(settings), data=tmp_path / "lab.db") as env:
-            assert await env.call("lights", "Interface.listSubscribers") == before
-            assert env.events() == []  # nobody is added anew
-            assert await env.call("other", "Lamps.echo", a=1) == {"a": 1}
-            assert await env.call("other", "Interface.trigger", event="changed") == NOT_FOUND
-        changed = solution("home", subscriptions=[{"publisher": "lights", "parameters": {"count": 7}}])
-        async with environment(changed, *settings[1:], data=tmp_path / "lab.db") as env:
-            assert (await subscriber(env))["parameters"]["count"] == 7
-        async with environment(solution("home"), *settings[1:], data=tmp_path / "lab.db") as env:
-            assert await subscriber(env) is None
-
-    async def test_one_whose_publisher_comes_later_is_the_same_after_a_restart(self, tmp_path: Path) -> None:
-        home = solution("home", subscriptions=[{"publisher": "lights"}])
-        async with environment(home, solution("lights", LIGHTS), data=tmp_path / "lab.db") as env:
-            before = await subscriber(env)
-        async with environment(home, data=tmp_path / "lab.db") as env:
-            assert (await env.call("home", "Lights.echo"))["status"] == 404
-            await env.add("lights", LIGHTS)
-            assert await subscriber(env) == before
-            assert await env.call("home", "Lights.echo", a=1) == {"a": 1}
-
-    async def test_a_reset_keeps_those_of_settings_and_forgets_the_others(self) -> None:
-        async with environment(
-            solution("home", subscriptions=[{"publisher": "lights", "parameters": {"count": 1}}]),
-            solution("other"),
-            solution("lights", LIGHTS),
-        ) as env:
-            first = await env.call("lights", "Interface.listSubscribers")
-            await env.interface.subscribe("other", "lights")
-            await env.call("home", "Config.setParameters", service="lights", parameters={"count": 2})
-            for _ in range(3):
-                await env.call("home", "Lights.echo")
-            await env.clock.advance(days=1)
-            await env.reset()
-            assert await env.call("lights", "Interface.listSubscribers") == first
-            assert (await env.call("other", "Lights.echo"))["status"] == 404
-            assert await env.interface.subscriptions.calls(first["items"][0]["id"], env.clock.now()) == (0, 0)
-
-    async def test_a_definition_of_a_cell_stays_over_reset_and_reload(self) -> None:
-        async with environment(solution("lights"), solution("home")) as env:
-            await env.solutions.configure("lights", "Interface", LIGHTS)
-            await env.reset()
-            await env.interface.subscribe("home", "lights")
-            await env.solutions.replace(env.solutions.get("lights").settings, keep=True)
-            assert await env.call("home", "Lights.echo", a=1) == {"a": 1}
-            await env.replace("lights")  # these settings alone
-            assert (await env.call("home", "Lights.echo"))["status"] == 404
-
-    async def test_the_init_script_has_the_service(self, tmp_path: Path) -> None:
-        (tmp_path / "solution.yaml").write_text(
-            "formatversion: 1.0.0\ninfo: {name: home}\ninit_script: init.lua\n"
-        )
-        (tmp_path / "init.lua").write_text("Keystore.set{key = 'got', value = Lights.echo{a = 1}.a}")
-        settings = solution("home", path=[tmp_path], subscriptions=[{"publisher": "lights"}])
-        async with environment(settings, solution("lights", LIGHTS)) as env:
-            assert (await env.call("home", "Keystore.get", key="got"))["value"] == "1"

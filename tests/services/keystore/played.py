@@ -229,10 +229,10 @@ class Player:
         args = [self._argument(word) for word in words]
         key = chance.choice(OWN_KEYS[kind] if kind else KEYS)
         mistake = "none" if refused else chance.choice(["none"] * 12 + ["bad", "bad", "extra", "less", "key"])
-        places = [place for place, word in enumerate(words) if word in BAD]
-        if mistake == "bad" and places:
-            place = chance.choice(places)
-            args[place] = chance.choice(BAD[words[place]])
+        positions = [position for position, word in enumerate(words) if word in BAD]
+        if mistake == "bad" and positions:
+            position = chance.choice(positions)
+            args[position] = chance.choice(BAD[words[position]])
         elif mistake == "extra":
             args.append(chance.choice(EXTRA))
         elif mistake == "less":

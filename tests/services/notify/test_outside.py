@@ -135,9 +135,9 @@ async def test_two_tenants_use_it_at_once(elsewhere: Elsewhere) -> None:
             sid = listed["bindings"][0]["sid"]
             assert await platform.call(tenant, "Notify", "deleteBinding", {"BindingSid": sid}) is None
             assert len(elsewhere.bindings[own["ServiceSid"]]) == 4
-            gone: Any = await platform.call(tenant, "Notify", "getBinding", {"BindingSid": sid})
-            assert (gone["type"], gone["status"]) == ("QueryError", 404)
-            assert json.loads(gone["error"])["code"] == 20404
+            missing: Any = await platform.call(tenant, "Notify", "getBinding", {"BindingSid": sid})
+            assert (missing["type"], missing["status"]) == ("QueryError", 404)
+            assert json.loads(missing["error"])["code"] == 20404
         wrong: Any = await platform.call("acme", "Notify", "listBinding", {"AuthToken": "token of other"})
         assert (wrong["type"], wrong["status"]) == ("QueryError", 401)
         assert json.loads(wrong["error"])["code"] == 20003
@@ -162,8 +162,12 @@ async def test_one_that_does_not_answer_holds_nobody_up(elsewhere: Elsewhere) ->
 async def test_one_that_is_gone_is_an_error_that_tells_no_address(elsewhere: Elsewhere) -> None:
     async with Platform(settings(elsewhere.url)) as platform:
         await elsewhere.stop()
-        gone: Any = await platform.call("acme", "Notify", "listBinding")
-        assert gone == {"type": "ServerError", "status": 502, "error": "Notify's provider cannot be reached."}
+        missing: Any = await platform.call("acme", "Notify", "listBinding")
+        assert missing == {
+            "type": "ServerError",
+            "status": 502,
+            "error": "Notify's provider cannot be reached.",
+        }
 
 
 async def test_a_delivery_of_the_labs_own_provider_is_traced_to_the_script_that_led_to_it() -> None:

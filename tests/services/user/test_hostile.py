@@ -140,9 +140,9 @@ async def test_whatever_is_given_an_operation_answers_and_keeps_nothing_of_what_
             arguments = {each: good[each] for each in names if each in good} | {name: value}
             before = await watch.held()
             result = await env.call(operation, arguments)
-            told = json.dumps(result, ensure_ascii=False)
-            told.encode()
+            shown = json.dumps(result, ensure_ascii=False)
+            shown.encode()
             if isinstance(result, dict) and {"type", "error", "status"} <= result.keys():
-                assert 400 <= result["status"] < 500, (name, told[:200])
-                assert len(told) < 5000, (name, told[:200])
-                assert await watch.held() == before, (name, told[:200])
+                assert 400 <= result["status"] < 500, (name, shown[:200])
+                assert len(shown) < 5000, (name, shown[:200])
+                assert await watch.held() == before, (name, shown[:200])

@@ -62,7 +62,7 @@ def log_in(browser: Browser, solution: Solution, password: str = PASSWORD) -> ht
     return browser.post(solution.url("/api/session/login"), json=body, follow=False)
 
 
-def told(answer: httpx.Response, status: int = 200) -> Any:
+def json_of(answer: httpx.Response, status: int = 200) -> Any:
     assert answer.status_code == status, answer.text
     return answer.json()
 
@@ -89,7 +89,7 @@ class TestAccounts:
 
     def test_the_session_is_that_of_the_user(self, naive: Solution, browser: Browser) -> None:
         answer = browser.get(naive.url("/api/session/user"))
-        user = told(answer)
+        user = json_of(answer)
         assert answer.headers["Cache-Control"] == "no-cache"
         assert (user["id"], user["email"], user["name"], user["status"]) == (1, EMAIL, "Ann", 1)
         assert isinstance(user["creation_date"], int)
@@ -100,7 +100,7 @@ class TestAccounts:
             browser = lab.browser()
             assert browser.get(naive.url("/api/session/user"), headers={"Cookie": cookie}).status_code == 400
             status = browser.get(naive.url("/api/session/status"), headers={"Cookie": cookie})
-            assert told(status, 401)["status"] == 401
+            assert json_of(status, 401)["status"] == 401
 
     def test_a_new_password_by_a_token_of_the_keystore(self, lab: Lab, naive: Solution) -> None:
         assert naive.post("/api/forgotten", json={}).status_code == 400
@@ -110,7 +110,7 @@ class TestAccounts:
         refused = naive.post("/api/resetPassword", json=reset)
         assert (refused.status_code, "password" in refused.text) == (400, True)
         reset["password"] = "sample2"
-        user = told(naive.post("/api/resetPassword", json=reset))
+        user = json_of(naive.post("/api/resetPassword", json=reset))
         assert set(user) == {"id", "email", "name", "creation_date"}
         assert naive.post("/api/resetPassword", json=reset).status_code == 400
         assert log_in(lab.browser(), naive).status_code == 401
@@ -136,12 +136,12 @@ class TestRoles:
         visitor = lab.browser()
         assert [seen(visitor).text, seen(visitor, "bob@example.com").text] == ["taken", "available"]
         assert seen(browser, "bob@example.com").status_code == 404
-        assert told(seen(browser)) == {"email": EMAIL}
+        assert json_of(seen(browser)) == {"email": EMAIL}
         given = {"parameters": [{"name": "infoUserId", "value": 1}]}  # a number, as the script has it
         naive.User.assignUser(id=1, roles=[{"role_id": "guest", **given}])
-        assert set(told(seen(browser))) == {"email", "creation_date"}
+        assert set(json_of(seen(browser))) == {"email", "creation_date"}
         naive.User.assignUser(id=1, roles=[{"role_id": "owner", **given}])
-        user = told(seen(browser))
+        user = json_of(seen(browser))
         assert set(user) == {"id", "name", "email", "status", "creation_date", "roles"}
         held = [{"name": "infoUserId", "value": "1"}]
         assert user["roles"] == [{"role_id": role, "parameters": held} for role in ("guest", "owner")]
@@ -156,7 +156,7 @@ class TestRoles:
         assert state("17") == denied
         assert naive.post("/keepers", json={"id": 1, "sn": 17}).text == "keeper.sn=17 "
         assert [state("17"), state("18")] == ["on", denied]
-        left = told(naive.delete("/keepers", params={"id": "1", "sn": "17"}))
+        left = json_of(naive.delete("/keepers", params={"id": "1", "sn": "17"}))
         assert left == [{"role_id": "keeper", "parameters": []}]
         assert state("17") == denied
         refused = naive.post("/keepers", json={"id": 1, "sn": "1-7"})
@@ -181,7 +181,7 @@ class TestRoles:
     def test_none_is_an_empty_list(self, naive: Solution) -> None:
         naive.User.createUser(email="cid@example.com", name="Cid", password=PASSWORD)
         id = naive.User.listUsers(filter="email::like::cid@")[0]["id"]
-        found = told(naive.get(f"/nobody/{id}"))
+        found = json_of(naive.get(f"/nobody/{id}"))
         assert [found[name] for name in ("text", "first", "length", "nothing")] == ["[]", "nil", 0, "nil"]
         assert found["lists"] == [[]] * 5
         assert found["page"] == {"items": [], "total": 0}
@@ -191,7 +191,7 @@ class TestOauth:
     def test_a_client_gets_from_the_redirect_path_to_the_user(
         self, naive: Solution, browser: Browser
     ) -> None:
-        client = told(naive.post("/clients", json={"id": "1", "redirect": CALLBACK}))
+        client = json_of(naive.post("/clients", json={"id": "1", "redirect": CALLBACK}))
         path = naive.get(f"/clients/{client['id']}").text
         back = browser.get(naive.url(path), follow=False)
         assert back.status_code == 303, back.text
@@ -199,18 +199,18 @@ class TestOauth:
         [code] = parse_qs(urlsplit(back.headers["Location"]).query)["code"]
         mine = {"client_id": str(client["id"]), "client_secret": client["secret"]}
         grant = {"grant_type": "authorization_code", "code": code, "redirect_uri": CALLBACK}
-        first = told(naive.post("/token", data={**mine, **grant, "access_token_ttl": "5"}))
+        first = json_of(naive.post("/token", data={**mine, **grant, "access_token_ttl": "5"}))
         assert (first["expires_in"], first["token_type"]) == (1_296_000, "Bearer")
         refresh = {"grant_type": "refresh_token", "refresh_token": first["refresh_token"]}
-        second = told(naive.post("/token", data={**mine, **refresh}))
+        second = json_of(naive.post("/token", data={**mine, **refresh}))
         bearer = {"Authorization": f"Bearer {second['access_token']}"}
         assert naive.get("/me", headers=bearer).json() == 1
         bearer = {"Authorization": f"Bearer {first['access_token']}"}
-        assert told(naive.get("/me", headers=bearer), 401)["type"] == "QueryError"
-        assert told(naive.post("/token", data={**mine, **refresh}), 400) == {"error": "invalid_grant"}
+        assert json_of(naive.get("/me", headers=bearer), 401)["type"] == "QueryError"
+        assert json_of(naive.post("/token", data={**mine, **refresh}), 400) == {"error": "invalid_grant"}
 
     def test_who_is_not_logged_in_approves_nothing(self, lab: Lab, naive: Solution) -> None:
-        client = told(naive.post("/clients", json={"id": 1, "redirect": CALLBACK}))
+        client = json_of(naive.post("/clients", json={"id": 1, "redirect": CALLBACK}))
         path = naive.get(f"/clients/{client['id']}").text
         answer = lab.browser().get(naive.url(path), headers={"Cookie": "sid=x"})
         assert (answer.status_code, answer.text) == (401, "The token is not valid, or not any more.")

@@ -94,13 +94,13 @@ class TestForgotten:
     def test_refuses_a_request_without_email(self, guide: Guide, body: dict[str, object]) -> None:
         refused(guide.visitor().post("/api/forgotten", **body), 400, "email is missing")
 
-    @pytest.mark.parametrize("asked", ["", "%", "_", "erson", "@example.com"])
+    @pytest.mark.parametrize("address", ["", "%", "_", "erson", "@example.com"])
     def test_takes_nobody_for_someone_whose_address_only_contains_it(
-        self, guide: Guide, ann: Person, asked: str
+        self, guide: Guide, ann: Person, address: str
     ) -> None:
         before = len(guide.lab.mailbox)
-        near = asked + ann.email[1:]  # their address but for the first letter
-        for email in (near, asked):
+        near = address + ann.email[1:]  # their address but for the first letter
+        for email in (near, address):
             answer = guide.visitor().post("/api/forgotten", email=email)
             refused(answer, 404 if email else 400)
         assert len(guide.lab.mailbox) == before
@@ -126,9 +126,9 @@ class TestForgotten:
         assert visitor.post("/api/user/signup", **signup).status_code == 200
         kept = guide.lab.mailbox[-1].to[0]
         assert visitor.follow_mail(kept).status_code == 200
-        asked = form.format(number)
-        assert visitor.post("/api/session/login", email=asked, password=PASSWORD).status_code == 303
-        assert visitor.post("/api/forgotten", email=asked).status_code == 200
+        address = form.format(number)
+        assert visitor.post("/api/session/login", email=address, password=PASSWORD).status_code == 303
+        assert visitor.post("/api/forgotten", email=address).status_code == 200
         assert guide.lab.mailbox[-1].to == (kept,)
 
 

@@ -31,8 +31,8 @@ class App:
     redirect: str
 
     def query(self, **other: str) -> str:
-        asked = {"client_id": str(self.id), "redirect_uri": self.redirect, "response_type": "code"}
-        return urlencode(asked | other)
+        request = {"client_id": str(self.id), "redirect_uri": self.redirect, "response_type": "code"}
+        return urlencode(request | other)
 
     def code(self, person: Person, **other: str) -> str:
         """The code that a person's approval gives."""

@@ -143,7 +143,7 @@ class TestMemory:
             )
         assert bench.logs == []
 
-    @pytest.mark.parametrize("room", [0, 100, 1000, 10_000, 100_000])
+    @pytest.mark.parametrize("spare", [0, 100, 1000, 10_000, 100_000])
     @pytest.mark.parametrize(
         "then",
         [
@@ -159,10 +159,10 @@ class TestMemory:
             "return to_json(from_json('[1,{\"a\":null}]'))",
         ],
     )
-    async def test_nothing_worse_than_an_error_when_it_is_short(self, then: str, room: int) -> None:
+    async def test_nothing_worse_than_an_error_when_it_is_short(self, then: str, spare: int) -> None:
         """An allocation that failed outside of a protected call would end the process."""
         bench = Bench(limits=self.LIMITS, service=self.large)
-        source = f"local spare = ('s'):rep({room}) {self.FILL} spare = nil {then}"
+        source = f"local spare = ('s'):rep({spare}) {self.FILL} spare = nil {then}"
         for _ in range(2):
             await outcome(bench.host, source)
         function = bench.host.load("argument", "return #x", ["x"], publish=False)

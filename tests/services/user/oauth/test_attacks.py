@@ -76,10 +76,10 @@ async def test_what_is_not_withstood_is_told(env: Environment) -> None:
         if attack.group in weak
         for outcome in await attempt([attack], lenient, ann, mallory)
     ]
-    told = {each.attack.name for each in outcomes if each.status is None}
-    assert {"redirect with a slash more", "redirect with a query", "secret of another client"} <= told
-    assert "redirect with another client's" not in told
-    assert all(each.withstood for each in outcomes if each.attack.name not in told | {REPLAY})
+    unanswered = {each.attack.name for each in outcomes if each.status is None}
+    assert {"redirect with a slash more", "redirect with a query", "secret of another client"} <= unanswered
+    assert "redirect with another client's" not in unanswered
+    assert all(each.withstood for each in outcomes if each.attack.name not in unanswered | {REPLAY})
     assert [(each.status, each.honest) for each in outcomes if each.attack.name == REPLAY] == [
         (400, "revoked")
     ]

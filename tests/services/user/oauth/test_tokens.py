@@ -127,8 +127,8 @@ class TestClient:
         )
         assert foreign["id"] == client.id
         code = await client.approve()
-        asked = {**given, "client_id": foreign["id"], "code": code}
-        refused = await env.call("getOauthToken", asked, solution="other")
+        exchange = {**given, "client_id": foreign["id"], "code": code}
+        refused = await env.call("getOauthToken", exchange, solution="other")
         assert name_of(refused) == "invalid_grant"
         assert await client.holds(await client.redeem(code))
 

@@ -370,7 +370,7 @@ async def test_nothing_is_searched_row_by_row(env: Environment) -> None:
         result = await env.call(operation, everything)
         assert not isinstance(result, dict) or "status" not in result, (operation, result)
     raw.set_trace_callback(None)
-    asked = [text for text in statements if text.startswith(("SELECT", "DELETE", "INSERT"))]
-    plans = [step[3] for text in asked for step in raw.execute(f"EXPLAIN QUERY PLAN {text}")]
+    executed = [text for text in statements if text.startswith(("SELECT", "DELETE", "INSERT"))]
+    plans = [step[3] for text in executed for step in raw.execute(f"EXPLAIN QUERY PLAN {text}")]
     assert len(plans) > 20
     assert not [step for step in plans if step.startswith("SCAN") and step != "SCAN CONSTANT ROW"]

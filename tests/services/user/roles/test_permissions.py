@@ -226,8 +226,8 @@ class TestHasUserPerm:
         assert ann.id == other.id
         await role(env, "owner", "GET/{sn}")
         await assign(env, ann.id, "owner", sn="1")
-        asked = {"id": other.id, "perm_id": "GET/{sn}", "parameters": ["sn::1"]}
-        refused = await env.call("hasUserPerm", asked, solution="other")
+        query = {"id": other.id, "perm_id": "GET/{sn}", "parameters": ["sn::1"]}
+        refused = await env.call("hasUserPerm", query, solution="other")
         assert refused["status"] == 403
 
     async def test_takes_one_string_for_a_list_and_an_empty_table_for_none(self, env: Environment) -> None:
@@ -249,8 +249,8 @@ class TestHasUserPerm:
         assert not await may(env, ann.id, "GET/{sn}", "sn::1", "SN::2")
         assert not await may(env, ann.id, "GET/{sn}", "sn::1", "SN::a-b", "sn::1")
         assert not await may(env, ann.id, "GET/{key}", "\N{KELVIN SIGN}ey::1")
-        asked = {"id": ann.id, "perm_id": "GET/{sn}"}  # no parameters at all
-        assert (await env.refused("hasUserPerm", asked))["status"] == 403
+        query = {"id": ann.id, "perm_id": "GET/{sn}"}  # no parameters at all
+        assert (await env.refused("hasUserPerm", query))["status"] == 403
 
     async def test_ignores_names_that_no_placeholder_can_have(self, env: Environment) -> None:
         ann = await env.person("ann")
@@ -264,8 +264,8 @@ class TestHasUserPerm:
         ann = await env.person("ann")
         await role(env, "owner", "GET/{sn}")
         await assign(env, ann.id, "owner", sn=WILDCARD)
-        asked = {"id": ann.id, "perm_id": "GET/{sn}", "parameters": parameters}
-        error = await env.refused("hasUserPerm", asked)
+        query = {"id": ann.id, "perm_id": "GET/{sn}", "parameters": parameters}
+        error = await env.refused("hasUserPerm", query)
         assert error["status"] == 403
         assert "Parameter parameters" in error["message"]
 
@@ -273,10 +273,10 @@ class TestHasUserPerm:
         ann = await env.person("ann")
         await role(env, "owner", "GET/status")
         await assign(env, ann.id, "owner", sn="1")
-        asked = {"id": ann.id, "perm_id": "GET/status", "parameters": None}
-        assert await env.call("hasUserPerm", asked) == "OK"
+        query = {"id": ann.id, "perm_id": "GET/status", "parameters": None}
+        assert await env.call("hasUserPerm", query) == "OK"
         for name in ("id", "perm_id"):
-            error = await env.refused("hasUserPerm", {**asked, name: None})
+            error = await env.refused("hasUserPerm", {**query, name: None})
             assert (error["status"], f"Parameter {name}" in error["message"]) == (403, True)
 
     async def test_takes_as_many_placeholders_as_a_path_can_hold(self, env: Environment) -> None:

@@ -368,8 +368,8 @@ class Steps(RuleBasedStateMachine):
         for id in self.model.held:
             self.step("listUserRoles", {"id": id})
             for end_point in ("status", "{sn}/{zone}"):
-                asked = {"id": id, "perm_id": f"GET/{end_point}", "parameters": ["sn::1", "zone::1"]}
-                self.step("hasUserPerm", asked)
+                query = {"id": id, "perm_id": f"GET/{end_point}", "parameters": ["sn::1", "zone::1"]}
+                self.step("hasUserPerm", query)
 
 
 def played(operation: str, parameters: dict[str, Any]) -> Callable[..., None]:

@@ -23,7 +23,7 @@ from tests.services.user.socials.logins import (
 CALLBACK = {"oauth_token": "request1", "oauth_verifier": "verifier-1", "reqToken": "request1"}
 
 
-async def asked(env: Environment) -> None:
+async def request_token_scripted(env: Environment) -> None:
     """A request token was given."""
     await with_twitter(env)
     assert await env.call("getSocialLoginUrl", consumer="twitter") == "request1"
@@ -34,7 +34,7 @@ async def finish(env: Environment, **change: Any) -> Any:
 
 
 async def test_the_first_call_gives_a_request_token(env: Environment) -> None:
-    await asked(env)
+    await request_token_scripted(env)
     [(method, url, headers, _)] = env.web.requests
     assert (method, url) == ("POST", TWITTER.request_token)
     assert headers["Authorization"].startswith("OAuth ")
@@ -47,7 +47,7 @@ async def test_the_first_call_gives_a_request_token(env: Environment) -> None:
 
 
 async def test_the_second_call_gives_the_url(env: Environment) -> None:
-    await asked(env)
+    await request_token_scripted(env)
     for _ in range(2):
         url = await env.call("getSocialLoginUrl", consumer="Twitter", reqToken="request1")
         assert url == "https://twitter.test/authorize?oauth_token=request1"
@@ -55,7 +55,7 @@ async def test_the_second_call_gives_the_url(env: Environment) -> None:
 
 
 async def test_the_callback_gives_a_token_and_the_token_the_user(env: Environment) -> None:
-    await asked(env)
+    await request_token_scripted(env)
     await env.clock.advance(30)
     assert await finish(env, consumer="TWITTER", state="ignored", code="ignored") == "1-access"
     given = signed(env, 1, "secret1")
@@ -75,14 +75,14 @@ async def test_the_callback_gives_a_token_and_the_token_the_user(env: Environmen
 
 
 async def test_no_two_requests_have_a_nonce_in_common(env: Environment) -> None:
-    await asked(env)
+    await request_token_scripted(env)
     await env.call("getSocialLoginUrl", consumer="twitter")
     assert signed(env, 0)["oauth_nonce"] != signed(env, 1)["oauth_nonce"]
 
 
 @pytest.mark.parametrize(("after", "alive"), [(599, True), (600, False), (601, False)])
 async def test_a_request_token_is_dead_at_its_last_second(env: Environment, after: int, alive: bool) -> None:
-    await asked(env)
+    await request_token_scripted(env)
     await env.clock.advance(after)
     url = await env.call("getSocialLoginUrl", consumer="twitter", reqToken="request1")
     assert isinstance(url, str) == alive
@@ -92,7 +92,7 @@ async def test_a_request_token_is_dead_at_its_last_second(env: Environment, afte
 
 
 async def test_a_request_token_serves_once(env: Environment) -> None:
-    await asked(env)
+    await request_token_scripted(env)
     results = await asyncio.gather(finish(env), finish(env))
     assert "1-access" in results
     [error] = [result for result in results if result != "1-access"]
@@ -120,7 +120,7 @@ async def test_a_request_token_serves_once(env: Environment) -> None:
 async def test_a_bad_callback_is_refused_and_changes_nothing(
     env: Environment, change: dict[str, Any], message: str
 ) -> None:
-    await asked(env)
+    await request_token_scripted(env)
     error = await finish(env, **change)
     assert (error["status"], error["message"]) == (400, message)
     assert len(env.web.requests) == 1
@@ -128,7 +128,7 @@ async def test_a_bad_callback_is_refused_and_changes_nothing(
 
 
 async def test_a_token_is_its_consumers_and_its_solutions(env: Environment) -> None:
-    await asked(env)
+    await request_token_scripted(env)
     twin = {**SOCIAL, "consumer": "twin"}
     env.consumers["twin"] = TWITTER
     await env.call("createSocial", twin)
@@ -144,7 +144,7 @@ async def test_a_token_is_its_consumers_and_its_solutions(env: Environment) -> N
 
 @pytest.mark.parametrize("token", ["request1", "unknown"])
 async def test_a_token_that_was_not_given(env: Environment, token: str) -> None:
-    await asked(env)
+    await request_token_scripted(env)
     await finish(env)
     error = await env.refused("socialRequest", consumer="twitter", token=token)
     assert (error["status"], len(env.web.requests)) == (401, 2)
@@ -165,7 +165,7 @@ async def test_a_request_token_that_no_cookie_pattern_fits_gets_a_stand_in(env: 
 
 
 async def test_what_has_died_is_forgotten_and_access_tokens_stay(env: Environment) -> None:
-    await asked(env)
+    await request_token_scripted(env)
     await finish(env)
     await env.call("getSocialLoginUrl", consumer="twitter")
     await with_github(env)
@@ -227,14 +227,14 @@ async def test_a_provider_that_gives_no_request_token(
 async def test_a_provider_that_gives_no_access_token(
     env: Environment, answer: tuple[int, str] | None, status: int, message: str
 ) -> None:
-    await asked(env)
+    await request_token_scripted(env)
     env.web.answers[TWITTER.token] = answer
     error = await finish(env)
     assert (error["status"], error["message"]) == (status, message)
 
 
 async def test_a_social_that_is_deleted_while_its_provider_is_asked(env: Environment) -> None:
-    await asked(env)
+    await request_token_scripted(env)
 
     async def slow(*_: object) -> tuple[int, str]:
         await env.call("deleteSocial", consumer="twitter")
@@ -245,7 +245,7 @@ async def test_a_social_that_is_deleted_while_its_provider_is_asked(env: Environ
 
 
 async def test_no_secret_reaches_the_journal(env: Environment) -> None:
-    await asked(env)
+    await request_token_scripted(env)
     await finish(env, oauth_token="wrong-1")
     await finish(env)
     await env.call("socialRequest", consumer="twitter", token="1-access")

@@ -67,12 +67,12 @@ CONSUMERS = {
 
 @pytest.mark.parametrize("consumer", CONSUMERS)
 def test_a_login_ends_with_who_it_is(lab: Lab, consumer: str) -> None:
-    scope, told = CONSUMERS[consumer]
+    scope, details = CONSUMERS[consumer]
     solution, callback = logged_in(lab, consumer, scope=scope)
     token = solution.call("User", "getSocialToken", callback)
     assert isinstance(token, str)
     text = solution.call("User", "socialRequest", {"consumer": consumer, "token": token})
-    assert told.items() <= json.loads(text).items()
+    assert details.items() <= json.loads(text).items()
     again = solution.call("User", "getSocialToken", callback)
     assert again["status"] == 400
 

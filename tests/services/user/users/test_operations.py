@@ -282,9 +282,9 @@ async def test_the_solution_is_told_of_every_change(env: Environment) -> None:
     await env.call("updateUser", id=1)  # changes nothing
     await env.call("resetUserPassword", id=1, password="second one")
     await env.call("deleteUser", id=1)
-    told = {"id": 1, "email": "ann@example.com", "solution_id": "acme"}
+    argument = {"id": 1, "email": "ann@example.com", "solution_id": "acme"}
     types = ["CREATE", "UPDATE", "UPDATE", "UPDATE", "DELETE"]
-    assert env.accounts == [{"type": type, **told} for type in types]
+    assert env.accounts == [{"type": type, **argument} for type in types]
 
 
 async def test_no_secret_reaches_the_journal(env: Environment) -> None:
