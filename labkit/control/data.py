@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from labkit.core.errors import LabError
 from labkit.services.redaction import redacted
 
 BRIEF = 60  # characters of a value in a message
@@ -44,13 +45,20 @@ def _brief(value: object) -> str:
 
 
 def copied(value: Any) -> Any:
-    """A copy of lists, tuples and mappings, however deep; other values are as they were."""
+    """A copy of lists, tuples and mappings; other values are as they were. Raises LabError for one nested too deep."""
+    try:
+        return _copied(value)
+    except RecursionError:
+        raise LabError("a value is nested too deep, or holds itself") from None
+
+
+def _copied(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: copied(each) for key, each in value.items()}
+        return {key: _copied(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [copied(each) for each in value]
+        return [_copied(each) for each in value]
     if isinstance(value, tuple):
-        return tuple(copied(each) for each in value)
+        return tuple(_copied(each) for each in value)
     return value
 
 

@@ -181,3 +181,14 @@ def test_a_broadcast_to_handlers_in_threads_replays(mode: str) -> None:
     texts = {story() for _ in range(3)}
     assert len(texts) == 1
     assert texts.pop().count('"Lights.light"') == 90
+
+
+def test_values_that_hold_themselves_are_refused(lights: Solution, home: Solution) -> None:
+    home.subscribe(lights)
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(LabError, match="a value is nested too deep, or holds itself"):
+        home.Lights.light(level=endless)
+    with pytest.raises(LabError, match="a value is nested too deep, or holds itself"):
+        lights.Interface.trigger(event="changed", data=endless)
+    assert home.Lights.light(level=1) == {"level": 1}
