@@ -14,7 +14,7 @@ from tests.providers.social.clients import at_home
 
 ONE = {
     "AccountSid": "AC" + "1" * 32,
-    "AuthToken": "token-of-one",
+    "AuthToken": "token:of:one",  # a colon ends the login, and none after it
     "ServiceSid": "IS" + "1" * 32,
 }
 TWO = {
