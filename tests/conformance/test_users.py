@@ -94,7 +94,7 @@ async def test_whoever_is_not_found_is_a_mismatch(found: Any) -> None:
 
 
 async def test_a_token_is_asked_for_with_the_password() -> None:
-    asked = target(answer({"kind": "string", "result": "a.b.c"}))
-    assert await User(asked).login(Person(1, "a@example.com", "well kept")) == "a.b.c"
+    stub = target(answer({"kind": "string", "result": "a.b.c"}))
+    assert await User(stub).login(Person(1, "a@example.com", "well kept")) == "a.b.c"
     given = {"email": "a@example.com", "password": "well kept"}
-    assert asked.only.asked == [("POST", "/call/User/getUserToken", given)]  # type: ignore[attr-defined]
+    assert stub.only.requests == [("POST", "/call/User/getUserToken", given)]  # type: ignore[attr-defined]
