@@ -173,6 +173,8 @@ def serve(preload: str) -> None:
     module = import_module(preload)
     if prepare := getattr(module, "prepare", None):
         prepare()
+    sys.stdout.flush()  # else each process would print once more what this one has
+    sys.stderr.flush()
     gc.collect()
     gc.freeze()  # else each process would copy all that is there when it looks for garbage
     selector = selectors.DefaultSelector()

@@ -43,6 +43,12 @@ def runs(pid: int) -> bool:
     return False
 
 
+@pytest.fixture(autouse=True)
+def no_other_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where notebooks are compared too, their kernels have a server, which the tests here must not meet."""
+    monkeypatch.delenv(provisioner.ADDRESS, raising=False)
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[KernelServer]:
     with KernelServer() as server:

@@ -62,14 +62,15 @@ def environment() -> Environment:
 
 
 async def test_a_result_and_its_record(environment: Environment) -> None:
-    result = await environment.call("Shop", "sell", {"item": "x", "price": 3, "nonsense": 1}, cause=41)
+    cause = environment.journal.record("event", "other", "that a script handles")
+    result = await environment.call("Shop", "sell", {"item": "x", "price": 3, "nonsense": 1}, cause=cause)
     assert result == {"item": "x", "price": 3, "to": "other", "key": ""}
-    entry = environment.entry
+    [_, entry] = environment.journal
     assert (entry.kind, entry.actor, entry.summary, entry.cause, entry.status, entry.detail) == (
         "call",
         "other",
         "Shop.sell",
-        41,
+        cause,
         200,
         {"parameters": {"item": "x", "price": 3}, "unknown": {"nonsense": None}},
     )
