@@ -6,10 +6,22 @@ import re
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator
 
 MOST_LISTED = 10_000
 LONGEST_WHOLE = 20  # digits: the database holds no more than 19
+
+
+def matching(pattern: str, expected: str) -> AfterValidator:
+    """Takes a text that a pattern matches as a whole. expected: what errors say it should be."""
+    form = re.compile(pattern)
+
+    def check(text: str) -> str:
+        if not form.fullmatch(text):
+            raise ValueError(f"expected {expected}")
+        return text
+
+    return AfterValidator(check)
 
 
 def listed(value: object) -> object:

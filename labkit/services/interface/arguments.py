@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, Secret
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Secret
 
-from labkit.services.arguments import Whole
+from labkit.services.arguments import Whole, matching
 from labkit.services.interface.subscribing import MOST_CALLS
 from labkit.services.redaction import InJournal, redacted
 
 MODES = ("sync", "async")
-
-
-def _form(pattern: str, expected: str) -> AfterValidator:
-    compiled = re.compile(pattern)
-
-    def check(text: str) -> str:
-        if not compiled.fullmatch(text):
-            raise ValueError(f"expected {expected}")
-        return text
-
-    return AfterValidator(check)
 
 
 def _mode(value: object) -> object:
@@ -39,10 +27,10 @@ def _object(value: object) -> object:
 
 Text = Annotated[str, Field(max_length=200)]
 SubscriberId = Annotated[
-    Text, _form(r"[a-z][a-z0-9]*", "a lower-case letter, then lower-case letters and digits")
+    Text, matching(r"[a-z][a-z0-9]*", "a lower-case letter, then lower-case letters and digits")
 ]
-Target = Annotated[Text, _form(r"[a-z0-9-]+", "lower-case letters, digits and hyphens")]
-EventName = Annotated[Text, _form(r"[A-Za-z][A-Za-z0-9]*", "a letter, then letters and digits")]
+Target = Annotated[Text, matching(r"[a-z0-9-]+", "lower-case letters, digits and hyphens")]
+EventName = Annotated[Text, matching(r"[A-Za-z][A-Za-z0-9]*", "a letter, then letters and digits")]
 Mode = Annotated[str | None, BeforeValidator(_mode)]
 Offset = Annotated[Whole, Field(ge=0)]
 Limit = Annotated[Whole, Field(ge=1, le=1000)]

@@ -26,6 +26,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from labkit.core.errors import SettingsError
 from labkit.services.addresses import address
+from labkit.services.arguments import matching
 from labkit.services.interface.keywords import Keywords, Types
 from labkit.services.interface.plain import Copier, Invalid, kind
 from labkit.services.interface.schemas import Schema
@@ -47,17 +48,6 @@ LUA_KEYWORDS = frozenset(  # Lua 5.2 reference manual, section 3.1
 OWN_EVENTS = ("subscriberAdded", "subscriberRemoved", "subscriberUpdated")  # that the publisher handles
 
 
-def _text(pattern: str, expected: str) -> AfterValidator:
-    form = re.compile(pattern)
-
-    def check(text: str) -> str:
-        if not form.fullmatch(text):
-            raise ValueError(f"expected {expected}")
-        return text
-
-    return AfterValidator(check)
-
-
 def _email(text: str) -> str:
     plain = address(text)
     if "<" in plain:
@@ -72,10 +62,10 @@ def _argument(schema: Schema) -> Schema:
     return schema
 
 
-ScriptKey = Annotated[str, _text(KEY, "2 to 63 letters and digits, a letter first")]
-Name = Annotated[str, _text(r"[A-Za-z][A-Za-z0-9]{1,99}", "a letter, then at least one letter or digit")]
+ScriptKey = Annotated[str, matching(KEY, "2 to 63 letters and digits, a letter first")]
+Name = Annotated[str, matching(r"[A-Za-z][A-Za-z0-9]{1,99}", "a letter, then at least one letter or digit")]
 ParameterName = Annotated[
-    str, _text(r"[A-Za-z][A-Za-z0-9_]{2,99}", "3 to 100 letters, digits and underscores, a letter first")
+    str, matching(r"[A-Za-z][A-Za-z0-9_]{2,99}", "3 to 100 letters, digits and underscores, a letter first")
 ]
 Tag = Annotated[str, StringConstraints(min_length=1, max_length=20)]
 Short = Annotated[str, Field(max_length=100)]
