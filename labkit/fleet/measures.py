@@ -1,0 +1,242 @@
+"""What a run of a fleet counts: requests, errors by kind, and latencies as a histogram that merges exactly.
+
+A percentile of a whole is taken from the merged histogram; percentiles are never averaged.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+STATES = ("waiting", "running", "sleeping", "polling", "paused", "failed", "ended")
+PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0}
+
+HIGHEST = 3_600_000_000  # µs: what takes longer than an hour counts as an hour
+DIGITS = 3
+EXACT_BITS = 11  # a histogram of three digits keeps 2048 values exactly, and so many in each power of 2 above
+
+
+class Latency:
+    """A histogram of durations of 1 µs to 1 h, kept to three digits: an HDR histogram.
+
+    Only the buckets that hold something are kept, so that thousands of intervals cost little; `encode` gives all of
+    it in the compressed format that HDR histograms share (V2).
+    """
+
+    __slots__ = ("_counts", "count")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._counts: dict[int, int] = {}  # the least µs of a bucket → how many
+
+    @classmethod
+    def of(cls, durations: Iterable[float]) -> Self:
+        """A histogram of these durations in seconds."""
+        made = cls()
+        for duration in durations:
+            made.add(duration)
+        return made
+
+    def add(self, seconds: float) -> None:
+        """Count a duration; one below 0 counts as 0."""
+        micros = min(max(round(seconds * 1_000_000), 0), HIGHEST)
+        shift = micros.bit_length() - EXACT_BITS
+        if shift > 0:
+            micros = micros >> shift << shift
+        self._counts[micros] = self._counts.get(micros, 0) + 1
+        self.count += 1
+
+    def merge(self, other: Latency) -> None:
+        """Count what the other has counted. The result is the histogram of both, exactly."""
+        for micros, count in other._counts.items():
+            self._counts[micros] = self._counts.get(micros, 0) + count
+        self.count += other.count
+
+    @classmethod
+    def merged(cls, parts: Iterable[Latency]) -> Self:
+        """The histogram of all parts."""
+        made = cls()
+        for part in parts:
+            made.merge(part)
+        return made
+
+    def percentile(self, percent: float) -> float:
+        """Seconds within which `percent` of all were; NaN where nothing was counted."""
+        return self.percentiles([percent])[0]
+
+    def percentiles(self, percents: Sequence[float]) -> list[float]:
+        """As `percentile`, of several at once, which are given in ascending order."""
+        found: list[float] = []
+        seen, buckets = 0, iter(sorted(self._counts.items()))
+        micros = 0
+        for percent in percents:
+            wanted = max(int(min(percent, 100.0) * self.count / 100 + 0.5), 1)
+            while seen < wanted:
+                micros, count = next(buckets, (-1, wanted))
+                seen += count
+            found.append(_most(micros) / 1_000_000 if micros >= 0 else float("nan"))
+        return found
+
+    @property
+    def max(self) -> float:
+        """The longest, in seconds; NaN where nothing was counted."""
+        return self.percentile(100)
+
+    def buckets(self) -> Iterator[tuple[float, float, int]]:
+        """What was counted, in ascending order: from and to in seconds, and how many."""
+        for micros, count in sorted(self._counts.items()):
+            yield micros / 1_000_000, (_most(micros) + 1) / 1_000_000, count
+
+    def encode(self) -> bytes:
+        """The histogram as compressed base64 text of a few hundred bytes to some KiB; `decode` gives an equal one."""
+        from hdrh.histogram import HdrHistogram
+
+        histogram = HdrHistogram(1, HIGHEST, DIGITS)
+        for micros, count in self._counts.items():
+            histogram.record_value(micros, count)
+        encoded: bytes = histogram.encode()
+        return encoded
+
+    @classmethod
+    def decode(cls, encoded: bytes) -> Self:
+        """A histogram from its encoded form. Raises what hdrhistogram raises for what is none."""
+        from hdrh.histogram import HdrHistogram
+
+        histogram = HdrHistogram.decode(encoded)
+        made = cls()
+        for index, count in enumerate(histogram.counts):
+            if count:
+                made._counts[histogram.get_value_from_index(index)] = count
+        made.count = histogram.get_total_count()
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Latency) and self._counts == other._counts
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
+    def __repr__(self) -> str:
+        if not self.count:
+            return "<latency: nothing counted>"
+        p50, p99, most = self.percentiles([50, 99, 100])
+        return f"<latency of {self.count}: p50 {p50:.6g} s, p99 {p99:.6g} s, max {most:.6g} s>"
+
+
+def _most(micros: int) -> int:
+    """The largest value of a bucket."""
+    return micros + (1 << max(micros.bit_length() - EXACT_BITS, 0)) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """One interval of a run.
+
+    time: lab time at its end, Unix seconds; devices: how many, by state (STATES); requests: answered ones in the
+    interval; errors: by kind ("503", "no answer", "refused", "cut", "timeout"); latency: lab time from the intended
+    time to the answer; lag: lab seconds from an event to its handler, where known.
+    """
+
+    time: float
+    devices: Mapping[str, int]
+    requests: int
+    errors: Mapping[str, int]
+    latency: Latency
+    lag: float | None = None
+
+    def encode(self) -> dict[str, Any]:
+        """Plain data, to travel between processes."""
+        return {
+            "time": self.time,
+            "devices": dict(self.devices),
+            "requests": self.requests,
+            "errors": dict(self.errors),
+            "latency": self.latency.encode(),
+            "lag": self.lag,
+        }
+
+    @classmethod
+    def decode(cls, data: Mapping[str, Any]) -> Self:
+        """A tick from plain data."""
+        return cls(**{**data, "latency": Latency.decode(data["latency"])})
+
+    @classmethod
+    def merged(cls, time: float, ticks: Sequence[Tick]) -> Self:
+        """The tick of several processes that ran side by side: all is added, of lags the longest is kept."""
+        lags = [tick.lag for tick in ticks if tick.lag is not None]
+        return cls(
+            time,
+            _sum(tick.devices for tick in ticks),
+            sum(tick.requests for tick in ticks),
+            _sum(tick.errors for tick in ticks),
+            Latency.merged(tick.latency for tick in ticks),
+            max(lags, default=None),
+        )
+
+
+@dataclass(slots=True)
+class Measures:
+    """What an interval counts while it lasts."""
+
+    requests: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+    latency: Latency = field(default_factory=Latency)
+
+    def answered(self, status: int, seconds: float) -> None:
+        """Count an answer and how long it took; a status from 400 on is an error too."""
+        self.requests += 1
+        self.latency.add(seconds)
+        if status >= 400:
+            self.errors[str(status)] += 1
+
+    def unanswered(self, kind: str) -> None:
+        """Count a request that got no answer: "no answer", "refused", "cut" or "timeout"."""
+        self.errors[kind] += 1
+
+    def merge(self, other: Measures) -> None:
+        """Count what the other has counted."""
+        self.requests += other.requests
+        self.errors.update(other.errors)
+        self.latency.merge(other.latency)
+
+    def tick(self, time: float, devices: Mapping[str, int], lag: float | None = None) -> Tick:
+        """The interval that ends at `time`; the next begins with nothing."""
+        tick = Tick(time, dict(devices), self.requests, dict(self.errors), self.latency, lag)
+        self.requests, self.errors, self.latency = 0, Counter(), Latency()
+        return tick
+
+
+def frame(ticks: Sequence[Tick]) -> DataFrame:
+    """A row a tick, by lab time (UTC).
+
+    Columns: requests, errors, p50, p90, p99, max (seconds of lab time, NaN without requests), a column for each state,
+    `error <kind>` for each kind that there was, and lag where one is known.
+    """
+    import pandas as pd
+
+    columns: dict[str, list[Any]] = {
+        "requests": [tick.requests for tick in ticks],
+        "errors": [sum(tick.errors.values()) for tick in ticks],
+    }
+    found = [tick.latency.percentiles([*PERCENTILES.values(), 100.0]) for tick in ticks]
+    for number, name in enumerate([*PERCENTILES, "max"]):
+        columns[name] = [seconds[number] for seconds in found]
+    for state in STATES:
+        columns[state] = [tick.devices.get(state, 0) for tick in ticks]
+    for kind in sorted({kind for tick in ticks for kind in tick.errors}):
+        columns[f"error {kind}"] = [tick.errors.get(kind, 0) for tick in ticks]
+    if any(tick.lag is not None for tick in ticks):
+        columns["lag"] = [float("nan") if tick.lag is None else tick.lag for tick in ticks]
+    times = pd.to_datetime([round(tick.time * 1_000_000) for tick in ticks], unit="us", utc=True)
+    return pd.DataFrame(columns, index=pd.DatetimeIndex(times, name="time"))
+
+
+def _sum(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for each in counts:
+        total.update(each)
+    return dict(total)
