@@ -11,6 +11,7 @@ from labkit.core.clock import Clock
 from labkit.core.database import Database
 from labkit.core.directory import Directory
 from labkit.core.events import Events
+from labkit.core.holding import Holding
 from labkit.core.identifiers import Identifiers
 from labkit.core.journal import Journal
 from labkit.http.address import ServerAddress
@@ -117,6 +118,7 @@ class Context:
     journal: Journal
     database: Database
     activity: Activity
+    holding: Holding
     events: Events
     dates: HttpDate
     address: ServerAddress
@@ -151,6 +153,7 @@ class Context:
             journal=journal,
             database=Database(settings.data),
             activity=activity,
+            holding=Holding(activity),
             events=Events(journal, activity),
             dates=HttpDate(),
             address=address,

@@ -11,7 +11,8 @@ import heapq
 import itertools
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 
 from labkit.core.errors import LabError
 
@@ -54,6 +55,7 @@ class Clock:
         self._cancelled = 0  # timers that were cancelled and are still in the heap
         self._wakeup: asyncio.TimerHandle | None = None
         self._settle: Callable[[], Awaitable[object]] | None = None
+        self._driver: str | None = None
 
     @property
     def rate(self) -> float:
@@ -110,6 +112,44 @@ class Clock:
         finally:
             timer.cancel()
 
+    @property
+    def driven(self) -> bool:
+        """Does somebody move this virtual clock from instant to instant (`drive`)?"""
+        return self._driver is not None
+
+    @contextmanager
+    def drive(self, driver: str) -> Iterator[None]:
+        """Within, nobody else moves this virtual clock; who drives it does so by `step`.
+
+        driver: what the others are told in an error. Raises LabError on a running clock, or one that is driven.
+        """
+        if self._rate:
+            raise LabError("this clock runs by itself; call freeze() first, or make the lab with a seed")
+        self.free()
+        self._driver = driver
+        try:
+            yield
+        finally:
+            self._driver = None
+
+    def free(self) -> None:
+        """Raises LabError where somebody drives this clock."""
+        if self._driver is not None:
+            raise LabError(f"{self._driver} moves this clock; wait for its end, or stop it first")
+
+    def step(self, before: float) -> bool:
+        """Move a driven clock to the next instant at which anything is due, if that is before `before`, and fire
+        what is due there. Settles nothing. False where there is no such instant; the clock stays then.
+        """
+        while self._timers and self._timers[0][2].callback is None:
+            heapq.heappop(self._timers)
+            self._cancelled -= 1
+        if not self._timers or self._timers[0][0] >= before:
+            return False
+        self._lab = max(self._lab, self._timers[0][0])
+        self._fire(self._lab)
+        return True
+
     async def advance(
         self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0
     ) -> float:
@@ -125,6 +165,7 @@ class Clock:
             raise LabError("this clock runs by itself; call freeze() first, or make the lab with a seed")
         if not self._lab <= when < math.inf:
             raise LabError(f"a clock cannot go back: it is {self._lab}, asked for {when}")
+        self.free()
         await self._quiet()
         while self._timers and self._timers[0][0] <= when:
             instant = self._timers[0][0]
@@ -145,6 +186,7 @@ class Clock:
         """Let a stopped clock run on from where it is, at `rate`."""
         if not 0 < rate < math.inf:
             raise LabError(f"a running clock needs a rate above 0, not {rate}")
+        self.free()
         self._lab, self._real, self._rate = self.now(), time.time(), rate
         self._arm()
 

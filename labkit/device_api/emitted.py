@@ -47,6 +47,7 @@ def stored(
     points = [each.point for each in stored]
     context, connection, micros = exchange.context, exchange.connection, int(received * 1_000_000)
     cause, source = exchange.identify(identity).sequence, f"{product}/{identity}"
+    connection.identify(context.identifiers, source)
     payload = partial(data_in, connection, identity, micros, points, live)
     holds = sum([ITEM + len(point.value) for point in points])  # aliases are those of the settings
     context.events.emit(DATA_IN, source, payload, cause=cause, product=product, holds=holds)
@@ -58,6 +59,7 @@ def stored(
 
 def provisioned(context: Context, product: str, connection: Connection, identity: str, cause: int) -> None:
     """Raise that credentials were given or replaced."""
+    connection.identify(context.identifiers, f"{product}/{identity}")
     payload = partial(device_data, connection, "provisioned", identity, context.clock.micros())
     context.events.emit(PROVISIONED, f"{product}/{identity}", payload, cause=cause, product=product)
 

@@ -28,7 +28,7 @@ class Devices(Component):
         self.registry = Registry(context.database, context.clock, context.identifiers)
         self.content = Content(context.database, context.clock)
         self.state = State(context.database)
-        self.polls = Polls(context.clock, context.activity, self.state)
+        self.polls = Polls(context.clock, context.activity, context.holding, self.state)
         self._sequences: defaultdict[tuple[str, str, str], int] = defaultdict(int)
 
     async def add(self, product: Product) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from labkit.core.activity import Activity
 from labkit.core.clock import Clock, Timer
+from labkit.core.holding import Holding
 from labkit.devices.state import Key, State, Stored, Waiting
 
 
@@ -32,6 +33,12 @@ class Poll:
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
 
+    @property
+    def actor(self) -> str:
+        """Whose request it is, as the journal names it."""
+        product, identity, _ = self.key
+        return f"{product}/{identity}"
+
     def takes(self, fresh: Stored, written: bool) -> bool:
         """Does a datapoint that was stored just now answer? written: at its own time, not recorded."""
         if self.live and written:
@@ -43,9 +50,10 @@ class Poll:
 class Polls:
     """All waiting requests. While one waits it is no activity: the lab counts as settled."""
 
-    def __init__(self, clock: Clock, activity: Activity, state: State) -> None:
+    def __init__(self, clock: Clock, activity: Activity, holding: Holding, state: State) -> None:
         self._clock = clock
         self._activity = activity
+        self._holding = holding
         self._state = state
         self._waiting: dict[Key, list[Poll]] = {}
         self._ahead: dict[Key, Timer] = {}  # until the next datapoint that was recorded ahead
@@ -107,14 +115,14 @@ class Polls:
             return None
         timer = self._clock.call_at(until, lambda: self.end(poll))
         poll.waiting = True
-        self._activity.end()
+        self._holding.begin(poll.actor)
         try:
             return await poll.future
         finally:
             timer.cancel()
             if poll.waiting:  # not answered: the client went away
                 poll.waiting = False
-                self._activity.begin()
+                self._holding.end(poll.actor)
 
     def end(self, poll: Poll) -> None:
         """Let a poll wait no longer, without a datapoint unless it has one already."""
@@ -193,7 +201,7 @@ class Polls:
             return
         if poll.waiting:  # from here on there is work to do, though the request's task has yet to run
             poll.waiting = False
-            self._activity.begin()
+            self._holding.end(poll.actor)
         poll.future.set_result(stored)
 
 

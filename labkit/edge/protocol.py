@@ -130,6 +130,12 @@ class EdgeProtocol(web.RequestHandler):
     def has_ended(self) -> bool:
         return self.transport is None or self.transport.is_closing()
 
+    def _process_keepalive(self) -> None:
+        """No request came in time. In a simulated run real time must not decide whether a device connects anew."""
+        if self._context.clock.driven:
+            self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
+        super()._process_keepalive()
+
     # --- what comes in
 
     def data_received(self, data: bytes) -> None:

@@ -78,7 +78,6 @@ class EdgeServer(web.Server):
         tls = transport.get_extra_info("ssl_object")
         certificate = tls.getpeercert(True) if tls is not None else None
         return Connection(
-            id=self.context.identifiers.alphanumeric("connection", 20),
             host=tls.server_name if tls is not None else "",
             peer_ip=plain_ip(peer[0]) if peer else "",
             certificate=certificate,

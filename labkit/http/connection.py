@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from labkit.core.identifiers import Identifiers
+
 
 def unwatched() -> None:
     """For a connection whose end is noticed in any case, or that nobody serves."""
@@ -15,18 +17,25 @@ def unwatched() -> None:
 class Connection:
     """One connection of a client.
 
-    id: made by whoever runs the edge. host: the server name (SNI) in lower case; over plain HTTP the Host of
-    the request now handled, empty before the first. certificate: the client's, in DER; common_name: its first
-    CommonName. ready: done once the site's `connected` has run; its result says whether it went well.
+    host: the server name (SNI) in lower case; over plain HTTP the Host of the request now handled, empty before the
+    first. certificate: the client's, in DER; common_name: its first CommonName. ready: done once the site's
+    `connected` has run; its result says whether it went well. id: empty until a device needs it.
     watch_input: called by who makes a request wait long. Else a client that has sent its request and closes its
     sending side, as some do over plain HTTP, is given its answer; from then on it counts as gone.
     """
 
-    id: str
     host: str
     peer_ip: str
     certificate: bytes | None = None
     common_name: str | None = None
     tls: bool = True
     ready: asyncio.Future[bool] | None = None
+    id: str = ""
     watch_input: Callable[[], None] = field(default=unwatched, compare=False, repr=False)
+
+    def identify(self, identifiers: Identifiers, device: str) -> None:
+        """Give it an id unless it has one. device: `product/identity`, whose stream the id is of, so that it does not
+        depend on the order in which devices connect.
+        """
+        if not self.id:
+            self.id = identifiers.alphanumeric(f"connection/{device}", 20)

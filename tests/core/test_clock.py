@@ -247,3 +247,39 @@ async def test_a_clock_that_was_frozen_runs_on_from_where_it_is() -> None:
 def test_a_clock_runs_on_at_a_rate_above_zero(rate: float) -> None:
     with pytest.raises(LabError, match="above 0"):
         Clock(0).run(rate)
+
+
+def test_steps_go_to_the_next_instant_and_not_to_the_limit() -> None:
+    clock = Clock(rate=0, start=100.0)
+    fired: list[tuple[str, float]] = []
+
+    def fire(name: str) -> None:
+        fired.append((name, clock.now()))
+
+    async def play() -> None:
+        for name, when in (("a", 110.0), ("b", 110.0), ("c", 120.0), ("d", 130.0)):
+            clock.call_at(when, partial(fire, name))
+        clock.call_at(105.0, lambda: fired.append(("never", 0.0))).cancel()
+        with clock.drive("a test"):
+            assert clock.step(130.0)
+            assert (fired, clock.now()) == ([("a", 110.0), ("b", 110.0)], 110.0)
+            assert clock.step(130.0)
+            assert not clock.step(130.0)
+            assert clock.now() == 120.0
+
+    asyncio.run(play())
+    assert [name for name, _ in fired] == ["a", "b", "c"]
+
+
+async def test_nobody_else_moves_a_driven_clock() -> None:
+    clock = Clock(rate=0, start=100.0)
+    with clock.drive("the run of a fleet"):
+        with pytest.raises(LabError, match="the run of a fleet moves this clock"):
+            await clock.advance(1)
+        with pytest.raises(LabError, match="moves this clock"):
+            clock.run()
+        with pytest.raises(LabError, match="moves this clock"), clock.drive("another"):
+            pass
+    await clock.advance(1)
+    with pytest.raises(LabError, match="runs by itself"), Clock(rate=1).drive("a run"):
+        pass

@@ -5,6 +5,7 @@ import asyncio
 from labkit.core.activity import Activity
 from labkit.core.clock import Clock
 from labkit.core.database import Database
+from labkit.core.holding import Holding
 from labkit.core.tables import metadata
 from labkit.devices.polls import Polls
 from labkit.devices.state import Datapoint, State, Stored
@@ -22,7 +23,7 @@ def over_state() -> tuple[Clock, Activity, Polls, State]:
     database.start(metadata)
     state = State(database)
     clock.settle_with(activity.idle)
-    return clock, activity, Polls(clock, activity, state), state
+    return clock, activity, Polls(clock, activity, Holding(activity), state), state
 
 
 def stored(alias: str, timestamp: int, value: str) -> Stored:

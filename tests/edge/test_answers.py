@@ -11,7 +11,7 @@ from labkit.http.connection import Connection
 from tests.edge.rig import HOST, PATIENCE, EdgeRig, InMemory, get
 
 
-async def test_a_connection_is_kept_and_has_one_identity(rig: EdgeRig, engine: str) -> None:
+async def test_a_connection_is_kept_and_is_one(rig: EdgeRig, engine: str) -> None:
     rig.client_certificates = engine == "pyopenssl"
     client = await rig.connect()
     for number in range(20):
@@ -19,7 +19,6 @@ async def test_a_connection_is_kept_and_has_one_identity(rig: EdgeRig, engine: s
         assert (status, body.decode()) == (200, f"{HOST} GET /{number} ")
         assert "connection" not in headers
     assert len(rig.connections) == 1
-    assert len(rig.connections[0].id) == 20
 
 
 async def test_pipelined_requests_are_answered_in_order(rig: EdgeRig, engine: str, parser: str) -> None:

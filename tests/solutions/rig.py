@@ -133,7 +133,7 @@ async def solution_rig(
     async def serve(request: web.BaseRequest) -> web.StreamResponse:
         site = context.hosts.at(request.host)
         assert site is not None
-        return await site.handle(Connection("c1", request.host, "192.0.2.7"), request)
+        return await site.handle(Connection(request.host, "192.0.2.7"), request)
 
     server = RawTestServer(serve)
     made.client = TestClient(server)

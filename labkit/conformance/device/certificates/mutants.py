@@ -34,12 +34,12 @@ def nothing_by_itself(original: Any) -> Any:
 @mutant("DEV-CERT-1", ENDPOINT)
 def first_request_lost(original: Any) -> Any:
     """the first request of a connection is refused"""
-    seen: set[str] = set()
+    seen: set[int] = set()
 
     async def broken(api: Any, exchange: Exchange) -> web.StreamResponse:
         connection = exchange.connection
-        if connection.certificate is not None and connection.id not in seen:
-            seen.add(connection.id)
+        if connection.certificate is not None and id(connection) not in seen:
+            seen.add(id(connection))
             raise HttpError(401, "provisioned; ask again")
         response: web.StreamResponse = await original(api, exchange)
         return response

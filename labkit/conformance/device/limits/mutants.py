@@ -60,11 +60,11 @@ def waits_for_ever(original: Any) -> Any:
 @mutant("DEV-LIM-4", "labkit.device_api.api:ProductSite.answer")
 def hundred_requests(original: Any) -> Any:
     """after a hundred requests of a connection there is a 429"""
-    served: Counter[str] = Counter()
+    served: Counter[int] = Counter()
 
     async def broken(api: Any, exchange: Exchange) -> web.StreamResponse:
-        served[exchange.connection.id] += 1
-        if served[exchange.connection.id] > 100:
+        served[id(exchange.connection)] += 1
+        if served[id(exchange.connection)] > 100:
             raise HttpError(429, "too many requests")
         response: web.StreamResponse = await original(api, exchange)
         return response

@@ -10,6 +10,7 @@ from aiohttp import web
 
 from labkit.conformance.mutant import mutant
 from labkit.core.activity import Activity
+from labkit.core.holding import Holding
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.long_poll import answer
 from labkit.device_api.wire import nothing
@@ -292,8 +293,8 @@ def not_by_hybrid(original: Any) -> Any:
         exchange: Exchange, devices: Devices, device: Device, stored: Any, api: str, received: float
     ) -> None:
         if exchange.query():  # nobody waits
-            devices = copy(devices)
-            devices.polls = Polls(exchange.context.clock, Activity(), devices.state)
+            devices, activity = copy(devices), Activity()
+            devices.polls = Polls(exchange.context.clock, activity, Holding(activity), devices.state)
         original(exchange, devices, device, stored, api, received)
 
     return broken
