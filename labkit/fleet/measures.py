@@ -231,8 +231,9 @@ def frame(ticks: Sequence[Tick]) -> DataFrame:
         columns[f"error {kind}"] = [tick.errors.get(kind, 0) for tick in ticks]
     if any(tick.lag is not None for tick in ticks):
         columns["lag"] = [float("nan") if tick.lag is None else tick.lag for tick in ticks]
-    times = pd.to_datetime([round(tick.time * 1_000_000) for tick in ticks], unit="us", utc=True)
-    return pd.DataFrame(columns, index=pd.DatetimeIndex(times, name="time"))
+    micros = [round(tick.time * 1_000_000) for tick in ticks]
+    times = pd.DatetimeIndex(pd.to_datetime(micros, unit="us", utc=True), name="time")
+    return pd.DataFrame(columns, index=times.as_unit("us"))
 
 
 def _sum(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
