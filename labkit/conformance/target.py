@@ -237,6 +237,10 @@ class Target:
         calls = await self.in_lab(self.lab.journal.select, "call")
         return repr([record.detail for record in calls if operations in record.summary])
 
+    def lab_time(self) -> float:
+        """The lab's own clock, in seconds since 1970 (a lab in this process only)."""
+        return self.lab.clock.time
+
     async def advance(self, seconds: float) -> None:
         """Move the virtual clock on (a lab in this process only)."""
         await self.in_lab(self.lab.clock.advance, seconds)

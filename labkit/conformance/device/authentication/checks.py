@@ -41,6 +41,28 @@ async def password_authenticates(target: Target) -> None:
     await endpoints.served(target.client(PRODUCTS["password"]), [credentials])
 
 
+@check("DEV-AUTH-2", "a password may have characters of every kind, and each of them counts")
+async def any_password(target: Target) -> None:
+    client, others = target.client("password-open"), target.client("password-closed")
+    for password in (
+        "colons: of: which: none: parts",
+        "spaces at the end, and a tab\t  ",
+        "100% +plus&and=equals;#?/\\\"'",
+        "grün и 温度 💡 and so on, 20",
+        "CAPITALS and small letters",
+        "e\u0301 is not the same as \u00e9, here",
+        "x" * 4096,
+    ):
+        identity = target.identity()
+        await endpoints.activate(client, {"id": identity, "password": password})
+        await endpoints.served(client, [basic(identity, password)])
+        wrong = (password[:-1], f"{password} ", password.swapcase(), password.replace("e\u0301", "\u00e9"))
+        for other in {each for each in wrong if each != password}:
+            response = await WRITE.by(client, [basic(identity, other)])
+            expect.status(response, 401)
+        expect.status(await WRITE.by(others, [basic(identity, password)]), 401)  # of another product
+
+
 @check("DEV-AUTH-3", "the client certificate authenticates on every endpoint that needs credentials")
 async def certificate_authenticates(target: Target) -> None:
     device = target.device(PRODUCTS["certificate"])

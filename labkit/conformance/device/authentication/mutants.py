@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from labkit.http.error import HttpError
 
 PRESENTED = "labkit.device_api.authenticate:presented"
 AUTHENTICATE = "labkit.device_api.authenticate:authenticate"
+DIGEST = "labkit.devices.registry:password_digest"
 OWNER = "labkit.device_api.authenticate:owner_of"
 
 
@@ -46,6 +48,38 @@ def not_for_records(original: Any) -> Any:
 def passwords_unknown(original: Any) -> Any:
     """no password is ever right"""
     return _without(original, "password")
+
+
+@mutant("DEV-AUTH-2", DIGEST)
+def any_letter_case(original: Any) -> Any:
+    """capitals and small letters of a password are the same"""
+    return lambda password, salt: original(password.casefold(), salt)
+
+
+@mutant("DEV-AUTH-2", DIGEST)
+def start_counts(original: Any) -> Any:
+    """the first 72 bytes of a password count"""
+    return lambda password, salt: original(password.encode()[:72].decode(errors="ignore"), salt)
+
+
+@mutant("DEV-AUTH-2", DIGEST)
+def composed(original: Any) -> Any:
+    """a password is brought to Unicode's composed form"""
+    return lambda password, salt: original(unicodedata.normalize("NFC", password), salt)
+
+
+@mutant("DEV-AUTH-2", "labkit.device_api.authenticate:authorization")
+def last_colon(original: Any) -> Any:
+    """a password is what stands behind the last colon"""
+
+    def broken(exchange: Exchange, header: str) -> Credential:
+        found: Credential = original(exchange, header)
+        if found.identity is None or not isinstance(found.value, str):
+            return found
+        more, _, value = found.value.rpartition(":")
+        return replace(found, identity=f"{found.identity}{more and ':'}{more}", value=value)
+
+    return broken
 
 
 @mutant("DEV-AUTH-3", OWNER)

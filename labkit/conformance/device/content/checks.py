@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from labkit.conformance import device_client, expect, raw
 from labkit.conformance.check import check
@@ -128,6 +129,20 @@ async def whole(target: Target) -> None:
         expect.header(response, "Content-Range", None)
 
 
+@check("DEV-CONT-7", "so it does for ids of every kind of characters, each its own", needs={"settings"})
+async def odd_ids(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    content = target.lab.product(PRODUCT).content
+    ids = [f"{device.identity}{odd}" for odd in ("a b", "A B", "100%+1", "grün", "温&id=度", "a/../b", "#?=")]
+    held = {id: bytes(range(256)) * 2 + id.encode() for id in ids}
+    for id, data in held.items():
+        await target.in_lab(content.add, id, data)
+    for id, data in held.items():
+        response = expect.status(await _get(device, quote(id, safe="")), 200)
+        expect.true(f"the bytes are those of {id}", response.content == data, response.content, response)
+        await target.in_lab(content.remove, id)
+
+
 @check("DEV-CONT-8", "the content type of a download is the one that info shows")
 async def content_type(target: Target) -> None:
     device = await target.activated(PRODUCT)
@@ -182,6 +197,10 @@ async def last_bytes(target: Target) -> None:
     device = await target.activated(PRODUCT)
     for part, expected in (("bytes=-1", b"z"), ("bytes=-5", b"vwxyz"), ("bytes=-26", _data(target, SMALL))):
         expect.body(expect.status(await _get(device, SMALL, part), 200), expected)
+    for size in (65_536, 65_537):
+        expect.body(
+            expect.status(await _get(device, LARGE, f"bytes=-{size}"), 200), _data(target, LARGE)[-size:]
+        )
 
 
 @check("DEV-CONT-13", "bytes=X- brings the bytes from X to the end")
@@ -189,6 +208,10 @@ async def to_the_end(target: Target) -> None:
     device = await target.activated(PRODUCT)
     for part, expected in (("bytes=25-", b"z"), ("bytes=21-", b"vwxyz"), ("bytes=0-", _data(target, SMALL))):
         expect.body(expect.status(await _get(device, SMALL, part), 200), expected)
+    for first in (1, 65_535, 65_536):
+        expect.body(
+            expect.status(await _get(device, LARGE, f"bytes={first}-"), 200), _data(target, LARGE)[first:]
+        )
 
 
 @check("DEV-CONT-14", "the answer to a range tells the positions that came and the size of the whole")

@@ -213,14 +213,14 @@ async def readable(target: Target) -> None:
 @check("DEV-EVT-10", "a handler that fails, or is missing, changes no answer")
 async def failing_handler(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    expect.body(expect.status(await device_client.write(device, {"text": "fail, please"}), 204), b"")
+    expect.status(await device_client.write(device, {"text": "fail, please"}), 204)
     response = expect.status(await device_client.write(device, {"text": "fail, please"}, "text"), 200)
     expect.equal("the pairs", device_client.values(response), {"text": "fail, please"}, response)
     expect.status(await device_client.write(device, {"text": "fine again"}), 204)
     given = _texts(await _datapoints_of(target, device))
     expect.equal("what the handler was told", given, ["fail, please", "fail, please", "fine again"])
     unlinked = await target.activated("content")  # a product that no solution handles
-    expect.body(expect.status(await device_client.write(unlinked, {"text": "unheard"}), 204), b"")
+    expect.status(await device_client.write(unlinked, {"text": "unheard"}), 204)
     expect.equal("text", await device_client.value(unlinked, "text"), "unheard")
 
 

@@ -55,7 +55,7 @@ async def form_without_charset(target: Target) -> None:
 
 @check("DEV-HTTP-3", "another Content-Type or charset is answered 415, and nothing is stored")
 async def other_content_types(target: Target) -> None:
-    device = await _written(target)
+    device = await written(target)
     fresh = target.device("token-open")
     for content_type in ("application/json", "text/plain", f"{BARE}x", f"{BARE}; charset=iso-8859-1"):
         headers = {"Content-Type": content_type}
@@ -67,7 +67,7 @@ async def other_content_types(target: Target) -> None:
             expect.status(await device.request("POST", path, content=content, headers=headers), 415)
         content = f"id={fresh.identity}".encode()
         expect.status(await fresh.request("POST", ACTIVATE, content=content, headers=headers), 415)
-    await _still_as_written(device)
+    await _still_aswritten(device)
     await fresh.activate()  # 409 if one of the requests before had provisioned it
 
 
@@ -75,7 +75,7 @@ async def other_content_types(target: Target) -> None:
     "DEV-HTTP-4", "a wrong percent-escape, or bytes that are not UTF-8, are answered 400 and store nothing"
 )
 async def broken_encoding(target: Target) -> None:
-    device = await _written(target)
+    device = await written(target)
     fresh = target.device("token-open")
     headers = {"Content-Type": FORM}
     for bad in (b"%", b"%4", b"%zz", b"%+1", b"\xff", b"%ff", b"\xc3", b"%c3", b"%ED%A0%80"):
@@ -88,13 +88,13 @@ async def broken_encoding(target: Target) -> None:
             expect.status(response, 400)
         content = f"id={fresh.identity}".encode() + bad
         expect.status(await fresh.request("POST", ACTIVATE, content=content, headers=headers), 400)
-    await _still_as_written(device)
+    await _still_aswritten(device)
     await fresh.activate()
 
 
 @check("DEV-HTTP-4", "so they are in a query")
 async def broken_query(target: Target) -> None:
-    device = await _written(target)
+    device = await written(target)
     assert device.token is not None
     headers = [("X-Platform-CIK", device.token), ("Content-Type", FORM)]
     for bad in ("%", "%4", "%zz", "\udcff", "%ff", "%c3"):  # the surrogate stands for the byte FF
@@ -105,12 +105,12 @@ async def broken_query(target: Target) -> None:
         ):
             async with raw.connect(target, target.product("token-open").domain) as connection:
                 expect.status(await connection.ask(method, path + bad, headers, content), 400)
-    await _still_as_written(device)
+    await _still_aswritten(device)
 
 
 async def mistakes(target: Target) -> list[httpx.Response]:
     """The answers to requests that a client got wrong, one of each kind."""
-    device = await _written(target)
+    device = await written(target)
     assert device.token is not None
     stranger = target.client("token-open")
     headers = {"Content-Type": FORM}
@@ -167,7 +167,7 @@ async def reasons(target: Target) -> None:
 
 @check("DEV-HTTP-7", "a path that is no endpoint is answered 404")
 async def unknown_paths(target: Target) -> None:
-    device = await _written(target)
+    device = await written(target)
     paths = [
         "/",
         "/onep:v2/stack/alias",
@@ -180,12 +180,12 @@ async def unknown_paths(target: Target) -> None:
         expect.status(await device.request("GET", f"{path}?text"), 404)
         headers = {"Content-Type": FORM}
         expect.status(await device.request("POST", path, content=b"text=other", headers=headers), 404)
-    await _still_as_written(device)
+    await _still_aswritten(device)
 
 
 @check("DEV-HTTP-8", "a method that a path does not have is answered 405, and Allow lists those it has")
 async def wrong_methods(target: Target) -> None:
-    device = await _written(target)
+    device = await written(target)
     for path, methods in METHODS.items():
         for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "PROPFIND"} - methods:
             response = expect.status(await device.request(method, path), 405)
@@ -216,7 +216,7 @@ READS = (
 
 @check("DEV-HTTP-9", "HEAD has the status and headers of GET, and no body")
 async def head(target: Target) -> None:
-    device = await _written(target, "content")
+    device = await written(target, "content")
     async with raw.connect(target, target.product("content").domain) as connection:
         for path in (*READS, f"{DOWNLOAD}?id=nothing", "/nowhere"):
             headers = [("X-Platform-CIK", device.token or "")]
@@ -226,13 +226,33 @@ async def head(target: Target) -> None:
             expect.equal("the headers of HEAD", _shown(short), _shown(full), short)
 
 
+@check("DEV-HTTP-15", "nothing stands between the head of a 204 or 304 and the next answer")
+async def empty(target: Target) -> None:
+    device = await written(target, "token-open")
+    new = f"id={target.identity()}&password={'x' * 20}".encode()
+    token, form = ("X-Platform-CIK", device.token or ""), ("Content-Type", FORM)
+    for product, method, path, headers, content, status in (
+        ("token-open", "POST", ALIAS, [token, form], b"text=written", 204),
+        ("token-open", "POST", f"{ALIAS}?number", [token, form], b"text=written", 204),
+        ("token-open", "POST", RECORD, [token, form], b"alias=text&1000000000=recorded", 204),
+        ("token-open", "GET", f"{ALIAS}?number", [token], b"", 204),
+        ("token-open", "GET", f"{ALIAS}?text", [token, ("Request-Timeout", "0")], b"", 304),
+        ("token-open", "OPTIONS", ALIAS, [], b"", 204),
+        ("password-open", "POST", ACTIVATE, [form], new, 204),
+    ):
+        async with raw.connect(target, target.product(product).domain) as connection:
+            expect.status(await connection.ask(method, path, headers, content), status)
+            # HTTP clients drop a body that may not be there; here the next answer would begin with it.
+            expect.status(await connection.ask("GET", TIMESTAMP), 200)
+
+
 def _shown(response: httpx.Response) -> dict[str, str]:
     return {name: value for name, value in response.headers.items() if name != "date"}
 
 
 @check("DEV-HTTP-11", "another Accept header, or none, gets the same answer")
 async def any_accept(target: Target) -> None:
-    device = await _written(target, "content")
+    device = await written(target, "content")
     credentials = ("X-Platform-CIK", device.token or "")
     async with raw.connect(target, target.product("content").domain) as connection:
         for path in READS:
@@ -244,98 +264,6 @@ async def any_accept(target: Target) -> None:
                 expect.equal("the status", response.status_code, 200, response)
                 if path != TIMESTAMP:  # time goes on
                     expect.equal("the body", response.content, expected.content, response)
-
-
-@check("DEV-HTTP-12", "no request to an endpoint is answered with a 5xx or hangs")
-async def hostile_requests(target: Target) -> None:
-    device = await _written(target, "content")
-    client = target.client("content")
-    for method, path, headers, content in _hostile():
-        if path != ACTIVATE:  # there it would replace the token
-            headers.append(("X-Platform-CIK", device.token or ""))
-        given = raw.encoded(headers)
-        response = await client.request(
-            method, path, headers=given, content=content, patience=endpoints.PATIENCE
-        )
-        expect.true("the status is below 500", response.status_code < 500, response.status_code, response)
-    expect.status(await device_client.read(device, "text"), 200)  # it was not refused for its token
-
-
-@check("DEV-HTTP-12", "nor are requests of older versions, odd framings, or what is no HTTP at all")
-async def hostile_connections(target: Target) -> None:
-    device = await _written(target, "content")
-    domain = target.product("content").domain
-    common = f"Host: {domain}\r\nX-Platform-CIK: {device.token}\r\nConnection: close\r\n"
-    heads = [f"GET {path} HTTP/1.0\r\n{common}" for path in READS]
-    heads += [f"POST {ALIAS} HTTP/1.1\r\n{common}{each}\r\n\r\n0\r\n" for each in FRAMINGS]
-    heads += [f"{line}\r\n{common}" for line in ("GET", "GET / HTTP/9.9", "GET\0/ HTTP/1.1", "é / HTTP/1.1")]
-    heads += [f"{method} {TIMESTAMP} HTTP/1.1\r\n{common}" for method in ("TRACE", "CONNECT", "PRI", "get")]
-    for sent in (*heads, ": x\r\n", "\x16\x03\x01\r\n"):
-        async with raw.connect(target, domain) as connection:
-            connection.send(f"{sent}\r\n")
-            came = await connection.rest()
-            expect.true(
-                "an answer is below 500, or 501 for a framing that nobody knows",
-                re.match(rb"HTTP/1\.[01] ([1-4]|501 )", came) or not came,
-                came[:200],
-            )
-
-
-FRAMINGS = (
-    "Content-Length: -1",
-    "Content-Length: x",
-    "Content-Length: 5\r\nContent-Length: 6",
-    "Content-Length: 5\r\nTransfer-Encoding: chunked",
-    "Transfer-Encoding: gzip, chunked",
-    "Transfer-Encoding: chunked\r\nContent-Encoding: gzip",
-    "Transfer-Encoding: nonsense",
-    "Transfer-Encoding: chunked\r\nTrailer: X",
-    "Content-Length: 5\r\nExpect: 100-continue",
-    "Content-Length: 5\r\nExpect: miracles",
-    "Content-Length: 5\r\nUpgrade: websocket\r\nConnection: upgrade",
-)
-
-
-def _hostile() -> list[tuple[str, str, list[tuple[str, str]], bytes]]:
-    zeros = "0" * 5000
-    bodies = [b"=", b"&", b"&&&", b"==", b"\0=\0", b"a" * 60_000, b"&".join([b"text=1"] * 5000), b"%00=%00"]
-    points = [
-        b"",
-        b"=",
-        b"1e400=x",
-        b"-1=x",
-        b"NaN=x",
-        b"9" * 5000 + b"=x",
-        b"0.0000000001=x",
-        b"=x",
-        b"alias",
-    ]
-    dates = ["-1", zeros, "Thu, 01 Jan 9999999 00:00:00 GMT", "Thu, 32 Jan 1970 25:61:61 GMT", "", "1e9", "²"]
-    queries = ["?", "?=", "?&", "?%00", "?" + "a&" * 2000, "?a=b=c", "??", "?text&text"]
-    posts = [(ALIAS, each) for each in bodies]
-    posts += [(ACTIVATE, each) for each in (*bodies, b"id=%00", b"id=" + b"x" * 60_000)]
-    posts += [(RECORD, each) for each in (*bodies, *(b"alias=text&" + each for each in points))]
-    headers = {
-        "Request-Timeout": ["-1", zeros, "1.5", "²"],
-        "Authorization": ["", "Basic", "²", "token ²"],
-        "Range": [f"bytes={zeros}-", "bytes=--1", "bytes=1-0", "bytes=0-,1-", "bytes=²-", "x", ""],
-    }
-    types = ["", ";", "application", "application/x-www-form-urlencoded; charset", "²", "a/b; charset=²"]
-    return [
-        *(("POST", path, [("Content-Type", FORM)], body) for path, body in posts),
-        *(("POST", ALIAS, [("Content-Type", each)], b"text=x") for each in types),
-        *(("GET", path + query, [], b"") for path in (ALIAS, DOWNLOAD) for query in queries),
-        *(
-            ("GET", path, [(name, each)], b"")
-            for path in (f"{ALIAS}?text", f"{DOWNLOAD}?id={CONTENT}")
-            for name, values in headers.items()
-            for each in values
-        ),
-        *(
-            ("GET", f"{ALIAS}?text", [("Request-Timeout", "0"), ("If-Modified-Since", each)], b"")
-            for each in dates
-        ),
-    ]
 
 
 @check("DEV-HTTP-13", "write, read, hybrid and record are found below /onep:v1/stack/")
@@ -353,14 +281,14 @@ async def version_one(target: Target) -> None:
     expect.status(await device.request("POST", "/onep:v1/stack/record", content=recorded, **form), 204)
 
 
-async def _written(target: Target, product: str = "token-open") -> VirtualDevice:
+async def written(target: Target, product: str = "token-open") -> VirtualDevice:
     """A device whose text is `kept`."""
     device = await target.activated(product)
     expect.status(await device_client.write(device, {"text": "kept"}), 204)
     return device
 
 
-async def _still_as_written(device: VirtualDevice) -> None:
+async def _still_aswritten(device: VirtualDevice) -> None:
     expect.equal("the value that stood before", await device_client.value(device, "text"), "kept")
 
 

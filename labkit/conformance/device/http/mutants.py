@@ -243,3 +243,30 @@ def always_400(original: Any) -> Any:
 def any_coding(original: Any) -> Any:
     """bodies are taken in whatever coding"""
     return lambda headers: None
+
+
+@mutant("DEV-HTTP-15", "labkit.device_api.wire:nothing")
+def body_of_nothing(original: Any) -> Any:
+    """a 204 is followed by a body"""
+    return lambda wire, status=204, headers=None: (
+        Talkative(status=status, headers=headers) if status == 204 else original(wire, status, headers)
+    )
+
+
+@mutant("DEV-HTTP-15", "labkit.device_api.wire:nothing")
+def body_of_not_modified(original: Any) -> Any:
+    """a 304 is followed by a body"""
+    return lambda wire, status=204, headers=None: (
+        Talkative(status=status, headers=headers) if status == 304 else original(wire, status, headers)
+    )
+
+
+class Talkative(web.Response):
+    """Says more than its head allows, which aiohttp would not let through."""
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        request = self._req
+        await super().write_eof(data)
+        assert request is not None
+        assert request.transport is not None
+        request.transport.write(b"done")

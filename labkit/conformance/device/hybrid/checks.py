@@ -44,8 +44,7 @@ async def unknown_aliases(target: Target) -> None:
 @check("DEV-HYBRID-4", "with nothing to return a hybrid request is answered 204, and its pairs are stored")
 async def nothing_to_return(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    response = expect.status(await device_client.write(device, {"text": "kept"}, "number", "nowhere"), 204)
-    expect.body(response, b"")
+    expect.status(await device_client.write(device, {"text": "kept"}, "number", "nowhere"), 204)
     expect.equal("text", await device_client.value(device, "text"), "kept")
 
 

@@ -98,7 +98,7 @@ async def not_modified(target: Target) -> None:
     device = await target.activated(PRODUCT)
     expect.status(await device_client.write(device, {"text": "before"}), 204)
     response = await (await device_client.begin(target, device, "text", timeout=SHORT)).run_out()
-    expect.body(expect.status(response, 304), b"")
+    expect.status(response, 304)
 
 
 @check("DEV-POLL-6", "the 304 comes once the milliseconds are over, while a longer poll goes on")

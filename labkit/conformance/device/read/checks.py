@@ -59,8 +59,7 @@ async def some_missing(target: Target) -> None:
 async def nothing(target: Target) -> None:
     device = await target.activated(PRODUCT)
     for query in (("nowhere",), ("text",), ("number", "nowhere")):
-        response = expect.status(await device_client.read(device, *query), 204)
-        expect.body(response, b"")
+        expect.status(await device_client.read(device, *query), 204)
 
 
 @check("DEV-READ-5", "the content type of a read, a hybrid and a poll is that of a form in UTF-8")

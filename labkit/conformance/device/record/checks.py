@@ -17,7 +17,6 @@ async def answer(target: Target) -> None:
     for points in ({past: "a"}, {past + 10: "b", past + 11: "c", past + 12: "d"}):
         response = expect.status(await device_client.record(device, _points("text", points)), 204)
         expect.header(response, "Content-Length", "0")
-        expect.body(response, b"")
 
 
 @check("DEV-REC-2", "each value is stored under its own timestamp")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 import re
 from email.utils import parsedate_to_datetime
 
@@ -35,6 +36,15 @@ async def is_now(target: Target) -> None:
     date = int(parsedate_to_datetime(response.headers["Date"]).timestamp())
     expect.body(response, DIGITS)
     expect.true("the time is that of Date", abs(int(response.text) - date) <= 1, response.text, response)
+
+
+@check("DEV-TIME-1", "the time is the lab's, cut to the second also late in it", needs={"clock"})
+async def is_lab_time(target: Target) -> None:
+    client = target.client("token-open")
+    for step in (0.25, 0.375, 0.3125, 59.9375, 0.0625):  # sums of powers of 2, so that lab time is exact
+        await target.advance(step)
+        response = expect.status(await client.request("GET", TIMESTAMP), 200)
+        expect.body(response, str(math.floor(await target.in_lab(target.lab_time))))
 
 
 @check("DEV-TIME-2", "the time is a whole number, digits alone")

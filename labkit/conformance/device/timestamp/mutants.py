@@ -35,6 +35,16 @@ def an_hour_late(original: Any) -> Any:
     return broken
 
 
+@mutant("DEV-TIME-1", TIMESTAMP)
+def rounded(original: Any) -> Any:
+    """the time is that of the nearest second"""
+
+    async def broken(exchange: Exchange, devices: Devices) -> web.StreamResponse:
+        return reply(200, str(round(exchange.context.clock.now())))
+
+    return broken
+
+
 @mutant("DEV-TIME-2", TIMESTAMP)
 def decimals(original: Any) -> Any:
     """the time has decimals"""

@@ -12,11 +12,10 @@ PRODUCT = "token-open"
 ALIASES = ("text", "Text", "number", "flag", "level", "mode")
 
 
-@check("DEV-ALIAS-1", "a write of one pair is answered 204 without body and can be read back")
+@check("DEV-ALIAS-1", "a write of one pair is answered 204 and can be read back")
 async def one_pair(target: Target) -> None:
     device = await target.activated(PRODUCT)
-    response = expect.status(await device_client.write(device, {"text": "hello"}), 204)
-    expect.body(response, b"")
+    expect.status(await device_client.write(device, {"text": "hello"}), 204)
     expect.equal("the value", await device_client.value(device, "text"), "hello")
 
 
@@ -24,8 +23,7 @@ async def one_pair(target: Target) -> None:
 async def several_pairs(target: Target) -> None:
     device = await target.activated(PRODUCT)
     sent = {"text": "hello", "number": "21.5", "flag": "true", "level": "7", "mode": "on"}
-    response = expect.status(await device_client.write(device, sent), 204)
-    expect.body(response, b"")
+    expect.status(await device_client.write(device, sent), 204)
     for alias, value in sent.items():
         expect.equal(f"the value of {alias}", await device_client.value(device, alias), value)
 
@@ -66,7 +64,7 @@ async def one_timestamp(target: Target) -> None:
 async def unknown_among_others(target: Target) -> None:
     device = await target.activated(PRODUCT)
     body = [("number", 1), ("nowhere", "lost"), ("text", "kept")]
-    expect.body(expect.status(await device_client.write(device, body), 204), b"")
+    expect.status(await device_client.write(device, body), 204)
     expect.equal("number", await device_client.value(device, "number"), "1")
     expect.equal("text", await device_client.value(device, "text"), "kept")
     expect.equal("the unknown alias", await device_client.value(device, "nowhere"), None)
