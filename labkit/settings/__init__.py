@@ -14,6 +14,7 @@ from labkit.settings.messaging import (
     MessagingService,
     MessagingSettings,
 )
+from labkit.settings.passwords import PasswordSettings
 from labkit.settings.products import ContentFile, IdentityFormat, NumberRange, ProductSettings, Resource
 from labkit.settings.providers import (
     SOCIAL,
@@ -47,6 +48,7 @@ __all__ = [
     "Model",
     "NumberRange",
     "Outside",
+    "PasswordSettings",
     "Person",
     "ProductSettings",
     "ProvidersSettings",

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from labkit.core.errors import SettingsError
 from labkit.settings.guard import Guard
 from labkit.settings.journal import JournalSettings
+from labkit.settings.passwords import PasswordSettings
 from labkit.settings.products import ProductSettings
 from labkit.settings.providers import ProvidersSettings
 from labkit.settings.solutions import SolutionSettings
@@ -31,6 +32,7 @@ class LabSettings(Model):
     wire: dict[str, Any] = {}
     guard: Guard = Guard()
     journal: JournalSettings = JournalSettings()
+    passwords: PasswordSettings = PasswordSettings()
     products: tuple[ProductSettings, ...] = ()
     solutions: tuple[SolutionSettings, ...] = ()
     providers: ProvidersSettings = ProvidersSettings()

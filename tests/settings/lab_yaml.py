@@ -16,6 +16,7 @@ WHOLE = """\
 domain: lab.localhost
 https_port: 8443
 journal: {records: 200000, field: 4096, values: false}
+passwords: {memory: 1024, passes: 1}
 http_port: null
 tls: {key: ec, certificate: null, private_key: null}
 data: null

@@ -28,6 +28,7 @@ def test_a_whole_file(folder: Path) -> None:
     assert product.content[0].file == folder / "fw-1.2.bin"
     assert solution.path == (folder / "metrics",)
     assert solution.services == {"Notify": {"AccountSid": "AC1", "AuthToken": "abc"}}
+    assert (settings.passwords.memory, settings.passwords.passes) == (1024, 1)
     assert (settings.guard.header, settings.guard.body, settings.guard.keep_alive) == (10, 5, 75)
 
 

@@ -55,6 +55,7 @@ WRONG = [
         "wire: {token_headers: [X-A, 'X B']}",
         "wire.token_headers[1]: expected the name of a header, not 'X B' (line 1)",
     ),
+    ("passwords: {memory: 7}", "passwords.memory: expected greater than or equal to 8 (line 1)"),
     ("guard: {header: 0}", "guard.header: expected greater than 0 (line 1)"),
     ("guard: {header: .inf}", "guard.header: expected a finite number (line 1)"),
     ("guard: {header: '1'}", "guard.header: expected a valid number (line 1)"),

@@ -24,7 +24,7 @@ class Group(Service):
     def __init__(self, context: Context, passwords: Passwords | None = None) -> None:
         self._context = context
         self.keys = Keys(context.database, context.identifiers)
-        self._passwords = passwords or Passwords()
+        self._passwords = passwords or Passwords(context.settings.passwords)
 
     async def clear(self) -> None:
         self.keys.forget_all()

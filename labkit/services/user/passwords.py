@@ -10,12 +10,9 @@ from argon2.exceptions import InvalidHashError, VerifyMismatchError
 from pydantic import AfterValidator, SecretStr
 
 from labkit.services.arguments import is_unicode
+from labkit.settings import PasswordSettings
 
 SHORTEST, LONGEST = 6, 1024  # characters
-# The least that OWASP's password storage cheat sheet names for Argon2id.
-PASSES, MEMORY = 2, 19 * 1024  # KiB
-# Zeros as salt and hash: to find a password of this hash is as hard as to find that of any other.
-NOBODYS = f"$argon2id$v=19$m={MEMORY},t={PASSES},p=1${'A' * 22}${'A' * 43}"
 
 
 def _given(password: SecretStr) -> SecretStr:
@@ -38,14 +35,17 @@ NewPassword = Annotated[SecretStr, AfterValidator(_new)]  # to be kept
 
 
 class Passwords:
-    """Hashes and verifies passwords.
+    """Hashes and verifies passwords. settings: what it may cost to hash one.
 
     verifications: how many were run. A lookup that finds no user runs one too, against a hash that no
     password fits, so that the time of the answer does not tell whether there is such a user.
     """
 
-    def __init__(self) -> None:
-        self._hasher = PasswordHasher(time_cost=PASSES, memory_cost=MEMORY, parallelism=1)
+    def __init__(self, settings: PasswordSettings | None = None) -> None:
+        cost = settings or PasswordSettings()
+        self._hasher = PasswordHasher(time_cost=cost.passes, memory_cost=cost.memory, parallelism=1)
+        # Zeros as salt and hash: to find a password of this hash is as hard as to find that of any other.
+        self._nobodys = f"$argon2id$v=19$m={cost.memory},t={cost.passes},p=1${'A' * 22}${'A' * 43}"
         self.verifications = 0
 
     async def hash(self, password: str) -> str:
@@ -55,7 +55,7 @@ class Passwords:
     async def verify(self, kept: str | None, password: str) -> bool:
         """Does a password fit what was kept? None stands for a user that does not exist: never."""
         self.verifications += 1
-        fits = await asyncio.to_thread(self._fits, NOBODYS if kept is None else kept, password)
+        fits = await asyncio.to_thread(self._fits, self._nobodys if kept is None else kept, password)
         return fits and kept is not None
 
     def _fits(self, kept: str, password: str) -> bool:

@@ -37,6 +37,7 @@ from labkit.services.user import people, user_tokens
 from labkit.services.user.passwords import Passwords
 from labkit.services.user.service import User
 from labkit.services.user.socials.web import Consumer
+from labkit.settings import PasswordSettings
 from tests.context import Entry, FakeOutbound, make_context, open_database
 
 SOLUTION = "acme"
@@ -84,7 +85,7 @@ class Environment:
         self.consumers = Consumers(self.context.providers)
         assert isinstance(self.context.outbound, FakeOutbound)
         self.web = self.context.outbound
-        self.passwords = Passwords()
+        self.passwords = Passwords(PasswordSettings(memory=8, passes=1))
         self.user = User(self.context, self.passwords)
         self.services = Services(self.context, [self.user])
 

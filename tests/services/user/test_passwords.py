@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 
+import pytest
+from argon2 import PasswordHasher
+
 from labkit.services.user.passwords import Passwords
+from labkit.settings import PasswordSettings
 
 
 async def test_a_hash_is_argon2id_with_its_parameters_and_a_salt_of_its_own() -> None:
@@ -15,6 +19,32 @@ async def test_a_hash_is_argon2id_with_its_parameters_and_a_salt_of_its_own() ->
     assert first != second
     assert await passwords.verify(first, "correct horse")
     assert not await passwords.verify(first, "Correct horse")
+
+
+@pytest.mark.parametrize("cheap", [False, True])
+async def test_what_a_hash_costs_is_a_setting_and_what_is_kept_goes_on_with_its_own(cheap: bool) -> None:
+    dear, other = Passwords(), Passwords(PasswordSettings(memory=64, passes=1))
+    if cheap:
+        dear, other = other, dear
+    kept = await dear.hash("correct horse")
+    assert kept.startswith("$argon2id$v=19$m=64,t=1,p=1$") is cheap
+    assert await other.verify(kept, "correct horse")
+    assert not await other.verify(kept, "Correct horse")
+
+
+async def test_nobodys_password_costs_as_much_as_anybodys(monkeypatch: pytest.MonkeyPatch) -> None:
+    passwords = Passwords(PasswordSettings(memory=64, passes=3))
+    verified: list[str] = []
+
+    def verify(self: PasswordHasher, kept: str, password: str) -> bool:
+        verified.append(kept)
+        return False
+
+    monkeypatch.setattr(PasswordHasher, "verify", verify)
+    await passwords.verify(await passwords.hash("correct horse"), "battery")
+    await passwords.verify(None, "battery")
+    parameters = [each.rpartition("p=1")[0] for each in verified]
+    assert parameters == ["$argon2id$v=19$m=64,t=3,"] * 2
 
 
 async def test_nobody_has_no_password_yet_costs_a_verification() -> None:
