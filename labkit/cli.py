@@ -196,7 +196,12 @@ def bench(names: tuple[str, ...], rounds: int, seconds: float, polls: int, as_js
 @click.option("--seed", type=int, help="Makes identities and credentials repeat.")
 @click.option("--only", default="", metavar="PREFIX", help="Requirements below this prefix: DEV-ALIAS.")
 @click.option(
-    "--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of the notebooks."
+    "-p",
+    "--parameter",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter of the notebooks that know it, or of one: 21_a_simulated_day.devices=1000.",
 )
 @click.option(
     "--fail-on",

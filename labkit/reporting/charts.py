@@ -1,15 +1,15 @@
-"""Charts for notebooks. A picture differs from machine to machine, so each chart returns the frame it shows."""
+"""Charts of verdicts, of who may do what, and of who says what to whom; each returns the frame it shows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from io import BytesIO
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from labkit.widgets.drawing import CYCLE, chart, plot_style, show
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from labkit.reporting.verdicts import Verdicts
 
@@ -20,123 +20,6 @@ COLOURS = {
     "skipped": "#9aa5b1",
     "broken": "#8e5bbf",
 }
-CYCLE = ("#3b7dd8", "#e08a2e", "#2e9e6b", "#8e5bbf", "#d64545", "#6b7785")
-
-
-def plot_style() -> None:
-    """Give this notebook's charts labkit's looks, and leave versions out of the pictures."""
-    import matplotlib as mpl
-    from IPython.core.getipython import get_ipython
-    from matplotlib.rcsetup import cycler
-
-    mpl.rcParams.update(
-        {
-            "figure.figsize": (8, 3.2),
-            "figure.dpi": 110,
-            "savefig.bbox": "tight",
-            "axes.prop_cycle": cycler(color=CYCLE),
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.titlelocation": "left",
-            "axes.titleweight": "bold",
-            "axes.grid": True,
-            "axes.axisbelow": True,
-            "grid.color": "#e4e7eb",
-            "legend.frameon": False,
-            "font.size": 10,
-        }
-    )
-    shell = get_ipython()
-    if shell is not None:  # the inline backend, not rcParams, decides how a picture is written
-        shell.run_line_magic(
-            "config",
-            "InlineBackend.print_figure_kwargs = {'bbox_inches': 'tight', 'metadata': {'Software': None}}",
-        )
-
-
-def chart(
-    frame: pandas.DataFrame,
-    *,
-    title: str,
-    kind: Literal["bar", "barh", "line", "step", "area"] = "bar",
-    stacked: bool = False,
-    colours: Sequence[str] | None = None,
-    x: str = "",
-    y: str = "",
-) -> pandas.DataFrame:
-    """Draw a frame, a series for each column, and return it for the cell to show.
-
-    A picture differs from machine to machine, so tests compare the frame beside it instead. x, y: labels. Where the
-    index holds times, the ticks are at round ones; the legend stands above the picture, where it crosses nothing.
-    """
-    import matplotlib as mpl
-    import pandas
-    from matplotlib.figure import Figure
-
-    plot_style()
-    width, height = mpl.rcParams["figure.figsize"]
-    if kind == "barh":
-        height = max(height, 0.26 * len(frame))
-    figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots()
-    over_time = isinstance(frame.index, pandas.DatetimeIndex)
-    if kind == "step" or (
-        kind == "line" and over_time
-    ):  # pandas has formatters of its own for lines over time
-        style = "steps-post" if kind == "step" else "default"
-        for column, colour in zip(frame, colours or CYCLE, strict=False):
-            axes.plot(frame.index, frame[column], drawstyle=style, label=column, color=colour)
-    else:
-        frame.plot(kind=kind, stacked=stacked, color=colours, ax=axes, legend=False)
-    axes.set(xlabel=x, ylabel=y)
-    if kind == "barh":
-        axes.set_xlim(right=1.04 * (frame.sum(axis=1) if stacked else frame).to_numpy().max())
-    else:
-        axes.margins(y=0.06)
-    if kind == "barh":
-        axes.invert_yaxis()
-    if over_time:
-        _round_times(axes, frame.index[0], frame.index[-1])
-    _headed(axes, title)
-    _show(figure)
-    return frame
-
-
-def _round_times(axes: Axes, first: pandas.Timestamp, last: pandas.Timestamp) -> None:
-    """Ticks at whole hours of a day, at midnight over several days; the axis ends with the data."""
-    from matplotlib.dates import (
-        AutoDateLocator,
-        ConciseDateFormatter,
-        DateFormatter,
-        DayLocator,
-        HourLocator,
-        date2num,
-    )
-
-    days = (last - first).total_seconds() / 86_400
-    if days <= 2:
-        axes.xaxis.set_major_locator(HourLocator(byhour=range(0, 24, 3)))
-        axes.xaxis.set_major_formatter(DateFormatter("%H:%M"))
-    elif days <= 10:
-        axes.xaxis.set_major_locator(DayLocator())
-        axes.xaxis.set_major_formatter(DateFormatter("%a %d %b"))
-    else:
-        axes.xaxis.set_major_locator(locator := AutoDateLocator())
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
-    axes.set_xlim(date2num(first.floor("h")), date2num(last.ceil("h")))
-
-
-def _headed(axes: Axes, title: str) -> None:
-    """Title and legend above the picture, the one at its left, the other at its right."""
-    axes.set_title(title, pad=10)
-    labels = axes.get_legend_handles_labels()[1]
-    axes.legend(
-        loc="lower right",
-        bbox_to_anchor=(1.0, 1.0),
-        ncols=max(len(labels), 1),
-        borderaxespad=0.3,
-        handlelength=1.4,
-    )
 
 
 def outcome_chart(shown: Verdicts, title: str = "Checks by part") -> pandas.DataFrame:
@@ -190,7 +73,7 @@ def matrix_chart(frame: pandas.DataFrame, *, title: str) -> pandas.DataFrame:
     axes.tick_params(which="both", length=0)
     axes.spines[:].set_visible(False)
     axes.set_title(title)
-    _show(figure)
+    show(figure)
     return frame
 
 
@@ -228,7 +111,7 @@ def sequence_chart(steps: Iterable[tuple[str, str, str]], *, title: str) -> pand
         _arrow(axes, actors.index(source), actors.index(to), number, text)
     axes.set(title=title, xlim=(-0.6, len(actors) - 0.4), ylim=(len(frame) + 0.6, -0.8))
     axes.axis("off")
-    _show(figure)
+    show(figure)
     return frame
 
 
@@ -247,12 +130,3 @@ def _arrow(axes: Axes, source: int, to: int, y: float, text: str) -> None:
     )
     middle = source + (0.5 if to > source else -0.5)
     axes.text(middle, y - 0.1, text, ha="center", va="bottom", fontsize=9)
-
-
-def _show(figure: Figure) -> None:
-    """Show a figure here: a notebook shows a bare Figure only once pyplot has been imported."""
-    from IPython.display import Image, display
-
-    picture = BytesIO()
-    figure.savefig(picture, format="png", bbox_inches="tight", metadata={"Software": None})
-    display(Image(picture.getvalue()))

@@ -11,8 +11,9 @@ from labkit.conformance.check import all_checks
 from labkit.conformance.coverage import coverage, in_order
 from labkit.conformance.target import LOCAL_TARGET, opened
 from labkit.reporting.attacks import attack_frame
-from labkit.reporting.charts import chart, matrix_chart, outcome_chart, sequence_chart
+from labkit.reporting.charts import matrix_chart, outcome_chart, sequence_chart
 from labkit.reporting.verdicts import Verdicts, folded_html, read_verdicts
+from labkit.widgets.drawing import chart
 
 if TYPE_CHECKING:
     import pandas

@@ -132,21 +132,21 @@ def plan(
 ) -> list[tuple[Path, dict[str, Any]]]:
     """Which notebooks run, each with its parameters, all checked before anything runs.
 
-    given: parameters that go to each notebook which knows them; texts: further ones as typed at a terminal,
-    each of which one notebook at least must know. `only` leaves out the notebooks that do not know it.
-    `played` goes to those that know it. Raises ParameterError.
+    given: parameters that go to each notebook which knows them; texts: further ones as typed at a terminal, each of
+    which one notebook at least must know, or the one that it names: `21_a_simulated_day.devices`. `only` leaves out
+    the notebooks that do not know it. `played` goes to those that know it. Raises ParameterError.
     """
     planned = []
     known: dict[str, Any] = {}
+    named, texts = _by_notebook(texts, folder)
     for path in find(folder):
         defaults = declared(read(path), path.name)
         known |= defaults
         if given.get("only") and "only" not in defaults:
             continue
         own = {name: value for name, value in given.items() if name in defaults}
-        own |= {
-            name: converted(text, defaults[name], name) for name, text in texts.items() if name in defaults
-        }
+        asked = {name: text for name, text in texts.items() if name in defaults} | named.get(path.stem, {})
+        own |= {name: converted(text, defaults.get(name), name) for name, text in asked.items()}
         planned.append((path, checked(own, defaults, path.name)))
     known.pop(PLAYED, None)  # not for people to give
     for name in texts:
@@ -157,6 +157,35 @@ def plan(
     if not planned:
         raise ParameterError("no notebook knows the parameter 'only'")
     return planned
+
+
+def _by_notebook(texts: Mapping[str, str], folder: Path) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+    """Parameters of one notebook, by its name, and those of all."""
+    named: dict[str, dict[str, str]] = {}
+    general: dict[str, str] = {}
+    names = [path.stem for path in find(folder)]
+    for parameter, text in texts.items():
+        notebook, dot, name = parameter.rpartition(".")
+        if not dot:
+            general[name] = text
+        elif notebook in names:
+            named.setdefault(notebook, {})[name] = text
+        else:
+            raise ParameterError(
+                f"{parameter!r}: there is no notebook {notebook!r}; there are: {', '.join(names)}"
+            )
+    return named, general
+
+
+def _used(planned: list[tuple[Path, dict[str, Any]]], texts: Mapping[str, str]) -> dict[str, Any]:
+    """What was given, without `played`; what one notebook alone got goes by its full name."""
+    used = {}
+    for path, own in planned:
+        for name, value in own.items():
+            full = f"{path.stem}.{name}"
+            if name != PLAYED:
+                used[full if full in texts else name] = value
+    return used
 
 
 def run(
@@ -245,8 +274,9 @@ def make(
         where = output if output is not None else reports / LATEST
         data = where / "verdicts.json"
         given[PLAYED] = os.path.relpath(data, folder)  # kernels start in that folder
-        planned = plan(folder, given, dict(map(_pair, parameters)))
-        used = {name: value for _, own in planned for name, value in own.items() if name != PLAYED}
+        texts = dict(map(_pair, parameters))
+        planned = plan(folder, given, texts)
+        used = _used(planned, texts)
         where.mkdir(parents=True, exist_ok=True)
         for name in ("report.html", "verdicts.json", "junit.xml"):  # an interrupted run leaves no old ones
             (where / name).unlink(missing_ok=True)

@@ -17,6 +17,7 @@ from labkit.core.errors import SettingsError
 from labkit.lab.lab import Lab
 from labkit.reporting import charts, notebook
 from labkit.reporting.verdicts import Verdicts
+from labkit.widgets import drawing
 from tests.reporting.books import verdict
 
 AREA = "DEV-TIME"
@@ -108,7 +109,8 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Drawn]:
         figure.canvas.draw()
         found.append(Drawn(figure.axes[0]))
 
-    monkeypatch.setattr(charts, "_show", show)
+    monkeypatch.setattr(charts, "show", show)
+    monkeypatch.setattr(drawing, "show", show)
     return found
 
 

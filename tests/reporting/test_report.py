@@ -1,6 +1,8 @@
 """A whole run: which notebooks get what, what is left behind, and how it ends."""
 
 import json
+import subprocess
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -63,6 +65,20 @@ class TestThePlan:
             "01_a": {"hours": 2, "seed": 9},
             "90_b": {"seed": 9},
         }
+
+    def test_a_parameter_may_be_for_one_notebook_alone(self, two: Path) -> None:
+        assert self.plan(two, {}, **{"90_b.seed": "9", "seed": "8", "01_a.hours": "3"}) == {
+            "01_a": {"seed": 8, "hours": 3},
+            "90_b": {"seed": 9},
+        }
+
+    def test_a_notebook_that_is_not_there_or_does_not_know_it_is_an_error(self, two: Path) -> None:
+        with pytest.raises(
+            ParameterError, match=r"'02_x\.seed': there is no notebook '02_x'; .*: 01_a, 90_b"
+        ):
+            self.plan(two, {}, **{"02_x.seed": "9"})
+        with pytest.raises(ParameterError, match=r"90_b\.ipynb: unknown parameter 'hours'; there are: "):
+            self.plan(two, {}, **{"90_b.hours": "9"})
 
     def test_only_leaves_out_those_that_do_not_know_it(self, two: Path) -> None:
         assert self.plan(two, {"only": "DEV", "seed": 8}) == {"90_b": {"only": "DEV", "seed": 8}}
@@ -129,6 +145,25 @@ class TestAtATerminal:
         assert str(tmp_path) not in matrix
         assert "report" in result.stderr  # the progress bar has a label
         assert "2/2 notebooks" in result.stderr
+
+    def test_a_parameter_of_one_notebook_gives_what_papermill_gives(
+        self, tmp_path: Path, play: list[Any]
+    ) -> None:
+        play.append({})
+        folder, by_hand = tmp_path / "notebooks", tmp_path / "by_hand.ipynb"
+        first = written(
+            folder / "01_a.ipynb", "# First", "# parameters\nseed = 7\ndevices = 20", "seed, devices"
+        )
+        written(folder / "90_b.ipynb", "# Second", KNOWS_ALL, SHOWS)
+        result = labkit("--notebooks", folder, "--json", "-p", "01_a.devices=1000", "-p", "01_a.seed=8")
+        assert result.exit_code == 0, result.stderr
+        assert json.loads(result.stdout)["parameters"] == {"01_a.devices": 1000, "01_a.seed": 8}
+        given = ["-p", "devices", "1000", "-p", "seed", "8", "--kernel", "python3", "--language", "python"]
+        command = [sys.executable, "-m", "papermill", str(first), str(by_hand), *given]
+        subprocess.run(command, check=True, capture_output=True)
+        made = [nbformat.read(each, 4) for each in (tmp_path / "reports/latest/01_a.ipynb", by_hand)]
+        assert made[0].cells[-1].outputs == made[1].cells[-1].outputs
+        assert made[0].cells[-1].outputs[0].data == {"text/plain": "(8, 1000)"}
 
     def test_a_notebook_shows_the_verdicts_of_the_one_run(self, tmp_path: Path, play: list[Any]) -> None:
         first = coverage().below("DEV-TIME").checks[0]

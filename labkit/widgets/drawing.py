@@ -1,0 +1,165 @@
+"""How labkit draws: one look, round ticks, legends that cross nothing, pictures without versions.
+
+A picture differs from machine to machine, so each chart returns the frame it shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import BytesIO
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+    from matplotlib.dates import DateLocator
+    from matplotlib.figure import Figure
+
+CYCLE = ("#3b7dd8", "#e08a2e", "#2e9e6b", "#8e5bbf", "#d64545", "#6b7785")
+DAY = 86_400
+HOURS = 3  # spans below so many have ticks within an hour
+STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1200, 1800)  # seconds between two ticks
+
+
+def plot_style() -> None:
+    """Give this notebook's charts labkit's looks, and leave versions out of the pictures."""
+    import matplotlib as mpl
+    from IPython.core.getipython import get_ipython
+    from matplotlib.rcsetup import cycler
+
+    mpl.rcParams.update(
+        {
+            "figure.figsize": (8, 3.2),
+            "figure.dpi": 110,
+            "savefig.bbox": "tight",
+            "axes.prop_cycle": cycler(color=CYCLE),
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.titlelocation": "left",
+            "axes.titleweight": "bold",
+            "axes.grid": True,
+            "axes.axisbelow": True,
+            "grid.color": "#e4e7eb",
+            "legend.frameon": False,
+            "font.size": 10,
+        }
+    )
+    shell = get_ipython()
+    if shell is not None:  # the inline backend, not rcParams, decides how a picture is written
+        shell.run_line_magic(
+            "config",
+            "InlineBackend.print_figure_kwargs = {'bbox_inches': 'tight', 'metadata': {'Software': None}}",
+        )
+
+
+def chart(
+    frame: pandas.DataFrame,
+    *,
+    title: str,
+    kind: Literal["bar", "barh", "line", "step", "area"] = "bar",
+    stacked: bool = False,
+    colours: Sequence[str] | None = None,
+    x: str = "",
+    y: str = "",
+) -> pandas.DataFrame:
+    """Draw a frame, a series for each column, and return it for the cell to show.
+
+    A picture differs from machine to machine, so tests compare the frame beside it instead. x, y: labels. Where the
+    index holds times, the ticks are at round ones; the legend stands above the picture, where it crosses nothing.
+    """
+    import matplotlib as mpl
+    import pandas
+    from matplotlib.figure import Figure
+
+    plot_style()
+    width, height = mpl.rcParams["figure.figsize"]
+    if kind == "barh":
+        height = max(height, 0.26 * len(frame))
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots()
+    over_time = isinstance(frame.index, pandas.DatetimeIndex)
+    if kind == "step" or (
+        kind == "line" and over_time
+    ):  # pandas has formatters of its own for lines over time
+        style = "steps-post" if kind == "step" else "default"
+        for column, colour in zip(frame, colours or CYCLE, strict=False):
+            axes.plot(frame.index, frame[column], drawstyle=style, label=column, color=colour)
+    else:
+        frame.plot(kind=kind, stacked=stacked, color=colours, ax=axes, legend=False)
+    axes.set(xlabel=x, ylabel=y)
+    if kind == "barh":
+        axes.set_xlim(right=1.04 * (frame.sum(axis=1) if stacked else frame).to_numpy().max())
+    else:
+        axes.margins(y=0.06)
+    if kind == "barh":
+        axes.invert_yaxis()
+    if over_time:
+        round_times(axes, frame.index[0], frame.index[-1])
+    headed(axes, title)
+    show(figure)
+    return frame
+
+
+def round_times(axes: Axes, first: pandas.Timestamp, last: pandas.Timestamp) -> None:
+    """Ticks at whole minutes or hours of a day, at midnight over several days; the axis ends with the data."""
+    from matplotlib.dates import (
+        AutoDateLocator,
+        ConciseDateFormatter,
+        DateFormatter,
+        DayLocator,
+        HourLocator,
+        MinuteLocator,
+        SecondLocator,
+        date2num,
+    )
+
+    seconds = (last - first).total_seconds()
+    locator: DateLocator
+    if seconds < HOURS * 3600:
+        step = next((each for each in STEPS if seconds <= 9 * each), STEPS[-1])
+        locator = SecondLocator(range(0, 60, step)) if step < 60 else MinuteLocator(range(0, 60, step // 60))
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(DateFormatter("%H:%M:%S" if step < 60 else "%H:%M"))
+        around = 0.0 if last > first else 2 / DAY  # days, as matplotlib counts: one instant is no axis
+        axes.set_xlim(date2num(first) - around, date2num(last) + around)
+        return
+    if seconds <= 2 * DAY:
+        axes.xaxis.set_major_locator(HourLocator(range(0, 24, 1 if seconds <= DAY / 3 else 3)))
+        axes.xaxis.set_major_formatter(DateFormatter("%H:%M"))
+    elif seconds <= 10 * DAY:
+        axes.xaxis.set_major_locator(DayLocator())
+        axes.xaxis.set_major_formatter(DateFormatter("%a %d %b"))
+    else:
+        axes.xaxis.set_major_locator(locator := AutoDateLocator())
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+    axes.set_xlim(date2num(first.floor("h")), date2num(last.ceil("h")))
+
+
+def headed(axes: Axes, title: str, *, below: bool = False) -> None:
+    """Title above the picture at its left; the legend at its right, or below the picture where that is narrow."""
+    axes.set_title(title, pad=10)
+    labels = axes.get_legend_handles_labels()[1]
+    if not labels:
+        return
+    axes.legend(
+        loc="upper left" if below else "lower right",
+        bbox_to_anchor=(0.0, -0.1) if below else (1.0, 1.0),
+        ncols=len(labels),
+        borderaxespad=0.3,
+        handlelength=1.4,
+        columnspacing=1.2 if below else 2.0,
+    )
+
+
+def show(figure: Figure) -> None:
+    """Show a figure here: a notebook shows a bare Figure only once pyplot has been imported."""
+    from IPython.display import Image, display
+
+    display(Image(png(figure)))
+
+
+def png(figure: Figure) -> bytes:
+    """A figure as a PNG file, which names no version."""
+    picture = BytesIO()
+    figure.savefig(picture, format="png", bbox_inches="tight", metadata={"Software": None})
+    return picture.getvalue()

@@ -1,0 +1,164 @@
+"""Charts of a run: the numbers that they give back, what they draw, and pictures where little is known."""
+
+from collections.abc import Callable
+
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from labkit.fleet.measures import Latency, Tick, frame
+from labkit.widgets import charts, drawing
+
+START = 1_767_225_600.0  # 2026-01-01T00:00:00Z
+
+
+@pytest.fixture(autouse=True)
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
+    found: list[Figure] = []
+
+    def show(figure: Figure) -> None:
+        figure.canvas.draw()
+        found.append(figure)
+
+    monkeypatch.setattr(charts, "show", show)
+    return found
+
+
+def ticks(count: int = 4, every: float = 900) -> pd.DataFrame:
+    """A frame as a run gives it: in the third interval nothing is answered and 3 requests fail."""
+    made = []
+    for number in range(count):
+        silent = number == 2
+        made.append(
+            Tick(
+                START + every * (number + 1),
+                {"sleeping": 8, "running": 2 - silent, "failed": int(silent)},
+                0 if silent else 90 * (number + 1),
+                {"503": 3} if silent else {},
+                Latency() if silent else Latency.of([0.1, 0.2, 0.4]),
+            )
+        )
+    return frame(made)
+
+
+def requests() -> pd.DataFrame:
+    rows = [
+        (0, "t-2", 204, 0.004),
+        (10, "t-1", 204, 0.02),
+        (10, "t-1", 503, 0.03),
+        (4000, "t-1", None, None),
+        (90_000, "t-2", 204, 1.5),
+    ]
+    made = pd.DataFrame(rows, columns=["time", "identity", "status", "latency"])
+    made["time"] = pd.to_datetime(made["time"] + START, unit="s", utc=True)
+    return made.astype({"status": "Int64"})
+
+
+TICK_CHARTS: list[Callable[[pd.DataFrame], pd.DataFrame]] = [
+    charts.latency_chart,
+    charts.rate_chart,
+    charts.errors_chart,
+    charts.states_chart,
+    charts.hours_chart,
+]
+REQUEST_CHARTS: list[Callable[[pd.DataFrame], pd.DataFrame]] = [charts.histogram_chart, charts.raster_chart]
+
+
+class TestOverTime:
+    def test_latency_is_in_seconds_and_an_interval_without_requests_is_a_gap(self) -> None:
+        shown = charts.latency_chart(ticks())
+        assert list(shown) == ["p50", "p90", "p99"]
+        assert shown["p50"].iloc[0] == pytest.approx(0.2, rel=0.001)
+        assert shown.isna().all(axis=1).tolist() == [False, False, True, False]
+
+    def test_a_rate_is_of_lab_seconds(self) -> None:
+        assert charts.rate_chart(ticks())["requests per second"].tolist() == [0.1, 0.2, 0.0, 0.4]
+
+    def test_errors_and_states_are_those_that_there_were(self) -> None:
+        assert charts.errors_chart(ticks()).to_dict("list") == {"503": [0, 0, 3, 0]}
+        states = charts.states_chart(ticks())
+        assert {name: states[name].tolist() for name in states} == {
+            "running": [2, 2, 1, 2],
+            "sleeping": [8, 8, 8, 8],
+            "failed": [0, 0, 1, 0],
+        }
+
+    def test_a_run_of_a_minute_has_ticks_at_round_seconds(self, drawn: list[Figure]) -> None:
+        charts.latency_chart(ticks(13, every=5))
+        [figure] = drawn
+        labels = [each.get_text() for each in figure.axes[0].get_xticklabels()]
+        assert labels[:3] == ["00:00:10", "00:00:20", "00:00:30"]
+
+    def test_the_same_frame_gives_the_same_picture(self) -> None:
+        assert charts.overview(ticks(), "a run") == charts.overview(ticks(), "a run")
+        assert charts.overview(ticks(), "a run") != charts.overview(ticks(3), "a run")
+        assert charts.overview(ticks()).startswith(b"\x89PNG")
+        assert b"matplotlib" not in charts.overview(ticks()).lower()
+
+
+class TestOfRequests:
+    def test_a_histogram_has_round_bounds_and_no_hole(self) -> None:
+        shown = charts.histogram_chart(requests())["requests"]
+        assert shown.to_dict() == {
+            "0.005": 1, "0.01": 0, "0.02": 1, "0.05": 1, "0.1": 0, "0.2": 0, "0.5": 0, "1": 0, "2": 1
+        }  # fmt: skip
+
+    def test_a_raster_counts_what_failed(self) -> None:
+        shown = charts.raster_chart(requests())
+        assert shown.to_dict("index") == {
+            "t-1": {"requests": 3, "failed": 2},
+            "t-2": {"requests": 2, "failed": 0},
+        }
+
+    def test_many_devices_have_no_names(self, drawn: list[Figure]) -> None:
+        one = requests().iloc[[0]]
+        charts.raster_chart(pd.concat([one.assign(identity=f"t-{n:03}") for n in range(200)]))
+        assert drawn[-1].axes[0].get_ylabel() == "device"
+        charts.raster_chart(requests())
+        assert [each.get_text() for each in drawn[-1].axes[0].get_yticklabels()] == ["t-1", "t-2"]
+
+
+class TestByHour:
+    def test_a_tick_belongs_to_the_hour_that_it_ends(self) -> None:
+        shown = charts.hours_chart(ticks())
+        assert shown.loc["Thu 01 Jan", 0] == 90 + 180 + 360
+        assert shown.count(axis="columns").tolist() == [1]
+
+    def test_of_percentiles_the_largest_counts(self) -> None:
+        assert charts.hours_chart(ticks(), "p99").loc["Thu 01 Jan", 0] == pytest.approx(0.4, rel=0.001)
+
+    def test_a_row_a_day_in_their_order(self) -> None:
+        shown = charts.hours_chart(requests().assign(one=1), "one")
+        assert list(shown.index) == ["Thu 01 Jan", "Fri 02 Jan"]
+        assert shown[[0, 1]].to_numpy().tolist()[0] == [3, 1]
+        assert shown.loc["Fri 02 Jan", 1] == 1
+
+
+def test_losses_name_the_devices_that_have_some(drawn: list[Figure]) -> None:
+    index = pd.MultiIndex.from_product([["t-1", "t-2"], [1, 2]], names=["device", "epoch"])
+    losses = pd.DataFrame({"sent": 9, "lost": [0, 2, 0, 0], "doubled": [1, 0, 0, 0]}, index=index)
+    shown = charts.losses_chart(losses)
+    assert shown.to_dict("index") == {"t-1": {"lost": 2, "doubled": 1}}
+    assert charts.losses_chart(losses * 0).empty
+    assert [each.get_text() for each in drawn[-1].axes[0].texts] == ["none"]
+
+
+@pytest.mark.parametrize("draw", [*TICK_CHARTS, *REQUEST_CHARTS], ids=lambda draw: draw.__name__)
+def test_nothing_and_little_give_a_picture(
+    draw: Callable[[pd.DataFrame], pd.DataFrame], drawn: list[Figure]
+) -> None:
+    whole = requests() if draw in REQUEST_CHARTS else ticks()
+    for count in (0, 1):
+        draw(whole.iloc[:count])
+    assert len(drawn) == 2
+    assert all(drawing.png(figure).startswith(b"\x89PNG") for figure in drawn)
+    assert charts.overview(ticks().iloc[:0]).startswith(b"\x89PNG")
+
+
+def test_no_legend_covers_a_picture(drawn: list[Figure]) -> None:
+    for draw in TICK_CHARTS[:1] + TICK_CHARTS[2:4]:
+        draw(ticks())
+        axes = drawn.pop().axes[0]
+        legend = axes.get_legend()
+        assert legend is not None
+        assert legend.get_window_extent().y0 >= axes.get_window_extent().y1 - 1
