@@ -77,7 +77,8 @@ def test_environment_yml_installs_what_the_makefile_installs() -> None:
 
 
 def test_each_library_that_labkit_imports_is_declared() -> None:
-    """Reporting may use what comes with labkit[lab]; all else has to do with labkit alone."""
+    """Reporting and widgets may use what comes with labkit[lab]; all else has to do with labkit alone."""
+    jupyter = [ROOT / "labkit" / each for each in ("reporting", "widgets")]
     alone = {canonicalize_name(Requirement(text).name) for text in PROJECT["dependencies"]}
     with_jupyter = alone | {canonicalize_name(Requirement(text).name) for text in EXTRAS["lab"]}
     distributions = packages_distributions()
@@ -85,7 +86,7 @@ def test_each_library_that_labkit_imports_is_declared() -> None:
         f"{path.relative_to(ROOT)} imports {module}"
         for path in python_files("labkit")
         for module in imported_modules(path) - sys.stdlib_module_names - {"labkit"}
-        if not (with_jupyter if path.is_relative_to(ROOT / "labkit" / "reporting") else alone)
+        if not (with_jupyter if any(map(path.is_relative_to, jupyter)) else alone)
         & {canonicalize_name(owner) for owner in distributions.get(module, [])}
     }
     assert not undeclared
