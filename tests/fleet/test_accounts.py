@@ -1,0 +1,199 @@
+"""Accounts: a transport that drops, doubles and swaps on purpose is judged exactly."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labkit import Lab
+from labkit.core.errors import LabError
+from labkit.fleet.accounts import COLUMNS, Accounts, of_route, read, stamp
+
+SOLUTION = Path(__file__).parents[2] / "notebooks/solutions/accounts"
+FATES = st.sampled_from(["arrives", "arrives", "lost", "doubled", "unanswered", "unanswered and arrives"])
+
+
+def row(accounts: Accounts, identity: str, epoch: int) -> dict[str, int]:
+    return judged(accounts)[identity, epoch]
+
+
+def judged(accounts: Accounts) -> dict[tuple[str, int], dict[str, int]]:
+    rows = accounts.losses().itertuples(name=None)
+    return {key: dict(zip(COLUMNS, values, strict=True)) for key, *values in rows}
+
+
+class Device:
+    """A device whose messages meet fates; `wire` holds what arrives, before anything is swapped."""
+
+    def __init__(self, accounts: Accounts, identity: str, epoch: int, fates: list[str]) -> None:
+        self.key = (identity, epoch)
+        self.fates = fates
+        self.wire: list[int] = []
+        for fate in fates:
+            number = accounts.sent(*self.key)
+            if "unanswered" not in fate:
+                accounts.acknowledged(*self.key, number)
+            copies = {"arrives": 1, "doubled": 2, "unanswered and arrives": 1}.get(fate, 0)
+            self.wire += [number] * copies
+
+    def expected(self, arrived: list[int]) -> dict[str, int]:
+        """By the plain definitions: each arrival is new, or there already; new ones may come after later ones."""
+        count = Counter(self.fates)
+        seen: set[int] = set()
+        reordered = 0
+        for number in arrived:
+            reordered += number not in seen and any(other > number for other in seen)
+            seen.add(number)
+        unanswered = count["unanswered"] + count["unanswered and arrives"]
+        return {
+            "sent": len(self.fates),
+            "acknowledged": len(self.fates) - unanswered,
+            "handled": len(seen),
+            "lost": count["lost"],
+            "unanswered": unanswered,
+            "arrived": count["unanswered and arrives"],
+            "doubled": len(arrived) - len(seen),
+            "reordered": reordered,
+            "unknown": 0,
+        }
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.sampled_from(["t-1", "t-2", "ü/=&"]), st.integers(1, 3)), st.lists(FATES, max_size=30)
+    ),
+    st.data(),
+)
+def test_what_is_dropped_doubled_and_swapped_is_judged_exactly(
+    sent: dict[tuple[str, int], list[str]], data: st.DataObject
+) -> None:
+    accounts = Accounts()
+    devices = [Device(accounts, *key, fates) for key, fates in sent.items()]
+    arrived = {device.key: data.draw(st.permutations(device.wire)) for device in devices}
+    order = data.draw(st.permutations([key for key, numbers in arrived.items() for _ in numbers]))
+    waiting = {key: iter(numbers) for key, numbers in arrived.items()}
+    for identity, epoch in order:  # those of several devices and epochs in any mixture
+        accounts.handled(identity, str(stamp(epoch, next(waiting[identity, epoch]))))
+    expected = {device.key: device.expected(arrived[device.key]) for device in devices if device.fates}
+    assert judged(accounts) == expected
+    assert accounts.totals() == {name: sum(each[name] for each in expected.values()) for name in COLUMNS}
+
+
+@given(st.lists(FATES, max_size=20), st.integers(0, 20), st.lists(st.booleans(), max_size=8))
+def test_what_a_process_that_died_did_not_tell_is_found_by_what_arrived(
+    fates: list[str], told: int, untold: list[bool]
+) -> None:
+    there, accounts = Accounts(), Accounts()
+    device = Device(there, "t-1", 1, fates)
+    accounts.put(pickle.loads(pickle.dumps(there.take())))
+    for number in device.wire:
+        accounts.handled("t-1", stamp(1, number))
+    for number, arrives in enumerate(untold, len(fates) + 1):
+        there.sent("t-1", 1)
+        if arrives:
+            accounts.handled("t-1", stamp(1, number))
+    accounts.broken("t-1", 1)
+    found = row(accounts, "t-1", 1)
+    known = max([0, *(number for number, arrives in enumerate(untold, 1) if arrives)])
+    before = device.expected(device.wire)
+    assert found["sent"] == len(fates) + known
+    assert found["unanswered"] == before["unanswered"] + known
+    assert found["arrived"] == before["arrived"] + sum(untold)
+    assert (found["lost"], found["unknown"]) == (before["lost"], 0)
+
+
+def test_accounts_of_several_processes_come_together_and_only_changes_travel() -> None:
+    one, two, whole = Accounts(), Accounts(), Accounts()
+    for accounts, identity in ((one, "t-1"), (two, "t-2")):
+        accounts.acknowledged(identity, 1, accounts.sent(identity, 1))
+        accounts.sent(identity, 1)
+        whole.put(accounts.take())
+        assert accounts.take() == {}
+    one.acknowledged("t-1", 1, 2)
+    whole.put(one.take())
+    whole.handled("t-1", stamp(1, 1))
+    assert row(whole, "t-1", 1) | {"sent": 2, "lost": 1, "unanswered": 0} == row(whole, "t-1", 1)
+    assert row(whole, "t-2", 1) | {"sent": 2, "lost": 1, "unanswered": 1} == row(whole, "t-2", 1)
+    assert whole.summary == (
+        "4 sent, 3 acknowledged, 1 handled: 2 lost, 0 doubled, 0 reordered; of 1 without an answer 0 arrived"
+    )
+
+
+def test_what_was_never_sent_is_told() -> None:
+    accounts = Accounts()
+    accounts.acknowledged("t-1", 1, accounts.sent("t-1", 1))
+    for value in (stamp(1, 1), stamp(1, 4), stamp(1, 2)):
+        accounts.handled("t-1", value)
+    accounts.handled("t-9", stamp(1, 1))  # a device of somebody else
+    accounts.handled("t-1", "21.5")
+    assert row(accounts, "t-1", 1) == {
+        **dict.fromkeys(COLUMNS, 0),
+        **dict.fromkeys(("sent", "acknowledged", "handled", "reordered"), 1),
+        "unknown": 2,
+    }
+    assert accounts.summary.endswith("2 handled that were never sent")
+
+
+def test_no_accounts_are_an_empty_table() -> None:
+    assert list(Accounts().losses().columns) == list(COLUMNS)
+    assert Accounts().summary == "0 sent, 0 acknowledged, 0 handled: 0 lost, 0 doubled, 0 reordered"
+
+
+@given(st.integers(1, 2**53 // 10**9 - 1), st.integers(1, 10**9 - 1))
+def test_a_stamp_is_read_again_however_a_script_passes_it_on(epoch: int, number: int) -> None:
+    value = stamp(epoch, number)
+    assert read(value) == read(str(value)) == (epoch, number)
+    assert value < 2**53
+
+
+@pytest.mark.parametrize(
+    "value", ["", "x", "-1", "1.5", "0", "5", "1000000000", "9" * 17, "٣" * 10, None, 1e300]
+)
+def test_what_is_no_stamp_is_none(value: object) -> None:
+    assert read(value) is None
+
+
+@pytest.mark.parametrize(("epoch", "number"), [(0, 1), (1, 0), (1, 10**9), (10**7, 1)])
+def test_a_stamp_has_its_bounds(epoch: int, number: int) -> None:
+    with pytest.raises(LabError, match="counts to"):
+        stamp(epoch, number)
+
+
+def test_a_wild_number_costs_no_memory() -> None:
+    accounts = Accounts()
+    accounts.sent("t", 1)
+    accounts.handled("t", stamp(1, 10**9 - 1))
+    assert row(accounts, "t", 1)["unknown"] == 1
+
+
+def test_the_answer_of_a_route_is_read_in_its_order() -> None:
+    assert list(of_route({"t-1": ["1", "2"], "t-2": []})) == [("t-1", "1"), ("t-1", "2")]
+    wrong: list[Any] = [[], {"t-1": "x"}, None]
+    for answer in wrong:
+        with pytest.raises(LabError, match="accounts: expected"):
+            list(of_route(answer))
+
+
+def test_the_example_solution_tells_what_its_handler_got() -> None:
+    with Lab(seed=7) as lab:
+        product = lab.product("thermostat", resources={"count": "number", "other": "number"})
+        solution = lab.solution("accounts", products=[product], path=SOLUTION)
+        assert list(of_route(solution.get("/accounts").json())) == []
+        accounts = Accounts()
+        for identity in ("t-1", "t-ü/=&"):
+            device = product.device(identity).activate()
+            for lost in (False, True, False):
+                number = accounts.sent(identity, 1)
+                if not lost:
+                    device.write(count=stamp(1, number), other=7)
+                accounts.acknowledged(identity, 1, number)
+        lab.settle()
+        for identity, value in of_route(solution.get("/accounts").json()):
+            accounts.handled(identity, value)
+    assert accounts.summary == "6 sent, 6 acknowledged, 4 handled: 2 lost, 0 doubled, 0 reordered"
