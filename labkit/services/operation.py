@@ -101,10 +101,14 @@ class Operation:
         try:
             valid = self._validate(parameters)
         except pydantic.ValidationError as error:
-            raise ServiceError(400, _explain(error)) from None
-        fields = valid.__dict__  # what model attributes read
-        declared = {attribute: fields[name] for name, attribute in self.attributes.items()}
-        return {**(valid.model_extra or {}), **declared} if self.collects else declared
+            wrong = _explain(error)
+        else:
+            fields = valid.__dict__  # what model attributes read
+            declared = {attribute: fields[name] for name, attribute in self.attributes.items()}
+            return {**(valid.model_extra or {}), **declared} if self.collects else declared
+        # Raised outside, so that pydantic's error is not its context: the collector cannot look into that one, so
+        # what it holds (our validator's error, its frames and with them the platform) would never be freed.
+        raise ServiceError(400, wrong)
 
     def unknown(self, names: Iterable[object]) -> dict[str, str | None]:
         """Those of `names` that are no parameter of this operation, each with the one that was probably meant.

@@ -26,7 +26,8 @@ def build(model: type[S], values: object, where: str = "", lines: dict[str, int]
         for each in error.errors(include_url=False, include_context=False):
             wrong.setdefault(_key(where, each, values), []).append(each)
         key, errors = next(iter(wrong.items()))
-        raise SettingsError(f"{key}: {_explain(errors)}{line_of(lines or {}, key)}") from None
+    # Raised outside: the collector cannot look into pydantic's error, and would never free what that holds.
+    raise SettingsError(f"{key}: {_explain(errors)}{line_of(lines or {}, key)}")
 
 
 def _key(where: str, error: ErrorDetails, values: object) -> str:
