@@ -118,6 +118,11 @@ class EdgeRig:
         if self.edge is not None:
             await self.edge.stop()
 
+    def forget(self) -> None:
+        """Keep nothing of the connections that there have been."""
+        self._clients.clear()
+        self.connections.clear()
+
     async def refusal(self) -> tuple[str, str]:
         """The one thing that was refused, waited for."""
         async with asyncio.timeout(PATIENCE):

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import pytest
+from pydantic import BeforeValidator
 
 from labkit.core.errors import ServiceError
 from labkit.core.journal import Record
 from labkit.services.calls import Services
 from labkit.services.operation import Caller, Operation, Service, operation
 from tests.context import make_context
+
+
+class Scales:
+    made: ClassVar[list[weakref.ref[Scales]]] = []
+
+
+def refuse(value: object) -> object:
+    scales = Scales()  # held by the frame that the error knows
+    Scales.made.append(weakref.ref(scales))
+    raise ValueError("the scales are broken")
 
 
 class Shop(Service):
@@ -28,6 +41,10 @@ class Shop(Service):
         if item == "lost":
             raise KeyError(item)
         return {"item": item, "price": price, "to": caller.solution, "key": key}
+
+    @operation
+    async def weigh(self, caller: Caller, item: Annotated[str, BeforeValidator(refuse)]) -> object:
+        return item
 
     @operation
     async def steal(self, caller: Caller) -> object:
@@ -129,8 +146,8 @@ async def test_an_operation_that_raises_anything_else_is_a_500_object_with_a_tra
 
 async def test_an_operation_may_be_offered_to_some_solutions_alone(environment: Environment) -> None:
     assert await environment.call("Shop", "steal", solution="thief") == []
-    assert sorted(environment.services.operations(Caller("thief"))["Shop"]) == ["sell", "steal"]
-    assert sorted(environment.services.operations(Caller("acme"))["Shop"]) == ["sell"]
+    assert sorted(environment.services.operations(Caller("thief"))["Shop"]) == ["sell", "steal", "weigh"]
+    assert sorted(environment.services.operations(Caller("acme"))["Shop"]) == ["sell", "weigh"]
     assert [service.name for service in environment.services] == ["Shop"]
 
 
@@ -202,3 +219,11 @@ async def test_long_names_are_cut_in_the_journal_and_in_errors(environment: Envi
         result = await environment.call(*named)
         assert (result["status"], len(result["error"]) < 200) == (404, True)
     assert all(len(entry.summary) < 200 for entry in environment.journal)
+
+
+async def test_a_refused_call_holds_nothing(environment: Environment) -> None:
+    """What the validator of an argument held when it refused is freed after the call."""
+    assert (await environment.call("Shop", "weigh", {"item": "feather"}))["status"] == 400
+    gc.collect()
+    [watched] = Scales.made
+    assert watched() is None

@@ -1,0 +1,95 @@
+"""A lab that is closed and let go of is freed, with all that it has been through."""
+
+from __future__ import annotations
+
+import gc
+import socket
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from labkit import Lab
+from labkit.platform import Platform
+
+WAIT = 5.0  # seconds of real time
+OURS = ("labkit", "OpenSSL", "lupa")
+HOLDERS = ("builtins.frame", "builtins.coroutine", "_asyncio.Task")
+PLATFORM = f"{Platform.__module__}.{Platform.__qualname__}"
+# The key is empty, so it is refused; the second writes.
+SCRIPT = """
+Keystore.set{key = "", value = 1}
+Keystore.command{key = "n", command = "incrby", args = {1}}
+"""
+
+
+def alive() -> Counter[str]:
+    """How many objects there are of each type that may belong to a lab, or hold one."""
+    gc.collect()
+    gc.collect()  # and what finalizers let go of
+    named = (f"{type(each).__module__}.{type(each).__qualname__}" for each in gc.get_objects())
+    return Counter(name for name in named if name.partition(".")[0] in OURS or name in HOLDERS)
+
+
+def fail_to_connect(lab: Lab) -> None:
+    """Handshakes that end: a name that nobody serves, none at all, and what is no TLS."""
+    context = lab.address.context()
+    context.check_hostname = False
+    at = lab.address.host, lab.address.https_port
+    for name in ("nobody.lab.localhost", None):
+        with socket.create_connection(at, timeout=WAIT) as raw, suppress(OSError):
+            context.wrap_socket(raw, server_hostname=name).close()
+    with socket.create_connection(at, timeout=WAIT) as raw, suppress(OSError):
+        raw.sendall(b"this is no greeting of TLS")
+        raw.recv(100)
+
+
+def devices(lab: Lab) -> None:
+    """Writes, downloads, refusals, and a poll that is held to the end; with each way to prove who one is."""
+    for auth in ("token", "password", "certificate"):
+        product = lab.product(auth, auth=auth, resources={"message": "string"})  # type: ignore[arg-type]
+        product.content.add("fw.bin", b"0" * 100_000)
+        device = product.device("t-1").activate()
+        device.write(message="x")
+        device.download("fw.bin")
+        assert device.request("GET", "/nothing").status_code == 404
+        device.activate()  # the old credentials are void
+        device.start_poll("message")
+        fail_to_connect(lab)
+
+
+def solutions(lab: Lab) -> None:
+    """Scripts and functions that fail, and calls whose arguments are refused."""
+    solution = lab.solution("acme", products=["token"])
+    solution.on("device", "datapoint", lua=SCRIPT)
+    solution.route("GET", "/lua", lua='error({"an", "error"})')
+
+    def fail(request: object) -> None:
+        raise KeyError(request)
+
+    solution.route("GET", "/python", fail)
+    assert [solution.get(path).status_code for path in ("/lua", "/python", "/none")] == [500, 500, 404]
+    refused: Mapping[tuple[str, str], dict[str, Any]] = {
+        ("Keystore", "get"): {"key": ""},
+        ("User", "createUser"): {"email": "no address", "name": "Ann", "password": "correct horse"},
+        ("Notify", "listBinding"): {"PageSize": "many"},
+    }
+    for (service, operation), parameters in refused.items():
+        assert solution.call(service, operation, parameters)["status"] == 400
+
+
+def life() -> None:
+    with Lab(seed=7, http_port=0) as lab:
+        lab.product("token", auth="token", resources={"message": "string"})
+        solutions(lab)
+        devices(lab)
+        lab.settle()
+
+
+def test_nothing_of_a_closed_lab_is_alive() -> None:
+    life()  # what is imported and cached at first use is no leak
+    before = alive()
+    life()
+    after = alive()
+    assert after[PLATFORM] == before[PLATFORM]
+    assert after - before == Counter()
