@@ -47,7 +47,7 @@ def fail_to_connect(lab: Lab) -> None:
 def devices(lab: Lab) -> None:
     """Writes, downloads, refusals, and a poll that is held to the end; with each way to prove who one is."""
     for auth in ("token", "password", "certificate"):
-        product = lab.product(auth, auth=auth, resources={"message": "string"})  # type: ignore[arg-type]
+        product = lab.product(auth, auth=auth, resources={"message": "string"})
         product.content.add("fw.bin", b"0" * 100_000)
         device = product.device("t-1").activate()
         device.write(message="x")
