@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, quote, urlencode
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import parse_qsl, quote, quote_plus
 
 from labkit.core.certificates import KeyPair, client_certificate
 from labkit.core.errors import LabkitError
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 FORM = "application/x-www-form-urlencoded; charset=utf-8"
 PEM = "application/x-pem-file; charset=utf-8"
+DONE, STORED, FOUND, POLLED, SENT = (200,), (204,), (200, 204), (200, 304), (200, 206)  # statuses of success
 Values = Mapping[str, object]
 Secret = Callable[[int], Awaitable[str]]
 
@@ -23,10 +25,11 @@ Secret = Callable[[int], Awaitable[str]]
 class DeviceError(LabkitError):
     """The platform refused what the device asked for.
 
-    action: which device, and what for; status: the HTTP status; reason: the body, as text; response: all of it.
+    action: which device, and what for; status: the HTTP status; reason: the body, as text; response: all of it, as the
+    device's client has it (of httpx, or an Answer).
     """
 
-    def __init__(self, action: str, response: httpx.Response) -> None:
+    def __init__(self, action: str, response: Any) -> None:
         self.action = action
         self.response = response
         self.status = response.status_code
@@ -56,13 +59,44 @@ class Credentials:
         return f"<credentials: {', '.join(held) or 'none'}>"  # what they are is secret
 
 
+class Response(Protocol):
+    """What both clients answer with."""
+
+    @property
+    def status_code(self) -> int: ...
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+    @property
+    def content(self) -> bytes: ...
+    @property
+    def text(self) -> str: ...
+
+
+class Client(Protocol):
+    """What a device asks by: FlowClient (httpx), or in a fleet DeviceConnection."""
+
+    certificate: KeyPair | None
+
+    async def request(self, method: str, path: str, **options: Any) -> Any: ...
+    async def close(self) -> None: ...
+
+
 class VirtualDevice:
     """A device of a product.
 
-    auth: token, password or certificate; secret: makes a new password of the length it is given.
+    auth: token, password or certificate; secret: makes a new password of the length it is given; client: what it asks
+    by, a FlowClient unless another is given.
     """
 
-    def __init__(self, address: Address, domain: str, auth: str, identity: str, secret: Secret) -> None:
+    def __init__(
+        self,
+        address: Address,
+        domain: str,
+        auth: str,
+        identity: str,
+        secret: Secret,
+        client: Client | None = None,
+    ) -> None:
         self.identity = identity
         self.auth = auth
         self.token: str | None = None
@@ -70,12 +104,12 @@ class VirtualDevice:
         self.address = address
         self.domain = domain
         self._secret = secret
-        self._flow = FlowClient(address, domain)
+        self._client: Client = client if client is not None else FlowClient(address, domain)
 
     @property
     def certificate(self) -> KeyPair | None:
         """The certificate that the device shows, if it has one."""
-        return self._flow.certificate
+        return self._client.certificate
 
     @property
     def credentials(self) -> Credentials:
@@ -90,19 +124,19 @@ class VirtualDevice:
 
     async def use_certificate(self, certificate: KeyPair | None) -> None:
         """Show another certificate from the next connection on."""
-        await self._flow.close()
-        self._flow.certificate = certificate
+        await self._client.close()
+        self._client.certificate = certificate
 
-    async def request(
-        self, method: str, path: str, *, credentials: bool = True, **options: Any
-    ) -> httpx.Response:
-        """Send any request, with the device's credentials unless told otherwise; the answer as it came."""
+    async def request(self, method: str, path: str, *, credentials: bool = True, **options: Any) -> Any:
+        """Send any request, with the device's credentials unless told otherwise; the answer as its client has it."""
         headers = dict(options.pop("headers", None) or {})
         if credentials and self.token is not None:
             headers.setdefault("X-Platform-CIK", self.token)
-        elif credentials and self.password is not None:
-            options.setdefault("auth", (self.identity, self.password))
-        return await self._flow.request(method, path, headers=headers, **options)
+        elif credentials and self.password is not None and "auth" not in options:
+            pair = b64encode(f"{self.identity}:{self.password}".encode()).decode()
+            headers.setdefault("Authorization", f"Basic {pair}")
+        response: httpx.Response = await self._client.request(method, path, headers=headers, **options)
+        return response
 
     async def activate(self) -> None:
         """Provision; when the device has credentials already, replace them."""
@@ -111,11 +145,11 @@ class VirtualDevice:
         elif self.auth == "password":
             password = await self._secret(24)
             fields = {"id": self.identity, "password": password}
-            await self._expect("activate", 204, "POST", "/provision/activate", form=fields)
+            await self._expect("activate", STORED, "POST", "/provision/activate", form=fields)
             self.password = password
         else:
             response = await self._expect(
-                "activate", 200, "POST", "/provision/activate", form={"id": self.identity}
+                "activate", DONE, "POST", "/provision/activate", form={"id": self.identity}
             )
             self.token = response.text
 
@@ -124,7 +158,7 @@ class VirtualDevice:
         if self.certificate is not None:
             await self._expect(
                 "activate",
-                204,
+                STORED,
                 "POST",
                 "/provision/activate",
                 content=new.certificate_pem,
@@ -134,23 +168,23 @@ class VirtualDevice:
             return
         await self.use_certificate(new)
         try:  # with any request; this one tells whether it was provisioned
-            await self._expect("activate", 200, "GET", "/provision/download")
+            await self._expect("activate", DONE, "GET", "/provision/download")
         except DeviceError:
             await self.use_certificate(None)
             raise
 
     async def write(self, values: Values) -> None:
         """Store the value of each alias."""
-        await self._expect("write", 204, "POST", "/onep:v1/stack/alias", form=values)
+        await self._expect("write", STORED, "POST", "/onep:v1/stack/alias", form=values)
 
     async def read(self, aliases: Sequence[str]) -> dict[str, str]:
         """The newest value of each alias that has one."""
-        response = await self._expect("read", (200, 204), "GET", _alias_path(aliases))
+        response = await self._expect("read", FOUND, "GET", _alias_path(aliases))
         return _form(response)
 
     async def write_and_read(self, values: Values, aliases: Sequence[str]) -> dict[str, str]:
         """Hybrid: store, then read."""
-        response = await self._expect("write and read", (200, 204), "POST", _alias_path(aliases), form=values)
+        response = await self._expect("write and read", FOUND, "POST", _alias_path(aliases), form=values)
         return _form(response)
 
     async def poll(self, alias: str, timeout: float, since: str | int | None = None) -> Point | None:
@@ -162,12 +196,12 @@ class VirtualDevice:
         if since is not None:
             headers["If-Modified-Since"] = str(since)
         response = await self._expect(
-            "poll", (200, 304), "GET", _alias_path([alias]), headers=headers, patience=None
+            "poll", POLLED, "GET", _alias_path([alias]), headers=headers, patience=None
         )
         if response.status_code == 304:
             return None
         (name, value), *_ = _form(response).items()
-        return Point(name, value, response.headers["Last-Modified"])
+        return Point(name, value, response.headers["last-modified"])
 
     async def record(self, points: Mapping[str, Mapping[float, object]]) -> None:
         """Store values at timestamps: {alias: {Unix seconds: value}}."""
@@ -175,57 +209,62 @@ class VirtualDevice:
         for alias, values in points.items():
             pairs.append(("alias", alias))
             pairs += [(str(timestamp), value) for timestamp, value in values.items()]
-        await self._expect("record", 204, "POST", "/onep:v1/stack/record", form=pairs)
+        await self._expect("record", STORED, "POST", "/onep:v1/stack/record", form=pairs)
 
     async def content(self) -> list[str]:
         """The ids of the content that the product offers."""
-        return (await self._expect("list", 200, "GET", "/provision/download")).text.splitlines()
+        return (await self._expect("list", DONE, "GET", "/provision/download")).text.splitlines()
 
     async def content_info(self, id: str) -> str:
         """The meta line of a content item."""
         path = f"/provision/download?id={quote(id, safe='')}&info=true"
-        return (await self._expect("info", 200, "GET", path)).text.rstrip("\r\n")
+        return (await self._expect("info", DONE, "GET", path)).text.rstrip("\r\n")
 
     async def download(self, id: str, range: str | None = None) -> bytes:
         """A content item; `range` as in the header Range: `bytes=0-99`."""
         headers = {} if range is None else {"Range": range}
         path = f"/provision/download?id={quote(id, safe='')}"
-        return (await self._expect("download", (200, 206), "GET", path, headers=headers)).content
+        return (await self._expect("download", SENT, "GET", path, headers=headers)).content
 
     async def timestamp(self) -> int:
         """The server's clock in Unix seconds."""
-        return int((await self._expect("timestamp", 200, "GET", "/timestamp", credentials=False)).text)
+        return int((await self._expect("timestamp", DONE, "GET", "/timestamp", credentials=False)).text)
 
     async def close(self) -> None:
-        await self._flow.close()
+        await self._client.close()
 
     async def _expect(
         self,
         action: str,
-        statuses: int | tuple[int, ...],
+        statuses: tuple[int, ...],
         method: str,
         path: str,
         form: Values | Sequence[tuple[str, object]] | None = None,
         **options: Any,
-    ) -> httpx.Response:
+    ) -> Response:
         """Send a request; raises DeviceError unless the status is among those expected."""
         if form is not None:
-            pairs = form.items() if isinstance(form, Mapping) else form
-            options["content"] = urlencode([(name, _text(value)) for name, value in pairs])
+            options["content"] = encoded(form.items() if isinstance(form, Mapping) else form)
             options["headers"] = {"Content-Type": FORM, **options.get("headers", {})}
-        response = await self.request(method, path, **options)
-        if response.status_code not in ((statuses,) if isinstance(statuses, int) else statuses):
+        response: Response = await self.request(method, path, **options)
+        if response.status_code not in statuses:
             raise DeviceError(f"{self.identity}: {action}", response)
         return response
 
 
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def encoded(pairs: Iterable[tuple[str, object]]) -> str:
+    """A form body (the URL standard's urlencoded): a boolean as true or false, others as their text."""
+    return "&".join([f"{_quoted(name)}={_quoted(value)}" for name, value in pairs])
+
+
+def _quoted(value: object) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text if text.isascii() and text.isalnum() else quote_plus(text, errors="strict")
 
 
 def _alias_path(aliases: Sequence[str]) -> str:
     return "/onep:v1/stack/alias?" + "&".join(quote(alias, safe="") for alias in aliases)
 
 
-def _form(response: httpx.Response) -> dict[str, str]:
+def _form(response: Response) -> dict[str, str]:
     return dict(parse_qsl(response.text, keep_blank_values=True))

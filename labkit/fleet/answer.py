@@ -1,0 +1,291 @@
+"""The answers of a server, read from the bytes of a connection (HTTP/1.1, RFC 9112). No connection here.
+
+It is for fleets: what is usual, a head and a body of known length in one packet, costs little. Everything that a
+server sends is bounded before it is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import Literal
+
+HEAD = 64 * 1024  # bytes of a head, and of trailers
+BODY = 64 * 1024 * 1024  # bytes of a body
+SIZE_LINE = 4096  # bytes of the line before a chunk
+INTERIM = 10  # answers of 1xx before the one that counts
+
+HEAD_END = re.compile(rb"\n\r?\n")
+STATUS = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: [^\x00\r\n]*)?")
+FIELD = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[^\x00\r\n]*")
+SIZE = re.compile(rb"[0-9A-Fa-f]{1,16}[ \t]*(?:;[^\x00\r\n]*)?")
+LENGTH = re.compile(rb"[0-9]{1,20}")
+
+State = Literal["head", "length", "size", "chunk", "chunk end", "trailers", "to the end"]
+
+
+class MalformedError(ValueError):
+    """What came is no HTTP answer, or larger than what is taken."""
+
+
+class Answer:
+    """An answer; what httpx calls by these names is the same here.
+
+    version: 0 or 1, of HTTP/1.x; keep: may the connection be used again?
+    """
+
+    __slots__ = ("__dict__", "content", "keep", "lines", "status_code", "version")
+
+    def __init__(self, status_code: int, version: int, lines: bytes, content: bytes, keep: bool) -> None:
+        self.status_code = status_code
+        self.version = version
+        self.lines = lines  # the head without its first line
+        self.content = content
+        self.keep = keep
+
+    @cached_property
+    def headers(self) -> dict[str, str]:
+        """By name in lower case; of several of a name the values are joined with a comma; what is no field is absent."""
+        found: dict[str, str] = {}
+        for name, value in fields(self.lines, strict=False):
+            found[name] = f"{found[name]}, {value}" if name in found else value
+        return found
+
+    @property
+    def text(self) -> str:
+        """The content as UTF-8."""
+        return self.content.decode("utf-8", "replace")
+
+    def __repr__(self) -> str:
+        return f"<answer {self.status_code}, {len(self.content)} bytes>"
+
+
+def fields(lines: bytes, *, strict: bool = True) -> list[tuple[str, str]]:
+    """Names (lower case) and values. Raises MalformedError, where it is strict."""
+    found: list[tuple[str, str]] = []
+    for line in lines.replace(b"\r\n", b"\n").split(b"\n"):
+        if not line:
+            continue
+        if line[:1] in b" \t" and found:  # folded, RFC 9112 5.2
+            name, value = found[-1]
+            found[-1] = (name, f"{value} {line.decode('latin-1').strip()}".strip())
+            continue
+        if FIELD.fullmatch(line) is None:
+            if not strict:
+                continue
+            raise MalformedError(f"no header field: {line[:80]!r}")
+        name, _, value = line.decode("latin-1").partition(":")
+        found.append((name.lower(), value.strip(" \t")))
+    return found
+
+
+class AnswerReader:
+    """Reads one answer after the other. `expect` before each; feed it what comes until it gives the answer.
+
+    most: bytes of a body.
+    """
+
+    __slots__ = ("_body", "_buffer", "_head", "_interim", "_left", "_most", "_no_body", "_state", "_trailers")
+
+    def __init__(self, most: int = BODY) -> None:
+        self._most = most
+        self._buffer = b""
+        self._state: State = "head"
+        self._no_body = False
+        self._body = bytearray()
+        self._left = 0  # bytes of the body or the chunk
+        self._interim = 0
+        self._trailers = 0
+        self._head: tuple[int, int, bytes, bool]
+
+    def expect(self, method: str = "GET") -> None:
+        """A request of this method was sent."""
+        self._no_body = method == "HEAD"
+
+    @property
+    def begun(self) -> bool:
+        """Has anything of an answer come?"""
+        return bool(self._buffer) or self._state != "head" or self._interim > 0
+
+    def feed(self, data: bytes) -> Answer | None:
+        """The answer, once it is whole. Raises MalformedError. What comes after it is for the next one."""
+        if self._state == "head" and not self._buffer:
+            answer = self._usual(data)
+            if answer is not None:
+                return answer
+        self._buffer = self._buffer + data if self._buffer else data
+        while True:
+            state = self._state
+            answer = self._step()
+            if answer is not None:
+                return answer
+            if self._state == state:
+                return None
+
+    def end(self) -> Answer | None:
+        """The server has closed the connection: that ends a body without a length, and cuts any other."""
+        if self._state != "to the end":
+            return None
+        return self._answer(keep=False)
+
+    def _usual(self, data: bytes) -> Answer | None:
+        """A head with Content-Length and the whole body, all in one piece."""
+        end = data.find(b"\r\n\r\n")
+        if end < 0 or end > HEAD or not data.startswith(b"HTTP/1.1 ") or data.find(b"\n\n", 0, end) >= 0:
+            return None
+        at = data.find(b"\r\n")
+        status, lines = data[9:12], data[at + 2 : end]
+        low = lines.lower()
+        start = low.find(b"content-length: ")
+        if (
+            self._no_body
+            or start < 0
+            or (start and low[start - 1] != 10)
+            or low.find(b"content-length", start + 1) >= 0
+            or b"transfer-encoding" in low
+            or b"connection" in low
+            or STATUS.fullmatch(data, 0, at) is None
+            or status[0] == 49  # 1xx
+        ):
+            return None
+        stop = low.find(b"\r\n", start)
+        text = low[start + 16 : stop if stop >= 0 else len(low)]
+        if not text.isdigit() or len(text) > 15:
+            return None
+        length, body = int(text), end + 4
+        if status in (b"204", b"304"):
+            length = 0
+        if length > self._most or len(data) < body + length:
+            return None
+        self._buffer = data[body + length :]
+        return Answer(int(status), 1, lines, data[body : body + length], True)
+
+    def _step(self) -> Answer | None:
+        if self._state == "head":
+            return self._read_head()
+        if self._state in ("length", "to the end", "chunk"):
+            return self._read_body()
+        if self._state == "chunk end":
+            if self._buffer[:1] == b"\n":
+                self._buffer, self._state = self._buffer[1:], "size"
+            elif len(self._buffer) >= 2:
+                if self._buffer[:2] != b"\r\n":
+                    raise MalformedError("a chunk does not end where it should")
+                self._buffer, self._state = self._buffer[2:], "size"
+            return None
+        if self._state == "size":
+            return self._read_size()
+        return self._read_trailers()
+
+    def _read_head(self) -> Answer | None:
+        found = HEAD_END.search(self._buffer, 0, HEAD + 4)
+        if found is None:
+            if len(self._buffer) > HEAD:
+                raise MalformedError(f"a head of more than {HEAD} bytes")
+            return None
+        head, self._buffer = self._buffer[: found.start()], self._buffer[found.end() :]
+        first, _, lines = head.partition(b"\n")
+        status = STATUS.fullmatch(first.removesuffix(b"\r"))
+        if status is None:
+            raise MalformedError(f"no status line: {first[:80]!r}")
+        version, code = int(status[1]), int(status[2])
+        named = fields(lines)
+        if code < 200:
+            if code == 101:
+                raise MalformedError("101, which nobody asked for")
+            self._interim += 1
+            if self._interim > INTERIM:
+                raise MalformedError(f"more than {INTERIM} interim answers")
+            return self._read_head()
+        self._head = (code, version, lines, _keeps(named, version))
+        self._state, self._left = _framing(named, self._most)
+        if self._no_body or code in (204, 304) or (self._state == "length" and not self._left):
+            return self._answer(keep=self._head[3])
+        return None
+
+    def _read_body(self) -> Answer | None:
+        take = len(self._buffer) if self._state == "to the end" else min(self._left, len(self._buffer))
+        if len(self._body) + take > self._most:
+            raise MalformedError(f"a body of more than {self._most} bytes")
+        self._body += self._buffer[:take]
+        self._buffer = self._buffer[take:]
+        if self._state == "to the end":
+            return None
+        self._left -= take
+        if self._left:
+            return None
+        if self._state == "chunk":
+            self._state = "chunk end"
+            return None
+        return self._answer(keep=self._head[3])
+
+    def _read_size(self) -> Answer | None:
+        line = self._line(SIZE_LINE)
+        if line is None:
+            return None
+        if SIZE.fullmatch(line) is None:
+            raise MalformedError(f"no size of a chunk: {line[:80]!r}")
+        self._left = int(line.partition(b";")[0], 16)
+        self._state = "chunk" if self._left else "trailers"
+        return None
+
+    def _read_trailers(self) -> Answer | None:
+        while (line := self._line(HEAD)) is not None:
+            if not line:
+                return self._answer(keep=self._head[3])
+            self._trailers += len(line)
+            if self._trailers > HEAD:
+                raise MalformedError(f"trailers of more than {HEAD} bytes")
+            if FIELD.fullmatch(line) is None and line[:1] not in b" \t":
+                raise MalformedError(f"no header field: {line[:80]!r}")
+        return None
+
+    def _line(self, most: int) -> bytes | None:
+        end = self._buffer.find(b"\n", 0, most + 2)
+        if end < 0:
+            if len(self._buffer) > most:
+                raise MalformedError(f"a line of more than {most} bytes")
+            return None
+        line, self._buffer = self._buffer[:end], self._buffer[end + 1 :]
+        return line.removesuffix(b"\r")
+
+    def _answer(self, keep: bool) -> Answer:
+        code, version, lines, _ = self._head
+        answer = Answer(code, version, lines, bytes(self._body), keep)
+        self._body = bytearray()
+        self._state, self._left, self._interim, self._trailers = "head", 0, 0, 0
+        return answer
+
+
+def _keeps(named: list[tuple[str, str]], version: int) -> bool:
+    options = [
+        each.strip().lower() for name, value in named if name == "connection" for each in value.split(",")
+    ]
+    return version == 1 and "close" not in options
+
+
+def _framing(named: list[tuple[str, str]], most: int) -> tuple[State, int]:
+    """How the body is framed (RFC 9112 6.3), and the bytes of its length. Chunks count before a length, as the platform
+    sends both.
+    """
+    codings = [
+        each.strip().lower()
+        for name, value in named
+        if name == "transfer-encoding"
+        for each in value.split(",")
+    ]
+    if codings:
+        if codings != ["chunked"]:
+            raise MalformedError(
+                f"Transfer-Encoding: only chunked is understood, not {', '.join(codings)[:80]}"
+            )
+        return "size", 0
+    lengths = set(_listed(named, "content-length"))
+    if not lengths:
+        return "to the end", 0
+    [length, *others] = lengths
+    if others or LENGTH.fullmatch(length.encode("latin-1")) is None:
+        raise MalformedError(f"Content-Length: {', '.join(sorted(lengths))[:80]!r}")
+    if int(length) > most:
+        raise MalformedError(f"a body of more than {most} bytes")
+    return "length", int(length)

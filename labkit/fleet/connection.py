@@ -1,0 +1,232 @@
+"""One keep-alive HTTPS connection of a virtual device, which costs little: for fleets.
+
+It tells apart how a request can get no answer, and never sends one again: a connection that ended while it was idle
+is opened anew before anything is sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Mapping
+from typing import Any, Literal, cast
+
+from labkit.core.certificates import KeyPair
+from labkit.core.errors import LabError, LabkitError
+from labkit.fleet.answer import Answer, AnswerReader, MalformedError
+from labkit.fleet.flow import PATIENCE, Address
+
+Kind = Literal["refused", "no answer", "cut", "timeout", "malformed"]
+HANDSHAKES = 32  # at once; more would only wait at the server
+RECORD = 16 * 1024  # the largest plaintext of a TLS record (RFC 8446 5.1)
+
+
+class NoAnswerError(LabkitError):
+    """A request got no answer.
+
+    kind: `refused` (no connection, or no TLS), `no answer` (the connection ended before one), `cut` (inside of one),
+    `timeout`, `malformed` (what came is no HTTP).
+    """
+
+    def __init__(self, kind: Kind, detail: str) -> None:
+        self.kind = kind
+        super().__init__(f"{kind}: {detail}" if detail else kind)
+
+
+class SmallRecords(ssl.SSLObject):
+    """uvloop reads 256 KiB at a time; no more than a record comes."""
+
+    def read(self, len: int = RECORD, buffer: Any = None) -> Any:
+        return super().read(min(len, RECORD), buffer)
+
+
+class Server:
+    """Where the devices of a fleet connect: one address, one name, one TLS context for all of them."""
+
+    def __init__(self, address: Address, domain: str) -> None:
+        self.address = address
+        self.domain = domain
+        self._context: ssl.SSLContext | None = None
+        self._gate = asyncio.Semaphore(HANDSHAKES)
+
+    async def connect(self, certificate: KeyPair | None, patience: float) -> Wire:
+        """Open a connection. Raises NoAnswerError."""
+        if certificate is not None:
+            context = self._prepared(certificate)
+        else:
+            context = self._context = self._context or self._prepared(None)
+        loop = asyncio.get_running_loop()
+        try:
+            async with self._gate:
+                _, wire = await loop.create_connection(
+                    Wire,
+                    self.address.host,
+                    self.address.https_port,
+                    ssl=context,
+                    server_hostname=self.domain,
+                    ssl_handshake_timeout=patience,
+                )
+        except (TimeoutError, ConnectionAbortedError) as error:
+            raise NoAnswerError("timeout", f"no TLS within {patience:g} s ({error})") from None
+        except OSError as error:
+            raise NoAnswerError("refused", str(error)) from None
+        return wire
+
+    def _prepared(self, certificate: KeyPair | None) -> ssl.SSLContext:
+        context = self.address.context(certificate)
+        context.sslobject_class = SmallRecords
+        return context
+
+
+class Wire(asyncio.Protocol):
+    """An open connection."""
+
+    def __init__(self) -> None:
+        self.ended = False
+        self._reader = AnswerReader()
+        self._transport: asyncio.Transport
+        self._answer: asyncio.Future[Answer] | None = None
+        self._until: float | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass of it
+
+    def ask(self, request: bytes, method: str, patience: float | None) -> asyncio.Future[Answer]:
+        """Send a request; the future raises NoAnswerError. patience: seconds of real time, None for ever."""
+        loop = asyncio.get_running_loop()
+        answer = self._answer = loop.create_future()
+        self._reader.expect(method)
+        self._until = None if patience is None else loop.time() + patience
+        if self._until is not None and self._timer is None:
+            self._timer = loop.call_at(self._until, self._late)
+        self._transport.write(request)
+        return answer
+
+    def wait_for_ever(self) -> None:
+        """The answer that is due may take as long as it will."""
+        self._until = None
+
+    def data_received(self, data: bytes) -> None:
+        if self._answer is None:  # nobody asked
+            self.abort()
+            return
+        try:
+            answer = self._reader.feed(data)
+        except MalformedError as error:
+            self._fail("malformed", str(error))
+            self.abort()
+            return
+        if answer is None:
+            return
+        waiting, self._answer = self._answer, None
+        if not answer.keep or self._reader.begun:  # what comes after an answer, nobody asked for
+            self.abort()
+        if not waiting.done():
+            waiting.set_result(answer)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.ended = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._answer is None:
+            return
+        last = self._reader.end() if error is None else None
+        if last is not None:
+            if not self._answer.done():
+                self._answer.set_result(last)
+            self._answer = None
+            return
+        self._fail("cut" if self._reader.begun else "no answer", "" if error is None else str(error))
+
+    def abort(self) -> None:
+        """End the connection at once."""
+        self.ended = True
+        self._transport.abort()
+
+    def _fail(self, kind: Kind, detail: str) -> None:
+        waiting, self._answer = self._answer, None
+        if waiting is not None and not waiting.done():
+            waiting.set_exception(NoAnswerError(kind, detail))
+
+    def _late(self) -> None:
+        self._timer = None
+        if self._answer is None or self._until is None:
+            return
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._until:  # of a later request than that which set the timer
+            self._timer = loop.call_at(self._until, self._late)
+            return
+        self._fail("timeout", "the server did not answer in time")
+        self.abort()
+
+
+class DeviceConnection:
+    """What a device of a fleet asks by: one request at a time, over one connection that is kept."""
+
+    def __init__(self, server: Server, certificate: KeyPair | None = None) -> None:
+        self.server = server
+        self.certificate = certificate
+        self.opened = 0  # connections so far
+        self._wire: Wire | None = None
+        self._asking = False
+        self._host = f"Host: {server.domain}\r\n"
+
+    @property
+    def open(self) -> bool:
+        return self._wire is not None and not self._wire.ended
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        content: bytes | str = b"",
+        patience: float | None = PATIENCE,
+    ) -> Answer:
+        """Send a request and read the whole answer. Raises NoAnswerError, and LabError while another is under way.
+
+        patience: seconds of real time to wait for an answer; None waits for ever.
+        """
+        body = content.encode() if isinstance(content, str) else content
+        lines = [f"{method} {path} HTTP/1.1\r\n{self._host}"]
+        for name, value in (headers or {}).items():
+            lines.append(f"{name}: {value}\r\n")
+        if body or method == "POST":
+            lines.append(f"Content-Length: {len(body)}\r\n")
+        lines.append("\r\n")
+        head = "".join(lines)
+        if head.count("\n") != len(headers or ()) + 3 + bool(body or method == "POST") or "\0" in head:
+            raise LabError(f"{method} {path!r}: a line end in the path or a header")
+        if self._asking:
+            raise LabError("a device asks for one thing at a time: await the answer first")
+        self._asking = True
+        try:
+            wire = self._wire
+            if wire is None or wire.ended:
+                self._wire = wire = await self.server.connect(self.certificate, patience or PATIENCE)
+                self.opened += 1
+            try:
+                return await wire.ask(head.encode("utf-8", "surrogateescape") + body, method, patience)
+            except asyncio.CancelledError:
+                self.abort()  # an answer that nobody waits for would come before the next one
+                raise
+        finally:
+            self._asking = False
+
+    def wait_for_ever(self) -> None:
+        """The answer that is due may take as long as it will: the server holds the request."""
+        if self._wire is not None:
+            self._wire.wait_for_ever()
+
+    def abort(self) -> None:
+        """End the connection at once; the next request opens another."""
+        wire, self._wire = self._wire, None
+        if wire is not None:
+            wire.abort()
+
+    async def close(self) -> None:
+        """As `abort`."""
+        self.abort()
