@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from labkit.core.clock import Clock
     from labkit.core.errors import LabError, LabkitError, LabWarning, ServiceError, SettingsError
+    from labkit.fleet.behaviour import Behaviour
+    from labkit.fleet.connection import NoAnswerError
     from labkit.fleet.device import Credentials, DeviceError
     from labkit.lab.lab import Lab
     from labkit.platform import Platform
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Behaviour": "labkit.fleet.behaviour",
     "Caller": "labkit.services.operation",
     "Clock": "labkit.core.clock",
     "Credentials": "labkit.fleet.device",
@@ -29,6 +32,7 @@ _HOMES = {
     "LabSettings": "labkit.settings",
     "LabWarning": "labkit.core.errors",
     "LabkitError": "labkit.core.errors",
+    "NoAnswerError": "labkit.fleet.connection",
     "Platform": "labkit.platform",
     "Service": "labkit.services.operation",
     "ServiceError": "labkit.core.errors",
@@ -37,6 +41,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Behaviour",
     "Caller",
     "Clock",
     "Credentials",
@@ -46,6 +51,7 @@ __all__ = [
     "LabSettings",
     "LabWarning",
     "LabkitError",
+    "NoAnswerError",
     "Platform",
     "Service",
     "ServiceError",

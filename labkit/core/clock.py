@@ -139,12 +139,15 @@ class Clock:
 
     def step(self, before: float) -> bool:
         """Move a driven clock to the next instant at which anything is due, if that is before `before`, and fire
-        what is due there. Settles nothing. False where there is no such instant; the clock stays then.
+        what is due there. False where there is no such instant: then it is moved to `before`, and nothing is fired.
+
+        Settles nothing.
         """
         while self._timers and self._timers[0][2].callback is None:
             heapq.heappop(self._timers)
             self._cancelled -= 1
         if not self._timers or self._timers[0][0] >= before:
+            self._lab = max(self._lab, before)
             return False
         self._lab = max(self._lab, self._timers[0][0])
         self._fire(self._lab)

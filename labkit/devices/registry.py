@@ -40,6 +40,12 @@ device_table = Table(
     sqlite_with_rowid=False,
 )
 
+HAND_OUT = (
+    "INSERT INTO device (product, identity, whitelisted, locked, digest, salt, provisioned) "
+    "VALUES (?, ?, 1, 0, ?, ?, ?) ON CONFLICT (product, identity) DO UPDATE SET whitelisted = 1, "
+    "digest = excluded.digest, salt = excluded.salt, provisioned = excluded.provisioned"
+)
+
 Outcome = Literal["provisioned", "unknown", "taken", "locked"]
 
 
@@ -228,6 +234,15 @@ class Registry:
             self.forget(product, identity)
             self._revoke(product, identity)
         return outcome
+
+    async def hand_out(self, product: str, credentials: Mapping[str, tuple[bytes, bytes | None]]) -> None:
+        """Whitelist and provision many identities at once: digest and salt of each. What they had is replaced."""
+        now = self._clock.seconds()
+        rows = [(product, identity, *proof, now) for identity, proof in credentials.items()]
+        await self._database.run(lambda connection: execute_many(connection, HAND_OUT, rows))
+        for identity in credentials:
+            self.forget(product, identity)
+            self._revoke(product, identity)
 
     async def allow(self, product: str, identities: Iterable[str], token: str | None = None) -> None:
         """Whitelist identities. With `token` (40 characters), the device is provisioned with it as well.

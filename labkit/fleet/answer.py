@@ -45,7 +45,7 @@ class Answer:
 
     @cached_property
     def headers(self) -> dict[str, str]:
-        """By name in lower case; of several of a name the values are joined with a comma; what is no field is absent."""
+        """By name in lower case; of several of a name the values are joined with a comma; no others."""
         found: dict[str, str] = {}
         for name, value in fields(self.lines, strict=False):
             found[name] = f"{found[name]}, {value}" if name in found else value
@@ -183,7 +183,7 @@ class AnswerReader:
             if len(self._buffer) > HEAD:
                 raise MalformedError(f"a head of more than {HEAD} bytes")
             return None
-        head, self._buffer = self._buffer[: found.start()], self._buffer[found.end() :]
+        head, self._buffer = self._buffer[: found.start()].removesuffix(b"\r"), self._buffer[found.end() :]
         first, _, lines = head.partition(b"\n")
         status = STATUS.fullmatch(first.removesuffix(b"\r"))
         if status is None:
@@ -258,22 +258,19 @@ class AnswerReader:
 
 
 def _keeps(named: list[tuple[str, str]], version: int) -> bool:
-    options = [
-        each.strip().lower() for name, value in named if name == "connection" for each in value.split(",")
-    ]
-    return version == 1 and "close" not in options
+    return version == 1 and "close" not in _listed(named, "connection")
+
+
+def _listed(named: list[tuple[str, str]], wanted: str) -> list[str]:
+    """The elements of a list header, in lower case."""
+    return [each.strip().lower() for name, value in named if name == wanted for each in value.split(",")]
 
 
 def _framing(named: list[tuple[str, str]], most: int) -> tuple[State, int]:
     """How the body is framed (RFC 9112 6.3), and the bytes of its length. Chunks count before a length, as the platform
     sends both.
     """
-    codings = [
-        each.strip().lower()
-        for name, value in named
-        if name == "transfer-encoding"
-        for each in value.split(",")
-    ]
+    codings = _listed(named, "transfer-encoding")
     if codings:
         if codings != ["chunked"]:
             raise MalformedError(

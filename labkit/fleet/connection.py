@@ -169,6 +169,7 @@ class DeviceConnection:
         self.server = server
         self.certificate = certificate
         self.opened = 0  # connections so far
+        self.last: Answer | None = None  # that came
         self._wire: Wire | None = None
         self._asking = False
         self._host = f"Host: {server.domain}\r\n"
@@ -185,11 +186,17 @@ class DeviceConnection:
         headers: Mapping[str, str] | None = None,
         content: bytes | str = b"",
         patience: float | None = PATIENCE,
+        **others: object,
     ) -> Answer:
-        """Send a request and read the whole answer. Raises NoAnswerError, and LabError while another is under way.
+        """Send a request and read the whole answer. Raises NoAnswerError; LabError while another is under way,
+        and for an option that there is not.
 
         patience: seconds of real time to wait for an answer; None waits for ever.
         """
+        if others:
+            raise LabError(
+                f"request: no option {next(iter(others))!r}, there are: headers, content, patience"
+            )
         body = content.encode() if isinstance(content, str) else content
         lines = [f"{method} {path} HTTP/1.1\r\n{self._host}"]
         for name, value in (headers or {}).items():
@@ -209,10 +216,11 @@ class DeviceConnection:
                 self._wire = wire = await self.server.connect(self.certificate, patience or PATIENCE)
                 self.opened += 1
             try:
-                return await wire.ask(head.encode("utf-8", "surrogateescape") + body, method, patience)
+                self.last = await wire.ask(head.encode("utf-8", "surrogateescape") + body, method, patience)
             except asyncio.CancelledError:
                 self.abort()  # an answer that nobody waits for would come before the next one
                 raise
+            return self.last
         finally:
             self._asking = False
 

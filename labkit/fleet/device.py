@@ -127,8 +127,13 @@ class VirtualDevice:
         await self._client.close()
         self._client.certificate = certificate
 
-    async def request(self, method: str, path: str, *, credentials: bool = True, **options: Any) -> Any:
-        """Send any request, with the device's credentials unless told otherwise; the answer as its client has it."""
+    async def request(
+        self, method: str, path: str, *, credentials: bool = True, **options: Any
+    ) -> httpx.Response:
+        """Send any request, with the device's credentials unless told otherwise; the answer as it came.
+
+        In a fleet it is an Answer, which has the names that are used here.
+        """
         headers = dict(options.pop("headers", None) or {})
         if credentials and self.token is not None:
             headers.setdefault("X-Platform-CIK", self.token)

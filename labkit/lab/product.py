@@ -15,6 +15,7 @@ from labkit.fleet.device import Credentials, VirtualDevice
 from labkit.lab.arguments import content_bytes, texts
 from labkit.lab.client import rooted
 from labkit.lab.device import Device
+from labkit.lab.fleet import Behaviours, Fleet, make_fleet
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
 from labkit.settings import ProductSettings
@@ -64,6 +65,23 @@ class Product:
             self._runtime.keep(virtual)
             self._devices[identity] = Device(self._runtime, self.id, virtual)
         return self._devices[identity]
+
+    def fleet(
+        self,
+        count: int | None = None,
+        behaviour: Behaviours | None = None,
+        *,
+        seed: int | None = None,
+        prefix: str | None = None,
+        identities: Iterable[str] | None = None,
+    ) -> Fleet:
+        """Virtual devices by the thousand, each of which lives as a behaviour says. They are provisioned at once.
+
+        `fleet(200, Thermostat)`, `fleet(200, Thermostat(every=60))`, `fleet(behaviour={Thermostat: 150, Flaky: 50})`:
+        the first 150 devices are thermostats then. seed: of their chance, without one the lab's, or any. prefix: of
+        their identities, without one the first letter of the product: `t-001`, `t-002` …; or name the identities.
+        """
+        return make_fleet(self._runtime, self, count, behaviour, seed, prefix, identities)
 
     def forget_credentials(self) -> None:
         """Let every virtual device begin without credentials, as it came; what the platform knows stays."""

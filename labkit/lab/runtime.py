@@ -32,6 +32,7 @@ class Runtime:
     def __init__(
         self, settings: LabSettings, seed: int | None, speed: float | None, start: Moment | None
     ) -> None:
+        self.seed = seed
         self._portal = Portal()
         try:
             self.control = self._portal.run(Control.start, settings, seed=seed, speed=speed, start=start)
@@ -58,6 +59,11 @@ class Runtime:
         """Close this client with the lab."""
         self._clients.append(client)
 
+    def forget(self, client: Client) -> None:
+        """It was closed already."""
+        if client in self._clients:
+            self._clients.remove(client)
+
     def close(self) -> None:
         """End connections, platform and thread. A second call does nothing."""
         self._finish()
@@ -69,7 +75,7 @@ class Runtime:
 
 def _finish(portal: Portal, control: Control, clients: list[Client]) -> None:
     async def finish() -> None:
-        for client in clients:
+        for client in list(clients):
             await client.close()
         await control.stop()
 

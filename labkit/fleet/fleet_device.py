@@ -1,0 +1,274 @@
+"""One device of a fleet: what a behaviour's `run` is given."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
+
+from labkit.core.chance import Chance, chance
+from labkit.core.errors import LabError
+from labkit.core.identifiers import ALPHANUMERIC
+from labkit.fleet.connection import DeviceConnection, NoAnswerError
+from labkit.fleet.device import Credentials, DeviceError, Point, VirtualDevice
+from labkit.fleet.shapes import Shape, arrivals
+
+if TYPE_CHECKING:
+    from labkit.fleet.play import Play
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Reboot(BaseException):
+    """The device begins anew. No `except Exception` of a behaviour catches it."""
+
+
+class DeviceFaults(Protocol):
+    """What can go wrong at a device. Each may sleep on the device's own time, and raise as an exchange does."""
+
+    async def before(self, device: FleetDevice, action: str) -> None:
+        """The device is about to send a request."""
+
+    async def after(self, device: FleetDevice, action: str) -> None:
+        """An answer has come, and the device has not looked at it."""
+
+    async def woken(self, device: FleetDevice) -> None:
+        """A sleep of the device is over."""
+
+
+class FleetDevice:
+    """A device of a fleet. It does one thing at a time; what it asks for raises DeviceError where the platform refuses,
+    and NoAnswerError where no answer comes.
+
+    number: in the fleet, from 1; epoch: how often it has begun, from 1; state: as in a run's frame; notes: what it has
+    to say of itself; clock_error: seconds by which its own clock is wrong.
+    """
+
+    def __init__(
+        self, play: Play, number: int, identity: str, connection: DeviceConnection, credentials: Credentials
+    ) -> None:
+        plan = play.plan
+        self.identity = identity
+        self.number = number
+        self.actor = f"{plan.product}/{identity}"
+        self.epoch = 1
+        self.state = "waiting"
+        self.notes: dict[str, object] = {}
+        self.clock_error = 0.0
+        self.asking = False
+        self.connection = connection
+        self.virtual = VirtualDevice(
+            plan.address, plan.domain, plan.auth, identity, self._password, connection
+        )
+        self.virtual.token, self.virtual.password = credentials.token, credentials.password
+        self._play = play
+        self._pace = play.pace
+        self._clock = play.pace.clock
+        self._faults: DeviceFaults | None = plan.faults
+        self._intended: float | None = None
+        self._seen: dict[str, str] = {}  # Last-Modified of what its polls brought, by alias
+        self._secrets: Chance | None = None
+
+    # --- time
+
+    def now(self) -> float:
+        """The device's own clock: lab time in Unix seconds, unless a fault makes it wrong."""
+        return self._clock.now() + self.clock_error
+
+    async def sleep(
+        self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0
+    ) -> None:
+        """Do nothing for a while of lab time."""
+        await self._sleep_until(self._clock.now() + seconds + 60 * minutes + 3600 * hours + 86400 * days)
+
+    async def sleep_until(self, when: float) -> None:
+        """Do nothing until the device's clock shows `when` (Unix seconds)."""
+        await self._sleep_until(when - self.clock_error)
+
+    async def _sleep_until(self, when: float) -> None:
+        self._check()
+        self.enter("sleeping")
+        await self._pace.sleep_until(self, when)
+        self.enter("running")
+        if self._faults is not None:
+            await self._faults.woken(self)
+
+    async def arrivals(self, shape: Shape | None = None) -> AsyncIterator[float]:
+        """The times at which requests of an open load are due, each once it has come (Unix seconds of lab time).
+
+        shape: the rate, in requests a second; without one that of the run. The latency of the first request after each
+        counts from then, however late it is sent.
+        """
+        rate = shape if shape is not None else self._play.plan.arrivals
+        if rate is None:
+            raise LabError(
+                "arrivals: give the run a rate, as in run(…, arrivals=Flat(0.1)), or arrivals(shape)"
+            )
+        drawn = chance(self._play.plan.seed, "arrivals", self.number, self.epoch)
+        for due in arrivals(rate, drawn, self._clock.now()):
+            if due > self._clock.now():
+                await self._sleep_until(due)
+            self._intended = due
+            yield due
+
+    # --- requests
+
+    async def activate(self) -> None:
+        """Provision, or replace the credentials that the device has."""
+        await self._exchange("activate", self.virtual.activate)
+
+    async def write(self, values: Mapping[str, object] | None = None, /, **more: object) -> None:
+        """Store the value of each alias: `write(temperature=21.5)`."""
+        await self._exchange("write", self.virtual.write, _values(values, more))
+
+    async def read(self, *aliases: str) -> dict[str, str]:
+        """The newest value of each alias that has one."""
+        return await self._exchange("read", self.virtual.read, _aliases(aliases))
+
+    async def write_and_read(self, values: Mapping[str, object], *aliases: str) -> dict[str, str]:
+        """Hybrid: store, then read."""
+        ask = self.virtual.write_and_read
+        return await self._exchange("write and read", ask, _values(values, {}), _aliases(aliases))
+
+    async def record(self, points: Mapping[str, Mapping[float, object]]) -> None:
+        """Store values at timestamps: {alias: {Unix seconds: value}}."""
+        await self._exchange("record", self.virtual.record, points)
+
+    async def wait_for(self, alias: str, timeout: float = 300) -> str | None:
+        """The next value of an alias, or None when none came within `timeout` seconds of lab time (long poll).
+
+        Values that came since the last one that this device waited for are not missed.
+        """
+        point: Point | None = await self._exchange(
+            "poll", self.virtual.poll, alias, timeout, self._seen.get(alias)
+        )
+        last = self.connection.last
+        if point is not None:
+            self._seen[alias] = point.modified
+        elif last is not None and "date" in last.headers:  # so that nothing is missed until the next poll
+            self._seen[alias] = last.headers["date"]
+        return None if point is None else point.value
+
+    async def poll(self, alias: str, timeout: float = 300) -> AsyncIterator[str]:
+        """The values of an alias as they come, for ever. timeout: seconds of lab time that each poll waits."""
+        while True:
+            value = await self.wait_for(alias, timeout)
+            if value is not None:
+                yield value
+
+    async def content(self) -> list[str]:
+        """The ids of the content that the product offers."""
+        return await self._exchange("list", self.virtual.content)
+
+    async def content_info(self, id: str) -> str:
+        """`content type,bytes,updated,description` of a content item."""
+        return await self._exchange("info", self.virtual.content_info, id)
+
+    async def download(self, id: str, range: str | None = None) -> bytes:
+        """A content item, or the part that `range` names: `bytes=0-99`."""
+        return await self._exchange("download", self.virtual.download, id, range)
+
+    async def timestamp(self) -> int:
+        """The server's clock in Unix seconds."""
+        return await self._exchange("timestamp", self.virtual.timestamp)
+
+    async def reboot(self, seconds: float = 0) -> None:
+        """Lose the connection and begin anew, with the next epoch, after so many seconds of lab time."""
+        self.connection.abort()
+        if seconds:
+            await self.sleep(seconds)
+        raise Reboot
+
+    def note(self, text: str | None = None, /, **values: object) -> None:
+        """Have the run's table of devices show something: `note("updating")`, `note(progress=0.4)`."""
+        if text is not None:
+            self.notes["note"] = text
+        self.notes.update(values)
+
+    # --- what a run and the faults call
+
+    def wait_for_ever(self) -> None:
+        """The answer that is due may take as long as it will: the platform holds the request."""
+        self.connection.wait_for_ever()
+
+    def __repr__(self) -> str:
+        return f"<device {self.actor}, {self.state}>"
+
+    async def _exchange(
+        self, action: str, ask: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Ask for something, and count it. Goes on when it is the device's turn."""
+        self._check()
+        faults, intended = self._faults, self._intended
+        self._intended = None
+        if intended is None:
+            intended = self._clock.now()
+        error: Exception | None = None
+        result: Any = None
+        try:
+            if faults is not None:
+                await faults.before(self, action)
+            self.enter("polling" if action == "poll" else "running")
+            result = await self._ask(ask, *args, **kwargs)
+            self.enter("running")
+            if faults is not None:
+                await faults.after(self, action)
+        except (DeviceError, NoAnswerError) as failed:
+            error = failed
+        self.enter("running")
+        self._play.count(self, action, intended, error)
+        if error is not None:
+            raise error
+        return cast(T, result)
+
+    async def _ask(self, ask: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Ask, and go on when it is the device's turn, whatever came of it."""
+        self.asking = True
+        try:
+            result = await ask(*args, **kwargs)
+        except Exception:
+            self.asking = False
+            if self._pace.waits_for_turn(self):
+                await self._pace.turn(self)
+            raise
+        finally:  # also when the device is ended meanwhile
+            self.asking = False
+        if self._pace.waits_for_turn(self):
+            await self._pace.turn(self)
+        return result
+
+    def _check(self) -> None:
+        if self._play.over:
+            raise asyncio.CancelledError("the run is over")
+
+    def enter(self, state: str) -> None:
+        """Be in this state, as the run's frame counts it."""
+        if state != self.state:
+            states = self._play.states
+            states[self.state] -= 1
+            states[state] += 1
+            self.state = state
+
+    async def _password(self, length: int) -> str:
+        if self._secrets is None:
+            self._secrets = chance(self._play.plan.seed, "password", self.number)
+        return "".join(self._secrets.choices(ALPHANUMERIC, k=length))
+
+
+def _values(values: Mapping[str, object] | None, more: Mapping[str, object]) -> Mapping[str, object]:
+    if values is None:
+        given = more
+    elif isinstance(values, Mapping):
+        given = {**values, **more} if more else values
+    else:
+        raise LabError(f"write: expected temperature=21.5 or {{'temperature': 21.5}}, not {values!r}")
+    if None in given.values():
+        raise LabError("write: None is no value; leave it out to store nothing, '' is the empty text")
+    return given
+
+
+def _aliases(aliases: Sequence[Any]) -> Sequence[str]:
+    if not aliases or not all(isinstance(each, str) for each in aliases):
+        raise LabError(f"expected aliases: read('temperature'), not {aliases!r}")
+    return aliases

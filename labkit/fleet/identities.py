@@ -1,0 +1,26 @@
+"""The identities of a fleet's devices. That of a number is the same however many devices there are."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Format = Literal["opaque", "base10", "base16", "uuid", "mac"]
+DIGITS = 3  # at least
+MAC = 0x02_00_00_00_00_00  # locally administered (IEEE 802)
+
+
+def identity(number: int, format: Format, prefix: str, length: int, upper: bool) -> str:
+    """The identity of a device. format, length (characters after the prefix, 0 for any): as the product asks;
+    upper: its letters are capitals.
+    """
+    if format == "uuid":
+        text = f"{0x4000_8000_0000_0000_0000 << 0 | number:032x}"
+        rest = f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+    elif format == "mac":
+        octets = (MAC + number).to_bytes(6, "big")
+        rest = octets.hex(":") if length in (0, 17) else octets.hex()
+    elif format == "base16":
+        rest = f"{number:0{length or DIGITS}x}"
+    else:
+        rest = f"{number:0{length or DIGITS}d}"
+    return prefix + (rest.upper() if upper else rest)

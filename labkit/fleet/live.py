@@ -1,0 +1,62 @@
+"""The pace of a fleet on a clock that runs, wall or scaled: devices live side by side."""
+
+from __future__ import annotations
+
+import asyncio
+
+from labkit.core.clock import Clock
+from labkit.fleet.pace import Paced
+
+
+class Live:
+    """Each device goes on when its own time has come."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self._open = asyncio.Event()  # not while the run is paused
+        self._open.set()
+        self._over = asyncio.Event()
+
+    def join(self, device: Paced) -> None:
+        """It begins at once."""
+
+    def leave(self, device: Paced) -> None:
+        """Nobody else minds."""
+
+    async def begin(self, device: Paced) -> None:
+        await self._open.wait()
+
+    async def sleep_until(self, device: Paced, when: float) -> None:
+        if when <= self.clock.now():
+            await asyncio.sleep(0)  # the others too
+        else:
+            await self.clock.sleep_until(when)
+        if not self._open.is_set():
+            await self._open.wait()
+
+    def waits_for_turn(self, device: Paced) -> bool:
+        return not self._open.is_set()
+
+    async def turn(self, device: Paced) -> None:
+        await self._open.wait()
+
+    async def play(self, until: float | None) -> bool:
+        timer = None if until is None else self.clock.call_at(until, self._over.set)
+        try:
+            await self._over.wait()
+        finally:
+            if timer is not None:
+                timer.cancel()
+        return until is not None and self.clock.now() >= until
+
+    def stop(self) -> None:
+        self._over.set()
+
+    def pause(self) -> None:
+        self._open.clear()
+
+    def resume(self) -> None:
+        self._open.set()
+
+    async def close(self, devices: list[Paced]) -> None:
+        """Nothing to wait for: on a running clock a lab learns of ended connections when it does."""

@@ -1,0 +1,57 @@
+"""The time that a fleet lives in: on a clock that runs, or from instant to instant of a virtual one."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from labkit.core.clock import Clock
+
+
+class Paced(Protocol):
+    """What a pace needs to know of a device.
+
+    actor: as the journal names it; number: in its fleet, from 1; asking: is a request of it under way?
+    """
+
+    @property
+    def actor(self) -> str: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def asking(self) -> bool: ...
+    def wait_for_ever(self) -> None:
+        """The answer that is due may take as long as it will: the request is held."""
+
+
+class Pace(Protocol):
+    """Lets devices live."""
+
+    clock: Clock
+
+    def join(self, device: Paced) -> None:
+        """A device is about to begin; `begin` has to be the first thing that it waits for."""
+
+    def leave(self, device: Paced) -> None:
+        """A device has ended."""
+
+    async def begin(self, device: Paced) -> None:
+        """Return when the device may go on for the first time."""
+
+    async def sleep_until(self, device: Paced, when: float) -> None:
+        """Return once lab time has reached `when`, and the device may go on."""
+
+    def waits_for_turn(self, device: Paced) -> bool:
+        """An answer, or the end of a connection, has come to the device: does it have to await `turn`?"""
+
+    async def turn(self, device: Paced) -> None:
+        """Return when the device may go on after an answer."""
+
+    async def play(self, until: float | None) -> bool:
+        """Let the devices live until lab time reaches `until` (None: for ever), or `stop`. True if it was."""
+
+    async def close(self, devices: list[Paced]) -> None:
+        """All these devices have been ended, in whatever they did: return once the lab knows."""
+
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+    def stop(self) -> None: ...

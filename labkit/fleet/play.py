@@ -1,0 +1,300 @@
+"""Plays the devices of a fleet in this process: starts, counts and ends them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+from labkit.core.chance import chance
+from labkit.core.clock import Timer
+from labkit.fleet.behaviour import Behaviour
+from labkit.fleet.connection import DeviceConnection, NoAnswerError, Server
+from labkit.fleet.device import Credentials, DeviceError
+from labkit.fleet.fleet_device import DeviceFaults, FleetDevice, Reboot
+from labkit.fleet.flow import Address
+from labkit.fleet.measures import Measures, Tick
+from labkit.fleet.pace import Pace
+from labkit.fleet.shapes import Shape, online
+
+TRACE = 12  # lines of a failure's traceback that are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A device of a fleet, before it lives."""
+
+    number: int
+    identity: str
+    behaviour: Behaviour
+    credentials: Credentials
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that it takes to play devices, in any process.
+
+    every: seconds of lab time of a tick; requests: keep a row a request; devices: how many are online, all without it;
+    arrivals: the rate of `FleetDevice.arrivals`; epoch: the first one of each device.
+    """
+
+    product: str
+    address: Address
+    domain: str
+    auth: str
+    seed: int
+    members: Sequence[Member]
+    every: float = 60.0
+    requests: bool = False
+    devices: Shape | None = None
+    arrivals: Shape | None = None
+    faults: DeviceFaults | None = None
+    epoch: int = 1
+
+
+class Failure(NamedTuple):
+    """A device that failed. time: lab time; seed: of the fleet, to repeat it alone; trace: where."""
+
+    time: float
+    identity: str
+    number: int
+    epoch: int
+    error: str
+    seed: int
+    trace: str
+
+
+class Row(NamedTuple):
+    """A request. time: lab time of the answer; status: None where none came; latency: seconds of lab time."""
+
+    time: float
+    identity: str
+    action: str
+    status: int | None
+    latency: float
+    error: str | None
+
+
+@dataclass(slots=True)
+class Timings:
+    """Real durations, in seconds; no two runs have the same."""
+
+    began: float = field(default_factory=time.perf_counter)
+    cpu_began: float = field(default_factory=time.process_time)
+    real: float = 0.0
+    cpu: float = 0.0
+
+    def so_far(self) -> tuple[float, float]:
+        """Real time, and CPU time of the whole process."""
+        if self.real:
+            return self.real, self.cpu
+        return time.perf_counter() - self.began, time.process_time() - self.cpu_began
+
+    def end(self) -> None:
+        self.real, self.cpu = self.so_far()
+
+
+class Play:
+    """One run of devices in this process."""
+
+    def __init__(self, plan: Plan, pace: Pace) -> None:
+        self.plan = plan
+        self.pace = pace
+        self.over = False  # nothing is sent any more
+        self.paused = False
+        self._finished = asyncio.Event()
+        self.reached = False  # its end in lab time
+        self.began = pace.clock.now()
+        self.ticks: list[Tick] = []
+        self.failures: list[Failure] = []
+        self.rows: list[Row] = []
+        self.total = Measures()
+        self.timings = Timings()
+        self.states: Counter[str] = Counter(waiting=len(plan.members))
+        self.devices: dict[int, FleetDevice] = {}
+        self._server = Server(plan.address, plan.domain)
+        self._members = {member.number: member for member in plan.members}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._measures = Measures()
+        self._subscribers: list[Callable[[Tick], object]] = []
+        self._timers: list[Timer] = []
+        self._online = 0
+
+    def on_tick(self, callback: Callable[[Tick], object]) -> None:
+        """Call `callback` with each tick, on the loop that the devices live on."""
+        self._subscribers.append(callback)
+
+    async def run(self, until: float | None) -> None:
+        """Let the devices live until lab time reaches `until`, all have ended, or `stop`; then end them."""
+        clock = self.pace.clock
+        self.began, self.timings = clock.now(), Timings()
+        try:
+            self._timers.append(clock.call_at(self.began + self.plan.every, self._tick))
+            if self.plan.devices is None:
+                self._set_online(len(self.plan.members))
+            else:
+                self._follow(online(self.plan.devices, len(self.plan.members), self.began))
+            self.reached = await self.pace.play(until)
+        finally:
+            await self._finish()
+
+    def stop(self) -> None:
+        """End the run as soon as the device that goes on has come to rest."""
+        self.pace.stop()
+
+    def pause(self) -> None:
+        """Let no device go on."""
+        self.paused = True
+        self.pace.pause()
+
+    def resume(self) -> None:
+        """Let the devices go on."""
+        self.paused = False
+        self.pace.resume()
+
+    async def finished(self) -> None:
+        """Return once the run is over and all is cleaned up."""
+        await self._finished.wait()
+
+    def shown(self, number: int) -> dict[str, object]:
+        """State, epoch and notes of a device."""
+        device = self.devices.get(number)
+        if device is None:
+            return {"state": "waiting", "epoch": 0}
+        return {"state": device.state, "epoch": device.epoch, **device.notes}
+
+    def credentials(self) -> dict[int, Credentials]:
+        """What each device that has begun holds now, by number."""
+        return {number: device.virtual.credentials for number, device in self.devices.items()}
+
+    def count(self, device: FleetDevice, action: str, intended: float, error: Exception | None) -> None:
+        """Count a request of a device that has ended."""
+        seconds = self.pace.clock.now() - intended
+        status: int | None = None
+        kind: str | None = None
+        if isinstance(error, NoAnswerError):
+            kind = error.kind
+            self._measures.unanswered(kind)
+        else:
+            last = device.connection.last
+            status = error.status if isinstance(error, DeviceError) else last.status_code if last else 200
+            kind = None if error is None else str(status)
+            if action == "poll" and error is None:
+                self._measures.requests += 1  # how long it waited is no latency
+            else:
+                self._measures.answered(status, seconds)
+        if self.plan.requests:
+            self.rows.append(Row(self.pace.clock.now(), device.identity, action, status, seconds, kind))
+
+    # --- lives
+
+    def _follow(self, changes: Iterator[tuple[float, int]]) -> None:
+        """Have as many devices online as a shape says, from change to change."""
+        when, number = next(changes, (None, 0))
+        while when is not None and when <= self.pace.clock.now():
+            self._set_online(number)
+            when, number = next(changes, (None, 0))
+        if when is not None:
+            self._timers.append(self.pace.clock.call_at(when, partial(self._change, number, changes)))
+
+    def _change(self, number: int, changes: Iterator[tuple[float, int]]) -> None:
+        if not self.over:
+            self._set_online(number)
+            self._follow(changes)
+
+    def _set_online(self, number: int) -> None:
+        for member in self.plan.members[self._online : number]:
+            self._start(member)
+        for member in self.plan.members[number : self._online]:
+            task = self._tasks.get(member.number)
+            if task is not None:
+                task.cancel()
+        self._online = number
+
+    def _start(self, member: Member) -> None:
+        device = self.devices.get(member.number)
+        if device is None:
+            connection = DeviceConnection(self._server, member.credentials.certificate)
+            device = FleetDevice(self, member.number, member.identity, connection, member.credentials)
+            device.epoch = self.plan.epoch
+            self.devices[member.number] = device
+        elif member.number in self._tasks:
+            return
+        else:
+            device.epoch += 1
+        self.pace.join(device)
+        self._tasks[member.number] = asyncio.get_running_loop().create_task(self._live(device, member))
+
+    async def _live(self, device: FleetDevice, member: Member) -> None:
+        state = "ended"
+        drawn = chance(self.plan.seed, "device", member.number)
+        try:
+            await self.pace.begin(device)
+            device.enter("running")
+            while True:
+                try:
+                    await member.behaviour.for_device(drawn).run(device)
+                    break
+                except Reboot:
+                    device.connection.abort()
+                    device.epoch += 1
+        except asyncio.CancelledError:
+            state = "waiting" if not self.over else device.state
+        except Exception as error:  # noqa: BLE001  whatever a behaviour raises, the others go on
+            state = "failed"
+            self._fail(device, error)
+        finally:
+            device.connection.abort()
+            device.enter(state)
+            self._tasks.pop(member.number, None)
+            self.pace.leave(device)
+            if not self._tasks and self.plan.devices is None:
+                self.pace.stop()
+
+    def _fail(self, device: FleetDevice, error: Exception) -> None:
+        trace = "".join(traceback.format_exception(error)[-TRACE:])
+        text = f"{type(error).__name__}: {error}"
+        now = self.pace.clock.now()
+        self.failures.append(
+            Failure(now, device.identity, device.number, device.epoch, text, self.plan.seed, trace)
+        )
+
+    # --- ticks and the end
+
+    def _tick(self) -> None:
+        if self.over:
+            return
+        self._emit(self.began + self.plan.every * (len(self.ticks) + 1))
+        self._timers = [timer for timer in self._timers if timer.callback is not None]
+        when = self.began + self.plan.every * (len(self.ticks) + 1)
+        self._timers.append(self.pace.clock.call_at(when, self._tick))
+
+    def _emit(self, when: float) -> None:
+        self.total.merge(self._measures)
+        states = {state: count for state, count in self.states.items() if count}
+        tick = self._measures.tick(when, states)
+        self.ticks.append(tick)
+        for callback in tuple(self._subscribers):
+            callback(tick)
+
+    async def _finish(self) -> None:
+        """End all devices, and return once the lab knows."""
+        last = self.ticks[-1].time if self.ticks else self.began
+        if self.pace.clock.now() > last or self._measures.requests or self._measures.errors:
+            self._emit(self.pace.clock.now())
+        self.over = True
+        for timer in self._timers:
+            timer.cancel()
+        alive = [self.devices[number] for number in self._tasks]
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self.pace.close(list(alive))
+        self.timings.end()
+        self._finished.set()

@@ -1,0 +1,244 @@
+"""The handle of a fleet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from labkit.core.chance import fresh_seed
+from labkit.core.errors import LabError
+from labkit.fleet.behaviour import Behaviour, behaviour
+from labkit.fleet.device import Credentials
+from labkit.fleet.identities import identity
+from labkit.fleet.play import Member, Plan
+from labkit.fleet.shapes import Shape
+from labkit.lab.run import Run
+from labkit.lab.runtime import Runtime
+from labkit.lab.show import card
+
+if TYPE_CHECKING:
+    pass
+
+Behaviours = type[Behaviour] | Behaviour | Mapping[Any, int]
+INTERVALS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600)  # seconds of lab time
+TICKS = 300  # of a run, about
+
+
+class FleetProduct(Protocol):
+    """What a fleet needs to know of its product."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def domain(self) -> str: ...
+    @property
+    def settings(self) -> Any: ...
+
+
+class Fleet:
+    """Virtual devices of a product, each with a behaviour."""
+
+    def __init__(self, runtime: Runtime, product: FleetProduct, seed: int, members: Sequence[Member]) -> None:
+        self._runtime = runtime
+        self._product = product
+        self.seed = seed
+        self._members = list(members)
+        self._run: Run | None = None
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    @property
+    def product(self) -> str:
+        """The id of the product."""
+        return self._product.id
+
+    @property
+    def identities(self) -> list[str]:
+        """Of the devices, in the order of their numbers."""
+        return [member.identity for member in self._members]
+
+    @property
+    def last(self) -> Run | None:
+        """The run that was started last."""
+        return self._run
+
+    def run(
+        self,
+        seconds: float = 0,
+        *,
+        minutes: float = 0,
+        hours: float = 0,
+        days: float = 0,
+        every: float | None = None,
+        requests: bool = False,
+        devices: Shape | None = None,
+        arrivals: Shape | None = None,
+        progress: bool | None = None,
+    ) -> Run:
+        """Let the devices live for so long on lab time, and wait: on a virtual clock at once, and the same again.
+
+        every: seconds of lab time that a row of the frame stands for; requests: keep a row a request; devices: how many
+        are online at a time (a shape); arrivals: the rate a second of `device.arrivals()`; progress: show a bar, None
+        for at a terminal and in JupyterLab alone. The run ends early when all devices have ended. An interrupt ends it
+        cleanly.
+        """
+        run = self.start(
+            seconds,
+            minutes=minutes,
+            hours=hours,
+            days=days,
+            every=every,
+            requests=requests,
+            devices=devices,
+            arrivals=arrivals,
+        )
+        return run.wait(progress=progress)
+
+    def start(
+        self,
+        seconds: float = 0,
+        *,
+        minutes: float = 0,
+        hours: float = 0,
+        days: float = 0,
+        every: float | None = None,
+        requests: bool = False,
+        devices: Shape | None = None,
+        arrivals: Shape | None = None,
+    ) -> Run:
+        """As `run`, and return at once. Without a time the run lasts until `stop`, on a clock that runs."""
+        if self._run is not None and not self._run.done:
+            raise LabError("this fleet runs already: wait() for its run, or stop() it first")
+        lasting = _seconds(seconds, minutes, hours, days)
+        state = self._runtime.run(self._runtime.control.clock.state)
+        if lasting is None and not state.rate:
+            raise LabError("this clock stands still: say for how long, as in run(days=1)")
+        plan = Plan(
+            product=self._product.id,
+            address=self._runtime.address,
+            domain=self._product.domain,
+            auth=self._product.settings.auth,
+            seed=self.seed,
+            members=tuple(self._members),
+            every=_every(every, lasting, state.rate),
+            requests=requests,
+            devices=devices,
+            arrivals=arrivals,
+        )
+        self._run = Run(self._runtime, plan, state.time, lasting, self._keep)
+        return self._run
+
+    def repeat(self, *identities: str) -> Fleet:
+        """A fleet of these devices alone, to repeat what they did: of the same numbers, behaviours, chance and
+        credentials. Raises LabError for one that is not in this fleet.
+        """
+        known = {member.identity: member for member in self._members}
+        for each in identities:
+            if each not in known:
+                raise LabError(f"no device {each!r}, there are {_range(self.identities)}")
+        return Fleet(self._runtime, self._product, self.seed, [known[each] for each in identities])
+
+    def _keep(self, credentials: Mapping[int, Credentials]) -> None:
+        """What devices hold after a run, for the next one."""
+        self._members = [
+            Member(each.number, each.identity, each.behaviour, credentials.get(each.number, each.credentials))
+            for each in self._members
+        ]
+
+    def __repr__(self) -> str:
+        return (
+            f"<fleet of {len(self)} {self._product.id} devices, {_range(self.identities)}, seed {self.seed}>"
+        )
+
+    def _repr_html_(self) -> str:
+        counts: dict[str, int] = {}
+        for member in self._members:
+            counts[repr(member.behaviour)] = counts.get(repr(member.behaviour), 0) + 1
+        return card(
+            f"fleet of {len(self)} {self._product.id} devices",
+            {
+                "devices": _range(self.identities),
+                "behaviours": "; ".join(f"{count} × {name}" for name, count in counts.items()),
+                "seed": self.seed,
+                "last run": "none yet" if self._run is None else self._run.summary,
+            },
+        )
+
+
+def make_fleet(
+    runtime: Runtime,
+    product: FleetProduct,
+    count: int | None,
+    given: Behaviours | None,
+    seed: int | None,
+    prefix: str | None,
+    identities: Iterable[str] | None,
+) -> Fleet:
+    """A fleet, provisioned. Raises LabError for arguments that do not fit together."""
+    lives = _lives(count, given)
+    names = _names(product, len(lives), prefix, identities)
+    if seed is None:
+        seed = runtime.seed if runtime.seed is not None else fresh_seed()
+    held = runtime.run(runtime.control.fleets.provision, product.id, names)
+    members = [
+        Member(number, name, life, credentials)
+        for number, (name, life, credentials) in enumerate(zip(names, lives, held, strict=True), 1)
+    ]
+    return Fleet(runtime, product, seed, members)
+
+
+def _lives(count: object, given: Behaviours | None) -> list[Behaviour]:
+    """The behaviour of each device."""
+    if isinstance(count, Mapping) and given is None:
+        count, given = None, count
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
+        raise LabError(f"fleet: expected a number of devices, not {count!r}")
+    if isinstance(given, Mapping):
+        lives = [behaviour(each) for each, many in given.items() for _ in range(many)]
+        if count is not None and count != len(lives):
+            raise LabError(f"fleet: {count} devices, but the behaviours are for {len(lives)}")
+        return lives
+    if given is None or count is None:
+        raise LabError("fleet: expected a number of devices and a behaviour: fleet(200, Thermostat)")
+    assert isinstance(count, int)
+    return [behaviour(given)] * count
+
+
+def _names(
+    product: FleetProduct, count: int, prefix: str | None, identities: Iterable[str] | None
+) -> list[str]:
+    if identities is not None:
+        names = list(identities)
+        if len(set(names)) != count:
+            raise LabError(f"fleet: {count} devices need as many different identities, not {len(set(names))}")
+        return names
+    format = product.settings.identity_format
+    if prefix is None:
+        prefix = format.prefix or (f"{product.id[0]}-" if format.type == "opaque" else "")
+    upper = format.casing == "upper"
+    return [identity(number, format.type, prefix, format.length, upper) for number in range(1, count + 1)]
+
+
+def _seconds(seconds: float, minutes: float, hours: float, days: float) -> float | None:
+    lasting = seconds + 60 * minutes + 3600 * hours + 86400 * days
+    if lasting < 0:
+        raise LabError(f"a run lasts 0 seconds or more, not {lasting:g}")
+    return lasting or None
+
+
+def _every(every: float | None, lasting: float | None, rate: float) -> float:
+    """Seconds of lab time of a tick."""
+    if every is not None:
+        if not every > 0:
+            raise LabError(f"every: expected seconds above 0, not {every!r}")
+        return float(every)
+    if lasting is None:
+        return max(rate, 1.0)
+    return max(float(next((each for each in INTERVALS if lasting / each <= TICKS), INTERVALS[-1])), rate)
+
+
+def _range(identities: Sequence[str]) -> str:
+    if len(identities) < 2:
+        return "".join(identities)
+    return f"{identities[0]} to {identities[-1]}"

@@ -1,0 +1,237 @@
+"""The handle of a run of a fleet."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from labkit.core.errors import LabError
+from labkit.fleet.device import Credentials
+from labkit.fleet.measures import Latency, Tick, frame
+from labkit.fleet.play import Plan, Play, Row
+from labkit.lab.portal import Task
+from labkit.lab.runtime import Runtime
+from labkit.lab.show import card
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class Run:
+    """A run of a fleet, under way or over."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        plan: Plan,
+        began: float,
+        lasting: float | None,
+        keep: Callable[[Mapping[int, Credentials]], None],
+    ) -> None:
+        self._runtime = runtime
+        self._plan = plan
+        self._keep = keep
+        self.began = began
+        self.lasting = lasting
+        control = runtime.control.fleets
+        self._play: Play = runtime.run(control.prepare, plan)
+        self._ending = Ending(self._play)
+        runtime.keep(self._ending)
+        self._task: Task[None] = runtime.begin(control.play, self._play, lasting)
+        self._task.future.add_done_callback(lambda _: self._over())
+
+    # --- while it goes on
+
+    @property
+    def done(self) -> bool:
+        return self._task.done
+
+    @property
+    def ticks(self) -> list[Tick]:
+        """The intervals so far."""
+        return list(self._play.ticks)
+
+    def on_tick(self, callback: Callable[[Tick], object]) -> None:
+        """Call `callback` with each tick from now on, on the lab's own thread."""
+        self._play.on_tick(callback)
+
+    def wait(self, progress: bool | None = None) -> Run:
+        """Return once the run is over. An interrupt (Ctrl-C, the stop button of a cell) ends it cleanly.
+
+        progress: show a bar, None for at a terminal and in JupyterLab alone.
+        """
+        with Progress(self, progress):
+            try:
+                self._task.future.result()
+            except KeyboardInterrupt:
+                self.stop()
+                raise
+        return self
+
+    def stop(self) -> Run:
+        """End the run; returns once all its devices have ended."""
+        if not self.done:
+            self._call(self._play.stop)
+            self._task.future.result()
+        return self
+
+    def pause(self) -> None:
+        """Let no device go on; on a virtual clock, time stands still."""
+        self._call(self._play.pause)
+
+    def resume(self) -> None:
+        """Let the devices go on."""
+        self._call(self._play.resume)
+
+    @property
+    def paused(self) -> bool:
+        return self._play.paused
+
+    # --- what came of it
+
+    def frame(self) -> pandas.DataFrame:
+        """A row an interval, by lab time: requests, errors, latencies (seconds of lab time), devices by state."""
+        return frame(self.ticks)
+
+    def requests(self) -> pandas.DataFrame:
+        """A row a request: time, identity, action, status (NA where no answer came), latency, error.
+
+        Raises LabError unless the run was asked to keep them.
+        """
+        import pandas
+
+        if not self._plan.requests:
+            raise LabError("this run kept no requests: run(…, requests=True) does")
+        rows = pandas.DataFrame(list(self._play.rows), columns=list(Row._fields))
+        rows["time"] = pandas.to_datetime((rows["time"] * 1_000_000).round(), unit="us", utc=True)
+        return rows.astype({"status": "Int64", "identity": "str", "action": "str", "error": "str"})
+
+    def timings(self) -> pandas.Series[float]:
+        """Real durations in seconds, which no two runs share: real, cpu, requests a real second."""
+        import pandas
+
+        real, cpu = self._play.timings.so_far()
+        total = self._play.total.requests
+        return pandas.Series({"real": real, "cpu": cpu, "requests per second": total / real if real else 0.0})
+
+    @property
+    def failures(self) -> pandas.DataFrame:
+        """A row a device that failed: when (lab time), why, and with which seed to repeat it alone."""
+        import pandas
+
+        columns = ["time", "identity", "number", "epoch", "error", "seed", "trace"]
+        table = pandas.DataFrame(list(self._play.failures), columns=columns)
+        table["time"] = pandas.to_datetime(
+            (table["time"].astype(float) * 1_000_000).round(), unit="us", utc=True
+        )
+        return table.set_index("identity")
+
+    def devices(self) -> pandas.DataFrame:
+        """A row a device: its behaviour, state, epoch, and what it noted."""
+        import pandas
+
+        rows = self._runtime.run(self._devices)
+        return pandas.DataFrame(rows).set_index("identity")
+
+    @property
+    def latency(self) -> Latency:
+        """Of all requests but polls, in seconds of lab time."""
+        return self._play.total.latency
+
+    @property
+    def summary(self) -> str:
+        """One line."""
+        total = self._play.total
+        errors = sum(total.errors.values())
+        failed = len(self._play.failures)
+        lasted = (self._play.ticks[-1].time if self._play.ticks else self.began) - self.began
+        text = (
+            f"{len(self._plan.members)} devices, {_duration(lasted)} of lab time, {total.requests} requests"
+        )
+        text += f", {errors} errors" if errors else ""
+        return text + (f", {failed} devices failed" if failed else "")
+
+    def __repr__(self) -> str:
+        return f"<run: {self.summary}, {'over' if self.done else 'under way'}>"
+
+    def _repr_html_(self) -> str:
+        return card(
+            "run of a fleet", {"summary": self.summary, "state": "over" if self.done else "under way"}
+        )
+
+    async def _devices(self) -> list[dict[str, object]]:
+        return [
+            {
+                "identity": member.identity,
+                "behaviour": type(member.behaviour).__name__,
+                **self._play.shown(member.number),
+            }
+            for member in self._plan.members
+        ]
+
+    def _call(self, function: Callable[[], object]) -> None:
+        async def call() -> None:
+            function()
+
+        self._runtime.run(call)
+
+    def _over(self) -> None:
+        self._runtime.forget(self._ending)
+        self._keep(self._play.credentials())
+
+
+class Ending:
+    """Ends a run with its lab."""
+
+    def __init__(self, play: Play) -> None:
+        self._play = play
+
+    async def close(self) -> None:
+        self._play.stop()
+        await self._play.finished()
+
+
+class Progress:
+    """A bar with the lab time of a run, while it is waited for."""
+
+    def __init__(self, run: Run, wanted: bool | None) -> None:
+        from tqdm import tqdm
+
+        self._run = run
+        self._last = run.began
+        self._requests = 0
+        if wanted is None:
+            wanted = sys.stderr.isatty() or "JPY_SESSION_NAME" in os.environ
+        layout = "{desc} {percentage:3.0f}%|{bar}| {postfix} [{elapsed}<{remaining}]"
+        self._bar = tqdm(
+            total=run.lasting,
+            disable=not wanted,
+            leave=False,
+            bar_format=layout if run.lasting is not None else "{desc} {postfix} [{elapsed}]",
+        )
+        run.on_tick(self._show)
+
+    def _show(self, tick: Tick) -> None:
+        self._requests += tick.requests
+        when = datetime.fromtimestamp(tick.time, UTC)
+        self._bar.set_description_str(f"{when:%Y-%m-%d %H:%M:%S}", refresh=False)
+        self._bar.set_postfix_str(f"{self._requests} requests", refresh=False)
+        self._bar.update(tick.time - self._last)
+        self._last = tick.time
+
+    def __enter__(self) -> None:
+        """Shown from now on."""
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
+
+
+def _duration(seconds: float) -> str:
+    days, rest = divmod(round(seconds), 86400)
+    hours, rest = divmod(rest, 3600)
+    minutes, rest = divmod(rest, 60)
+    parts = ((days, "d"), (hours, "h"), (minutes, "min"), (rest, "s"))
+    return " ".join(f"{number} {unit}" for number, unit in parts if number) or "0 s"
