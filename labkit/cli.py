@@ -157,7 +157,7 @@ class Measures(click.Command):
     "--seconds", type=click.FloatRange(min=0.1), default=3.0, show_default=True, help="Of each round."
 )
 @click.option(
-    "--polls", type=click.IntRange(min=1), default=5000, show_default=True, help="Long polls to hold."
+    "--polls", type=click.IntRange(min=1), default=10_000, show_default=True, help="Long polls to hold."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 def bench(names: tuple[str, ...], rounds: int, seconds: float, polls: int, as_json: bool) -> None:

@@ -73,21 +73,34 @@ def test_environment_yml_installs_what_the_makefile_installs() -> None:
     assert {"pip", "make"} <= {part for part in parts if isinstance(part, str)}
     assert pip == INSTALL
     assert " ".join(INSTALL) in (ROOT / "Makefile").read_text().replace("'", "")
-    assert set(EXTRAS) == {"lab", "test", "lint"}
+    assert set(EXTRAS) == {"lab", "test", "lint", "bench"}  # the last one is nobody's need but the bench's
 
 
 def test_each_library_that_labkit_imports_is_declared() -> None:
-    """Reporting and widgets may use what comes with labkit[lab]; all else has to do with labkit alone."""
-    jupyter = [ROOT / "labkit" / each for each in ("reporting", "widgets")]
+    """Reporting, widgets and workers may use what comes with labkit[lab], the bench's reference what comes with
+    labkit[bench]; all else has to do with labkit alone."""
+    jupyter = [
+        ROOT / "labkit" / each for each in ("reporting", "widgets", "fleet/cluster.py", "lab/workers.py")
+    ]
+    reference = ROOT / "labkit/bench/locust_load.py"
     alone = {canonicalize_name(Requirement(text).name) for text in PROJECT["dependencies"]}
     with_jupyter = alone | {canonicalize_name(Requirement(text).name) for text in EXTRAS["lab"]}
+    with_reference = alone | {canonicalize_name(Requirement(text).name) for text in EXTRAS["bench"]}
     distributions = packages_distributions()
     undeclared = {
         f"{path.relative_to(ROOT)} imports {module}"
         for path in python_files("labkit")
         for module in imported_modules(path) - sys.stdlib_module_names - {"labkit"}
-        if not (with_jupyter if any(map(path.is_relative_to, jupyter)) else alone)
-        & {canonicalize_name(owner) for owner in distributions.get(module, [])}
+        if not (
+            with_reference
+            if path == reference
+            else with_jupyter
+            if any(map(path.is_relative_to, jupyter))
+            else alone
+        )
+        & {
+            canonicalize_name(owner) for owner in distributions.get(module, [module])
+        }  # it may be not installed
     }
     assert not undeclared
 

@@ -13,6 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import cast
 from urllib.parse import quote
 
@@ -34,7 +35,10 @@ class Wire(asyncio.Protocol):
 
     def ask(self, request: bytes) -> asyncio.Future[tuple[int, bytes]]:
         self._answer = asyncio.get_running_loop().create_future()
-        self._transport.write(request)
+        if self._transport.is_closing():
+            self.connection_lost(None)
+        else:
+            self._transport.write(request)
         return self._answer
 
     def data_received(self, data: bytes) -> None:
@@ -66,11 +70,17 @@ class Load:
     def __init__(self) -> None:
         self._wires: list[Wire] = []
         self._tokens: list[str] = []
+        self._writers: list[Wire] = []
+        self._polls: list[asyncio.Future[tuple[int, bytes]]] = []
+        self._poll_tokens: list[str] = []
+        self._answered: list[float] = []
         self._numbers = itertools.count()
         self._host = ""
 
-    async def connect(self, port: int, ca: str, domain: str, connections: int, activate: bool) -> Answer:
-        """Open connections; with `activate`, each provisions a token device of its own."""
+    async def connect(
+        self, port: int, ca: str, domain: str, connections: int, activate: bool, prefix: str = "device"
+    ) -> Answer:
+        """Open connections; with `activate`, each provisions a token device of its own, named after the prefix."""
         self.close()
         self._host = domain
         context = ssl.create_default_context(cadata=ca)
@@ -85,7 +95,7 @@ class Load:
                 if not activate:
                     return wire, "0" * 40
                 request = self.request(
-                    "POST", "/provision/activate", None, f"id=device-{next(self._numbers)}"
+                    "POST", "/provision/activate", None, f"id={prefix}-{next(self._numbers)}"
                 )
                 status, body = await wire.ask(request)
                 if status != 200:
@@ -128,34 +138,60 @@ class Load:
         busy = (time.process_time() - cpu) / elapsed
         return {"requests": statuses[expected], "seconds": elapsed, "busy": busy}
 
-    async def poll(self) -> Answer:
-        """Hold a long poll on every connection but the first; wake each by a write of its own device."""
-        writer, *wires = self._wires
-        tokens = self._tokens[1:]
+    async def poll(self, writers: int) -> Answer:
+        """Hold a long poll on every connection but the first few, which are there to write."""
+        self._poll_tokens = self._tokens[writers:]
+        self._writers = self._wires[:writers]
+        self._answered = [0.0] * len(self._poll_tokens)
         headers = "Request-Timeout: 300000\r\n"
-        polls = [
-            wire.ask(self.request("GET", f"{ALIAS}?text", token, headers=headers))
-            for wire, token in zip(wires, tokens, strict=True)
-        ]
-        self._polls, self._writer, self._poll_tokens = polls, writer, tokens
-        return {"polls": len(polls)}
+        self._polls = []
+        for number, (wire, token) in enumerate(zip(self._wires[writers:], self._poll_tokens, strict=True)):
+            poll = wire.ask(self.request("GET", f"{ALIAS}?text", token, headers=headers))
+            poll.add_done_callback(partial(self._note, number))
+            self._polls.append(poll)
+        return {"polls": len(self._polls), "tokens": self._poll_tokens}
+
+    def _note(self, number: int, _: object) -> None:
+        self._answered[number] = time.monotonic()
 
     async def wake(self) -> Answer:
-        """Write to each polling device; wake times in seconds, and how many polls were lost or crossed."""
+        """Write to each polling device, one after the other; wake times in seconds, and how many polls were lost or
+        crossed."""
         waits: list[float] = []
         wrong = 0
         for number, (poll, token) in enumerate(zip(self._polls, self._poll_tokens, strict=True)):
             value = f"value {number}"
-            began = time.perf_counter()
-            answered: list[float] = []
-            poll.add_done_callback(lambda _, answered=answered: answered.append(time.perf_counter()))  # type: ignore[misc]
-            status, _ = await self._writer.ask(self.request("POST", ALIAS, token, f"text={quote(value)}"))
+            began = time.monotonic()
+            status, _ = await self._writers[0].ask(self.request("POST", ALIAS, token, f"text={quote(value)}"))
             answer = await asyncio.wait_for(poll, 60)
             await asyncio.sleep(0)
-            waits.append(answered[0] - began)
+            waits.append(self._answered[number] - began)
             wrong += status != 204 or answer != (200, f"text={quote(value)}".encode())
         waits.sort()
         return {"wrong": wrong, "p50": waits[len(waits) // 2], "p99": waits[int(len(waits) * 0.99)]}
+
+    async def write_all(self, tokens: list[str]) -> Answer:
+        """Write to the device of each token, over all writing connections at once."""
+        left = iter(enumerate(tokens))
+        began = time.monotonic()
+
+        async def write(wire: Wire) -> int:
+            wrong = 0
+            for number, token in left:
+                status, _ = await wire.ask(self.request("POST", ALIAS, token, f"text={number}"))
+                wrong += status != 204
+            return wrong
+
+        wrong = sum(await asyncio.gather(*map(write, self._writers)))
+        return {"began": began, "wrong": wrong, "seconds": time.monotonic() - began}
+
+    async def woken(self, first: int) -> Answer:
+        """When the last poll was answered, and how many had another value than their number, from `first` on."""
+        answers = await asyncio.wait_for(asyncio.gather(*self._polls), 120)
+        await asyncio.sleep(0)
+        expected = [(200, f"text={number}".encode()) for number in range(first, first + len(answers))]
+        wrong = sum(answer != due for answer, due in zip(answers, expected, strict=True))
+        return {"last": max(self._answered, default=0.0), "wrong": wrong}
 
     def close(self) -> None:
         for wire in self._wires:
@@ -170,6 +206,8 @@ async def serve() -> None:
         "hammer": load.hammer,
         "poll": load.poll,
         "wake": load.wake,
+        "write_all": load.write_all,
+        "woken": load.woken,
     }
     await obey({}, commands)
     load.close()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import resource
 
 import pytest
 from click.testing import CliRunner
 
-from labkit.bench import bench, rounds
+from labkit.bench import bench, polls, rounds
 from labkit.bench.control import BenchError
 from labkit.bench.measures import TRAFFIC
 from labkit.cli import main
@@ -26,6 +27,7 @@ def test_polls_are_held_and_woken_each_by_its_own_write() -> None:
     (result,) = bench.run(["polls"], held=20)
     assert result.details["wrong"] == 0
     assert result.details["wake_p99_ms"] > 0
+    assert result.details["all_last_s"] > 0
 
 
 def test_the_median_of_the_rounds_counts_and_a_shortfall_is_not_met() -> None:
@@ -62,3 +64,12 @@ def test_the_verb_prints_json() -> None:
     (result,) = json.loads(answer.stdout)
     assert result["name"] == "polls"
     assert result["ratio"] == pytest.approx(result["reference"] / result["value"])
+
+
+def test_more_polls_than_the_system_has_descriptors_for_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (1024, 4096))
+    with pytest.raises(BenchError, match=r"4200 descriptors.*lets one have 4096.*LimitNOFILE"):
+        bench.run(["polls"], held=4000)
+    polls.check_descriptors(3000)
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (1024, resource.RLIM_INFINITY))
+    polls.check_descriptors(10**6)
