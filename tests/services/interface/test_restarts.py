@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.services.interface.environment import environment, solution
 from tests.services.interface.lights import LIGHTS, NOT_FOUND, subscriber
@@ -32,10 +35,16 @@ async def test_a_restart_keeps_all_of_it(tmp_path: Path) -> None:
         assert await subscriber(env) is None
 
 
-async def test_one_whose_publisher_comes_later_is_the_same_after_a_restart(tmp_path: Path) -> None:
-    home = solution("home", subscriptions=[{"publisher": "lights"}])
+@pytest.mark.parametrize("by", ["settings", "folder"])
+async def test_one_whose_publisher_comes_later_is_the_same_after_a_restart(tmp_path: Path, by: str) -> None:
+    (tmp_path / "home" / "services").mkdir(parents=True)
+    (tmp_path / "home" / "services" / "Lights.yaml").write_text("count: 1\n")
+    named: dict[str, Any] = {"subscriptions": [{"publisher": "lights"}]}
+    home = solution("home", **(named if by == "settings" else {"path": [tmp_path / "home"]}))
     async with environment(home, solution("lights", LIGHTS), data=tmp_path / "lab.db") as env:
+        await env.call("lights", "Interface.setSubscriber", subscriber_id="home", parameters={"count": 9})
         before = await subscriber(env)
+        assert before["parameters"]["count"] == 9
     async with environment(home, data=tmp_path / "lab.db") as env:
         assert (await env.call("home", "Lights.echo"))["status"] == 404
         await env.add("lights", LIGHTS)

@@ -24,6 +24,8 @@ from labkit.conformance.interface.partners import (
 )
 from labkit.conformance.probe import Probe, Table, same
 from labkit.conformance.target import LAB_YAML, Target
+from labkit.conformance.verdict import Mismatch
+from labkit.core.errors import SettingsError
 
 PUBLISHER = LAB_YAML.parent / "fixtures" / "solutions" / "publisher"
 ADDED, UPDATED, REMOVED = "subscriberAdded", "subscriberUpdated", "subscriberRemoved"
@@ -207,14 +209,35 @@ async def by_config(target: Target) -> None:
 @check("IFC-LIFE-9", "a name that is taken at the subscriber", needs={"settings"})
 async def taken(target: Target) -> None:
     one, two, home = await own(target, {}), await own(target, {}), await own(target)
-    for key in ("keystore", "user", "Interface", "email"):
+    for key in ("keystore", "user", "Interface", "email", "device"):
         await home.refused(one, script_key=key)
-    await home.subscribe(one, script_key="bell")
-    await home.refused(two, script_key="bell")
-    await home.refused(two, script_key="Bell")
+    made = await home.subscribe(one, script_key="bEll")
+    for key in ("bEll", "bell", "Bell"):
+        await home.refused(two, script_key=key)
     for key in ("b", "1bell", "be-ll", "b" * 64, ""):
         await home.refused(two, script_key=key)
     await home.subscribe(two, script_key="bells")
+    await target.in_lab(made.remove)
+    await home.subscribe(one, script_key="bell")
+
+
+@check("IFC-LIFE-9", "settings that name one key twice", needs={"settings"})
+async def taken_twice(target: Target) -> None:
+    one, two = await own(target, {}), await own(target, {})
+    for keys in (("bell", "bell"), ("bEll", "BELL")):
+        named = [
+            {"publisher": each.id, "script_key": key} for each, key in zip((one, two), keys, strict=True)
+        ]
+        try:
+            made = await own(target, subscriptions=named)
+        except SettingsError as error:
+            text = str(error)
+        else:
+            raise Mismatch("settings", f"that the keys {keys} are refused", made.id)
+        expect.true("it names the second", "subscriptions[1]" in text and "script_key" in text, text)
+    for each in (one, two):
+        total = (await each.call(INTERFACE, "listSubscribers"))["total"]
+        expect.equal("subscribers", total, 0)
 
 
 @check("IFC-LIFE-10", "after its end neither calls nor events get through", needs={"settings"})

@@ -1,0 +1,218 @@
+"""How the subscriptions that settings and folders name come about, follow them, and end."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labkit.conformance import expect
+from labkit.conformance.check import check
+from labkit.conformance.interface.partners import INTERFACE, Own, own, solution_id
+from labkit.conformance.probe import Table, same
+from labkit.conformance.target import Target
+from labkit.core.errors import LabWarning
+
+if TYPE_CHECKING:
+    from labkit.lab.solution import Solution
+
+PING: Table = {"operations": [{"name": "ping", "script": "return context.caller_id"}]}
+WITH_ROOM: Table = {**PING, "parameters": [{"name": "room"}]}
+
+
+@contextmanager
+def folder(files: Mapping[str, str]) -> Iterator[Path]:
+    """A solution's folder with these files in services/: text by key."""
+    with tempfile.TemporaryDirectory() as root:
+        services = Path(root, "services")
+        services.mkdir()
+        for key, text in files.items():
+            (services / f"{key}.yaml").write_text(text)
+        yield Path(root)
+
+
+async def replace(target: Target, solution: Own, **settings: Any) -> None:
+    """Put other settings in the place of those that a solution has."""
+    await target.in_lab(partial(_solution, target, solution.id, replace=True, **settings))
+
+
+async def waits(target: Target, *subscriptions: Table) -> Own:
+    """A new solution that names publishers which are not there yet."""
+    id = solution_id(target)
+    return Own(target, await target.in_lab(partial(_solution, target, id, subscriptions=subscriptions)))
+
+
+FILTERS = threading.Lock()  # Python's filters of warnings are those of all threads
+
+
+def _solution(target: Target, id: str, **settings: Any) -> Solution:
+    """A solution of the lab, without the warning that what it names is not there: here that is meant."""
+    with FILTERS, warnings.catch_warnings():
+        warnings.simplefilter("ignore", LabWarning)
+        return target.lab.solution(id, **settings)
+
+
+def publishing(configuration: Table) -> Table:
+    """The settings of a solution that publishes this."""
+    return {"services": {INTERFACE: configuration}}
+
+
+async def subscriber(publisher: Own, home: Own) -> Table:
+    """The subscription of a solution, {} where it has none."""
+    found: Table = await publisher.call(INTERFACE, "getSubscriber", subscriber_id=home.id)
+    return {} if "error" in found else found
+
+
+async def subscribers(publisher: Own) -> set[str]:
+    """The ids of all subscribers."""
+    found = await publisher.call(INTERFACE, "listSubscribers", limit=1000)
+    return {each["solution_id"] for each in found["items"]}
+
+
+@check("IFC-SET-1", "several wait for a publisher, one of them in vain", needs={"settings"})
+async def waiting(target: Target) -> None:
+    id, other, key = (solution_id(target) for _ in range(3))
+    wrong = await waits(target, {"publisher": id, "parameters": {"room": 5}})
+    hall = {"publisher": id, "parameters": {"room": "hall"}, "script_key": "bell"}
+    first = await waits(target, {"publisher": other}, hall)
+    with folder({key: "room: attic"}) as path:
+        second, nobody = await own(target, path=path), await own(target)
+        before = await own(target, PING, id=other)
+        publisher = await own(target, {**WITH_ROOM, "default_script_key": key}, id=id)
+    found = {each.id for each in (first, second)}
+    expect.equal("subscribers of one", await subscribers(publisher), found)
+    expect.equal("subscribers of the other", await subscribers(before), {first.id})
+    for each, room in ((first, "hall"), (second, "attic")):
+        same("parameters", (await subscriber(publisher, each))["parameters"], {"room": room})
+    expect.equal("a call", await first.call("Bell", "ping"), first.id)
+    for each, warned in ((wrong, True), (second, False), (nobody, False), (publisher, False)):
+        logs = await target.in_lab(lambda each=each: each.handle.logs)
+        texts = [str(text) for text in logs[logs["level"] == "warning"]["text"]]
+        expect.equal("warned of room", any("room" in text for text in texts), warned)
+
+
+@check("IFC-SET-2", "a file beside settings, in another letter case", needs={"settings"})
+async def beside(target: Target) -> None:
+    key = solution_id(target)
+    publisher = await own(target, {**WITH_ROOM, "default_script_key": key})
+    named = {"publisher": publisher.id, "parameters": {"room": "hall", "m": 2}}
+    wanted = {"room": "hall", "m": 2, "n": 1}
+    for file in (key.upper(), publisher.id):
+        with folder({file: "room: attic\nn: 1"}) as path:
+            home = await own(target, path=path, subscriptions=[named])
+        same(f"parameters beside {file}.yaml", (await subscriber(publisher, home)).get("parameters"), wanted)
+    with folder({"panel": "n: 1"}) as path:
+        home = await own(target, path=path, subscriptions=[{**named, "script_key": "Panel"}])
+    same("parameters, by script_key", (await subscriber(publisher, home)).get("parameters"), wanted)
+
+
+@check("IFC-SET-3", "settings that change, and that say the same", needs={"settings"})
+async def changed(target: Target) -> None:
+    publisher, home, other = await own(target, WITH_ROOM), await own(target), await own(target)
+    first: Table = {
+        "publisher": publisher.id,
+        "script_key": "panel",
+        "parameters": {"room": "hall", "n": 1},
+        "quota": {"calls_daily": 50},
+        "triggers": {"note": "kept"},
+    }
+    for each in (home, other):
+        await replace(target, each, subscriptions=[first])
+    await publisher.call(
+        INTERFACE,
+        "setSubscriber",
+        subscriber_id=home.id,
+        parameters={"room": "cellar", "its": True},
+        quota={"calls_monthly": 900},
+    )
+    before = await subscriber(publisher, home)
+    await replace(target, home, subscriptions=[first], business="labkit")
+    same("with the same settings", await subscriber(publisher, home), before)
+    now = {"publisher": publisher.id, "script_key": "Board", "parameters": {"m": 2}}
+    await replace(target, home, subscriptions=[now])
+    found = await subscriber(publisher, home)
+    same("parameters", found.get("parameters"), {"m": 2, "its": True})
+    same("quota", found.get("quota"), {"calls_monthly": 900})
+    same("triggers", found.get("triggers"), {})
+    same("id", found.get("id"), before["id"])
+    expect.equal("Board.ping", await home.call("Board", "ping"), home.id)
+    expect.equal("Panel.ping", await home.status("Panel", "ping"), 404)
+    found = await subscriber(publisher, other)
+    same("parameters of another", found.get("parameters"), first["parameters"])
+
+
+@check("IFC-SET-4", "those that are not named any more end, others stay", needs={"settings"})
+async def not_named_any_more(target: Target) -> None:
+    publisher, cell = await own(target, PING), await own(target)
+    named = await own(target, subscriptions=[{"publisher": publisher.id}])
+    await cell.subscribe(publisher, script_key="bell")
+    with folder({publisher.id: "n: 1"}) as path:
+        filed = await own(target, path=path)
+        everybody = {cell.id, named.id, filed.id}
+        expect.equal("at first", await subscribers(publisher), everybody)
+        for each in (cell, named):
+            await replace(target, each, environment={"A": "1"})
+        await replace(target, filed, path=path, environment={"A": "1"})
+        expect.equal("once settings name none", await subscribers(publisher), everybody - {named.id})
+    await replace(target, filed)
+    expect.equal("once the file is not there", await subscribers(publisher), {cell.id})
+
+
+@check("IFC-SET-4", "while the publisher publishes nothing", needs={"settings"})
+async def away(target: Target) -> None:
+    publisher, cell = await own(target, PING), await own(target)
+    naming: Table = {"subscriptions": [{"publisher": publisher.id}]}
+    stays, leaves = await own(target, **naming), await own(target, **naming)
+    await cell.subscribe(publisher, script_key="bell")
+    with folder({publisher.id: "n: 1"}) as path:
+        filed = await own(target, path=path)
+        before = {each.id: await subscriber(publisher, each) for each in (stays, cell, filed)}
+        await replace(target, publisher)
+        expect.equal("a call meanwhile", await cell.status("Bell", "ping"), 404)
+        await replace(target, leaves)
+        await replace(target, stays, **naming, environment={"A": "1"})
+        await replace(target, filed, path=path, environment={"A": "1"})
+        await replace(target, publisher, **publishing(PING))
+    expect.equal("once it is back", await subscribers(publisher), set(before))
+    for each in (stays, cell, filed):
+        same("subscription", await subscriber(publisher, each), before[each.id])
+    expect.equal("a call", await cell.call("Bell", "ping"), cell.id)
+
+
+@check("IFC-SET-5", "files by key in any letter case, and by id", needs={"settings"})
+async def files(target: Target) -> None:
+    key = f"Key{solution_id(target)}"
+    publisher, other = await own(target, {**PING, "default_script_key": key}), await own(target, PING)
+    for name in (key, key.lower(), key.upper(), publisher.id):
+        with folder({name: "n: 1"}) as path:
+            home = await own(target, path=path)
+        same(f"by {name}.yaml", (await subscriber(publisher, home)).get("parameters"), {"n": 1})
+        expect.equal("a call", await home.call(key, "ping"), home.id)
+    expect.equal("subscribers of another", await subscribers(other), set())
+
+
+@check("IFC-SET-6", "another definition, for all subscribers", needs={"settings"})
+async def another_definition(target: Target) -> None:
+    publisher = await own(target, {**PING, "events": [{"name": "rang", "default_script": "return 'old'"}]})
+    homes = [await own(target) for _ in range(3)]
+    for home, key in zip(homes, ("bell", "bell", "gong"), strict=True):
+        await home.subscribe(publisher, script_key=key)
+        expect.equal("before", await home.call(key.capitalize(), "ping"), home.id)
+    now: Table = {
+        "operations": [{"name": "pong", "script": "return 'pong'"}],
+        "events": [{"name": "rang", "default_script": "return 'new'"}],
+    }
+    await target.in_lab(partial(publisher.handle.publish, **now))
+    for number in range(2):
+        for home, service in zip(homes, ("Bell", "Bell", "Gong"), strict=True):
+            expect.equal("the new one", await home.call(service, "pong"), "pong")
+            expect.equal("the old one", await home.status(service, "ping"), 404)
+            result = await publisher.call(INTERFACE, "triggerOne", target=home.id, event="rang")
+            expect.equal("its default script", result, "new")
+        if not number:  # by settings too
+            await replace(target, publisher, **publishing({**now, "name": "other"}))
