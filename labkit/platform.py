@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Self, TypeVar
@@ -114,6 +115,25 @@ class Platform:
         """Return once every request and call is answered or held as a poll, and every event is handled."""
         await self.context.activity.idle()
 
+    async def suspend(self) -> None:
+        """Settle, end every connection and let go of the loop; all that is held stays.
+
+        Then the loop may end, or the process be forked: each copy goes on by itself.
+        """
+        await self.settle()
+        for component in reversed(self._components):
+            await component.suspend()
+
+    async def resume(self) -> None:
+        """Go on after `suspend` on the loop that runs now, and listen anew, with `https_port: 0` at another port.
+
+        What was given a URL with the old port keeps it, but for what the settings name.
+        """
+        await self.edge.resume()
+        for component in self._components:
+            if component is not self.edge:
+                await component.resume()
+
     async def reset(self) -> None:
         """Forget devices, datapoints, content, Keystore, users, mails, handsets, what happened at providers, journal.
 
@@ -151,6 +171,13 @@ class Core(Component):
     async def stop(self) -> None:
         self._context.database.close()
         self._context.clock.close()
+
+    async def suspend(self) -> None:
+        self._context.clock.suspend()
+        await asyncio.sleep(0)  # what was put off to the end of this iteration runs
+
+    async def resume(self) -> None:
+        self._context.clock.resume()
 
     async def clear(self) -> None:
         await self._context.database.run(_empty)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from aiohttp import web
 
 from labkit import Lab
 from labkit.context import Context
+from labkit.control.control import Control
+from labkit.core.clock import VIRTUAL_START
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.events import EventKind
 from labkit.fleet.flow import Address, FlowClient
@@ -17,7 +21,7 @@ from labkit.http.connection import Connection
 from labkit.http.sites import Site
 from labkit.platform import Platform
 from labkit.services.operation import Caller, Service, operation
-from labkit.settings import LabSettings, ProductSettings, SolutionSettings
+from labkit.settings import LabSettings, ProductSettings, SolutionSettings, build
 
 ENDPOINT = "counter = (counter or 0) + 1 return {counter, math.random(), context.tracking_id}"
 EVENT = """
@@ -159,3 +163,54 @@ async def test_what_cannot_start_leaves_nothing(tmp_path: Path) -> None:
             await other.start()
         async with Platform(LabSettings(https_port=0, data=tmp_path / "lab.db")):
             pass  # the data file was let go
+
+
+# ---- suspended, and resumed on another loop
+
+APPLICATION = {"client_id": "a", "client_secret": "b", "redirect": "https://acme.apps.lab.localhost/back"}
+SETTINGS = {
+    "https_port": 0,
+    "products": [{"id": "thermostat", "resources": {"message": "string"}}],
+    "solutions": [{"id": "acme", "products": ["thermostat"]}],
+    "providers": {"social": [{"name": "google", "applications": [APPLICATION]}]},
+}
+LUA = "count = (count or 0) + 1 Keystore.set{key = 'n', value = count} return count"
+
+
+def test_a_suspended_platform_goes_on_with_what_it_held_on_another_loop() -> None:
+    rung: list[float] = []
+
+    async def begin() -> Control:
+        platform = await Platform(build(LabSettings, SETTINGS), seed=7).start()
+        control = Control(platform)
+        clock = platform.context.clock
+        clock.call_at(VIRTUAL_START + 5, lambda: rung.append(clock.now()))
+        await control.solutions.route("acme", "GET", "/count", LUA, "application/json")
+        await control.functions.route("acme", "GET", "/thread", blocking, "application/json")
+        for path in ("/count", "/thread"):  # so that there is a fiber, a thread, a connection
+            listening = platform.context.address
+            address = Address(listening.host, listening.https_port, listening.ca_pem)
+            client = FlowClient(address, "acme.apps.lab.localhost")
+            assert (await client.request("GET", path)).status_code == 200
+            await client.close()
+        await control.suspend()
+        return control
+
+    before = threading.active_count()
+    control = asyncio.run(begin())
+    assert threading.active_count() == before
+    with Lab.resumed(control) as lab:
+        acme = lab.solution("acme")
+        assert (acme.get("/count").json(), acme.get("/thread").json()) == (2, 2)
+        device = lab.product("thermostat").device("t-1").activate()
+        device.write(message="hello")
+        assert device.read("message") == {"message": "hello"}
+        [application] = lab.provider("google").applications
+        assert application.redirects == (acme.url("/back"),)
+        lab.clock.advance(seconds=5)
+        assert rung == [VIRTUAL_START + 5]
+        assert lab.journal.select("error") == []
+
+
+def blocking(services: Any) -> Any:
+    return services.Keystore.get(key="n")["value"]

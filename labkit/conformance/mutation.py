@@ -5,33 +5,45 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
-from labkit.conformance import runner
+from labkit.conformance import runner, warm
 from labkit.conformance.catalogue import load
 from labkit.conformance.check import Check, all_checks, select
 from labkit.conformance.fork_server import ForkServer, Said
 from labkit.conformance.mutant import NOTICED, Mutant, Trial, all_mutants, judge
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.conformance.verdict import Verdict
+from labkit.conformance.warm import SEED, Warm
 from labkit.lab.lab import Lab
 from labkit.settings import load as read_settings
 
-SEED = 1
 PATIENCE = 120.0  # seconds of real time for one mutant, most of which take a fraction of one
-PRELOAD = "labkit.conformance.preload"
+PRELOAD = "labkit.conformance.warm"
 CATALOGUE = load()  # both are the same for all that are forked from here; the lab itself reads its file anew
 SETTINGS = read_settings(LAB_YAML)
 
 
-def run_mutant(mutant: Mutant) -> Trial:
+def run_mutant(mutant: Mutant, there: Warm | None = None) -> Trial:
     """Break this process's platform as the mutant says, and run checks until each requirement has one that notices.
 
-    There is no way back: the process ends afterwards.
+    there: a lab that is there already. It serves for a mutant that would not have changed its start; one that is not
+    killed there is tried again on a lab that starts with it, so none counts as survivor for what the start handed on,
+    such as a bound method. There is no way back: the process ends afterwards.
     """
+    target = there.target() if there is not None and is_later(mutant, there) else None
     gc.unfreeze()  # what was there before the fork holds functions too
     apply(mutant)
     gc.freeze()
+    if target is not None and (trial := try_on(mutant, target)).killed:
+        return trial
+    with Lab(SEED, config=LAB_YAML) as lab:
+        return try_on(mutant, Target.local(lab, SEED, SETTINGS))
+
+
+def try_on(mutant: Mutant, target: Target) -> Trial:
+    """Run checks until each requirement of a mutant has one that notices, and the smoke check."""
     noticed: set[str] = set()
 
     def note(verdict: Verdict) -> None:
@@ -47,23 +59,39 @@ def run_mutant(mutant: Mutant) -> Trial:
                 yield each
         yield from (each for each in checks if each.name == mutant.smoke)
 
-    with Lab(SEED, config=LAB_YAML) as lab:
-        verdicts = runner.run(needed(), Target.local(lab, SEED, SETTINGS), CATALOGUE, note)
-    return judge(mutant, verdicts)
+    return judge(mutant, runner.run(needed(), target, CATALOGUE, note))
+
+
+def is_later(mutant: Mutant, there: Warm) -> bool:
+    """Would a lab that starts with the mutant have started as this one did, which knows nothing of it?"""
+    owner, name = _owner(mutant)
+    original = vars(owner)[name]
+    if not there.ran(original):
+        return True
+    service = getattr(
+        mutant.replace(original), "service", None
+    )  # of faults.py: it changes calls of this one alone
+    return service is not None and service not in there.called
 
 
 def apply(mutant: Mutant) -> None:
     """Put the broken function in place, also where other modules imported it or keep it in a table."""
+    owner, name = _owner(mutant)
+    original = vars(owner)[name]
+    broken = mutant.replace(original)
+    setattr(owner, name, broken)
+    if isinstance(owner, ModuleType):
+        _replace_elsewhere(original, broken)
+
+
+def _owner(mutant: Mutant) -> tuple[Any, str]:
+    """The module or class that a mutant changes, and the name of what it replaces there."""
     module_name, _, path = mutant.patches.partition(":")
     owner: Any = import_module(module_name)
     *parents, name = path.split(".")
     for parent in parents:
         owner = getattr(owner, parent)
-    original = vars(owner)[name]
-    broken = mutant.replace(original)
-    setattr(owner, name, broken)
-    if not parents:
-        _replace_elsewhere(original, broken)
+    return owner, name
 
 
 def _replace_elsewhere(original: object, broken: object) -> None:
@@ -98,7 +126,7 @@ def attempt(name: str, tell: Callable[[Any], None]) -> None:
     """Try a mutant in this process, which cannot be used for anything else afterwards."""
     mutant = next(each for each in all_mutants() if each.name == name)
     try:
-        trial = run_mutant(mutant)
+        trial = run_mutant(mutant, warm.take())
     except Exception as error:  # noqa: BLE001 - the others are to be tried all the same
         trial = _no_trial(mutant, f"{type(error).__name__}: {error}")
     tell(trial.as_dict())

@@ -15,8 +15,9 @@ from labkit.conformance import runner
 from labkit.conformance.catalogue import load
 from labkit.conformance.check import Check, all_checks
 from labkit.conformance.fork_server import ForkServer, Said, ServerError
-from labkit.conformance.target import LOCAL_TARGET, opened
+from labkit.conformance.target import LOCAL_TARGET
 from labkit.conformance.verdict import Verdict
+from labkit.conformance.warm import target_of
 
 WORKERS = 2
 MANY = 75  # checks of one job: few enough for both processes to end at about the same time
@@ -88,7 +89,7 @@ def _area(check: Check) -> str:
 def play_job(job: dict[str, Any], tell: Callable[[Any], None]) -> None:
     """Play the checks of a job in this process, and tell each verdict."""
     by_name = {each.name: each for each in all_checks()}
-    with opened(job["target"], job["seed"]) as target:
+    with target_of(job["target"], job["seed"]) as target:
         runner.run(
             [by_name[name] for name in job["checks"]],
             target,

@@ -85,11 +85,21 @@ class Target:
         self._tasks: list[asyncio.Task[Any]] = []
 
     @classmethod
-    def local(cls, lab: Lab, seed: int | None = None, settings: LabSettings | None = None) -> Self:
-        """A lab in this process that loaded `conformance/lab.yaml`. settings: those, if they were read before."""
+    def local(
+        cls,
+        lab: Lab,
+        seed: int | None = None,
+        settings: LabSettings | None = None,
+        domains: dict[str, str] | None = None,
+    ) -> Self:
+        """A lab in this process that loaded `conformance/lab.yaml`.
+
+        settings: those, if they were read before; domains: of its products and solutions, if they are known.
+        """
         settings = settings or load(LAB_YAML)
-        domains = {each.id: lab.product(each.id).domain for each in settings.products}
-        domains |= {each.id: lab.solution(each.id).domain for each in settings.solutions}
+        if domains is None:
+            domains = {each.id: lab.product(each.id).domain for each in settings.products}
+            domains |= {each.id: lab.solution(each.id).domain for each in settings.solutions}
         return cls("lab", lab.address, domains, settings, lab=lab, seed=seed, http_port=lab.http_port)
 
     @classmethod

@@ -71,6 +71,15 @@ class Control:
         """End the platform. What was acknowledged is stored."""
         await self._platform.stop()
 
+    async def suspend(self) -> None:
+        """Settle, end every connection and let go of the loop, which may end then; all that is held stays."""
+        await self._platform.suspend()
+
+    async def resume(self) -> Self:
+        """Go on after `suspend` on the loop that runs now, in this process or in one that was forked since."""
+        await self._platform.resume()
+        return self
+
     async def settle(self) -> None:
         """Return once every request and call is answered or held as a poll, and every event is handled."""
         await self._platform.settle()

@@ -199,6 +199,14 @@ class Clock:
             self._lab = self._start
             self._arm()
 
+    def suspend(self) -> None:
+        """Let go of the loop; timers stay, and time goes on."""
+        self._disarm()
+
+    def resume(self) -> None:
+        """Go on after `suspend`, on the loop that runs now: timers that became due meanwhile fire."""
+        self._arm()
+
     def close(self) -> None:
         """Forget every timer."""
         self._timers.clear()

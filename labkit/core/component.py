@@ -17,6 +17,12 @@ class Component:
     async def stop(self) -> None:
         """End; those after it have ended. What is durable stays."""
 
+    async def suspend(self) -> None:
+        """Let go of the loop: end what is under way there. What is held stays; those after it have let go."""
+
+    async def resume(self) -> None:
+        """Go on after `suspend`, on the loop that runs now; those before it go on."""
+
     async def clear(self) -> None:
         """Forget what happened, for a reset; what was set up stays."""
 

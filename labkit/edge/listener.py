@@ -92,6 +92,12 @@ class Edge(Component):
             await self._server.stop()
             self._server = None
 
+    async def suspend(self) -> None:
+        await self.stop()
+
+    async def resume(self) -> None:
+        await self.start()
+
     async def clear(self) -> None:
         """End the connections that nobody waits on, so that those of a replayed story are as new as its first ones."""
         if self._server is not None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from labkit.control.clock import Moment
+from labkit.control.control import Control
 from labkit.core.errors import LabError
 from labkit.fleet.flow import Address
 from labkit.lab.arguments import given, made
@@ -88,7 +90,21 @@ class Lab:
             providers=providers,
             **others,
         )
-        self._runtime = Runtime(_settings(config, settings), seed, speed, start)
+        named = _settings(config, settings)
+        self._hold(Runtime(partial(Control.start, named, seed=seed, speed=speed, start=start), seed))
+
+    @classmethod
+    def resumed(cls, control: Control, seed: int | None = None) -> Self:
+        """A lab that goes on with a platform that was suspended: here, or before this process was forked.
+
+        seed: the one that it began with.
+        """
+        lab = cls.__new__(cls)
+        lab._hold(Runtime(control.resume, seed))
+        return lab
+
+    def _hold(self, runtime: Runtime) -> None:
+        self._runtime = runtime
         self._products: dict[str, Product] = {}
         self._solutions: dict[str, Solution] = {}
         self._connections: Connections | None = None  # of all browsers

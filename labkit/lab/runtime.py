@@ -7,11 +7,9 @@ import weakref
 from collections.abc import Awaitable, Callable
 from typing import ParamSpec, Protocol, TypeVar
 
-from labkit.control.clock import Moment
 from labkit.control.control import Control
 from labkit.fleet.flow import Address
 from labkit.lab.portal import Portal, Task
-from labkit.settings import LabSettings
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -26,16 +24,15 @@ class Client(Protocol):
 class Runtime:
     """A platform on a thread of its own, until `close`, until nobody holds a handle, or to the process's end.
 
+    start: starts it, or resumes one that was suspended, on the loop of that thread; seed: the one that it has.
     Raises SettingsError or LabError, and leaves nothing behind, where the platform cannot start.
     """
 
-    def __init__(
-        self, settings: LabSettings, seed: int | None, speed: float | None, start: Moment | None
-    ) -> None:
+    def __init__(self, start: Callable[[], Awaitable[Control]], seed: int | None = None) -> None:
         self.seed = seed
         self._portal = Portal()
         try:
-            self.control = self._portal.run(Control.start, settings, seed=seed, speed=speed, start=start)
+            self.control = self._portal.run(start)
         except BaseException:
             self._portal.close()
             raise

@@ -57,6 +57,14 @@ class Services(Component):
         for service in reversed(tuple(self)):
             await service.stop()
 
+    async def suspend(self) -> None:
+        for service in reversed(tuple(self)):
+            await service.suspend()
+
+    async def resume(self) -> None:
+        for service in self:
+            await service.resume()
+
     async def clear(self) -> None:
         for service in self:
             await service.clear()

@@ -54,6 +54,9 @@ class CustomService(Service):
         if threads is not None:
             threads.shutdown(wait=False, cancel_futures=True)
 
+    async def suspend(self) -> None:
+        await self.stop()
+
     async def run(self, function: Callable[[], object]) -> object:
         """The result of a sync function, run in a thread."""
         if self._threads is None:

@@ -97,6 +97,11 @@ class Scripts:
         if "_host" in self.__dict__:
             self._host.clear()
 
+    def suspend(self) -> None:
+        """Hold nothing that belongs to this thread."""
+        if "_host" in self.__dict__:
+            self._host.suspend()
+
     def close(self) -> None:
         if "_host" in self.__dict__:
             self._host.close()

@@ -219,6 +219,10 @@ class Solution:
         self.warnings.clear()
         self._scripts.clear()
 
+    def suspend(self) -> None:
+        """Hold nothing that belongs to this thread; what its scripts keep stays."""
+        self._scripts.suspend()
+
     def close(self) -> None:
         """Free the Lua of it."""
         self._scripts.close()

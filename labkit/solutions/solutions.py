@@ -169,6 +169,11 @@ class Solutions(Component):
         for solution in (*self, *self._retiring.values()):
             solution.close()
 
+    async def suspend(self) -> None:
+        self._workers.suspend()
+        for solution in self:
+            solution.suspend()
+
     async def clear(self) -> None:
         self._context.configuration.clear()
         for solution in self:

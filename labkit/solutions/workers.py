@@ -61,6 +61,11 @@ class Workers:
             raise LabError("the lab is closed")
         return asyncio.run_coroutine_threadsafe(call(), loop).result()
 
+    def suspend(self) -> None:
+        """End the threads, of which none works; new ones come when they are needed."""
+        while self._pools:
+            self._pools.popitem()[1].shutdown()
+
     async def close(self) -> bool:
         """Let what runs end, and end the threads. False where a function did not end in time.
 

@@ -41,10 +41,11 @@ class Courier(Component):
         self._context = context
         self._handsets = handsets
         self._faults = faults
-        self._queue: asyncio.Queue[Sending] = asyncio.Queue(WAITING)
+        self._queue: asyncio.Queue[Sending]
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
+        self._queue = asyncio.Queue(WAITING)  # one belongs to the loop on which it was waited for
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:

@@ -67,6 +67,12 @@ class Messaging(Site, Component):
     async def stop(self) -> None:
         await self._courier.stop()
 
+    async def suspend(self) -> None:
+        await self._courier.stop()
+
+    async def resume(self) -> None:
+        await self._courier.start()
+
     async def clear(self) -> None:
         """Forget what arrived and what was delivered; the database forgets the bindings."""
         self.inbox.clear()

@@ -78,8 +78,7 @@ class Provider(Site):
         self.inbox.clear()
         self.faults.clear()
         self.people.reset(self.settings.people)
-        for each in self.settings.applications:
-            self._register(each)
+        self.register_all()
         protocol = OAuth1 if self.kind.protocol == "oauth1" else OAuth2
         self._protocol: ProviderProtocol = protocol(
             self.name, self.kind, self.applications, self._context.clock.seconds, self._secret
@@ -132,6 +131,11 @@ class Provider(Site):
         if self.kind.asks:
             found["userinfo"] += f"?{self.kind.asks}"
         return found
+
+    def register_all(self) -> None:
+        """Register the applications that the settings name, with the lab's port as it is."""
+        for each in self.settings.applications:
+            self._register(each)
 
     def register(
         self, redirect: str | Iterable[str], *, name: str = "", scopes: Iterable[str] = ()

@@ -46,6 +46,11 @@ class Social(Component):
         for each in self._context.settings.providers.social:
             self.add(each)
 
+    async def resume(self) -> None:
+        """The port is another one, so it is in the URLs of the applications."""
+        for provider in self:
+            provider.register_all()
+
     async def clear(self) -> None:
         """Forget all but what the settings say."""
         for provider in self:

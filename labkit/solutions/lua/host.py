@@ -373,6 +373,10 @@ class LuaHost:
         self._began = self._now()
         self._environments.clear()
 
+    def suspend(self) -> None:
+        """Hold nothing that belongs to this thread, for another one to go on. No run is under way."""
+        self._fibers.clear()
+
     def close(self) -> None:
         """Free the environments. Runs that wait for a service end with LabError once they are answered."""
         self._environments.close()
