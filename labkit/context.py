@@ -14,6 +14,7 @@ from labkit.core.events import Events
 from labkit.core.holding import Holding
 from labkit.core.identifiers import Identifiers
 from labkit.core.journal import Journal
+from labkit.faults import Faults
 from labkit.http.address import ServerAddress
 from labkit.http.dates import HttpDate
 from labkit.http.sites import HostTable
@@ -119,6 +120,7 @@ class Context:
     database: Database
     activity: Activity
     holding: Holding
+    faults: Faults
     events: Events
     dates: HttpDate
     address: ServerAddress
@@ -145,6 +147,22 @@ class Context:
         """A context with no products, solutions, providers and services in it yet."""
         journal = Journal(clock.micros, settings.journal.records, settings.journal.field)
         activity = Activity()
+        holding = Holding(activity)
+        events = Events(journal, activity)
+        hosts = HostTable(settings.domain)
+        products: Directory[NamedProduct] = Directory("product")
+        solutions: Directory[NamedSolution] = Directory("solution")
+        faults = Faults(
+            settings.faults,
+            clock=clock,
+            journal=journal,
+            holding=holding,
+            identifiers=identifiers,
+            events=events,
+            hosts=hosts,
+            products=products,
+            solutions=solutions,
+        )
         return cls(
             settings=settings,
             wire=settings.wires(),
@@ -153,15 +171,16 @@ class Context:
             journal=journal,
             database=Database(settings.data),
             activity=activity,
-            holding=Holding(activity),
-            events=Events(journal, activity),
+            holding=holding,
+            faults=faults,
+            events=events,
             dates=HttpDate(),
             address=address,
-            hosts=HostTable(settings.domain),
+            hosts=hosts,
             outbound=outbound,
             mailbox=mailbox,
-            products=Directory("product"),
-            solutions=Directory("solution"),
+            products=products,
+            solutions=solutions,
             providers=Directory("provider"),
             services=Directory("service"),
             configuration={},

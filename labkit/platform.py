@@ -58,6 +58,7 @@ class Platform:
             outbound=outbound,
             mailbox=self.mailbox,
         )
+        outbound.faults = self.context.faults
         self.devices = Devices(self.context)
         self.context.events.declare(EVENTS)
         self._providers = tuple(provider(self.context) for provider in PROVIDERS)
@@ -75,6 +76,7 @@ class Platform:
             self.solutions,
             self.context.events,
             self.edge,
+            self.context.faults,
         )
         self._running = AsyncExitStack()
 
@@ -92,6 +94,7 @@ class Platform:
             for product in context.settings.products:
                 await self.add_product(product)
             await self.solutions.add_all(context.settings.solutions)
+            await context.faults.refill()
             self._running = stack.pop_all()
         return self
 

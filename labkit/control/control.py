@@ -8,6 +8,7 @@ from labkit.control.addresses import AddressesControl
 from labkit.control.clock import ClockControl, Moment, seconds_of
 from labkit.control.content import ContentControl
 from labkit.control.database import DatabaseControl
+from labkit.control.faults import FaultsControl
 from labkit.control.fleets import FleetsControl
 from labkit.control.functions import FunctionsControl
 from labkit.control.handsets import HandsetsControl
@@ -36,6 +37,7 @@ class Control:
         self.content = ContentControl(platform)
         self.database = DatabaseControl(platform)
         self.fleets = FleetsControl(platform)
+        self.faults = FaultsControl(platform)
         self.functions = FunctionsControl(platform)
         self.handsets = HandsetsControl(platform)
         self.identities = IdentitiesControl(platform)

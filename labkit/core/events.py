@@ -18,6 +18,7 @@ from labkit.core.journal import Journal
 Payload = Mapping[str, object]
 Handler = Callable[[Any], Awaitable[object]]
 Receivers = Callable[["Event"], Iterable[tuple[str, Handler]]]
+Interfere = Callable[["Event", str, Handler], object]
 
 LANE_CAPACITY = 1000
 
@@ -79,6 +80,7 @@ class Events(Component):
         self._activity = activity
         self._capacity = capacity
         self.receivers: Receivers = lambda event: ()
+        self.interfere: Interfere | None = None  # queues an event, or not, where faults may hit it
         self._kinds: dict[tuple[str, str], EventKind] = {}
         self._declared: dict[tuple[str, str, str], EventKind] = {}
         self._lanes: dict[tuple[str, str], deque[tuple[Handler, Any]]] = {}
@@ -129,7 +131,10 @@ class Events(Component):
     def deliver(self, event: Event) -> None:
         """Put an event that the journal has in the lane of each that handles it."""
         for receiver, handler in self.receivers(event):
-            self.queue(event.source, receiver, handler, event.payload())
+            if self.interfere is None:
+                self.queue(event.source, receiver, handler, event.payload())
+            else:
+                self.interfere(event, receiver, handler)
 
     def handled(self, event: Event) -> bool:
         """Does anybody handle an event?"""

@@ -17,7 +17,9 @@ from labkit.device_api.wire import TEXT, Download, nothing, reply
 from labkit.devices.devices import Devices
 from labkit.devices.identities import identity_error
 from labkit.devices.products import Product
+from labkit.faults import FaultAnswer
 from labkit.http.connection import Connection
+from labkit.http.cut import ConnectionCut
 from labkit.http.error import HttpError
 from labkit.http.sites import Site
 from labkit.settings import ProductSettings
@@ -71,12 +73,21 @@ class ProductSite(Site):
         path = raw_path if raw_path in ENDPOINTS else _path(raw_path)
         exchange = Exchange(self._context, self._product, connection, request, path, raw_query)
         try:
-            response = await self.answer(exchange)
-        except HttpError as refusal:
-            exchange.add_detail(reason=refusal.reason)
-            response = reply(refusal.status, refusal.reason, TEXT, refusal.headers)
-            if refusal.closes:
-                response.force_close()
+            try:
+                response = await self.answer(exchange)
+            except HttpError as refusal:
+                exchange.add_detail(reason=refusal.reason)
+                response = reply(refusal.status, refusal.reason, TEXT, refusal.headers)
+                if refusal.closes:
+                    response.force_close()
+            except FaultAnswer as fault:
+                response = fault.response
+            if (faults := self._context.faults.requests) is not None:
+                response = await faults.after(exchange.request_for_faults(), response)
+        except ConnectionCut as cut:
+            exchange.add_detail(reason=str(cut))
+            self._context.journal.end(exchange.identify())
+            raise
         except asyncio.CancelledError:
             revoked = exchange.hold is not None and exchange.hold.revoked
             exchange.add_detail(reason=REVOKED if revoked else "the connection ended before the answer")

@@ -105,6 +105,8 @@ async def check(exchange: Exchange, registry: Registry, credential: Credential) 
         raise unauthorized(exchange, "this device is locked")
     if not settings.self_registration and not device.whitelisted:
         raise unauthorized(exchange, "this identity is not whitelisted")
+    if exchange.context.faults.requests is not None:
+        await exchange.meet_faults(device.identity)
     return device
 
 

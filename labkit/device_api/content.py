@@ -75,6 +75,10 @@ async def _send(
         exchange.hold.end = exchange.request.transport.abort
     status = 200 if part is None else exchange.context.wire.range_status
     response = Download(status, exchange.context.wire.download_framing, last - first + 1, headers)
+    if (faults := exchange.context.faults.requests) is not None:  # the last moment to change it
+        changed = await faults.after(exchange.request_for_faults(), response)
+        if not isinstance(changed, Download):
+            return changed
     return await response.send(exchange.request, pieces())
 
 

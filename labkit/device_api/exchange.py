@@ -13,6 +13,7 @@ from labkit.core.journal import Record
 from labkit.device_api import forms
 from labkit.devices.products import Product
 from labkit.devices.registry import Hold
+from labkit.faults import Asked
 from labkit.http.bodies import read_body
 from labkit.http.connection import Connection
 from labkit.http.error import HttpError
@@ -34,6 +35,7 @@ class Exchange:
     raw_query: str
     record: Record | None = None
     hold: Hold | None = None  # once the device is known: it tells when what it showed is no longer valid
+    asked: Asked | None = None  # what faults know of it, once one has looked
 
     def identify(self, identity: str | None = None) -> Record:
         """The journal's record of this request, under the device's name once that is known."""
@@ -41,6 +43,32 @@ class Exchange:
             actor = self.product.id if identity is None else f"{self.product.id}/{identity}"
             self.record = self.context.journal.open("request", actor, f"{self.request.method} {self.path}")
         return self.record
+
+    async def meet_faults(self, identity: str | None) -> None:
+        """Called before the work, where there are faults of requests. identity: of the device, once it is known.
+
+        Raises FaultAnswer, HttpError or ConnectionCut where one comes instead of the work.
+        """
+        faults = self.context.faults.requests
+        if faults is not None and self.asked is None:
+            await faults.before(self.request_for_faults(identity))
+
+    def request_for_faults(self, identity: str | None = None) -> Asked:
+        """What faults may know of the request."""
+        if self.asked is None:
+            record = self.identify(identity)
+            self.asked = Asked(
+                self.request.method,
+                self.path,
+                self.raw_query,
+                self.product.domain,
+                record.actor,
+                record.sequence,
+                self.connection,
+                product=self.product.id,
+                identity=identity,
+            )
+        return self.asked
 
     def add_detail(self, **detail: object) -> None:
         """Add to the detail of the journal's record."""

@@ -11,4 +11,6 @@ from labkit.devices.devices import Devices
 
 async def timestamp(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     """Lab time in whole Unix seconds, for anybody."""
+    if exchange.context.faults.requests is not None:
+        await exchange.meet_faults(None)
     return reply(200, str(exchange.context.clock.seconds()))

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from aiohttp import hdrs, web
 from aiohttp.http import HttpVersion11
 
+from labkit.http.cut import ConnectionCut
 from labkit.settings import Wire
 
 TEXT = "text/plain; charset=utf-8"
@@ -76,11 +77,16 @@ class Download(web.StreamResponse):
         super().__init__(status=status, headers=headers)
         self._size = size
         self._framing = framing
+        self._breaks_off = False
 
     @property
     def size(self) -> int:
         """Bytes of the body, however it is framed."""
         return self._size
+
+    def break_off(self) -> None:
+        """Send half of the body alone, and cut the connection there."""
+        self._breaks_off = True
 
     async def _prepare_headers(self) -> None:
         await super()._prepare_headers()
@@ -104,6 +110,11 @@ class Download(web.StreamResponse):
             return self
         piece = await anext(pieces, b"")  # what goes wrong here can still be answered
         await self.prepare(request)
+        if self._breaks_off:
+            await self._send_half(piece, pieces)
+            if request.transport is not None:
+                request.transport.close()  # what was written still leaves
+            raise ConnectionCut("a fault, inside the answer")
         left = self._size - len(piece)
         while left:
             await self.write(piece)
@@ -111,3 +122,12 @@ class Download(web.StreamResponse):
             left -= len(piece)
         await self.write_eof(piece)
         return self
+
+    async def _send_half(self, piece: bytes, pieces: AsyncIterator[bytes]) -> None:
+        left = self._size // 2
+        while left > len(piece):
+            await self.write(piece)
+            left -= len(piece)
+            piece = await anext(pieces)
+        if left:
+            await self.write(piece[:left])

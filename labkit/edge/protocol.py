@@ -118,9 +118,13 @@ class EdgeProtocol(web.RequestHandler):
     def end(self, reason: str, detail: str) -> None:
         """End the connection at once, without a byte more, and say why."""
         self._context.journal.record_refusal(reason, detail)
+        self.cut()
+
+    def cut(self) -> None:
+        """End the connection at once, without a byte more; where it is closed already, what was written leaves."""
         self._force_close = True
         transport, self.transport = self.transport, None
-        if transport is not None:
+        if transport is not None and not transport.is_closing():
             transport.abort()
 
     def is_idle(self) -> bool:

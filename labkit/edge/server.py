@@ -22,6 +22,7 @@ from labkit.edge.protocol import BodyLateError, EdgeProtocol
 from labkit.edge.request import EdgeRequest
 from labkit.edge.tasks import Tasks
 from labkit.http.connection import Connection
+from labkit.http.cut import ConnectionCut
 from labkit.http.sites import Site
 
 
@@ -152,6 +153,9 @@ class EdgeServer(web.Server):
             return plain(408, str(late))
         except (web.RequestPayloadError, BadHttpMessage):  # the latter from aiohttp's parser in Python
             return plain(400, "the body is malformed")
+        except ConnectionCut:
+            protocol.cut()
+            return web.Response()  # has nowhere to go
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a 500 and the journal has it
             if isinstance(error, ConnectionError) and protocol.has_ended():
                 return web.Response()  # the client left while it was being answered

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Protocol
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -15,6 +17,22 @@ from labkit.core.component import Component
 from labkit.http.address import ServerAddress
 
 LARGEST = 1024 * 1024  # bytes of an answer that are read
+Answer = tuple[int, str]
+
+
+class Interferes(Protocol):
+    """What may hit an outgoing request: status and text of the answer, from `send` or not."""
+
+    async def around(
+        self, method: str, url: str, headers: Mapping[str, str], send: Callable[[], Awaitable[Answer]]
+    ) -> Answer: ...
+
+
+class MayInterfere(Protocol):
+    """Who knows whether anything may; None while nothing does."""
+
+    @property
+    def outgoing(self) -> Interferes | None: ...
 
 
 class OutboundClient(Component):
@@ -35,12 +53,19 @@ class OutboundClient(Component):
         self._address = address
         self._patience = patience
         self._keep_alive = keep_alive
+        self.faults: MayInterfere | None = None
         self._sessions: dict[bool, ClientSession] = {}  # by whether they are for the lab's own hosts
 
     async def request(
         self, method: str, url: str, headers: Mapping[str, str], body: str | None = None
     ) -> tuple[int, str]:
         """Status and text of the answer. Raises OSError (TimeoutError among them) where there is none."""
+        faults = None if self.faults is None else self.faults.outgoing
+        if faults is not None:
+            return await faults.around(method, url, headers, partial(self._send, method, url, headers, body))
+        return await self._send(method, url, headers, body)
+
+    async def _send(self, method: str, url: str, headers: Mapping[str, str], body: str | None) -> Answer:
         try:
             target = URL(url, encoded=True)  # as it was signed
             async with self._session(self._is_own(target)).request(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.core.errors import LabError
 from labkit.fleet.flow import FlowClient
+from labkit.lab.delays import ask
 from labkit.lab.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class SiteClient:
 
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
         """Send a request to a path, or to a URL of this domain; `options` as httpx takes them."""
-        return self._runtime.run(self._flow.request, method, self._path(path), **options)
+        return ask(self._runtime, self._domain, self._flow.request, method, self._path(path), **options)
 
     def get(self, path: str, **options: Any) -> httpx.Response:
         """GET a path."""

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from labkit.control.clock import seconds_of
 from labkit.core.errors import LabError
 from labkit.fleet.device import Credentials, Point, VirtualDevice
 from labkit.lab.arguments import alias_texts, duration, timed_values, value_texts
 from labkit.lab.client import rooted
+from labkit.lab.delays import ask
 from labkit.lab.polls import HeldPoll, HoldsPolls, Waiting
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
 
 if TYPE_CHECKING:
     import httpx
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Device:
@@ -39,7 +43,7 @@ class Device:
 
     def activate(self) -> Self:
         """Provision, or replace the credentials that the device has."""
-        self._runtime.run(self._virtual.activate)
+        self._ask(self._virtual.activate)
         return self
 
     def use(self, credentials: Credentials) -> Self:
@@ -49,15 +53,15 @@ class Device:
 
     def write(self, values: Mapping[str, object] | None = None, /, **more: object) -> None:
         """Store the value of each alias: `write(temperature=21.5)`."""
-        self._runtime.run(self._virtual.write, value_texts(values, more))
+        self._ask(self._virtual.write, value_texts(values, more))
 
     def read(self, *aliases: str | Iterable[str]) -> dict[str, str]:
         """The newest value of each alias that has one."""
-        return self._runtime.run(self._virtual.read, alias_texts(aliases))
+        return self._ask(self._virtual.read, alias_texts(aliases))
 
     def write_and_read(self, values: Mapping[str, object], *aliases: str | Iterable[str]) -> dict[str, str]:
         """Hybrid: store, then read."""
-        return self._runtime.run(self._virtual.write_and_read, value_texts(values, {}), alias_texts(aliases))
+        return self._ask(self._virtual.write_and_read, value_texts(values, {}), alias_texts(aliases))
 
     def poll(
         self, alias: str, timeout: float = 30, since: str | float | datetime | None = None
@@ -98,23 +102,23 @@ class Device:
 
     def record(self, points: Mapping[str, Mapping[float | datetime, object]]) -> None:
         """Store values at timestamps: {alias: {Unix seconds or datetime: value}}."""
-        self._runtime.run(self._virtual.record, timed_values(points))
+        self._ask(self._virtual.record, timed_values(points))
 
     def content(self) -> list[str]:
         """The ids of the content that the product offers."""
-        return self._runtime.run(self._virtual.content)
+        return self._ask(self._virtual.content)
 
     def content_info(self, id: str) -> str:
         """`content type,bytes,updated,description` of a content item."""
-        return self._runtime.run(self._virtual.content_info, id)
+        return self._ask(self._virtual.content_info, id)
 
     def download(self, id: str, range: str | None = None) -> bytes:
         """A content item, or the part that `range` names: `bytes=0-99`."""
-        return self._runtime.run(self._virtual.download, id, range)
+        return self._ask(self._virtual.download, id, range)
 
     def timestamp(self) -> int:
         """The server's clock in Unix seconds."""
-        return self._runtime.run(self._virtual.timestamp)
+        return self._ask(self._virtual.timestamp)
 
     def request(self, method: str, path: str, *, credentials: bool = True, **options: Any) -> httpx.Response:
         """Send any request to the product and get the answer as it came; `options` as httpx takes them.
@@ -124,8 +128,8 @@ class Device:
         import httpx
 
         may_wait = "Request-Timeout" in httpx.Headers(options.get("headers"))
-        ask = self._waiting.answer if may_wait else self._runtime.run
-        return ask(self._virtual.request, method, rooted(path), credentials=credentials, **options)
+        asking = self._waiting.answer if may_wait else self._ask
+        return asking(self._virtual.request, method, rooted(path), credentials=credentials, **options)
 
     def curl(self, path: str = "/timestamp") -> str:
         """A curl line that does a GET as this device, without its secret."""
@@ -134,6 +138,9 @@ class Device:
             self._virtual.auth, "--cert … --key … "
         )
         return f"curl --cacert ca.pem {show}'{address.url(self._virtual.domain, rooted(path))}'"
+
+    def _ask(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        return ask(self._runtime, f"{self._product}/{self.identity}", function, *args, **kwargs)
 
     def __repr__(self) -> str:
         return f"<device {self._product}/{self.identity}>"

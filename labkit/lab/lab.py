@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
 from labkit.control.clock import Moment
 from labkit.control.control import Control
@@ -15,6 +15,8 @@ from labkit.fleet.flow import Address
 from labkit.lab.arguments import given, made
 from labkit.lab.browser import Browser
 from labkit.lab.clock import LabClock
+from labkit.lab.delays import Begun
+from labkit.lab.faults import LabFaults
 from labkit.lab.handsets import LabHandsets
 from labkit.lab.journal import LabJournal
 from labkit.lab.mailbox import LabMailbox
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from labkit.fleet.browser import Connections
 
 Options = Mapping[str, Any]
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Lab:
@@ -67,6 +71,7 @@ class Lab:
         products: Iterable[Options] | None = None,
         solutions: Iterable[Options] | None = None,
         providers: Options | None = None,
+        faults: Iterable[Options] | None = None,
         **others: Any,
     ) -> None:
         _check(seed, speed)
@@ -88,6 +93,7 @@ class Lab:
             products=_several(products),
             solutions=_several(solutions),
             providers=providers,
+            faults=_several(faults),
             **others,
         )
         named = _settings(config, settings)
@@ -113,6 +119,7 @@ class Lab:
         self.mailbox = LabMailbox(self._runtime)
         self.messaging = LabMessaging(self._runtime)
         self.handsets = LabHandsets(self._runtime)
+        self.faults = LabFaults(self._runtime)
         for solution in self._runtime.run(self._runtime.control.solutions.all):
             warn_of(solution)
 
@@ -262,6 +269,13 @@ class Lab:
             self._connections = Connections(self.address)
             self._runtime.keep(self._connections)
         return Browser(self._runtime, self._connections)
+
+    def begin(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Begun[T]:
+        """Begin a call that a fault may delay: `begun = lab.begin(device.write, temperature=21.5)`.
+
+        Returns once it is answered, or a fault delays it: then `lab.clock.advance(30)`, then `begun.result()`.
+        """
+        return Begun(self._runtime, partial(function, *args, **kwargs))
 
     def settle(self) -> None:
         """Wait until every request is answered or held as a poll, and every event is handled."""

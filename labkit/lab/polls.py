@@ -40,7 +40,7 @@ class Waiting:
     def begin_held(
         self, alias: str, function: Callable[P, Awaitable[Point | None]], *args: P.args, **kwargs: P.kwargs
     ) -> HeldPoll:
-        """As `begin`; returns once the lab holds the poll, or has answered it."""
+        """As `begin`; returns once the lab holds the poll, or has answered it, or a fault delays it."""
         polls = self.runtime.control.polls
         count = self.runtime.run(polls.count, self.product, self.identity, alias)
         poll = self.begin(alias, function, *args, **kwargs)
@@ -55,12 +55,24 @@ class Waiting:
         """How many polls of this alias the lab holds."""
         return await self.runtime.control.polls.count(self.product, self.identity, alias)
 
+    async def held_count(self, alias: str) -> int:
+        """How many requests of the device wait: polls of this alias, and what faults delay."""
+        delayed = await self.runtime.control.faults.delayed(f"{self.product}/{self.identity}")
+        return await self.count(alias) + delayed
+
     async def _held_or_done(self, alias: str, count: int, task: Task[Point | None]) -> None:
-        held = asyncio.ensure_future(self.held(alias, count))
-        answered = asyncio.ensure_future(task.ended())
-        await asyncio.wait({held, answered}, return_when=asyncio.FIRST_COMPLETED)
-        answered.cancel()
-        held.cancel()
+        waits = (self.held(alias, count), task.ended(), self._delayed())
+        tasks = {asyncio.ensure_future(each) for each in waits}
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for each in tasks:
+            each.cancel()
+
+    async def _delayed(self) -> None:
+        """Return once a fault delays something of this device, or does already."""
+        faults = self.runtime.control.faults
+        actor = f"{self.product}/{self.identity}"
+        if not await faults.delayed(actor):
+            await faults.another(actor)
 
     async def answered(self, alias: str, task: Task[Point | None]) -> None:
         """Return once a poll is answered. Raises LabError where only a clock that stands still could end it."""
@@ -70,7 +82,7 @@ class Waiting:
                 await control.settle()
                 under_way = self._under_way(alias)
                 # Of those that are under way and not held, the answer is on its way.
-                if task in under_way and await self.count(alias) >= len(under_way):
+                if task in under_way and await self.held_count(alias) >= len(under_way):
                     raise LabError(
                         "the clock stands still, and nothing has answered this poll; use lab.clock.advance() or "
                         f"write(…) to {alias!r} first, then result()"

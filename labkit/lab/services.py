@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.control.services import OperationInfo
 from labkit.core.errors import LabError, LabWarning
+from labkit.lab.delays import ask
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card, of_entries
 
@@ -87,7 +88,7 @@ class CustomService:
 
 def call(runtime: Runtime, solution: str, service: str, operation: str, parameters: Any) -> Any:
     """The result of a service operation, or the error object; warns of arguments that it ignores."""
-    result = runtime.run(runtime.control.services.call, solution, service, operation, parameters)
+    result = ask(runtime, solution, runtime.control.services.call, solution, service, operation, parameters)
     for note in result.notes:
         warnings.warn(note, LabWarning, stacklevel=3)
     return result.value

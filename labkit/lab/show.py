@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from labkit.control.faults import FaultInfo
 from labkit.control.handsets import Message
 from labkit.control.interface import SubscriptionInfo
 from labkit.control.journal import Entry
@@ -22,6 +23,7 @@ MESSAGE = (
     *("account", "service", "binding", "notification"),
 )
 SUBSCRIPTION = ("service", "parameters", "quota", "triggers", "calls_today", "calls_this_month")
+FAULT = ("where", "does", "often", "whom", "seen", "hits", "origin")
 ARRIVED = ("time", "method", "path", "parameters", "status", "answer", "fault")
 
 
@@ -79,6 +81,14 @@ def of_arrived(arrived: Iterable[Arrived]) -> pandas.DataFrame:
     frame = pandas.DataFrame(rows, columns=list(ARRIVED))
     frame["time"] = pandas.to_datetime(frame["time"], unit="s", utc=True)
     return frame.astype({"status": "Int64"})
+
+
+def of_faults(faults: Iterable[FaultInfo]) -> pandas.DataFrame:
+    """Faults, a row each, indexed by name."""
+    import pandas
+
+    rows = [[getattr(each, name) for name in ("name", *FAULT)] for each in faults]
+    return pandas.DataFrame(rows, columns=["name", *FAULT]).set_index("name")
 
 
 def of_messages(messages: Iterable[Message]) -> pandas.DataFrame:

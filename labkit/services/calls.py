@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import PurePath
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ from labkit.context import Context, NamedSolution
 from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.errors import ServiceError, SettingsError
+from labkit.faults.calls import Called
 from labkit.services.bounds import shown_name
 from labkit.services.lookup import find_service, services_of
 from labkit.services.operation import Caller, Operation, Service
@@ -28,6 +30,7 @@ class Services(Component):
     def __init__(self, context: Context, services: Iterable[Service]) -> None:
         self._context = context
         self._services = cast("Directory[Service]", context.services)  # nobody else adds to it
+        context.faults.operations = self._known
         for service in services:
             self._take(service)
 
@@ -105,6 +108,15 @@ class Services(Component):
             for name, service in services_of(self._context.services, caller.solution)
         }
 
+    def _known(self) -> dict[str, set[str]]:
+        """The operations of each service that any solution may call."""
+        solutions = self._context.solutions.names() or [""]
+        known: dict[str, set[str]] = {}
+        for solution in solutions:
+            for name, operations in self.operations(Caller(solution)).items():
+                known.setdefault(name, set()).update(operations)
+        return known
+
     async def call(self, caller: Caller, service: str, operation: str, parameters: object = None) -> object:
         """Call `service.operation(parameters)` for a solution.
 
@@ -112,6 +124,7 @@ class Services(Component):
         another exception than ServiceError, whose trace the journal has.
         """
         found = find_service(self._context.services, caller.solution, service)
+        faults = self._context.faults.calls
         detail: dict[str, object] = {}
         try:
             try:
@@ -123,7 +136,12 @@ class Services(Component):
             detail["parameters"] = declared.shown(given, values=self._context.settings.journal.values)
             if not given.keys() <= declared.attributes.keys() and (unknown := declared.unknown(given)):
                 detail["unknown"] = unknown
-            result = await declared.function(found, caller, **declared.arguments(given))
+            arguments = declared.arguments(given)
+            if faults is None:
+                result = await declared.function(found, caller, **arguments)
+            else:
+                called = Called(caller.solution, service, operation, caller.cause)
+                result = await faults.instead(called, partial(declared.function, found, caller, **arguments))
             status = 200
         except Exception as raised:  # noqa: BLE001  a user's own service may raise anything
             error = raised if isinstance(raised, ServiceError) else _failure(service, operation, raised)
@@ -132,6 +150,9 @@ class Services(Component):
             detail["error"] = result
             if error.__cause__ is not None:
                 detail["trace"] = _trace(error.__cause__)
+        if faults is not None and found is not None:
+            called = Called(caller.solution, service, operation, caller.cause)
+            result, status = await faults.after(called, result, status, found.error_object)
         self._context.journal.record(
             "call",
             caller.solution,

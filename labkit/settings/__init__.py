@@ -4,6 +4,7 @@ A wrong setting is a SettingsError that names the key (`products[0].auth`), what
 the line.
 """
 
+from labkit.settings.faults import FaultSettings
 from labkit.settings.file import load
 from labkit.settings.guard import Guard
 from labkit.settings.journal import JournalSettings
@@ -37,6 +38,7 @@ __all__ = [
     "ApplicationSettings",
     "Auth",
     "ContentFile",
+    "FaultSettings",
     "Guard",
     "IdentityFormat",
     "JournalSettings",

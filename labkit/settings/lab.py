@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from labkit.core.errors import SettingsError
+from labkit.settings.faults import FaultSettings
 from labkit.settings.guard import Guard
 from labkit.settings.journal import JournalSettings
 from labkit.settings.passwords import PasswordSettings
@@ -16,6 +19,8 @@ from labkit.settings.tls import TlsSettings
 from labkit.settings.validation import build, line_of
 from labkit.settings.values import Host, Model, Port
 from labkit.settings.wire import PROFILES, Wire
+
+MOST_FAULTS = 1000
 
 
 class LabSettings(Model):
@@ -36,6 +41,7 @@ class LabSettings(Model):
     products: tuple[ProductSettings, ...] = ()
     solutions: tuple[SolutionSettings, ...] = ()
     providers: ProvidersSettings = ProvidersSettings()
+    faults: Annotated[tuple[FaultSettings, ...], Field(max_length=MOST_FAULTS)] = ()
 
     def wires(self) -> Wire:
         """The profile with the switches of `wire` set."""

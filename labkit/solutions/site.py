@@ -11,8 +11,10 @@ from aiohttp import web
 from labkit.context import Context
 from labkit.core.hiding import without_issued_in_path
 from labkit.core.journal import Record
+from labkit.faults import Asked, FaultAnswer
 from labkit.http.bodies import read_body
 from labkit.http.connection import Connection
+from labkit.http.cut import ConnectionCut
 from labkit.http.error import HttpError
 from labkit.http.sites import Site
 from labkit.solutions import request as requests
@@ -48,19 +50,47 @@ class SolutionSite(Site):
         record = self._context.journal.open(
             "request", solution.id, f"{request.method} {without_issued_in_path(path)}"
         )
+        faults = self._context.faults.requests
+        asked = None if faults is None else self._asked(connection, request, path, query, record)
         try:
-            response = await self._answer(connection, request, path, query, record)
-        except HttpError as refused:
-            response = failure(refused.status, refused.reason, refused.headers)
-            if refused.closes:
-                response.force_close()
-            record.detail = {"reason": refused.reason}
-        cors = solution.cors.headers_for(request.headers, preflight(request.method, request.headers))
-        for name, value in cors.items():
-            response.headers.setdefault(name, value)  # what a script says of itself stays
+            try:
+                if faults is not None and asked is not None:
+                    await faults.before(asked)
+                response: web.StreamResponse = await self._answer(connection, request, path, query, record)
+            except HttpError as refused:
+                response = failure(refused.status, refused.reason, refused.headers)
+                if refused.closes:
+                    response.force_close()
+                record.detail = {"reason": refused.reason}
+            except FaultAnswer as fault:
+                response = fault.response
+            cors = solution.cors.headers_for(request.headers, preflight(request.method, request.headers))
+            for name, value in cors.items():
+                response.headers.setdefault(name, value)  # what a script says of itself stays
+            if faults is not None and asked is not None:
+                response = await faults.after(asked, response)
+        except ConnectionCut as cut:
+            record.detail = {"reason": str(cut)}
+            self._context.journal.end(record)
+            raise
         record.status, record.size = response.status, response.content_length
         self._context.journal.end(record)
         return response
+
+    def _asked(
+        self, connection: Connection, request: web.BaseRequest, path: str, query: str, record: Record
+    ) -> Asked:
+        """What faults may know of a request."""
+        return Asked(
+            request.method,
+            unquote(path),
+            query,
+            self.host,
+            self._solution.id,
+            record.sequence,
+            connection,
+            solution=self._solution.id,
+        )
 
     async def _answer(
         self,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from labkit.context import Context
 from labkit.core.component import Component
-from labkit.providers.faults import Faults
+from labkit.faults import ProviderFaults
 from labkit.providers.messaging.bindings import Target, delete
 from labkit.providers.messaging.faults import Step
 from labkit.providers.messaging.handsets import Handsets, Message
@@ -37,7 +37,7 @@ class Sending:
 class Courier(Component):
     """Delivers, one sending after the other."""
 
-    def __init__(self, context: Context, handsets: Handsets, faults: Faults[Step]) -> None:
+    def __init__(self, context: Context, handsets: Handsets, faults: ProviderFaults[Step]) -> None:
         self._context = context
         self._handsets = handsets
         self._faults = faults
@@ -78,7 +78,7 @@ class Courier(Component):
                 self._context.activity.end()
 
     async def _deliver(self, sending: Sending, target: Target) -> None:
-        fault = self._faults.take("delivery")
+        fault = self._faults.take("delivery", actor=f"messaging/{sending.account}", cause=sending.cause)
         if fault == "credential rejected":
             self._handsets.refuse(_message(sending, target), "rejected")
         elif fault == "token unregistered":

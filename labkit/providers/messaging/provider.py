@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, cast
 
 from aiohttp import web
 
 from labkit.context import Context
-from labkit.core.bounded import cut, cut_text
+from labkit.core.bounded import cut
 from labkit.core.component import Component
-from labkit.core.journal import Record
+from labkit.faults import ProviderFaults
 from labkit.http.bodies import read_body
+from labkit.http.cause import cause_of
 from labkit.http.connection import Connection
 from labkit.http.error import HttpError
 from labkit.http.sites import Site
-from labkit.providers.faults import Faults, NoAnswer, stall
-from labkit.providers.inbox import Arrival, Inbox
+from labkit.providers.inbox import Inbox
 from labkit.providers.messaging.accounts import REALM, Account, Accounts, of_settings, own
 from labkit.providers.messaging.courier import Courier
 from labkit.providers.messaging.errors import MEANINGS, ApiError
@@ -26,17 +26,16 @@ from labkit.providers.messaging.faults import FAULTS, Step
 from labkit.providers.messaging.forms import BODY, Form
 from labkit.providers.messaging.handsets import Handsets
 from labkit.providers.messaging.resources import AccountRequest, Resources, parameters_of
+from labkit.providers.receipt import Receipt, receive, unanswered
 
 FORM = "application/x-www-form-urlencoded"
 LONGEST_KEPT = 1024  # characters of a path or a parameter that the inbox keeps, and a quarter of those of all
-CAUSE = "X-Labkit-Cause"  # the journal's record that led to a request, where the lab itself makes it
 STEPS: dict[str, Step] = {"Bindings": "bindings", "Notifications": "notifications"}
 
 _SERVICES = re.compile(
     r"/v1/Services(?:/([A-Za-z0-9]{1,64})(?:/(Bindings|Notifications)(?:/([A-Za-z0-9]{1,64}))?)?)?"
 )
 _ERROR = re.compile(r"/errors/([0-9]{5})")
-_SEQUENCE = re.compile(r"[0-9]{1,15}")
 
 Answer = tuple[int, dict[str, Any] | None]  # status and body; no body: JSON that breaks off
 
@@ -50,7 +49,7 @@ class Messaging(Site, Component):
         super().__init__(f"messaging.{context.settings.domain}", "the messaging provider")
         self._context = context
         self.inbox = Inbox()
-        self.faults: Faults[Step] = Faults(FAULTS)
+        self.faults: ProviderFaults[Step] = context.faults.provider(self.name, FAULTS)
         self.handsets = Handsets(context.clock, context.journal)
         self.accounts = Accounts(())
         self._courier = Courier(context, self.handsets, self.faults)
@@ -92,48 +91,32 @@ class Messaging(Site, Component):
 
     async def handle(self, connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         """Answer a request to the provider's host."""
-        path = request.rel_url.raw_path
-        journal = self._context.journal
         account: Account | ApiError
         try:
             account = self.accounts.authenticated(request.headers.get("Authorization", ""))
         except ApiError as refused:
             account = refused
-        actor = "messaging" if isinstance(account, ApiError) else f"messaging/{account.sid}"
-        cause = None if isinstance(account, ApiError) else _cause(request)
-        record = journal.open("request", actor, f"{request.method} {path}", cause=cause)
-        shown_path = cut_text(path, LONGEST_KEPT)
-        arrival = self.inbox.receive(Arrival(self._context.clock.now(), request.method, shown_path, {}))
-        try:
-            response = await self._respond(request, account, arrival, record.sequence)
-        except NoAnswer:
-            self._tell(record, arrival)
-            if request.transport is not None:
-                request.transport.abort()
-            raise ConnectionAbortedError(f"{actor}: the messaging provider ended the connection") from None
-        except asyncio.CancelledError:  # whoever asked is away
-            self._tell(record, arrival)
-            raise
-        arrival.status = response.status
-        record.size = response.content_length
-        self._tell(record, arrival)
-        return response
+        unknown = isinstance(account, ApiError)
+        return await receive(
+            self._context,
+            connection,
+            request,
+            site=self.host,
+            actor="messaging" if isinstance(account, ApiError) else f"messaging/{account.sid}",
+            inbox=self.inbox,
+            cause=None if unknown else cause_of(request.headers),
+            respond=partial(self._respond, account),
+        )
 
-    def _tell(self, record: Record, arrival: Arrival) -> None:
-        record.status = arrival.status
-        detail: dict[str, object] = {"parameters": dict(arrival.parameters), "answer": arrival.answer}
-        record.detail = detail | ({"fault": arrival.fault} if arrival.fault else {})
-        self._context.journal.end(record)
-
-    async def _respond(
-        self, request: web.BaseRequest, account: Account | ApiError, arrival: Arrival, sequence: int
-    ) -> web.Response:
+    async def _respond(self, account: Account | ApiError, receipt: Receipt) -> web.Response:
+        request, arrival = receipt.request, receipt.arrival
         try:
             data = await read_body(request, BODY, self._context.settings.guard.body)
             if (match := _ERROR.fullmatch(arrival.path)) and int(match[1]) in MEANINGS:
                 arrival.answer = "what an error code means"
                 return web.Response(text=f"{match[1]}: {MEANINGS[int(match[1])]}\n")
-            status, body = await self._answer(request, data, account, arrival, sequence)
+            await receipt.meet_faults()
+            status, body = await self._answer(receipt, data, account)
         except HttpError as error:
             refused = ApiError.of(error)
             arrival.answer = f"{refused.code}: {refused.reason}"
@@ -152,25 +135,16 @@ class Messaging(Site, Component):
             return web.Response(status=204)
         return web.json_response(body, status=status)
 
-    async def _answer(
-        self,
-        request: web.BaseRequest,
-        data: bytes,
-        account: Account | ApiError,
-        arrival: Arrival,
-        sequence: int,
-    ) -> Answer:
+    async def _answer(self, receipt: Receipt, data: bytes, account: Account | ApiError) -> Answer:
+        request, arrival, sequence = receipt.request, receipt.arrival, receipt.record.sequence
         if not request.secure:
             raise ApiError(403, "this provider speaks HTTPS only")
         match = _SERVICES.fullmatch(arrival.path)
         service, resource, sid = match.groups() if match else (None, None, None)
         steps: tuple[Step, ...] = ("request", STEPS[resource]) if resource else ("request",)
-        arrival.fault = self.faults.take(*steps) or ""
+        arrival.fault = self.faults.take(*steps, actor=receipt.actor, cause=sequence) or ""
+        await unanswered(arrival.fault, self._context.settings.guard.outbound)
         match arrival.fault:
-            case "slow":
-                await stall(self._context.settings.guard.outbound)
-            case "down":
-                raise NoAnswer
             case "malformed JSON":
                 return 200, None
             case "server error":
@@ -221,8 +195,3 @@ def _form(request: web.BaseRequest, data: bytes) -> Form:
         return Form(data.decode())
     except UnicodeDecodeError:
         raise ApiError(400, "the form is not UTF-8") from None
-
-
-def _cause(request: web.BaseRequest) -> int | None:
-    text = request.headers.get(CAUSE, "")
-    return int(text) if _SEQUENCE.fullmatch(text) else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -13,13 +12,13 @@ from oauthlib.oauth1.rfc5849.utils import parse_authorization_header
 from labkit.context import Context
 from labkit.core.bounded import cut
 from labkit.core.errors import LabError, SettingsError
-from labkit.core.journal import Record
+from labkit.faults import ProviderFaults
 from labkit.http.bodies import read_body
 from labkit.http.connection import Connection
 from labkit.http.error import HttpError
 from labkit.http.sites import Site
-from labkit.providers.faults import Faults, NoAnswer, stall
-from labkit.providers.inbox import Arrival, Inbox
+from labkit.providers.inbox import Inbox
+from labkit.providers.receipt import Receipt, receive, unanswered
 from labkit.providers.social.faults import FAULTS, Step
 from labkit.providers.social.forms import Forms
 from labkit.providers.social.hiding import shown, shown_url
@@ -60,7 +59,7 @@ class Provider(Site):
         self.kind = kind_of(settings.name, settings.protocol)
         self.title = self.kind.title or settings.name
         self.inbox = Inbox()
-        self.faults: Faults[Step] = Faults(FAULTS)
+        self.faults: ProviderFaults[Step] = context.faults.provider(self.name, FAULTS)
         self.people = People()
         self._context = context
         self._pages = pages
@@ -194,12 +193,21 @@ class Provider(Site):
 
     async def handle(self, connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         """Answer a request to this provider's host."""
-        path = request.rel_url.raw_path
-        actor = f"social/{self.name}"
-        record = self._context.journal.open("request", actor, f"{request.method} {path}")
-        arrival = self.inbox.receive(Arrival(self._context.clock.now(), request.method, path, {}))
+        return await receive(
+            self._context,
+            connection,
+            request,
+            site=self.host,
+            actor=f"social/{self.name}",
+            inbox=self.inbox,
+            cause=None,
+            respond=self._respond,
+        )
+
+    async def _respond(self, receipt: Receipt) -> web.Response:
         try:
-            answer = await self._answer(request, arrival)
+            await receipt.meet_faults()
+            answer = await self._answer(receipt)
         except HttpError as refused:
             answer = self._pages.page(
                 "refused.html",
@@ -210,35 +218,20 @@ class Provider(Site):
                 reason=refused.reason,
                 fatal=isinstance(refused, FatalRequestError),
             )
-        except NoAnswer:
-            self._tell(record, arrival)
-            if request.transport is not None:
-                request.transport.abort()
-            raise ConnectionAbortedError(f"{actor} ended the connection") from None
-        except asyncio.CancelledError:  # whoever asked has gone
-            self._tell(record, arrival)
-            raise
         location = answer.headers.get("Location")
-        arrival.status = answer.status
-        arrival.answer = self._portless(f"redirect to {shown_url(location)}" if location else answer.summary)
-        self._tell(record, arrival)
-        response = web.Response(
+        receipt.arrival.answer = self._portless(
+            f"redirect to {shown_url(location)}" if location else answer.summary
+        )
+        return web.Response(
             status=answer.status,
             text=answer.body,
             content_type=answer.type,
             charset="utf-8" if answer.type.startswith("text/") else None,
             headers=answer.headers,
         )
-        record.size = response.content_length
-        return response
 
-    def _tell(self, record: Record, arrival: Arrival) -> None:
-        record.status = arrival.status
-        detail: dict[str, object] = {"parameters": dict(arrival.parameters), "answer": arrival.answer}
-        record.detail = detail | ({"fault": arrival.fault} if arrival.fault else {})
-        self._context.journal.end(record)
-
-    async def _answer(self, request: web.BaseRequest, arrival: Arrival) -> Answer:
+    async def _answer(self, receipt: Receipt) -> Answer:
+        request, arrival = receipt.request, receipt.arrival
         data = await read_body(request, BODY, self._context.settings.guard.body)
         type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         body = data.decode("utf-8", "replace") if type == FORM else ""
@@ -258,12 +251,9 @@ class Provider(Site):
         if request.method not in METHODS[step]:
             allow = ", ".join(METHODS[step])
             raise HttpError(405, f"wrong method for this path, expected one of: {allow}", {"Allow": allow})
-        arrival.fault = self.faults.take(step) or ""
+        arrival.fault = self._hit(receipt, step)
+        await unanswered(arrival.fault, self._context.settings.guard.outbound)
         match arrival.fault:
-            case "slow":
-                await stall(self._context.settings.guard.outbound)
-            case "down":
-                raise NoAnswer
             case "malformed JSON":
                 return Answer(200, '{"access_token": ', summary="malformed JSON")
             case "server error":
@@ -271,9 +261,13 @@ class Provider(Site):
             case "expired code":
                 return self._protocol.expired()
         if step == "authorize":
-            return self._authorize(call, arrival)
+            return self._authorize(call, receipt)
         endpoint: Callable[[Call], Answer] = getattr(self._protocol, step)
         return endpoint(call)
+
+    def _hit(self, receipt: Receipt, step: Step) -> str:
+        """The name of the fault that hits a request at this step; empty for none."""
+        return self.faults.take(step, actor=receipt.actor, cause=receipt.record.sequence) or ""
 
     def _parameters(self, call: Call) -> dict[str, str]:
         header = call.headers.get("authorization", "")
@@ -296,18 +290,18 @@ class Provider(Site):
 
     # ---- authorize
 
-    def _authorize(self, call: Call, arrival: Arrival) -> Answer:
+    def _authorize(self, call: Call, receipt: Receipt) -> Answer:
         try:
             if call.method == "POST":
-                return self._decided(call, arrival)
+                return self._decided(call, receipt)
             authorization = self._protocol.ask(call)
         except ErrorRedirect as sent:
-            return self._back(sent.url, arrival)
-        if arrival.fault == "deny":
-            return self._back(self._protocol.deny(authorization), arrival)
+            return self._back(sent.url, receipt)
+        if receipt.arrival.fault == "deny":
+            return self._back(self._protocol.deny(authorization), receipt)
         person = self._consented()
         if person is not None:
-            return self._back(self._protocol.approve(authorization, person), arrival)
+            return self._back(self._protocol.approve(authorization, person), receipt)
         return self._form(authorization, call)
 
     def _consented(self) -> Person | None:
@@ -342,19 +336,19 @@ class Provider(Site):
             problem=problem,
         )
 
-    def _decided(self, call: Call, arrival: Arrival) -> Answer:
+    def _decided(self, call: Call, receipt: Receipt) -> Answer:
         """A person has sent the form."""
         given = dict(parse_qsl(call.body, keep_blank_values=True))
         authorization = self._forms.sent(given.get("form", ""), call)
-        if given.get("decision") == "deny" or arrival.fault == "deny":
-            return self._back(self._protocol.deny(authorization), arrival)
+        if given.get("decision") == "deny" or receipt.arrival.fault == "deny":
+            return self._back(self._protocol.deny(authorization), receipt)
         if given.get("decision") != "approve":
             raise HttpError(400, "expected a decision: approve or deny")
         try:
             person = self._chosen(given)
         except LabError as error:
             return self._form(authorization, call, str(error), given)
-        return self._back(self._protocol.approve(authorization, person), arrival)
+        return self._back(self._protocol.approve(authorization, person), receipt)
 
     def _chosen(self, given: dict[str, str]) -> Person:
         """Who the form names; somebody new is remembered. Raises LabError."""
@@ -371,11 +365,10 @@ class Provider(Site):
             raise LabError("Please tell a whole email address: name@example.com.")
         return self.people.add(id or self._secret(12), name, email)
 
-    def _back(self, url: str, arrival: Arrival) -> Answer:
+    def _back(self, url: str, receipt: Receipt) -> Answer:
         """Send the person back."""
-        fault = self.faults.take("callback")
-        if fault is not None:
-            arrival.fault = fault
+        if fault := self._hit(receipt, "callback"):
+            receipt.arrival.fault = fault
             parts = urlsplit(url)
             name = "state" if self.kind.protocol == "oauth2" else "oauth_token"
             pairs = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] != name]

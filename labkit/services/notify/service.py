@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from labkit.context import Context
 from labkit.core.errors import ServiceError
+from labkit.http.cause import CAUSE
 from labkit.services.notify.arguments import (
     BodyText,
     Channel,
@@ -31,7 +32,6 @@ from labkit.services.notify.upstream import Fields, Upstream, binding, notificat
 from labkit.services.operation import Caller, Service, operation
 
 HOST = "messaging"  # of the lab's own provider, below its domain
-CAUSE = "X-Labkit-Cause"  # a journal record's sequence
 CREDENTIALS = ("AccountSid", "AuthToken")
 PUSH = ("apn", "fcm", "gcm")
 

@@ -11,7 +11,7 @@ import pytest
 
 from labkit import Lab
 from labkit.context import Context
-from labkit.providers.faults import Faults
+from labkit.faults import ProviderFaults
 from labkit.providers.messaging.bindings import Target
 from labkit.providers.messaging.courier import WAITING, Courier, Sending
 from labkit.providers.messaging.faults import FAULTS, Step
@@ -50,7 +50,7 @@ def handsets(context: Context) -> Recorder:
 
 @pytest.fixture
 async def courier(context: Context, handsets: Recorder) -> AsyncIterator[Courier]:
-    faults: Faults[Step] = Faults(FAULTS)
+    faults: ProviderFaults[Step] = context.faults.provider("messaging", FAULTS)
     made = Courier(context, handsets, faults)
     await made.start()
     yield made

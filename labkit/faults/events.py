@@ -1,0 +1,61 @@
+"""Faults of events: on their way to each that handles them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from labkit.core.events import Event, Events, Handler
+from labkit.faults.fault import Fault
+from labkit.faults.fields import plain_copy
+from labkit.faults.lanes import Arrival, Lanes
+from labkit.faults.tools import Tools
+
+
+class EventFaults:
+    """The faults of events that a lab has, oldest first."""
+
+    def __init__(self, faults: tuple[Fault, ...], tools: Tools, events: Events, lanes: Lanes) -> None:
+        self._faults = faults
+        self._tools = tools
+        self._events = events
+        self._lanes = lanes
+
+    def deliver(self, event: Event, solution: str, handler: Handler) -> None:
+        """Queue an event for one that handles it, as the faults let it arrive."""
+        payload: Any = event.payload()
+        times = [0.0]  # when it arrives, in seconds from now; each once
+        delay = 0.0
+        for fault in self._faults:
+            changed, hit = self._hit(fault, event, solution, payload)
+            if not hit:
+                continue
+            settings, payload = fault.settings, changed
+            if settings.lost:
+                return
+            if settings.doubled:
+                times.append(times[-1] + (settings.late or 0.0))
+            elif settings.late is not None:
+                times = [each + settings.late for each in times]
+            delay += settings.delay or 0.0
+        for number, seconds in enumerate(times):
+            given = plain_copy(payload) if number else payload
+            self._lanes.add(Arrival(event.source, solution, handler, given, delay), seconds)
+
+    def _hit(self, fault: Fault, event: Event, solution: str, payload: Any) -> tuple[Any, bool]:
+        """The payload as a fault changes it, and whether it hits."""
+        if not _concerns(fault, event, solution):
+            return payload, False
+        changed, found = fault.changes.apply(payload) if fault.changes else (payload, True)
+        waits = fault.settings.late is not None or fault.settings.delay is not None
+        if not found or (waits and self._lanes.full):
+            return payload, False
+        return changed, self._tools.hits(fault, event.source, event.cause)
+
+
+def _concerns(fault: Fault, event: Event, solution: str) -> bool:
+    kind = event.kind
+    if not fault.is_at(kind.service.lower(), kind.event.lower(), kind.type.lower()):
+        return False
+    product, slash, identity = event.source.partition("/")
+    owned = bool(slash) and product == event.product
+    return fault.is_for(product=event.product, identity=identity if owned else None, solution=solution)

@@ -1,0 +1,125 @@
+"""A fault as a lab keeps it: what its settings say, compiled, and how often it hit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from labkit.faults.fields import Changes
+from labkit.faults.patterns import Pattern, Patterns
+from labkit.settings import FaultSettings
+
+Draw = Callable[[str, str], float]  # name of a fault and actor → a number from 0 to 1, the actor's next one
+Origin = Literal["settings", "hand"]
+
+
+class Fault:
+    """One fault. seen: what it could have hit; hits: what it did."""
+
+    def __init__(self, name: str, settings: FaultSettings, origin: Origin, draw: Draw) -> None:
+        self.name = name
+        self.settings = settings
+        self.origin = origin
+        self.place = settings.place
+        self.phase = settings.phase
+        self.changes = Changes(settings.drop, settings.replace)
+        self.seen = 0
+        self.hits = 0
+        self._draw = draw
+        self._first = Pattern(self.place.first)
+        self._second = Pattern(self.place.second)
+        self._site = Patterns(settings.site)
+        self._product = Patterns(settings.product)
+        self._identity = Patterns(settings.identity)
+        self._solution = Patterns(settings.solution)
+
+    def is_at(self, first: str, *second: str) -> bool:
+        """Is this where it hits? second: all names that the place has."""
+        return self._first.matches(first) and any(map(self._second.matches, second))
+
+    def is_for(
+        self,
+        *,
+        site: str | None = None,
+        product: str | None = None,
+        identity: str | None = None,
+        solution: str | None = None,
+    ) -> bool:
+        """Is it meant for them? None: not known."""
+        return (
+            self._site.match(site)
+            and self._product.match(product)
+            and self._identity.match(identity)
+            and self._solution.match(solution)
+        )
+
+    @property
+    def spent(self) -> bool:
+        """Has it hit as often as it was to?"""
+        return self.settings.first is not None and self.hits >= self.settings.first
+
+    def is_due(self, actor: str) -> bool:
+        """Does it hit this time? Counts what it could hit, and what it does."""
+        settings = self.settings
+        if self.spent:
+            return False
+        self.seen += 1
+        if settings.every is not None and self.seen % settings.every:
+            return False
+        if settings.chance is not None and self._draw(self.name, actor) >= settings.chance:
+            return False
+        self.hits += 1
+        return True
+
+    @property
+    def reason(self) -> str:
+        """What whoever it hits is told."""
+        return self.name if self.name.startswith("fault ") else f"fault {self.name}"
+
+    @property
+    def does(self) -> str:
+        """What it does, in words: `503`, `cut after`, `delay 30 s`."""
+        settings, words = self.settings, []
+        if settings.does is not None:
+            words.append(settings.does)
+        if settings.delay is not None:
+            words.append(f"delay {settings.delay:g} s")
+        if settings.cut is not None:
+            words.append(f"cut {settings.cut}")
+        if settings.status is not None:
+            words.append(f"status {settings.status}")
+        if settings.body is not None:
+            words.append("other body" if self.place.kind != "call" else "other result")
+        if settings.headers is not None:
+            words.append(f"headers {', '.join(settings.headers)}")
+        if settings.drop is not None:
+            words.append(f"drop {', '.join(settings.drop)}")
+        if settings.replace is not None:
+            words.append(f"replace {', '.join(settings.replace)}")
+        words += [name for name in ("lost", "doubled") if getattr(settings, name)]
+        if settings.late is not None:
+            words.append(f"late {settings.late:g} s")
+        if settings.when == "after" and settings.status is not None:
+            words.append("after the work")
+        return ", ".join(words)
+
+    @property
+    def often(self) -> str:
+        """How often it hits, in words: `first 2`, `every 10`, `chance 0.1, first 3`, `always`."""
+        settings = self.settings
+        words = [
+            f"{name} {value:g}"
+            for name, value in (
+                ("chance", settings.chance),
+                ("every", settings.every),
+                ("first", settings.first),
+            )
+            if value is not None
+        ]
+        return ", ".join(words) or "always"
+
+    @property
+    def whom(self) -> str:
+        """Whom it is for, in words: `identity t-00*`; empty for all."""
+        named = ((name, getattr(self.settings, name)) for name in ("site", "product", "identity", "solution"))
+        return ", ".join(f"{name} {' or '.join(texts)}" for name, texts in named if texts is not None)

@@ -1,0 +1,50 @@
+"""Patterns in which `*` stands for any characters: they match in time that grows with the text, whatever it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+ANY = "*"
+
+
+class Pattern:
+    """A text in which each `*` stands for any characters, none too. Letter case counts."""
+
+    __slots__ = ("_first", "_last", "_middle", "_plain", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._plain = ANY not in text
+        self._first, *rest = text.split(ANY)
+        self._last = rest[-1] if rest else ""
+        self._middle = [each for each in rest[:-1] if each]
+
+    def matches(self, text: str) -> bool:
+        """Does it stand for all of `text`?"""
+        if self._plain:
+            return text == self.text
+        end = len(text) - len(self._last)
+        if not text.startswith(self._first) or not text.endswith(self._last):
+            return False
+        at = len(self._first)
+        for each in self._middle:  # the first that fits leaves the most for the others
+            found = text.find(each, at, end)
+            if found < 0:
+                return False
+            at = found + len(each)
+        return at <= end
+
+
+class Patterns:
+    """Several patterns, of which one has to match; None matches everything, also what is not known."""
+
+    __slots__ = ("_patterns",)
+
+    def __init__(self, texts: Iterable[str] | None) -> None:
+        self._patterns = None if texts is None else tuple(Pattern(each) for each in texts)
+
+    def match(self, text: str | None) -> bool:
+        """Does one of them match? What is not known is matched by nothing but None."""
+        if self._patterns is None:
+            return True
+        return text is not None and any(each.matches(text) for each in self._patterns)

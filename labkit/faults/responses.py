@@ -1,0 +1,114 @@
+"""Responses as faults make or change them, before they leave."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
+
+from aiohttp import hdrs, web
+
+from labkit.faults.fault import Fault
+from labkit.faults.fields import applied_to
+from labkit.http.cut import CutResponse
+
+EMPTY = (204, 304)  # statuses of answers without a body
+Response = web.StreamResponse
+Change = Callable[[], Response | None]
+
+
+@runtime_checkable
+class Breakable(Protocol):
+    """A response that is sent piece by piece, and can be ended in its middle."""
+
+    def break_off(self) -> None:
+        """Send half of it, then end the connection."""
+
+
+def change_of(fault: Fault, response: Response) -> Change | None:
+    """What a fault does to a response: gives the changed one, or None for none at all. None instead where there is
+    nothing in it that the fault could change.
+    """
+    settings = fault.settings
+    if response.prepared:
+        return None  # it has left
+    if settings.cut is not None:
+        return partial(_broken_off, response) if settings.cut == "inside" else _no_answer
+    if fault.changes:
+        text, found = _fields(fault, response)
+        return partial(_with_text, response, text) if found and isinstance(response, web.Response) else None
+    if settings.status is not None or settings.body is not None:
+        return partial(answered, fault, response)
+    if settings.headers is not None:
+        there = any(value or name in response.headers for name, value in settings.headers.items())
+        return partial(answered, fault, response) if there else None
+    return partial(_same, response)  # it is delayed
+
+
+def answered(fault: Fault, response: Response) -> Response:
+    """The response with status, body and headers of a fault, where it has them."""
+    settings = fault.settings
+    status = settings.status or response.status
+    if status in EMPTY and (settings.body is not None or not _is_empty(response)):
+        response = web.Response(status=status, headers=_kept(response, hdrs.CONTENT_TYPE))
+    elif settings.body is not None:
+        response = _with_body(response, settings.body)
+    response.set_status(status)
+    for name, value in (settings.headers or {}).items():
+        response.headers.popall(name, None)
+        if value:
+            response.headers[name] = value
+    return response
+
+
+def _is_empty(response: Response) -> bool:
+    return isinstance(response, web.Response) and not response.body
+
+
+def _kept(response: Response, *without: str) -> dict[str, str]:
+    left_out = {hdrs.CONTENT_LENGTH, hdrs.TRANSFER_ENCODING, *without}
+    return {name: value for name, value in response.headers.items() if name not in left_out}
+
+
+def _with_body(response: Response, body: Any) -> web.Response:
+    """Another response with this body: text as it is, data as JSON."""
+    type = "text/plain; charset=utf-8" if isinstance(body, str) else "application/json; charset=utf-8"
+    data = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
+    headers = {**_kept(response, hdrs.CONTENT_TYPE), hdrs.CONTENT_TYPE: type}
+    return web.Response(status=response.status, body=data.encode("utf-8", "replace"), headers=headers)
+
+
+def _fields(fault: Fault, response: Response) -> tuple[str, bool]:
+    """The text of a response with the fields of a fault changed; were any there?"""
+    apply = applied_to(response.headers.get(hdrs.CONTENT_TYPE, ""))
+    body = response.body if isinstance(response, web.Response) else None
+    if apply is None or not isinstance(body, bytes | bytearray):
+        return "", False
+    try:
+        return apply(fault.changes, body.decode())
+    except UnicodeDecodeError:
+        return "", False
+
+
+def _with_text(response: web.Response, text: str) -> Response:
+    response.body = text.encode("utf-8", "surrogatepass")
+    return response
+
+
+def _broken_off(response: Response) -> Response | None:
+    """The response, to be ended in its middle; None where it has none."""
+    if isinstance(response, Breakable):
+        response.break_off()
+        return response
+    if not isinstance(response, web.Response) or not isinstance(response.body, bytes | bytearray):
+        return None
+    return CutResponse.of(response) if len(response.body) > 1 else None
+
+
+def _no_answer() -> None:
+    return None
+
+
+def _same(response: Response) -> Response:
+    return response

@@ -1,0 +1,98 @@
+"""Calls of handles that a fault delays: begun without waiting for their end, or refused where none would come."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextvars import ContextVar, copy_context
+from typing import Any, Generic, ParamSpec, TypeVar, cast
+
+from labkit.core.errors import LabError
+from labkit.lab.runtime import Runtime
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+BEGUN: ContextVar[bool] = ContextVar("begun by Lab.begin", default=False)
+
+
+def ask(
+    runtime: Runtime, actor: str, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """The result of a request of an actor (`product/identity`, or a solution).
+
+    Raises LabError where a fault delays it on a clock that stands still, since only the clock could end that.
+    """
+
+    async def answer() -> T:
+        faults = runtime.control.faults
+        if not await faults.may_delay():
+            return await function(*args, **kwargs)
+        stuck = asyncio.ensure_future(faults.stuck(actor))  # first, so that it sees all that the other begins
+        asking = asyncio.ensure_future(function(*args, **kwargs))
+        try:
+            await asyncio.wait({asking, stuck}, return_when=asyncio.FIRST_COMPLETED)
+            if not asking.done():
+                raise LabError(
+                    f"the clock stands still, so what {stuck.result()} delays would never end; begin it with "
+                    "lab.begin(device.write, temperature=21.5), then lab.clock.advance(), then result()"
+                )
+            return await asking
+        finally:
+            stuck.cancel()
+            asking.cancel()
+
+    return runtime.run(function, *args, **kwargs) if BEGUN.get() else runtime.run(answer)
+
+
+class Begun(Generic[T]):
+    """A call of a handle that goes on in a thread of its own."""
+
+    def __init__(self, runtime: Runtime, call: Callable[[], T]) -> None:
+        self._runtime = runtime
+        self.future: Future[T] = Future()
+        self._actor = ""
+        delayed = runtime.begin(self._delayed)
+        context = copy_context()
+        threading.Thread(target=context.run, args=(self._play, call), daemon=True).start()
+        wait([cast("Future[Any]", self.future), delayed.future], return_when=FIRST_COMPLETED)
+        delayed.cancel()
+
+    @property
+    def done(self) -> bool:
+        """Has it ended, with a result or an error?"""
+        return self.future.done()
+
+    def result(self) -> T:
+        """Wait for its end: what it gives, or what it raises.
+
+        Raises LabError on a virtual clock where a fault delays it still, since nothing would end the wait.
+        """
+        if not self.done:
+            self._runtime.run(self._moves)
+        return self.future.result()
+
+    async def _delayed(self) -> None:
+        self._actor = await self._runtime.control.faults.another()
+
+    async def _moves(self) -> None:
+        control = self._runtime.control
+        if (await control.clock.state()).rate:
+            return
+        await control.settle()
+        if not self.done and await control.faults.delayed(self._actor):
+            raise LabError(
+                "the clock stands still, and a fault delays this still; use lab.clock.advance() first"
+            )
+
+    def _play(self, call: Callable[[], T]) -> None:
+        BEGUN.set(True)
+        try:
+            self.future.set_result(call())
+        except BaseException as error:  # noqa: BLE001  whoever asks for the result gets it
+            self.future.set_exception(error)
+
+    def __repr__(self) -> str:
+        return "<begun: done>" if self.done else "<begun: goes on>"

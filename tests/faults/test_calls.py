@@ -1,0 +1,133 @@
+"""Faults of service calls, from cells and from scripts, of two solutions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from labkit import Lab, LabError
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    with Lab(seed=7) as lab:
+        lab.product("thermostat", resources={"message": "string"})
+        for name in ("acme", "other"):
+            solution = lab.solution(name, products=["thermostat"])
+            solution.route(
+                "GET",
+                "/count",
+                lua='return {value = Keystore.command{key = "n", command = "incr", args = {}}}',
+            )
+        yield lab
+
+
+def test_an_error_object_comes_instead_of_the_work(lab: Lab) -> None:
+    acme, other = lab.solution("acme"), lab.solution("other")
+    fault = lab.faults.add("Keystore.set", status=503, solution="acme", first=1, name="down")
+    refused = acme.Keystore.set(key="a", value="1")
+    assert (refused["status"], refused["error"], refused["type"]) == (503, "fault down", "ServerError")
+    assert acme.Keystore.get(key="a").get("value") is None
+    assert "error" not in other.Keystore.set(key="a", value="1")
+    assert "error" not in acme.Keystore.set(key="a", value="2")
+    assert (fault.hits, fault.seen) == (1, 1)
+
+
+def test_the_work_is_done_and_the_result_is_lost(lab: Lab) -> None:
+    acme = lab.solution("acme")
+    lab.faults.add("Keystore.*", status=504, body="no answer in time", when="after", first=1)
+    lost = acme.get("/count").json()["value"]
+    assert (lost["status"], lost["error"]) == (504, "no answer in time")
+    assert acme.get("/count").json()["value"]["value"] == 2
+
+
+def test_fields_of_a_result_and_of_an_error_object(lab: Lab) -> None:
+    acme = lab.solution("acme")
+    acme.User.createUser(email="ann@example.com", name="Ann", password="correct horse")
+    lab.faults.add("User.listUsers", drop="creation_date", replace={"name": None})
+    [user] = acme.User.listUsers()
+    assert ("creation_date" in user, user["name"], user["email"]) == (False, None, "ann@example.com")
+    lab.faults.add("User.getUser", drop="status", if_status=404)
+    assert "status" not in acme.User.getUser(id=99)
+    assert acme.User.getUser(id=1)["status"] == 0
+
+
+def test_another_result_each_time_anew(lab: Lab) -> None:
+    acme = lab.solution("acme")
+    lab.faults.add("Config.*", body={"list": []})
+    first = (
+        acme.Config.solutionConfig()
+        if "solutionConfig" in dir(acme.Config)
+        else acme.call("Config", dir(acme.Config)[0])
+    )
+    assert first == {"list": []}
+    first["list"].append(1)
+    assert acme.call("Config", dir(acme.Config)[0]) == {"list": []}
+
+
+def test_a_refused_call_meets_nothing_before_the_work(lab: Lab) -> None:
+    acme = lab.solution("acme")
+    fault = lab.faults.add("*.*", status=500)
+    assert acme.call("Nothing", "at", {})["status"] == 404
+    assert acme.call("Keystore", "get", {})["status"] == 400
+    assert fault.seen == 0
+
+
+def test_the_journal_knows_which_run_it_hit(lab: Lab) -> None:
+    acme = lab.solution("acme")
+    lab.faults.add("Keystore.command", status=500)
+    acme.get("/count")
+    [hit] = lab.journal.select("fault")
+    [run] = [each for each in lab.journal.select("script", "acme") if each.sequence == hit.cause]
+    [call] = lab.journal.select("call")
+    assert (hit.actor, run.summary, call.status, call.cause) == ("acme", "GET /count", 500, run.sequence)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_delay_holds_the_script_and_no_activity(lab: Lab, when: Any) -> None:
+    acme, other = lab.solution("acme"), lab.solution("other")
+    lab.faults.add("Keystore.*", delay=5, when=when, solution="acme")
+    waiting = lab.begin(acme.get, "/count")
+    lab.settle()
+    assert other.get("/count").json()["value"]["value"] == 1
+    lab.clock.advance(4.9)
+    assert not waiting.done
+    lab.clock.advance(0.1)
+    assert waiting.result().json()["value"]["value"] == 1
+
+
+def test_a_cell_that_would_wait_for_ever_is_told(lab: Lab) -> None:
+    acme = lab.solution("acme")
+    device = lab.product("thermostat").device("t-1").activate()
+    lab.faults.add("Keystore.*", delay=5, name="slow")
+    for call in (lambda: acme.get("/count"), lambda: acme.Keystore.get(key="x")):
+        with pytest.raises(LabError, match="the clock stands still, so what slow delays would never end"):
+            call()
+    device.write(message="no call is made")
+    lab.faults.clear()
+    lab.faults.add("* /*", delay=5, product="thermostat")
+    for ask in (lambda: device.write(message="x"), device.timestamp, device.content):
+        with pytest.raises(LabError, match=r"fault 1 delays .* lab.begin\(device.write"):
+            ask()
+    begun = lab.begin(device.read, "message")
+    with pytest.raises(LabError, match="a fault delays this still"):
+        begun.result()
+    lab.clock.advance(5)
+    assert begun.result() == {"message": "no call is made"}
+
+
+def test_a_poll_that_a_fault_delays(lab: Lab) -> None:
+    device = lab.product("thermostat").device("t-1").activate()
+    lab.faults.add("GET /onep:v1/stack/alias", delay=5, when="before", first=1)
+    lab.faults.add("GET /onep:v1/stack/alias", delay=7, when="after", first=1)
+    poll = device.start_poll("message", timeout=10)
+    with pytest.raises(LabError, match="the clock stands still"):
+        poll.result()
+    lab.clock.advance(5)
+    device.write(message="x")
+    lab.settle()
+    assert not poll.done
+    lab.clock.advance(7)
+    assert poll.result() == "x"

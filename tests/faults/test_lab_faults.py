@@ -1,0 +1,239 @@
+"""The list of a lab's faults: handles, tables, names, reset, lab.yaml, those of providers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from labkit import Lab, LabError, SettingsError
+
+ALIAS = "/onep:v1/stack/alias"
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    with Lab(seed=7) as lab:
+        lab.product("thermostat", resources={"message": "string"})
+        lab.solution("acme", products=["thermostat"])
+        yield lab
+
+
+def test_a_table_of_them(lab: Lab) -> None:
+    lab.faults.add(f"POST {ALIAS}", status=503, first=2, product="thermostat", identity=["t-*", "x"])
+    lab.faults.add("User.listUsers", drop=["creation_date", "name"], chance=0.25, name="odd <users>")
+    frame = lab.faults.frame()
+    assert list(frame.index) == ["fault 1", "odd <users>"]
+    assert list(frame.loc["fault 1"]) == [
+        f"POST {ALIAS}",
+        "status 503",
+        "first 2",
+        "product thermostat, identity t-* or x",
+        0,
+        0,
+        "hand",
+    ]
+    assert "odd &lt;users&gt;" in lab.faults._repr_html_()
+    assert repr(lab.faults).splitlines()[1] == (
+        "odd <users>: User.listUsers: drop creation_date, name, chance 0.25; hit 0 of 0"
+    )
+    assert repr(lab.faults["fault 1"]).startswith(f"<fault 'fault 1': POST {ALIAS}: status 503, first 2")
+    assert "status 503" in lab.faults["fault 1"]._repr_html_()
+    assert [each.name for each in lab.faults] == lab.faults._ipython_key_completions_()
+
+
+def test_names(lab: Lab) -> None:
+    first = lab.faults.add("GET /x", status=500)
+    second = lab.faults.add("GET /x", status=500, name="fault 3")
+    third = lab.faults.add("GET /x", status=500)
+    assert (first.name, second.name, third.name) == ("fault 1", "fault 3", "fault 4")
+    with pytest.raises(LabError, match=r"fault 'fault 3' is there already; .*lab.faults.remove\('fault 3'\)"):
+        lab.faults.add("GET /x", status=500, name="fault 3")
+    first.remove()
+    with pytest.raises(LabError, match="no fault 'fault 1', there are: fault 3, fault 4"):
+        lab.faults.remove("fault 1")
+    with pytest.raises(LabError, match="no fault 'fault 1'"):
+        _ = first.hits
+    assert lab.faults.add("GET /x", status=500).name not in ("fault 3", "fault 4")
+    lab.faults.clear()
+    assert (len(lab.faults), repr(lab.faults)) == (0, "<no faults>")
+
+
+@pytest.mark.parametrize(
+    ("where", "more", "expected"),
+    [
+        (f"POST {ALIAS}", {"product": "therm"}, "no product 'therm', there are: thermostat"),
+        ("GET /x", {"solution": ["acme", "acne"]}, "no solution 'acne', there are: acme"),
+        ("GET /x", {"site": "acme.apps"}, "no site 'acme.apps', there are: google.social"),
+        ("Usr.listUsers", {}, "no service 'Usr', there are: Keystore, User"),
+        ("User.listUser", {}, "no operation of User 'listUser', there are: activateUser"),
+        ("Nothing.*", {}, "no service 'Nothing'"),
+    ],
+)
+def test_what_is_not_there_is_named(lab: Lab, where: str, more: dict[str, object], expected: str) -> None:
+    with pytest.raises(LabError, match=expected):
+        lab.faults.add(where, status=500, **more)  # type: ignore[arg-type]
+    assert len(lab.faults) == 0
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("devise datapoint", "no service with events 'devise', there are: "),
+        ("device datapoints", "no event of device 'datapoints', there are: datapoint"),
+        ("device2 event_in", "no event of device2 'event_in', there are: data_in, event, provisioned"),
+    ],
+)
+def test_an_event_that_nobody_raises_is_named(lab: Lab, where: str, expected: str) -> None:
+    with pytest.raises(LabError, match=expected):
+        lab.faults.add(where, lost=True)
+    lab.faults.add("*  *".replace("  ", " "), lost=True)
+    lab.faults.add("DEVICE DataPoint", lost=True)
+    lab.faults.add("timer timer", lost=True)
+    assert len(lab.faults) == 3
+
+
+def test_a_wrong_argument_is_named(lab: Lab) -> None:
+    with pytest.raises(SettingsError, match="fault: statuss: no such setting; did you mean status"):
+        lab.faults.add("GET /x", statuss=500)
+    with pytest.raises(SettingsError, match="fault at 'GET /x': cut: expected 'before', 'inside' or 'after'"):
+        lab.faults.add("GET /x", cut="sometimes")  # type: ignore[arg-type]
+
+
+def test_a_service_of_a_cell(lab: Lab) -> None:
+    acme = lab.solution("acme")
+    with pytest.raises(LabError, match="no service 'Twilio'"):
+        lab.faults.add("Twilio.send", status=500)
+    lab.service("Twilio", send=lambda to: {"sent": to})
+    lab.faults.add("Twilio.send", replace={"sent": "nobody"})
+    assert acme.call("Twilio", "send", {"to": "ann"}) == {"sent": "nobody"}
+
+
+def test_one_that_is_spent_costs_nothing_and_makes_space(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("labkit.faults.faults.MOST", 3)
+    device = lab.product("thermostat").device("t-1").activate()
+    lab.faults.add(f"POST {ALIAS}", status=500, first=1, name="once")
+    for name in ("a", "b"):
+        lab.faults.add("GET /nothing", status=500, name=name)
+    with pytest.raises(LabError, match=r"expected at most 3 faults; take some out: lab.faults.clear\(\)"):
+        lab.faults.add("GET /nothing", status=500, name="c")
+    assert device.request("POST", ALIAS, data={"message": "x"}).status_code == 500
+    lab.faults.add("GET /nothing", status=500, name="c")
+    assert list(lab.faults.frame().index) == ["a", "b", "c"]
+
+
+def test_a_reset_puts_those_of_the_settings_back(tmp_path: Path) -> None:
+    file = tmp_path / "lab.yaml"
+    file.write_text(
+        """
+products: [{id: thermostat, resources: {message: {format: string}}}]
+solutions: [{id: acme, products: [thermostat]}]
+faults:
+  - {name: busy, where: "POST /onep:v1/stack/alias", status: 503, first: 1, product: thermostat}
+  - {where: provider google token, does: slow}
+  - {where: User.listUsers, replace: {"*": null}, solution: acme}
+  - {where: device datapoint, late: 30, every: 10, identity: [t-001]}
+"""
+    )
+    with Lab(seed=7, config=file) as lab:
+        device = lab.product("thermostat").device("t-1").activate()
+        assert [device.request("POST", ALIAS, data={"message": "x"}).status_code for _ in range(2)] == [
+            503,
+            204,
+        ]
+        lab.faults.add("GET /x", status=500)
+        lab.faults.remove("fault 2")
+        assert list(lab.faults.frame()["origin"]) == ["settings", "settings", "settings", "hand"]
+        lab.reset()
+        assert list(lab.faults.frame().index) == ["busy", "fault 2", "fault 3", "fault 4"]
+        assert list(lab.faults.frame()["hits"]) == [0, 0, 0, 0]
+        device = lab.product("thermostat").device("t-1").activate()
+        assert device.request("POST", ALIAS, data={"message": "x"}).status_code == 503
+        assert lab.provider("google").faults == ["slow at token"]
+
+
+def test_one_of_the_settings_that_cannot_be_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"faults\[1\]: no product 'lamp', there are: none"):
+        Lab(
+            seed=7,
+            faults=[
+                {"where": "GET /x", "status": 500},
+                {"where": "GET /x", "status": 500, "product": "lamp"},
+            ],
+        )
+    with pytest.raises(SettingsError, match=r"faults\[0\]: fault|faults\[0\]: no fault 'explode'"):
+        Lab(seed=7, faults=[{"where": "provider google token", "does": "explode"}])
+
+
+def test_two_labs_share_nothing() -> None:
+    with Lab(seed=7) as one, Lab(seed=7) as other:
+        one.faults.add("GET /x", status=500)
+        assert (len(one.faults), len(other.faults)) == (1, 0)
+
+
+def test_a_story_with_faults_replays() -> None:
+    def play() -> str:
+        with Lab(seed=7) as lab:
+            device = lab.product("thermostat", resources={"message": "string"}).device("t-1").activate()
+            lab.solution("acme", products=["thermostat"]).on(
+                "device", "datapoint", lua="Keystore.set{key='a', value='b'}"
+            )
+            lab.faults.add(f"POST {ALIAS}", status=503, chance=0.3)
+            lab.faults.add("device datapoint", late=7, chance=0.3)
+            lab.faults.add("Keystore.*", status=500, chance=0.3)
+            for _ in range(30):
+                device.request("POST", ALIAS, data={"message": "x"})
+                lab.clock.advance(1)
+            lab.clock.advance(10)
+            return lab.journal.canonical()
+
+    first = play()
+    assert '"kind": "fault"' in first
+    assert first == play()
+
+
+# --- providers --------------------------------------------------------------------------------------------
+
+
+def test_those_of_providers_are_listed(lab: Lab) -> None:
+    google = lab.provider("google")
+    google.fault("Slow")
+    lab.messaging.fault("rate limited")
+    lab.faults.add("provider google userinfo", does="server error", every=2, name="mine")
+    assert list(lab.faults.frame()["where"]) == [
+        "provider google token",
+        "provider messaging request",
+        "provider google userinfo",
+    ]
+    assert google.faults == ["slow at token", "server error at userinfo"]
+    assert lab.messaging.faults == ["rate limited at request"]
+    url = google.endpoints["userinfo"]
+    assert [lab.browser().get(url).status_code for _ in range(4)] == [401, 500, 401, 500]
+    hits = lab.journal.select("fault", "social/google")
+    requests = [each for each in lab.journal.select("request", "social/google") if each.status == 500]
+    assert [each.cause for each in hits] == [each.sequence for each in requests]
+    assert lab.faults["mine"].hits == 2
+    google.fault("down", "userinfo")
+    lab.faults.remove("mine")
+    assert google.faults == ["slow at token", "down at userinfo"]
+
+
+@pytest.mark.parametrize(
+    ("where", "does", "expected"),
+    [
+        ("provider goggle token", "slow", "no provider 'goggle', there are: google"),
+        ("provider google token", "sloow", "no fault 'sloow', there are: deny"),
+        ("provider google token", "deny", "'deny' cannot hit 'token', but: authorize"),
+        ("provider google", "slow", "expected the step too: provider google token"),
+    ],
+)
+def test_one_that_a_provider_has_not_is_named(lab: Lab, where: str, does: str, expected: str) -> None:
+    with pytest.raises(LabError, match=expected):
+        lab.faults.add(where, does=does)
+
+
+def test_a_provider_of_ones_own(lab: Lab) -> None:
+    lab.provider("acme", protocol="oauth2")
+    lab.faults.add("provider acme authorize", does="deny", chance=0.5, first=3)
+    assert lab.provider("acme").faults == ["deny at authorize"]

@@ -1,0 +1,111 @@
+"""Faults as settings: what is wrong is named, with what was expected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labkit.core.errors import SettingsError
+from labkit.settings import FaultSettings, LabSettings, build, load
+from labkit.settings.places import place_of
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"status": 500}, "where: is required"),
+    ({"where": "", "status": 500}, "where: String should have at least 1 character"),
+    ({"where": "FETCH /x", "status": 500}, "where: expected a method .*not 'FETCH'"),
+    ({"where": "x", "status": 500}, "where: expected a request .POST /path., .*not 'x'"),
+    ({"where": "a b c", "lost": True}, "where: expected a request"),
+    ({"where": "GET /" + "x" * 600, "status": 500}, "where: expected at most 512 characters"),
+    ({"where": "GET /x"}, "expected what 'GET /x' is to meet, one of: body, cut, delay, drop"),
+    ({"where": "GET /x", "stats": 500}, "stats: unknown key"),
+    ({"where": "GET /x", "status": 99}, "status: expected greater than or equal to 200"),
+    ({"where": "GET /x", "status": True}, "status: expected a valid integer"),
+    ({"where": "GET /x", "lost": True}, r"lost: is not for a request \(GET /x\), but: body, cut"),
+    ({"where": "User.x", "cut": "before"}, r"cut: is not for a call \(User.x\)"),
+    ({"where": "device datapoint", "status": 500}, "status: is not for an event"),
+    ({"where": "https://x", "solution": "acme", "status": 500}, "solution: is not for an outgoing"),
+    ({"where": "provider x y", "status": 500}, "status: is not for a provider"),
+    ({"where": "User.x", "status": 200}, "status: expected 400 to 599 for a call"),
+    ({"where": "GET /x", "cut": "soon"}, "cut: expected 'before', 'inside' or 'after'"),
+    ({"where": "https://x", "cut": "inside"}, "cut: expected before or after for an outgoing request"),
+    ({"where": "GET /x", "cut": "after", "status": 500}, "cut cannot go with status"),
+    ({"where": "GET /x", "cut": "after", "when": "after"}, "when cannot go with cut"),
+    ({"where": "GET /x", "body": "x", "drop": "a"}, "body cannot go with drop"),
+    ({"where": "GET /x", "drop": "a", "when": "before"}, "drop: what changes an answer comes after the work"),
+    ({"where": "GET /x", "headers": {"A": "b"}, "when": "before"}, "headers before the work need a status"),
+    ({"where": "GET /x", "headers": {"A": "b\r\nC: d"}}, "headers.A: expected a value on one line"),
+    (
+        {"where": "GET /x", "headers": {"Content-Length": "3"}},
+        "expected the name of a header that frames nothing",
+    ),
+    ({"where": "GET /x", "headers": {}}, "headers: Dictionary should have at least 1 item"),
+    ({"where": "GET /x", "if_status": 204, "status": 500, "when": "before"}, "if_status needs an answer"),
+    ({"where": "GET /x", "delay": 0}, "delay: expected greater than 0"),
+    ({"where": "GET /x", "delay": float("inf")}, "delay: expected"),
+    ({"where": "GET /x", "delay": 1e9}, "delay: expected less than or equal to"),
+    ({"where": "a b", "lost": True, "doubled": True}, "lost cannot go with doubled"),
+    ({"where": "a b", "late": 1.0, "delay": 1.0}, "late cannot go with delay"),
+    ({"where": "GET /x", "status": 500, "every": 2, "chance": 0.5}, "every cannot go with chance"),
+    ({"where": "GET /x", "status": 500, "first": 0}, "first: expected greater than or equal to 1"),
+    ({"where": "GET /x", "status": 500, "every": 1.5}, "every: expected a valid integer"),
+    ({"where": "GET /x", "status": 500, "chance": 0}, "chance: expected greater than 0"),
+    ({"where": "GET /x", "status": 500, "chance": 1.1}, "chance: expected less than or equal to 1"),
+    ({"where": "GET /x", "status": 500, "identity": []}, "identity"),
+    ({"where": "GET /x", "status": 500, "name": " x"}, "name: expected 1 to 100 characters"),
+    ({"where": "GET /x", "body": {1, 2}}, "body: expected text, numbers, lists and mappings"),
+    ({"where": "GET /x", "body": "x" * 70_000}, "body: expected at most 65536 characters"),
+    ({"where": "GET /x", "replace": {"a": float("nan")}}, "replace: expected text, numbers"),
+]
+
+
+@pytest.mark.parametrize(("values", "expected"), WRONG, ids=range(len(WRONG)))
+def test_what_is_wrong_is_named(values: dict[str, Any], expected: str) -> None:
+    with pytest.raises(SettingsError, match=expected):
+        build(FaultSettings, values, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("POST /onep:v1/stack/alias", ("request", "POST", "/onep:v1/stack/alias")),
+        ("* /a b?c=*", ("request", "*", "/a b?c=*")),
+        ("User.listUsers", ("call", "User", "listUsers")),
+        ("*.*", ("call", "*", "*")),
+        ("device datapoint", ("event", "device", "datapoint")),
+        ("Lights *", ("event", "lights", "*")),
+        ("https://example.com", ("outgoing", "*", "https://example.com/*")),
+        ("post https://*.example.com/a*", ("outgoing", "POST", "https://*.example.com/a*")),
+        ("*://x?a=b", ("outgoing", "*", "*://x?a=b")),
+        ("provider google token", ("provider", "google", "token")),
+        ("provider messaging", ("provider", "messaging", "")),
+    ],
+)
+def test_what_a_place_is(text: str, place: tuple[str, str, str]) -> None:
+    assert place_of(text) == place
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_place_or_refused(text: str) -> None:
+    try:
+        place_of(text)
+    except ValueError as error:
+        assert "expected" in str(error)  # noqa: PT017
+
+
+def test_those_of_a_file_name_their_key_and_line(tmp_path: Path) -> None:
+    file = tmp_path / "lab.yaml"
+    file.write_text("faults:\n  - {where: GET /x, status: 500}\n  - where: GET /x\n    status: 5\n")
+    with pytest.raises(SettingsError, match=r"faults\[1\].status: .* \(line 4\)"):
+        load(file)
+    file.write_text("faults:\n  - {where: device datapoint, late: 1.5, identity: [t-*, x]}\n")
+    [fault] = load(file).faults
+    assert (fault.late, fault.identity) == (1.5, ("t-*", "x"))
+
+
+def test_how_many_there_may_be() -> None:
+    with pytest.raises(SettingsError, match="faults"):
+        build(LabSettings, {"faults": [{"where": "GET /x", "status": 500}] * 1001})
