@@ -19,6 +19,7 @@ from aiohttp.web_protocol import _ErrInfo
 
 from labkit.context import Context
 from labkit.edge import limits
+from labkit.edge.errors import BodyLateError, WrongHostError
 from labkit.edge.framing import Chunked, Framing, Length, holds_whole_body
 from labkit.edge.hosts import wrong_host_in
 from labkit.http.connection import Connection, unwatched
@@ -26,14 +27,6 @@ from labkit.http.connection import Connection, unwatched
 HEAD_END = b"\r\n\r\n"
 EMPTY_LINES = re.compile(rb"[\r\n]*")  # between requests they are no head (RFC 9112 2.2)
 BARE_END = b"\n\n"  # of a head whose line ends are wrong: no need to wait for more of it
-
-
-class BodyLateError(TimeoutError):
-    """The body of a request was not there in time. Raised in whoever reads it."""
-
-
-class WrongHostError(BadHttpMessage):
-    """What cannot be read is not meant for this connection's host either, as far as one can tell."""
 
 
 class EdgeProtocol(web.RequestHandler):

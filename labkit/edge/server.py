@@ -16,9 +16,10 @@ from labkit.context import Context
 from labkit.core.certificates import common_name
 from labkit.core.errors import LabError
 from labkit.edge import limits
+from labkit.edge.errors import BodyLateError
 from labkit.edge.hosts import described, host_name, wrong_host
 from labkit.edge.limits import plain
-from labkit.edge.protocol import BodyLateError, EdgeProtocol
+from labkit.edge.protocol import EdgeProtocol
 from labkit.edge.request import EdgeRequest
 from labkit.edge.tasks import Tasks
 from labkit.http.connection import Connection
