@@ -47,7 +47,7 @@ solutions:
     products: [thermostat]
     services: {Notify: {AccountSid: AC1, AuthToken: abc}}
 faults:
-  - {name: busy, where: POST /onep:v1/stack/alias, status: 503, headers: {Retry-After: "5"}, every: 10, product: thermostat}
+  - {name: busy, where: POST /onep:v1/stack/alias, status: 503, headers: {Retry-After: "5"}, every: 10, product: t*}
   - {where: User.listUsers, drop: creation_date, replace: {email: null}, if_status: 200, solution: [acme]}
   - {where: device datapoint, doubled: true, late: 2.5, chance: 0.25, first: 3, identity: t-*}
   - {where: https://api.example.com, cut: after}
