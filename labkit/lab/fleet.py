@@ -17,7 +17,7 @@ from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
 
 if TYPE_CHECKING:
-    pass
+    from labkit.widgets.fleet_dashboard import FleetDashboard
 
 Behaviours = type[Behaviour] | Behaviour | Mapping[Any, int]
 INTERVALS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600)  # seconds of lab time
@@ -128,6 +128,15 @@ class Fleet:
         )
         self._run = Run(self._runtime, plan, state.time, lasting, self._keep)
         return self._run
+
+    def dashboard(self, **how: Any) -> FleetDashboard:
+        """A live view for JupyterLab, which follows each run, and has the controls of one.
+
+        how: the arguments of `start` for runs that its button starts: `dashboard(minutes=10)`.
+        """
+        from labkit.lab.dashboards import fleet_dashboard
+
+        return fleet_dashboard(self._runtime, self, how)
 
     def repeat(self, *identities: str) -> Fleet:
         """A fleet of these devices alone, to repeat what they did: of the same numbers, behaviours, chance and

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from labkit.control.functions import Service
     from labkit.fleet.browser import Connections
+    from labkit.widgets.lab_dashboard import LabDashboard
 
 Options = Mapping[str, Any]
 P = ParamSpec("P")
@@ -276,6 +277,12 @@ class Lab:
         Returns once it is answered, or a fault delays it: then `lab.clock.advance(30)`, then `begun.result()`.
         """
         return Begun(self._runtime, partial(function, *args, **kwargs))
+
+    def dashboard(self) -> LabDashboard:
+        """A live view for JupyterLab of what happens from now on: requests, refusals, script runs, mails, messages."""
+        from labkit.lab.dashboards import lab_dashboard
+
+        return lab_dashboard(self._runtime)
 
     def settle(self) -> None:
         """Wait until every request is answered or held as a poll, and every event is handled."""

@@ -16,6 +16,7 @@ from labkit.core.errors import LabkitError
 from labkit.reporting.parameters import checked, declared
 
 PATIENCE = 300  # seconds of real time for one cell
+WIDGET = "application/vnd.jupyter.widget-view+json"
 ERROR_MARKER = "papermill-error-cell-tag"
 
 
@@ -158,9 +159,16 @@ def _execute(
 
 
 def _without_papermill(notebook: NotebookNode) -> NotebookNode:
-    """Without what papermill notes in it: times, paths, and cells that repeat the error."""
+    """Without what papermill notes in it: times, paths, cells that repeat the error; and without widgets.
+
+    No widget runs in a stored page, so of a live view its picture stays.
+    """
     notebook.cells = [cell for cell in notebook.cells if ERROR_MARKER not in cell.metadata.get("tags", [])]
     for part in (notebook, *notebook.cells):
         part.metadata.pop("papermill", None)
         part.metadata.pop("execution", None)
+    notebook.metadata.pop("widgets", None)
+    for cell in code_cells(notebook):
+        for output in cell.outputs:
+            output.get("data", {}).pop(WIDGET, None)
     return notebook

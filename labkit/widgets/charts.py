@@ -95,7 +95,7 @@ def draw_latency(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def draw_rate(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
-    shown = _rates(frame)
+    shown = rates(frame)
     if len(shown):
         axes.plot(shown.index, shown["requests per second"], color=ANSWERED, drawstyle="steps-pre")
         axes.fill_between(shown.index, shown["requests per second"], color=ANSWERED, step="pre", alpha=0.15)
@@ -134,10 +134,17 @@ def draw_states(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
     return shown
 
 
-def _rates(frame: pandas.DataFrame) -> pandas.DataFrame:
-    """Answers per second of each interval; of the first, whose beginning no tick tells, that of the second's length."""
+def rates(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Answers per second of each interval, from a frame of ticks.
+
+    The first, whose beginning no tick tells, counts as being as long as the second; a last one that was cut short by
+    the end of the run goes with the one before.
+    """
+    requests = frame["requests"].astype("float64")
     seconds = frame.index.to_series().diff().dt.total_seconds().bfill()
-    rate = frame["requests"].astype("float64") / seconds.where(seconds > 0)
+    rate = requests / seconds.where(seconds > 0)
+    if len(frame) > 2 and seconds.iloc[-1] < seconds.median() / 2:
+        rate.iloc[-2:] = requests.iloc[-2:].sum() / seconds.iloc[-2:].sum()
     shown: pandas.DataFrame = rate.to_frame("requests per second")
     return shown
 
@@ -348,5 +355,6 @@ __all__ = [
     "overview",
     "raster_chart",
     "rate_chart",
+    "rates",
     "states_chart",
 ]

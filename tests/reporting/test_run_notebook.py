@@ -88,3 +88,33 @@ def test_a_file_that_is_no_notebook_is_an_error(tmp_path: Path, text: str | None
         path.write_text(text)
     with pytest.raises(NotebookError, match=r"a\.ipynb"):
         run_notebook(path)
+
+
+FLEET = """
+from labkit import Lab
+from labkit.fleet.behaviour import Behaviour
+
+class Reporter(Behaviour):
+    async def run(self, device):
+        for _ in range(5):
+            await device.write(temperature=20)
+            await device.sleep(60)
+
+lab = Lab(seed=7)
+fleet = lab.product("thermostat", resources={"temperature": "number"}).fleet(3, Reporter)
+dashboard = fleet.dashboard()
+dashboard
+"""
+
+
+def test_of_a_live_view_the_picture_of_its_last_state_stays(tmp_path: Path) -> None:
+    shown = "import IPython.display\nIPython.display.Image(dashboard._picture())"
+    path = written(tmp_path / "a.ipynb", FLEET, "fleet.run(minutes=10).summary", shown, "lab.close()")
+    run = run_notebook(path, tmp_path / "out.ipynb")
+    assert run.error is None, run.error.traceback
+    view, summary, picture, _ = (cell.outputs for cell in code_cells(run.notebook))
+    assert summary[0].data["text/plain"] == "'3 devices, 5 min of lab time, 15 requests'"
+    assert set(view[0].data) == {"image/png", "text/plain"}
+    assert view[0].data["text/plain"] == "<dashboard of 3 devices of thermostat: ended>"
+    assert view[0].data["image/png"].strip() == picture[0].data["image/png"].strip()
+    assert "widgets" not in run.notebook.metadata

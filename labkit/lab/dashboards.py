@@ -1,0 +1,158 @@
+"""What the dashboards know of a lab, of a fleet and of its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from labkit.fleet.measures import Tick
+from labkit.lab.runtime import Client, Runtime
+from labkit.lab.show import of_entries
+from labkit.widgets.fleet_dashboard import FleetDashboard
+from labkit.widgets.lab_dashboard import LabDashboard
+from labkit.widgets.tally import Happened, Mailed
+
+if TYPE_CHECKING:
+    import pandas
+
+    from labkit.lab.fleet import Fleet
+    from labkit.lab.run import Run
+
+RECORDS = 40  # of a device's journal that are shown
+
+
+class _Failed(NamedTuple):
+    time: float
+    identity: str
+    error: str
+    seed: int
+
+
+class _RunSource:
+    """A run, as its dashboard sees it."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    @property
+    def ticks(self) -> Sequence[Tick]:
+        return self._run.ticks
+
+    @property
+    def done(self) -> bool:
+        return self._run.done
+
+    @property
+    def paused(self) -> bool:
+        return self._run.paused
+
+    @property
+    def progress(self) -> float | None:
+        if self._run.lasting is None:
+            return None
+        ticks = self._run.ticks
+        passed = ticks[-1].time - self._run.began if ticks else 0.0
+        return min(passed / self._run.lasting, 1.0)
+
+    def failed(self) -> Sequence[_Failed]:
+        table = self._run.failures.reset_index()
+        table["time"] = table["time"].astype("int64") / 1_000_000
+        return [_Failed(*row) for row in table[list(_Failed._fields)].to_numpy().tolist()]
+
+    def on_tick(self, callback: Callable[[Tick], object]) -> None:
+        self._run.on_tick(callback)
+
+    def pause(self) -> None:
+        self._run.pause()
+
+    def resume(self) -> None:
+        self._run.resume()
+
+    def stop(self) -> None:
+        self._run.stop()
+
+
+class _FleetSource:
+    """A fleet, as its dashboard sees it. how: the arguments of the runs that it starts."""
+
+    faults: Sequence[str] = ()
+
+    def __init__(self, runtime: Runtime, fleet: Fleet, how: Mapping[str, Any]) -> None:
+        self._runtime = runtime
+        self._fleet = fleet
+        self._how = dict(how)
+        self._seen: tuple[Run, _RunSource] | None = None
+        self.title = f"{len(fleet)} devices of {fleet.product}"
+
+    def run(self) -> _RunSource | None:
+        last = self._fleet.last
+        if last is None:
+            return None
+        if self._seen is None or self._seen[0] is not last:
+            self._seen = last, _RunSource(last)
+        return self._seen[1]
+
+    def start(self) -> _RunSource:
+        self._fleet.start(**self._how)
+        run = self.run()
+        assert run is not None
+        return run
+
+    def rate(self) -> float:
+        return self._runtime.run(self._runtime.control.clock.state).rate
+
+    def set_rate(self, rate: float) -> None:
+        self._runtime.run(self._runtime.control.clock.run, rate)
+
+    def add_fault(self, name: str, every: int) -> None:
+        raise NotImplementedError
+
+    def clear_faults(self) -> None:
+        raise NotImplementedError
+
+    def active_faults(self) -> Sequence[str]:
+        return ()
+
+    def journal(self, identity: str) -> pandas.DataFrame:
+        control = self._runtime.control.journal
+        actor = f"{self._fleet.product}/{identity}"
+        return of_entries(self._runtime.run(control.select, None, actor)[-RECORDS:])
+
+
+class _LabSource:
+    """A lab, as its dashboard sees it."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def follow(self, record: Callable[[Happened], object], mail: Callable[[Mailed], object]) -> None:
+        control = self._runtime.control
+        self._runtime.run(control.journal.follow, record)
+        self._runtime.run(control.mailbox.follow, mail)
+
+    def time(self) -> float:
+        return self._runtime.run(self._runtime.control.clock.state).time
+
+
+class _Closing(Client):
+    """Ends a dashboard with its lab."""
+
+    def __init__(self, dashboard: FleetDashboard | LabDashboard) -> None:
+        self._dashboard = dashboard
+
+    async def close(self) -> None:
+        self._dashboard.close()
+
+
+def fleet_dashboard(runtime: Runtime, fleet: Fleet, how: Mapping[str, Any]) -> FleetDashboard:
+    """A live view of a fleet, until its lab ends. Raises LabError where Jupyter's libraries are missing."""
+    dashboard = FleetDashboard(_FleetSource(runtime, fleet, how))
+    runtime.keep(_Closing(dashboard))
+    return dashboard
+
+
+def lab_dashboard(runtime: Runtime) -> LabDashboard:
+    """A live view of a lab, until it ends. Raises LabError where Jupyter's libraries are missing."""
+    dashboard = LabDashboard(_LabSource(runtime))
+    runtime.keep(_Closing(dashboard))
+    return dashboard

@@ -1,0 +1,374 @@
+"""The live view of a fleet: what its devices do, how the platform answers, and the controls of its run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from html import escape
+from typing import TYPE_CHECKING, Any, Protocol
+
+from labkit.core.errors import LabkitError
+from labkit.fleet.measures import Tick
+from labkit.fleet.measures import frame as frame_of
+from labkit.widgets import panels, style
+from labkit.widgets.charts import ERRORS, LATENCIES, STATES, overview
+from labkit.widgets.charts import rates as rates_of
+from labkit.widgets.output import Output, check_jupyter
+from labkit.widgets.updates import Updates
+
+if TYPE_CHECKING:
+    import pandas
+
+WINDOW = 300  # ticks that the live pictures show; the PNG shows all
+SHOWN = 20  # devices that failed, in the table
+SPEEDS = (1, 10, 60, 600, 3600)
+HEARTBEAT = 0.5  # seconds of real time after which a run is looked at again, even if nothing came
+
+
+class Failed(Protocol):
+    """A device that failed: when in lab time, and with which seed it fails again alone."""
+
+    @property
+    def time(self) -> float: ...
+    @property
+    def identity(self) -> str: ...
+    @property
+    def error(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+
+
+class RunSource(Protocol):
+    """What the dashboard needs to know of a run."""
+
+    @property
+    def ticks(self) -> Sequence[Tick]: ...
+    @property
+    def done(self) -> bool: ...
+    @property
+    def paused(self) -> bool: ...
+    @property
+    def progress(self) -> float | None:
+        """From 0 to 1; None where the run has no end."""
+        ...
+
+    def failed(self) -> Sequence[Failed]: ...
+    def on_tick(self, callback: Callable[[Tick], object]) -> None: ...
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+    def stop(self) -> None: ...
+
+
+class FleetSource(Protocol):
+    """What the dashboard needs to know of a fleet and its lab.
+
+    title: `200 devices of thermostat`; faults: names of those that a device can have.
+    """
+
+    title: str
+    faults: Sequence[str]
+
+    def run(self) -> RunSource | None:
+        """The run that is under way, or else the last one."""
+        ...
+
+    def start(self) -> RunSource: ...
+    def rate(self) -> float:
+        """Seconds of lab time for each real one; 0 on a virtual clock."""
+        ...
+
+    def set_rate(self, rate: float) -> None: ...
+    def add_fault(self, name: str, every: int) -> None: ...
+    def clear_faults(self) -> None: ...
+    def active_faults(self) -> Sequence[str]: ...
+    def journal(self, identity: str) -> pandas.DataFrame:
+        """The newest records of a device, each with what led to it and what followed."""
+        ...
+
+
+class FleetDashboard:
+    """Widgets over a fleet. Let a cell show it; it follows whatever run the fleet has, and can start one."""
+
+    def __init__(self, source: FleetSource) -> None:
+        check_jupyter()
+        self._source = source
+        self._run: RunSource | None = None
+        self._final = False  # the end of the run is shown
+        self._closed = False
+        self._active: list[str] = []  # faults
+        self._updates = Updates(self.refresh)
+        self._head, self._tiles, self._said, self._trace = (_html() for _ in range(4))
+        self._panels = [
+            panels.states_panel(),
+            panels.rate_panel(),
+            panels.latency_panel(),
+            panels.errors_panel(),
+        ]
+        self._error_key, self._state_key = _html("labkit-keys"), _html("labkit-keys")
+        self._failures = _box()
+        self._failure_count = -1
+        self.widget = self._built()
+        self._output = Output(self.widget, self._picture, self.__repr__, self.refresh)
+        self.refresh()
+
+    def _built(self) -> Any:
+        import ipywidgets as widgets
+
+        def button(text: str, icon: str, act: Callable[[], None], kind: str = "") -> Any:
+            made = widgets.Button(
+                description=text, icon=icon, button_style=kind, layout=widgets.Layout(width="auto")
+            )
+            made.on_click(lambda _: self._acted(act))
+            return made
+
+        self._start = button("Start", "play", self.start, "primary")
+        self._pause = button("Pause", "pause", self._toggle)
+        self._stop = button("Stop", "stop", self._end)
+        rate = self._source.rate()
+        options: list[tuple[str, float]] = [(f"{each} ×", float(each)) for each in SPEEDS]
+        if rate not in (0, *SPEEDS):
+            options = sorted([*options, (f"{rate:g} ×", rate)], key=lambda each: each[1])
+        if not rate:
+            options = [("as fast as it goes", 0.0)]
+        self._rate = widgets.Dropdown(
+            options=options,
+            value=float(rate),
+            description="lab time",
+            disabled=not rate,
+            style={"description_width": "auto"},
+            layout=widgets.Layout(width="auto"),
+        )
+        self._rate.observe(lambda change: self._acted(partial(self._source.set_rate, change["new"])), "value")
+        controls = [self._start, self._pause, self._stop, self._rate, *self._fault_controls(button)]
+        keys = [
+            self._state_key,
+            _html("labkit-keys"),
+            _html("labkit-keys", panels.key(LATENCIES)),
+            self._error_key,
+        ]
+        row = widgets.Layout(flex_flow="row wrap", align_items="center")
+        box = widgets.VBox(
+            [
+                widgets.HTML(style.CSS, layout=widgets.Layout(display="none")),
+                self._head,
+                widgets.HBox(controls, layout=row),
+                self._said,
+                self._tiles,
+                panels.grid(self._panels, keys),
+                self._failures,
+                self._trace,
+            ]
+        )
+        box.add_class("labkit-dashboard")
+        return box
+
+    def _fault_controls(self, button: Callable[..., Any]) -> list[Any]:
+        import ipywidgets as widgets
+
+        if not self._source.faults:
+            return []
+        self._fault = widgets.Dropdown(
+            options=list(self._source.faults),
+            description="fault",
+            style={"description_width": "auto"},
+            layout=widgets.Layout(width="auto"),
+        )
+        self._every = widgets.BoundedIntText(
+            value=10,
+            min=1,
+            max=1_000_000,
+            description="every",
+            style={"description_width": "auto"},
+            layout=widgets.Layout(width="110px"),
+        )
+
+        def add() -> None:
+            self._source.add_fault(self._fault.value, self._every.value)
+
+        return [
+            self._fault,
+            self._every,
+            button("Add fault", "bolt", add, "warning"),
+            button("Clear faults", "eraser", self._source.clear_faults),
+        ]
+
+    # ---- what a cell and the buttons do
+
+    def start(self) -> None:
+        """Start a run, as the fleet's dashboard was told to. Raises LabError where one is under way."""
+        self._follow(self._source.start())
+
+    def _toggle(self) -> None:
+        if self._run is not None:
+            if self._run.paused:
+                self._run.resume()
+            else:
+                self._run.pause()
+
+    def _end(self) -> None:
+        if self._run is not None:
+            self._run.stop()
+
+    def _acted(self, act: Callable[[], object]) -> None:
+        """Do what a control asks for, and show what is wrong with it."""
+        try:
+            act()
+            self._said.value = ""
+        except LabkitError as error:
+            self._said.value = f"<span class='labkit-said'>{escape(str(error))}</span>"
+        self.refresh()
+
+    def _follow(self, run: RunSource) -> None:
+        self._run, self._final, self._failure_count = run, False, -1
+        run.on_tick(lambda _: self._updates.ask())
+
+    # ---- what it shows
+
+    def refresh(self) -> None:
+        """Show the present state; on the kernel's thread alone."""
+        if self._closed:
+            return
+        newest = self._source.run()
+        self._active = list(self._source.active_faults())
+        if newest is not None and newest is not self._run:
+            self._follow(newest)
+        run = self._run
+        ended = run is not None and run.done
+        ticks = list(run.ticks) if run is not None else []
+        self._head.value = style.head(self._source.title, self._state, *self._notes(ticks))
+        self._tiles.value = style.tiles(self._facts(ticks))
+        self._draw(frame_of(ticks[-WINDOW:]))
+        self._show_failures(run.failed() if run is not None else ())
+        under_way = run is not None and not ended
+        self._start.disabled, self._pause.disabled, self._stop.disabled = (
+            under_way,
+            not under_way,
+            not under_way,
+        )
+        paused = run is not None and run.paused
+        self._pause.description, self._pause.icon = ("Resume", "play") if paused else ("Pause", "pause")
+        if under_way:
+            self._updates.ask_after(HEARTBEAT)
+        elif run is not None and not self._final:
+            self._final = True
+            self._output.outdate()
+            self._output.update()
+
+    @property
+    def _state(self) -> str:
+        if self._run is None:
+            return "not begun"
+        if self._run.done:
+            return "ended"
+        return "paused" if self._run.paused else "runs"
+
+    def _notes(self, ticks: Sequence[Tick]) -> list[str]:
+        notes = []
+        if ticks:
+            notes.append(f"{datetime.fromtimestamp(ticks[-1].time, UTC):%Y-%m-%d %H:%M:%S} UTC")
+        progress = self._run.progress if self._run is not None else None
+        if progress is not None:
+            notes.append(f"{progress:.0%}")
+        if self._active:
+            notes.append(f"faults: {', '.join(self._active)}")
+        return notes
+
+    def _facts(self, ticks: Sequence[Tick]) -> dict[str, str]:
+        if not ticks:
+            return {"requests": "0", "errors": "0"}
+        last = ticks[-1]
+        devices = {state: last.devices.get(state, 0) for state in STATES if last.devices.get(state)}
+        rate = float(rates_of(frame_of(ticks[-10:]))["requests per second"].iloc[-1])
+        p50, p90, p99 = last.latency.percentiles([50, 90, 99])
+        facts = {
+            **{state: f"{count:,}" for state, count in devices.items()},
+            "requests": f"{sum(each.requests for each in ticks):,}",
+            "requests per second": f"{rate:,.3g}" if rate == rate else "–",
+            "p50": style.seconds(p50),
+            "p90": style.seconds(p90),
+            "p99": style.seconds(p99),
+            "errors": f"{sum(sum(each.errors.values()) for each in ticks):,}",
+        }
+        if last.lag is not None:
+            facts["handler lag"] = style.seconds(last.lag)
+        return facts
+
+    def _draw(self, frame: pandas.DataFrame) -> None:
+        states, rate, latency, errors = self._panels
+        states.show(frame[[each for each in STATES if each in frame]])
+        rate.show(rates_of(frame))
+        latency.show(frame[list(LATENCIES)])
+        kinds = [str(each) for each in frame if str(each).startswith("error ")]
+        names = [each.removeprefix("error ") for each in kinds]
+        errors.show(frame[kinds].set_axis(names, axis="columns"))
+        colours = {name: ERRORS[n % len(ERRORS)] for n, name in enumerate(names)}
+        self._error_key.value = panels.key(colours) if names else "<span class='labkit-soft'>none</span>"
+        known = {name: colour for name, colour in STATES.items() if name in frame and frame[name].any()}
+        self._state_key.value = panels.key(known)
+
+    def _show_failures(self, failed: Sequence[Failed]) -> None:
+        """The devices that failed, the newest first, each with a button that shows its journal."""
+        import ipywidgets as widgets
+
+        if len(failed) == self._failure_count:
+            return
+        self._failure_count = len(failed)
+        old, lines = self._failures.children, []
+        for each in list(reversed(failed))[:SHOWN]:
+            link = widgets.Button(description=each.identity, tooltip="its journal", icon="list")
+            link.add_class("labkit-failed")
+            link.on_click(
+                lambda _, identity=each.identity: self._acted(partial(self._show_journal, identity))
+            )
+            when = datetime.fromtimestamp(each.time, UTC).strftime("%Y-%m-%d %H:%M:%S")
+            text = f"{escape(each.error)} <span class='labkit-soft'>at {when}, seed {each.seed}</span>"
+            lines.append(widgets.HBox([link, _html(text=text)], layout=widgets.Layout(align_items="center")))
+        if lines:
+            more = f", the last {SHOWN} of them" if len(failed) > SHOWN else ""
+            title = f"<b>{len(failed)} failed</b>{more}; press one to see its journal"
+            lines.insert(0, _html(text=title))
+        self._failures.children = lines
+        for each in old:
+            for inner in (*getattr(each, "children", ()), each):
+                inner.close()
+
+    def _show_journal(self, identity: str) -> None:
+        frame = self._source.journal(identity)
+        columns = ["time", "kind", "actor", "summary", "status"]
+        shown = frame[columns].astype({"status": "string"}).fillna("")
+        shown["time"] = frame["time"].dt.strftime("%H:%M:%S.%f").str[:-3]
+        lines = shown.to_numpy().tolist()
+        self._trace.value = f"<b>journal of {escape(identity)}</b>" + style.rows(columns, lines)
+
+    def _picture(self) -> bytes:
+        ticks = list(self._run.ticks) if self._run is not None else []
+        return overview(frame_of(ticks), ", ".join([self._source.title, self._state, *self._notes(ticks)]))
+
+    def close(self) -> None:
+        """The lab ends: what stays is the picture. Any thread may call it."""
+        self._closed = True
+        self._output.close()
+        self._updates.call(self._output.update)
+
+    def _ipython_display_(self) -> None:
+        self.refresh()
+        self._output.show()
+
+    def __repr__(self) -> str:
+        return f"<dashboard of {self._source.title}: {self._state}>"
+
+
+def _html(kind: str = "", text: str = "") -> Any:
+    import ipywidgets as widgets
+
+    made = widgets.HTML(text, layout=widgets.Layout(width="100%", margin="0"))
+    if kind:
+        made.add_class(kind)
+    return made
+
+
+def _box() -> Any:
+    import ipywidgets as widgets
+
+    return widgets.VBox([])

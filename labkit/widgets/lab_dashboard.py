@@ -1,0 +1,171 @@
+"""The live view of a lab: requests, refusals with their reasons, script runs, mails, and messages to handsets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+from labkit.widgets import panels, style
+from labkit.widgets.drawing import headed, plot_style, png, round_times
+from labkit.widgets.output import Output, check_jupyter
+from labkit.widgets.tally import Happened, Mailed, Tally
+from labkit.widgets.updates import Updates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas
+    from matplotlib.axes import Axes
+
+REQUESTS = {"answered": "#3b7dd8", "refused": "#d64545"}
+SCRIPTS = {"runs": "#2e9e6b", "failed runs": "#d64545"}
+MESSAGES = {"mails": "#e08a2e", "messages": "#8e5bbf"}
+CHARTS = {"Requests": REQUESTS, "Script runs": SCRIPTS, "Mails and messages": MESSAGES}
+REASONS = 8  # of refusals, in the picture and in the table
+LINES = 12  # of what happened last
+HEARTBEAT = 0.5  # seconds of real time between two looks
+
+
+class LabSource(Protocol):
+    """What the dashboard needs to know of a lab."""
+
+    def follow(self, record: Callable[[Happened], object], mail: Callable[[Mailed], object]) -> None:
+        """Call these with what happens from now on, on the lab's own thread."""
+
+    def time(self) -> float:
+        """Lab time in seconds."""
+        ...
+
+
+class LabDashboard:
+    """Widgets over a lab, from the moment on that they are made. Let a cell show it."""
+
+    def __init__(self, source: LabSource) -> None:
+        check_jupyter()
+        import ipywidgets as widgets
+
+        self._source = source
+        self._tally = Tally()
+        self._seen = -1
+        self._closed = False
+        self._updates = Updates(self.refresh)
+        self._head, self._tiles, self._reasons, self._recent = (
+            widgets.HTML(layout=widgets.Layout(width="100%", margin="0")) for _ in range(4)
+        )
+        self._panels = [
+            panels.Panel(title, colours, stacked=True, steps=True) for title, colours in CHARTS.items()
+        ]
+        keys = [widgets.HTML(panels.key(colours)) for colours in CHARTS.values()]
+        for each in keys:
+            each.add_class("labkit-keys")
+        self.widget: Any = widgets.VBox(
+            [
+                widgets.HTML(style.CSS, layout=widgets.Layout(display="none")),
+                self._head,
+                self._tiles,
+                panels.grid(self._panels, keys),
+                self._reasons,
+                self._recent,
+            ]
+        )
+        self.widget.add_class("labkit-dashboard")
+        self._output = Output(self.widget, self._picture, self.__repr__, self.refresh)
+        source.follow(self._tally.record, self._tally.mail)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the present state; on the kernel's thread alone."""
+        if self._closed:
+            return
+        self._updates.ask_after(HEARTBEAT)
+        if self._tally.changes == self._seen:
+            return
+        self._seen = self._tally.changes
+        self._now = datetime.fromtimestamp(self._source.time(), UTC)
+        frame = self._tally.frame()
+        totals = self._tally.totals
+        self._head.value = style.head("lab", "runs", f"{self._now:%Y-%m-%d %H:%M:%S} UTC")
+        shown = {name: f"{totals[name]:,}" for colours in CHARTS.values() for name in colours}
+        self._tiles.value = style.tiles(shown)
+        for panel, colours in zip(self._panels, CHARTS.values(), strict=True):
+            panel.show(frame[list(colours)])
+        why = self._tally.why(REASONS)
+        self._reasons.value = (
+            style.rows(["refusals", "reason"], [(n, text) for text, n in why]) if why else ""
+        )
+        lines = [
+            (f"{datetime.fromtimestamp(when, UTC):%H:%M:%S}", what, text)
+            for when, what, text in self._tally.last(LINES)
+        ]
+        self._recent.value = style.rows(["time", "what", "the last ones"], lines) if lines else ""
+        self._output.outdate()
+
+    def _picture(self) -> bytes:
+        """Three charts, and a bar for each reason of refusals."""
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+        plot_style()
+        frame = self._tally.frame()
+        with mpl.rc_context({"axes.titlesize": 10, "legend.fontsize": 8, "font.size": 8.5}):
+            figure = Figure(figsize=(10, 4.6), layout=ConstrainedLayoutEngine(hspace=0.08, wspace=0.05))
+            *over_time, last = figure.subplots(2, 2).flat
+            for axes, (title, colours) in zip(over_time, CHARTS.items(), strict=True):
+                _draw(axes, frame, colours)
+                headed(axes, title, below=True)
+            _bars(last, dict(self._tally.why(REASONS)))
+            headed(last, "Refusals by reason")
+            return png(figure)
+
+    def close(self) -> None:
+        """The lab ends: what stays is the picture. Any thread may call it."""
+        self._closed = True
+        self._output.close()
+        self._updates.call(self._output.update)
+
+    def _ipython_display_(self) -> None:
+        self.refresh()
+        self._output.show()
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{count} {name}" for name, count in sorted(self._tally.totals.items()))
+        return f"<dashboard of a lab: {shown or 'nothing yet'}>"
+
+
+def _draw(axes: Axes, frame: pandas.DataFrame, colours: Mapping[str, str]) -> None:
+    known = [each for each in colours if frame[each].any()]
+    if not known:
+        _nothing(axes)
+        return
+    if len(frame) == 1:
+        axes.bar(known, frame[known].iloc[0], color=[colours[each] for each in known], width=0.4)
+        return
+    axes.stackplot(
+        frame.index,
+        [frame[each] for each in known],
+        labels=known,
+        colors=[colours[each] for each in known],
+        step="pre",
+    )
+    round_times(axes, frame.index[0], frame.index[-1])
+
+
+def _bars(axes: Axes, reasons: Mapping[str, int]) -> None:
+    if not reasons:
+        _nothing(axes)
+        return
+    names = [each if len(each) <= 42 else f"{each[:41]}…" for each in reasons]
+    axes.barh(range(len(names)), list(reasons.values()), color=REQUESTS["refused"], height=0.6)
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
+
+
+def _nothing(axes: Axes) -> None:
+    axes.text(0.5, 0.5, "none", transform=axes.transAxes, ha="center", va="center", color="#7b8794")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.grid(visible=False)

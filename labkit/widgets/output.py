@@ -1,0 +1,117 @@
+"""A live view in the output of a cell, with a picture of its last state for pages where no widget runs."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+from labkit.core.errors import LabError
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+NEEDED = ("IPython", "bqplot", "ipywidgets", "matplotlib")
+
+
+def check_jupyter() -> None:
+    """Raises LabError where what a dashboard is made of is not installed."""
+    lacking = [name for name in NEEDED if find_spec(name) is None]
+    if lacking:
+        raise LabError(f"a dashboard takes {', '.join(lacking)}: pip install 'labkit[lab]'")
+
+
+class Output:
+    """Shows a widget in each cell that asks, and beside it a PNG and a text.
+
+    picture: makes the PNG; text: says it in words; `update` puts what they give now into every output. refresh: is
+    called when a cell ends, which may have changed what is shown.
+    """
+
+    def __init__(
+        self,
+        widget: Any,
+        picture: Callable[[], bytes],
+        text: Callable[[], str],
+        refresh: Callable[[], object],
+    ) -> None:
+        self._refresh = refresh
+        self._widget = widget
+        self._picture = picture
+        self._text = text
+        self._names = itertools.count(1)
+        self._shown: list[str] = []
+        self._stale = False
+        self._closed = False
+        self._hooked: Any = None  # the shell that tells when a cell ends
+
+    def show(self) -> None:
+        """Show it in the cell that runs."""
+        from IPython.display import display
+
+        name = f"labkit-{id(self)}-{next(self._names)}"
+        display(self._bundle(), raw=True, display_id=name)
+        self._shown.append(name)
+        self._hook()
+
+    def outdate(self) -> None:
+        """The picture is no longer of the last state: the next `update`, or end of a cell, draws it anew."""
+        self._stale = True
+
+    def close(self) -> None:
+        """The live view is over: from the next `update` on, the picture is left alone. Any thread may call it."""
+        self._closed = self._stale = True
+
+    def update(self) -> None:
+        """Put the present picture into each output, where it is not there yet; on the kernel's thread alone."""
+        if not self._stale:
+            return
+        self._stale = False
+        if self._shown:
+            from IPython.display import update_display
+
+            bundle = self._bundle()
+            for name in self._shown:
+                update_display(bundle, raw=True, display_id=name)
+        if self._closed:
+            self._release()
+
+    def _bundle(self) -> dict[str, Any]:
+        bundle: dict[str, Any] = {
+            "text/plain": self._text(),
+            "image/png": base64.b64encode(self._picture()).decode(),
+        }
+        if not self._closed:
+            bundle[VIEW] = {"version_major": 2, "version_minor": 0, "model_id": self._widget.model_id}
+        return bundle
+
+    def _hook(self) -> None:
+        """Redraw what is stale when a cell ends: what only listens while cells run, as papermill, gets it so, too."""
+        from IPython.core.getipython import get_ipython
+
+        shell = get_ipython()
+        if shell is not None and self._hooked is None:
+            shell.events.register("post_run_cell", self._cell_ended)
+            self._hooked = shell
+
+    def _cell_ended(self, *_: object) -> None:
+        self._refresh()
+        self.update()
+
+    def _release(self) -> None:
+        """Let go of the widgets, which ipywidgets keeps until they are closed, and of all that their buttons reach."""
+        if self._hooked is not None:
+            self._hooked.events.unregister("post_run_cell", self._cell_ended)
+            self._hooked = None
+        for each in _tree(self._widget):
+            each.close()
+
+
+def _tree(widget: Any) -> list[Any]:
+    """A widget and all that it is made of."""
+    found = [widget]
+    for name in ("children", "marks", "axes"):
+        for each in getattr(widget, name, ()):
+            found += _tree(each)
+    scales = getattr(widget, "scales", {})
+    return [*found, *scales.values()]

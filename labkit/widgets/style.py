@@ -1,0 +1,71 @@
+"""What both dashboards look like, and small pieces of HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
+CSS = """<style>
+.labkit-dashboard { font-family: var(--jp-ui-font-family, sans-serif); padding: 4px 2px; }
+.labkit-dashboard .widget-html, .labkit-dashboard .widget-html-content { line-height: 1.35; height: auto; width: 100%; }
+.labkit-head { display: flex; flex-wrap: wrap; align-items: baseline; gap: 4px 14px; }
+.labkit-head b { font-size: 15px; }
+.labkit-badge { border-radius: 9px; padding: 1px 9px; font-size: 12px; color: #fff; background: #6b7785; }
+.labkit-tiles { display: flex; flex-wrap: wrap; gap: 6px; margin: 4px 0; }
+.labkit-tile { border: 1px solid var(--jp-border-color2, #d5dae0); border-radius: 6px; padding: 2px 10px;
+  min-width: 56px; }
+.labkit-tile b { display: block; font-size: 16px; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.labkit-tile span { color: var(--jp-ui-font-color2, #52606d); font-size: 11px; }
+.labkit-keys { padding: 0 14px 8px 46px; font-size: 11px; }
+.labkit-key { margin-right: 12px; white-space: nowrap; }
+.labkit-key i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin-right: 4px; }
+button.labkit-failed { width: max-content; min-width: 90px; flex: none; }
+.labkit-table { border-collapse: collapse; font-size: 12px; }
+.labkit-table th, .labkit-table td { text-align: left; padding: 2px 14px 2px 0; vertical-align: top; }
+.labkit-table th { color: var(--jp-ui-font-color2, #52606d); font-weight: normal; }
+.labkit-table td { overflow-wrap: anywhere; }
+.labkit-scroll { overflow-x: auto; max-height: 260px; }
+.labkit-said { color: #b02a2a; font-size: 12px; }
+.labkit-soft { color: var(--jp-ui-font-color2, #52606d); font-size: 12px; }
+</style>"""
+TONES = {
+    "runs": "#3b7dd8",
+    "paused": "#e08a2e",
+    "ended": "#2e9e6b",
+    "not begun": "#6b7785",
+    "failed": "#d64545",
+}
+
+
+def head(title: str, state: str, *notes: str) -> str:
+    """A title with a badge of its state, and further words."""
+    colour = TONES.get(state, TONES["not begun"])
+    words = "".join(f"<span class='labkit-soft'>{escape(each)}</span>" for each in notes if each)
+    badge = f"<span class='labkit-badge' style='background:{colour}'>{escape(state)}</span>"
+    return f"<div class='labkit-head'><b>{escape(title)}</b>{badge}{words}</div>"
+
+
+def tiles(facts: Mapping[str, str]) -> str:
+    """Numbers side by side, each with its name below."""
+    inner = "".join(
+        f"<div class='labkit-tile' data-name='{escape(name, quote=True)}'><b>{escape(value)}</b>"
+        f"<span>{escape(name)}</span></div>"
+        for name, value in facts.items()
+    )
+    return f"<div class='labkit-tiles'>{inner}</div>"
+
+
+def rows(columns: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
+    """A table of texts, which scrolls by itself where it is long or wide."""
+    heads = "".join(f"<th>{escape(each)}</th>" for each in columns)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in line)}</tr>" for line in lines)
+    return f"<div class='labkit-scroll'><table class='labkit-table'><tr>{heads}</tr>{body}</table></div>"
+
+
+def seconds(value: float) -> str:
+    """A duration that people read at a glance."""
+    if value != value:  # NaN: nothing was counted
+        return "–"
+    if value < 1:
+        return f"{value * 1000:.3g} ms"
+    return f"{value:.3g} s"

@@ -1,0 +1,142 @@
+"""What a lab does, counted while it does it: requests, refusals with their reasons, script runs, mails, messages."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas
+
+FAILED = 400  # the first status of a request or a script that went wrong
+BINS = 240  # intervals at most; then two become one
+REASONS = 200  # distinct ones that are kept; the others are counted together
+OTHER = "others"
+LONGEST = 120  # characters of a reason
+RECENT = 50  # lines of what happened last
+COUNTED = ("answered", "refused", "runs", "failed runs", "mails", "messages")
+
+
+class Happened(Protocol):
+    """A record of the journal."""
+
+    @property
+    def time(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def actor(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def status(self) -> int | None: ...
+    @property
+    def detail(self) -> Mapping[str, object] | None: ...
+
+
+class Mailed(Protocol):
+    """A mail. time: lab time in seconds."""
+
+    @property
+    def time(self) -> float: ...
+    @property
+    def solution(self) -> str: ...
+    @property
+    def recipients(self) -> tuple[str, ...]: ...
+    @property
+    def subject(self) -> str: ...
+
+
+class Tally:
+    """Counts by interval of lab time. `record` and `mail` are called on the lab's thread, all else from any."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._width = 1.0  # seconds of lab time of an interval
+        self._bins: dict[int, Counter[str]] = {}
+        self.totals: Counter[str] = Counter()
+        self.reasons: Counter[str] = Counter()
+        self.recent: deque[tuple[float, str, str]] = deque(maxlen=RECENT)  # time, what, text
+        self.changes = 0
+
+    def record(self, record: Happened) -> None:
+        """Count a record of the journal that is complete."""
+        failed = record.status is not None and record.status >= FAILED
+        if record.kind == "request":
+            self._count(record, "refused" if failed else "answered", _reason(record) if failed else "")
+        elif record.kind == "refused":
+            self._count(record, "refused", _reason(record))
+        elif record.kind == "script":
+            self._count(record, "failed runs" if failed else "runs", "")
+        elif record.kind == "delivery":
+            self._count(record, "messages", "")
+
+    def mail(self, mail: Mailed) -> None:
+        """Count a mail."""
+        text = f"{mail.solution} to {', '.join(mail.recipients)}: {mail.subject}"
+        with self._lock:
+            self._add(mail.time, "mails")
+            self.recent.append((mail.time, "mail", text))
+
+    def _count(self, record: Happened, what: str, reason: str) -> None:
+        seconds = record.time / 1_000_000
+        with self._lock:
+            self._add(seconds, what)
+            if reason:
+                known = reason in self.reasons or len(self.reasons) < REASONS
+                self.reasons[reason if known else OTHER] += 1
+            if what not in ("answered", "runs"):
+                status = "" if record.status is None else f"{record.status} "
+                words = f"{status}{record.actor} {record.summary}{f': {reason}' if reason else ''}"
+                self.recent.append((seconds, what.removesuffix("s"), words))
+
+    def _add(self, seconds: float, what: str) -> None:
+        self.totals[what] += 1
+        self.changes += 1
+        place = int(seconds // self._width)
+        counts = self._bins.get(place)
+        if counts is None:
+            counts = self._bins[place] = Counter()
+        counts[what] += 1
+        while max(self._bins) - min(self._bins) >= BINS:
+            self._widen()
+
+    def _widen(self) -> None:
+        self._width *= 2
+        bins, self._bins = self._bins, {}
+        for place, counts in bins.items():
+            self._bins.setdefault(place // 2, Counter()).update(counts)
+
+    def frame(self) -> pandas.DataFrame:
+        """A row an interval, by its end in lab time (UTC); those in which nothing happened are there too."""
+        import pandas
+
+        with self._lock:
+            width, bins = self._width, {place: dict(counts) for place, counts in self._bins.items()}
+        places = range(min(bins), max(bins) + 1) if bins else range(0)
+        data = {name: [bins.get(each, {}).get(name, 0) for each in places] for name in COUNTED}
+        ends = pandas.to_datetime([(each + 1) * width for each in places], unit="s", utc=True)
+        return pandas.DataFrame(data, index=pandas.DatetimeIndex(ends, name="time"))
+
+    def last(self, count: int) -> list[tuple[float, str, str]]:
+        """What went wrong or reached somebody, the newest first: lab time, what, and a text."""
+        with self._lock:
+            return list(self.recent)[-count:][::-1]
+
+    def why(self, count: int) -> list[tuple[str, int]]:
+        """The reasons of refusals, the commonest first."""
+        with self._lock:
+            return self.reasons.most_common(count)
+
+
+def _reason(record: Happened) -> str:
+    """In words: what the platform says it was, else the status."""
+    detail = record.detail or {}
+    said = detail.get("reason") or detail.get("error")
+    if record.kind == "refused":
+        said = record.summary
+    text = said if isinstance(said, str) else f"status {record.status}"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

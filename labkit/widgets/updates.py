@@ -1,0 +1,73 @@
+"""From whatever thread something happens on to the kernel's own: where widgets may be touched."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+EVERY = 0.25  # seconds of real time between two refreshes at least
+
+
+class Updates:
+    """Calls `refresh` on the loop that this is made on, soon after `ask` was called on any thread, but not too often.
+
+    A kernel runs its cells on that loop: while a cell computes, nothing is refreshed, and afterwards it is once.
+    Where no loop runs (no kernel), nothing is ever refreshed by itself.
+    """
+
+    def __init__(self, refresh: Callable[[], object], every: float = EVERY) -> None:
+        self._refresh = refresh
+        self._every = every
+        self._lock = threading.Lock()
+        self._asked = False
+        self._later = False
+        self._last = 0.0
+        try:
+            self._loop: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
+        except RuntimeError:
+            self._loop = None
+
+    @property
+    def live(self) -> bool:
+        """Is there a loop to refresh on?"""
+        return self._loop is not None and not self._loop.is_closed()
+
+    def ask(self) -> None:
+        """Have it refreshed soon. May be called on any thread, and costs next to nothing where it was asked already."""
+        with self._lock:
+            if self._asked or self._loop is None:
+                return
+            self._asked = True
+        try:
+            self._loop.call_soon_threadsafe(self._schedule)
+        except RuntimeError:  # the kernel ends: nobody looks any more
+            self._loop = None
+
+    def ask_after(self, seconds: float) -> None:
+        """As `ask`, later; on the loop's own thread alone."""
+        if self._loop is not None and not self._later:
+            self._later = True
+            self._loop.call_later(seconds, self._ask_now)
+
+    def call(self, function: Callable[[], object]) -> None:
+        """Call a function on the loop, once. May be called on any thread."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the kernel ends
+                self._loop.call_soon_threadsafe(function)
+
+    def _ask_now(self) -> None:
+        self._later = False
+        self.ask()
+
+    def _schedule(self) -> None:
+        assert self._loop is not None
+        self._loop.call_at(max(self._loop.time(), self._last + self._every), self._now)
+
+    def _now(self) -> None:
+        assert self._loop is not None
+        with self._lock:
+            self._asked = False
+        self._refresh()
+        self._last = self._loop.time()

@@ -1,0 +1,278 @@
+"""Dashboards of a fleet and of a lab: what they show and what their controls do; no front end is needed for that."""
+
+import asyncio
+import re
+import threading
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from labkit import Lab
+from labkit.core.errors import LabError
+from labkit.fleet.behaviour import Behaviour
+from labkit.fleet.device import DeviceError
+from labkit.fleet.fleet_device import FleetDevice
+from labkit.lab.fleet import Fleet
+from labkit.lab.run import Run
+from labkit.widgets.fleet_dashboard import FleetDashboard
+from labkit.widgets.lab_dashboard import LabDashboard
+from labkit.widgets.output import VIEW, check_jupyter
+from labkit.widgets.tally import BINS, Tally
+from labkit.widgets.updates import Updates
+
+# bqplot's own, when it is first imported
+pytestmark = pytest.mark.filterwarnings("ignore:metadata .* was set from the constructor:DeprecationWarning")
+
+
+class Reporter(Behaviour):
+    every: int = 60
+    fails_at: int = 3
+
+    async def run(self, device: FleetDevice) -> None:
+        for count in range(1000):
+            await device.write(temperature=20.0)
+            if device.number == 2 and count == self.fails_at:
+                raise RuntimeError("the <sensor> broke")
+            await device.sleep(self.every)
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    with Lab(seed=7) as lab:
+        yield lab
+
+
+@pytest.fixture
+def fleet(lab: Lab) -> Fleet:
+    return lab.product("thermostat", resources={"temperature": "number"}).fleet(3, Reporter)
+
+
+def buttons(dashboard: FleetDashboard) -> dict[str, Any]:
+    """The buttons by what stands on them, and those of the devices that failed."""
+    found: dict[str, Any] = {}
+
+    def look(widget: Any) -> None:
+        if type(widget).__name__ == "Button":
+            found[widget.description] = widget
+        for each in getattr(widget, "children", ()):
+            look(each)
+
+    look(dashboard.widget)
+    return found
+
+
+def words(widget: Any) -> str:
+    """All that a widget's texts say, without the marks of HTML."""
+    value = getattr(widget, "value", "")
+    text = value if isinstance(value, str) else ""
+    text = re.sub(r"<style>.*?</style>|<[^>]+>", " ", text, flags=re.DOTALL)
+    return " ".join(" ".join([text, *(words(each) for each in getattr(widget, "children", ()))]).split())
+
+
+class Going(NamedTuple):
+    done: bool
+    paused: bool
+
+
+def going(run: Run) -> Going:
+    return Going(run.done, run.paused)
+
+
+class TestOfAFleet:
+    def test_it_shows_a_run_that_a_cell_made(self, fleet: Fleet) -> None:
+        dashboard = fleet.dashboard()
+        assert "3 devices of thermostat not begun" in words(dashboard.widget)
+        assert not buttons(dashboard)["Start"].disabled
+        fleet.run(minutes=10)
+        dashboard.refresh()
+        shown = words(dashboard.widget)
+        assert "ended 2026-01-01 00:10:00 UTC 100%" in shown
+        assert "24 requests" in shown  # 10 and 10, and 4 of the one that failed
+        assert "1 failed" in shown
+        assert repr(dashboard) == "<dashboard of 3 devices of thermostat: ended>"
+
+    def test_its_buttons_start_pause_go_on_and_stop(self) -> None:
+        with Lab(speed=600) as lab:
+            fleet = lab.product("thermostat", resources={"temperature": "number"}).fleet(3, Reporter)
+            dashboard = fleet.dashboard(days=30)
+            buttons(dashboard)["Start"].click()
+            run = fleet.last
+            assert run is not None
+            assert (going(run).done, going(run).paused) == (False, False)
+            assert buttons(dashboard)["Start"].disabled
+            buttons(dashboard)["Pause"].click()
+            assert going(run).paused
+            assert " paused " in words(dashboard.widget)
+            buttons(dashboard)["Resume"].click()
+            assert not going(run).paused
+            buttons(dashboard)["Stop"].click()
+            assert going(run).done
+            assert " ended " in words(dashboard.widget)
+            buttons(dashboard)["Start"].click()  # again
+            assert fleet.last is not run
+            buttons(dashboard)["Stop"].click()
+
+    def test_the_rate_of_lab_time_is_set(self) -> None:
+        with Lab(speed=60) as lab:
+            fleet = lab.product("thermostat", resources={"temperature": "number"}).fleet(1, Reporter)
+            dashboard = fleet.dashboard()
+            [rate] = [
+                each for each in dashboard.widget.children[2].children if each.description == "lab time"
+            ]
+            assert rate.value == 60
+            rate.value = 3600.0
+            assert lab.clock.rate == 3600
+
+    def test_a_virtual_clock_has_no_rate(self, fleet: Fleet) -> None:
+        dashboard = fleet.dashboard()
+        [rate] = [each for each in dashboard.widget.children[2].children if each.description == "lab time"]
+        assert (rate.disabled, rate.options) == (True, (("as fast as it goes", 0.0),))
+
+    def test_what_a_control_cannot_do_is_said(self, fleet: Fleet) -> None:
+        dashboard = fleet.dashboard()  # for how long?
+        buttons(dashboard)["Start"].click()
+        assert "this clock stands still: say for how long" in words(dashboard.widget)
+
+    def test_a_device_that_failed_leads_to_its_journal(self, fleet: Fleet) -> None:
+        dashboard = fleet.dashboard()
+        fleet.run(minutes=10)
+        dashboard.refresh()
+        shown = words(dashboard.widget)
+        assert "RuntimeError: the &lt;sensor&gt; broke at 2026-01-01 00:03:00, seed 7" in shown
+        assert "POST /onep:v1/stack/alias" not in shown
+        buttons(dashboard)["t-002"].click()
+        shown = words(dashboard.widget)
+        assert "journal of t-002" in shown
+        assert shown.count("request thermostat/t-002 POST /onep:v1/stack/alias 204") == 4
+
+
+class TestOfALab:
+    def test_it_counts_requests_refusals_scripts_mails_and_messages(self, lab: Lab) -> None:
+        sensors = lab.product("sensors", resources={"water": "number"})
+        home = lab.solution("home", products=sensors, services={"Notify": lab.messaging.account})
+        home.on(
+            "device",
+            "datapoint",
+            lua="""Email.send{to = {"ann@example.com"}, subject = "wet", text = "wet"}
+            Notify.send{Identity = "ann", Body = "wet"}""",
+        )
+        home.Notify.createBinding(Identity="ann", Endpoint="e", BindingType="sms", Address="+15005550001")
+        dashboard = lab.dashboard()
+        device = sensors.device("s-1").activate()
+        device.write(water=1)
+        with pytest.raises(DeviceError):
+            sensors.device("s-2").write(water=1)
+        lab.settle()
+        dashboard.refresh()
+        shown = words(dashboard.widget)
+        assert "1 refused" in shown
+        assert "1 runs" in shown
+        assert "1 mails" in shown
+        assert "1 messages" in shown
+        assert "credentials are missing" in shown
+        assert "home to ann@example.com: wet" in shown
+        assert re.search(r"<dashboard of a lab: .*1 mails.*>", repr(dashboard))
+
+    def test_it_costs_nothing_once_the_lab_is_closed(self, lab: Lab) -> None:
+        dashboard = lab.dashboard()
+        lab.close()
+        dashboard.refresh()
+        assert repr(dashboard) == "<dashboard of a lab: nothing yet>"
+
+
+class Record:
+    def __init__(self, seconds: float, kind: str = "request", status: int | None = 204, **detail: object):
+        self.time, self.kind, self.status = int(seconds * 1_000_000), kind, status
+        self.actor, self.summary, self.detail = "a", "s", detail
+
+
+class TestTheTally:
+    def test_intervals_grow_with_the_time_that_they_span_and_lose_nothing(self) -> None:
+        tally = Tally()
+        for number in range(5000):
+            tally.record(Record(1_767_225_600 + 60 * number))
+        frame = tally.frame()
+        assert frame["answered"].sum() == 5000
+        assert BINS / 2 <= len(frame) <= BINS
+        assert frame.index.to_series().diff().dropna().nunique() == 1
+
+    def test_reasons_are_bounded(self) -> None:
+        tally = Tally()
+        for number in range(1000):
+            tally.record(Record(number, status=401, reason=f"{number} " + "x" * 500))
+        assert len(tally.reasons) <= 201
+        assert sum(tally.reasons.values()) == 1000
+        assert max(map(len, tally.reasons)) <= 120
+        assert len(tally.last(1000)) == 50
+
+
+class TestUpdates:
+    async def test_many_asks_of_other_threads_are_one_refresh_on_the_loop(self) -> None:
+        here = threading.get_ident()
+        seen: list[int] = []
+        refreshed = asyncio.Event()
+
+        def refresh() -> None:
+            seen.append(threading.get_ident())
+            refreshed.set()
+
+        updates = Updates(refresh, every=0)
+
+        def ask() -> None:
+            for _ in range(1000):
+                updates.ask()
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()
+        await asyncio.wait_for(refreshed.wait(), 10)
+        assert seen == [here]
+
+    def test_without_a_loop_nothing_is_refreshed(self) -> None:
+        updates = Updates(lambda: pytest.fail("refreshed"))
+        assert not updates.live
+        updates.ask()
+        updates.call(lambda: pytest.fail("called"))
+
+
+class TestTheOutput:
+    @pytest.fixture
+    def sent(self, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
+        found: list[tuple[str, dict[str, Any]]] = []
+        for name in ("display", "update_display"):
+
+            def send(bundle: Any, *, raw: bool, display_id: str, name: str = name) -> None:
+                found.append((name, bundle))
+
+            monkeypatch.setattr(f"IPython.display.{name}", send)
+        return found
+
+    @pytest.mark.parametrize("kind", [FleetDashboard, LabDashboard])
+    def test_it_carries_a_picture_that_is_renewed_at_the_end_and_alone_after_the_lab(
+        self, lab: Lab, fleet: Fleet, sent: list[tuple[str, dict[str, Any]]], kind: type
+    ) -> None:
+        dashboard = fleet.dashboard() if kind is FleetDashboard else lab.dashboard()
+        dashboard._ipython_display_()
+        [(how, first)] = sent
+        assert how == "display"
+        assert set(first) == {VIEW, "image/png", "text/plain"}
+        fleet.run(minutes=10)
+        dashboard.refresh()
+        dashboard._output.update()  # what the end of a cell does
+        how, second = sent[-1]
+        assert how == "update_display"
+        assert second["image/png"] != first["image/png"]
+        assert VIEW in second
+        lab.close()
+        dashboard._output.update()
+        how, last = sent[-1]
+        assert (how, set(last)) == ("update_display", {"image/png", "text/plain"})
+        count = len(sent)
+        dashboard._output.update()
+        assert len(sent) == count
+
+    def test_without_jupyter_it_says_what_it_takes(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("labkit.widgets.output.NEEDED", ("IPython", "no_such_library"))
+        with pytest.raises(LabError, match=r"takes no_such_library: pip install 'labkit\[lab\]'"):
+            check_jupyter()
