@@ -70,45 +70,44 @@ class Panel:
 
     def show(self, frame: pandas.DataFrame) -> None:
         """Show the columns of a frame over its index, in the order of the colours; others come after them."""
-        import numpy
-
         names = [each for each in self._colours if each in frame and frame[each].any()]
         names += [str(each) for each in frame if each not in self._colours]
         if len(frame) < 2 or not names:
             self._lines.visible = False
             self._times.tick_values, self._values.tick_values = NO_TICKS, NO_TICKS
             return
-        values = frame[names].to_numpy(dtype="float64").T
+        shown = frame[names].astype("float64")
         if self._stacked:
-            values = numpy.vstack([numpy.zeros(len(frame)), numpy.cumsum(values, axis=0)])
+            shown = shown.fillna(0.0).cumsum(axis="columns")
+            shown.insert(0, "", 0.0)
         colours = [self._colours.get(name, ERRORS[n % len(ERRORS)]) for n, name in enumerate(names)]
-        self._scale(frame, float(numpy.nanmax(values)) if numpy.isfinite(values).any() else 0.0)
+        self._scale(frame, float(shown.max().max()))
         with self._lines.hold_sync():
             self._lines.x = frame.index.to_numpy(dtype="datetime64[ms]")
-            self._lines.y = numpy.nan_to_num(values) if self._stacked else values
+            self._lines.y = shown.to_numpy().T
             self._lines.colors = ["#ffffff", *colours] if self._stacked else colours
             self._lines.fill_colors = colours  # the first fills what lies between the first two lines
             self._lines.visible = True
 
     def _scale(self, frame: pandas.DataFrame, top: float) -> None:
         """Ticks at round numbers and times; bqplot by itself divides an axis into equal parts."""
-        import numpy
+        import pandas
 
         step = _step(top)
         count = max(math.ceil(top / step), 1)
-        self._values.tick_values = numpy.array([step * each for each in range(count + 1)])
+        self._values.tick_values = [step * each for each in range(count + 1)]
         self._y.max = step * count
         first, last = frame.index[0].timestamp(), frame.index[-1].timestamp()
         apart = next((each for each in APART if last - first <= 5 * each), APART[-1])
         begin = math.ceil(first / apart)
         ticks = [each * apart for each in range(begin, math.floor(last / apart) + 1)]
-        self._times.tick_values = numpy.array(ticks, dtype="datetime64[s]").astype("datetime64[ms]")
+        self._times.tick_values = pandas.to_datetime(ticks, unit="s").to_numpy(dtype="datetime64[ms]")
         self._times.tick_format = "%H:%M:%S" if apart < 60 else "%H:%M" if apart < DAY else "%a %d"
 
 
 def _step(top: float) -> float:
     """1, 2 or 5 times a power of ten, so that there are 5 steps at most."""
-    if top <= 0:
+    if not top > 0:  # nothing was counted
         return 1.0
     power = 10.0 ** math.floor(math.log10(top / 5))
     return next(lead * power for lead in (1, 2, 5, 10) if lead * power * 5 >= top * 0.999999)
