@@ -1,6 +1,7 @@
 """How a check is declared, and where all checks are found.
 
-A check plays one situation against a target over its public face, and compares. It passes by returning.
+A check plays one situation against a target over its public face, and compares. It passes by returning. A model check
+plays random sequences, and returns what it found.
 """
 
 from __future__ import annotations
@@ -12,20 +13,28 @@ from typing import TYPE_CHECKING
 from labkit.conformance import areas
 
 if TYPE_CHECKING:
+    from labkit.conformance.models.search import Findings, Model
     from labkit.conformance.target import Target
 
-Function = Callable[["Target"], Awaitable[None]]
+Function = Callable[["Target"], Awaitable["Findings | None"]]
+
+STEPS = 200  # commands that a model check plays in a report
+SECONDS = 30.0  # of real time that it takes at most
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check: which requirements it speaks for, what it plays, and what it needs beyond HTTPS."""
+    """A check: which requirements it speaks for, what it plays, and what it needs beyond HTTPS.
+
+    model: what it searches, where it is a model check.
+    """
 
     name: str
     requirements: tuple[str, ...]
     title: str
     needs: frozenset[str]
     function: Function
+    model: Model | None = None
 
 
 def check(requirements: str, title: str, *, needs: Iterable[str] = ()) -> Callable[[Function], Check]:
@@ -39,6 +48,17 @@ def check(requirements: str, title: str, *, needs: Iterable[str] = ()) -> Callab
         return Check(name, tuple(requirements.split()), title, frozenset(needs), function)
 
     return declare
+
+
+def model_check(name: str, title: str, model: Model, *, needs: Iterable[str] = ()) -> Check:
+    """Declare a check that searches a model: for each of its rules the outcome is its own."""
+
+    async def play(target: Target) -> Findings:
+        from labkit.conformance.models.search import search
+
+        return await search(model, target, steps=STEPS, seconds=SECONDS)
+
+    return Check(name, model.rules, title, frozenset(needs), play, model)
 
 
 def all_checks() -> list[Check]:

@@ -82,7 +82,7 @@ def all_mutants() -> list[Mutant]:
 def judge(mutant: Mutant, verdicts: Iterable[Verdict]) -> Trial:
     """The trial of a mutant from the verdicts of its checks and of the smoke check."""
     verdicts = list(verdicts)
-    noticed = {name for each in verdicts if each.outcome in NOTICED for name in each.requirements}
+    noticed = {name for each in verdicts for name in each.requirements if each.of(name) in NOTICED}
     return Trial(
         mutant.name,
         tuple(each for each in mutant.requirements if each not in noticed),

@@ -47,11 +47,13 @@ def try_on(mutant: Mutant, target: Target) -> Trial:
     noticed: set[str] = set()
 
     def note(verdict: Verdict) -> None:
-        noticed.update(verdict.requirements if verdict.outcome in NOTICED else ())
+        noticed.update(each for each in verdict.requirements if verdict.of(each) in NOTICED)
 
     def needed() -> Iterator[Check]:
         """Those that may yet tell more, some of which wait long for what a mutant never sends; smoke in any case."""
-        checks = all_checks()
+        checks = [
+            each for each in all_checks() if each.model is None
+        ]  # they are proved by faults of their own
         for each in select(checks, *mutant.requirements):
             if each.name != mutant.smoke and not noticed.issuperset(
                 {*each.requirements} & {*mutant.requirements}

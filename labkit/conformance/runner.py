@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from labkit.conformance.catalogue import Catalogue
 from labkit.conformance.check import Check
 from labkit.conformance.expect import exchange
+from labkit.conformance.models.search import Findings
 from labkit.conformance.set_up import SetUpError
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch, Outcome, Unavailable, Verdict
@@ -41,7 +43,7 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
     """Run one check."""
     began = time.perf_counter()
 
-    def verdict(outcome: Outcome, **details: str) -> Verdict:
+    def verdict(outcome: Outcome, **details: Any) -> Verdict:
         seconds = time.perf_counter() - began
         return Verdict(check.name, check.requirements, check.title, outcome, **details, seconds=seconds)
 
@@ -49,7 +51,7 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
         return verdict("skipped", reason=f"no {', no '.join(sorted(missing))}")
     try:
         async with target.scope(), asyncio.timeout(PATIENCE):
-            await check.function(target)
+            found = await check.function(target)
     except Unavailable as unavailable:
         return verdict("skipped", reason=str(unavailable))
     except SetUpError as error:
@@ -66,7 +68,26 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
             actual=fault.actual,
             exchange=fault.exchange,
         )
-    return verdict("passed")
+    return verdict("passed") if found is None else _of_model(found, catalogue, verdict)
+
+
+def _of_model(found: Findings, catalogue: Catalogue, verdict: Callable[..., Verdict]) -> Verdict:
+    """The verdict on what a model found: the worst difference, and the outcome of each rule that did not pass."""
+    rules: dict[str, Outcome] = {each: "skipped" for each in found.rules if each not in found.compared}
+    for each in found.differences:
+        rules[each.requirement] = "warned" if catalogue[each.requirement].level == "choice" else "failed"
+    if not found.differences:
+        return verdict("passed", outcomes=rules)
+    worst = min(found.differences, key=lambda each: rules[each.requirement])  # failed before warned
+    others = [f"{each.requirement}: {each.mismatch}" for each in found.differences if each is not worst]
+    return verdict(
+        rules[worst.requirement],
+        reason=f"{worst.requirement}: {worst.mismatch.what}",
+        expected=worst.mismatch.expected,
+        actual=worst.mismatch.actual,
+        exchange="\n".join([worst.story(), *(["", "also different:", *others] if others else [])]),
+        outcomes=rules,
+    )
 
 
 def _fault(error: Exception) -> Mismatch | None:

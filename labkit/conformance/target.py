@@ -82,6 +82,7 @@ class Target:
         self._count = itertools.count(1)
         self._whitelisted: defaultdict[str, set[str]] = defaultdict(set)
         self._clients: list[VirtualDevice | FlowClient | Connections] = []
+        self._shared: dict[str, FlowClient] = {}
         self._tasks: list[asyncio.Task[Any]] = []
 
     @classmethod
@@ -126,6 +127,10 @@ class Target:
         """A product of lab.yaml."""
         return TargetProduct(self._settings[id], self._domains[id])
 
+    def seed(self, name: str) -> int:
+        """A number to draw from, the same in each run with one seed; a new one for each time of asking."""
+        return int(self._identifiers.hex(f"seed {name}", 16), 16)
+
     def identity(self) -> str:
         """An identity that nobody used before."""
         return f"check-{self._run}-{next(self._count)}"
@@ -142,8 +147,10 @@ class Target:
         self._whitelisted[product].add(chosen)
         return chosen
 
-    def device(self, product: str, identity: str | None = None) -> VirtualDevice:
-        """A device of a product, by default with a fresh identity; not activated."""
+    def device(
+        self, product: str, identity: str | None = None, client: FlowClient | None = None
+    ) -> VirtualDevice:
+        """A device of a product, by default with a fresh identity; not activated. client: one to share."""
         described = self.product(product)
         device = VirtualDevice(
             self.address,
@@ -151,9 +158,17 @@ class Target:
             described.settings.auth,
             identity or self.identity(),
             self._password,
+            client,
         )
-        self._clients.append(device)
+        if client is None:
+            self._clients.append(device)
         return device
+
+    def shared_client(self, id: str) -> FlowClient:
+        """The client of a product's or a solution's domain that all share who ask here, until the check ends."""
+        if id not in self._shared:
+            self._shared[id] = self.client(id)
+        return self._shared[id]
 
     async def _password(self, length: int) -> str:
         return self._identifiers.alphanumeric("password", length)
@@ -215,6 +230,7 @@ class Target:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             clients, self._clients = self._clients, []
+            self._shared.clear()
             for client in clients:
                 await client.close()
 
@@ -231,12 +247,12 @@ class Target:
         """Call the lab's handle: `await target.in_lab(target.lab.clock.advance, seconds=30)`."""
         return await asyncio.to_thread(function, *args, **kwargs)
 
-    async def held(self, device: VirtualDevice, alias: str) -> None:
-        """Wait until the lab holds a poll of this device and alias (a lab in this process only)."""
+    async def held(self, device: VirtualDevice, alias: str, count: int = 1) -> None:
+        """Wait until the lab holds `count` polls of this device and alias (a lab in this process only)."""
         product = next(name for name, domain in self._domains.items() if domain == device.domain)
         handle = await self.in_lab(self.lab.product, product)
         known = await self.in_lab(handle.device, device.identity)
-        await known.held(alias, within=60.0)  # ends with the check, where the poll is answered at once
+        await known.held(alias, count, within=60.0)  # ends with the check, where the poll is answered at once
 
     async def settle(self) -> None:
         """Wait until every event is handled (a lab in this process only)."""

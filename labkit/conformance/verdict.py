@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from labkit.core.errors import LabkitError
@@ -33,7 +34,8 @@ class Verdict:
     """The outcome of one check.
 
     failed: a `must` does not hold; warned: a `choice` differs; skipped: with the reason; broken: the check itself
-    went wrong, which says nothing about the target. seconds: real time.
+    went wrong, which says nothing about the target. seconds: real time. outcomes: where a check compares by many
+    requirements (a model), the outcomes of those that did not simply pass; the verdict's own is the worst of them.
     """
 
     check: str
@@ -45,6 +47,11 @@ class Verdict:
     actual: str = ""
     exchange: str = ""
     seconds: float = 0.0
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+
+    def of(self, requirement: str) -> Outcome:
+        """The outcome for one of its requirements."""
+        return self.outcomes.get(requirement, "passed" if self.outcomes else self.outcome)
 
     def explanation(self) -> str:
         """What went wrong, in one line."""

@@ -36,7 +36,7 @@ class Row:
         """The worst of its checks' outcomes; where one passed, a skipped one does not count."""
         if not self.covered.checks:
             return "no check"
-        outcomes = [each.outcome for each in self.verdicts.values()]
+        outcomes = [each.of(self.id) for each in self.verdicts.values()]
         return next((each for each in WORST_FIRST if each in outcomes), "not run")
 
     @property
@@ -136,7 +136,7 @@ def _counted(rows: Iterable[Row]) -> str:
 def _line(row: Row) -> str:
     requirement = row.covered.requirement
     checks = [
-        f"{MARKS[verdict.outcome] if verdict else '·'} {check.name}{_reason(verdict)}"
+        f"{MARKS[verdict.of(row.id)] if verdict else '·'} {check.name}{_reason(verdict, row.id)}"
         for check, verdict in row.checks()
     ]
     mutants = [each.name for each in row.covered.mutants]
@@ -153,7 +153,9 @@ def _line(row: Row) -> str:
     return f"| {' | '.join(each.replace('|', '&#124;') for each in cells)} |"
 
 
-def _reason(verdict: Verdict | None) -> str:
-    if verdict is None or verdict.outcome == "passed":
+def _reason(verdict: Verdict | None, requirement: str) -> str:
+    outcome = "passed" if verdict is None else verdict.of(requirement)
+    if verdict is None or outcome == "passed":
         return ""
-    return f" ({verdict.outcome}{f': {verdict.reason}' if verdict.outcome == 'skipped' else ''})"
+    why = verdict.reason or "did not come up"
+    return f" ({outcome}{f': {why}' if outcome == 'skipped' else ''})"

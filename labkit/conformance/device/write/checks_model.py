@@ -1,0 +1,156 @@
+"""Device values by a model: write, read, hybrid, record and long polls of several devices in random order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from labkit.conformance.check import model_check
+from labkit.conformance.device.write.game import Values
+from labkit.conformance.device.write.model import Group, Pairs
+from labkit.conformance.models.search import Model
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+ALIASES = ("text", "Text", "number", "level", "mode", "flag", "TEXT", "unknown")
+# Each kind of character that some decoding or encoding might lose.
+CHARACTERS = "a1 Z+&=%;#?/\\\"'\t\n\r\0\x7f.~_-éß€Ωя中\u0301\u200b\u2028\ufeff\ufffd😀𐀀"
+NUMBERS = ("1", "0", "-1", "21.5", "1e3", "x", "")
+LEVELS = ("50", "0", "100", "-0.001", "100.001", "101", "-1")
+STAMPS = (
+    *("@-5", "@-1", "@0", "@-4.5", "@-4.001", "@-4", "@-0.999", "@1", "@2", "@60", "@61", "@59.999"),
+    *("-1", "-2", "0", "1"),
+)
+SINCE = (None, "last", "@0", "last", "@-1", "@-5", "0", "@1", "@2", "@-4", "last")
+TIMEOUTS = (300_000, 300_000, 300_000, 0, 125, 1000, 2000, 2500)
+SOON = ("@1", "@2", "@0", "@-1", "@-5")
+TICKS = (1024, 1, 512, 1023, 2048, 5120, 128, 61440)
+
+
+@dataclass(frozen=True)
+class Write:
+    device: int
+    pairs: Pairs
+    read: tuple[str, ...] = ()
+
+    async def __call__(self, game: Values) -> None:
+        await game.write(self.device, self.pairs, self.read)
+
+
+@dataclass(frozen=True)
+class AtOnce:
+    first: int
+    pairs: Pairs
+
+    async def __call__(self, game: Values) -> None:
+        await game.at_once(self.first, self.pairs)
+
+
+@dataclass(frozen=True)
+class Read:
+    device: int
+    aliases: tuple[str, ...]
+    equals: bool
+
+    async def __call__(self, game: Values) -> None:
+        await game.read(self.device, self.aliases, self.equals)
+
+
+@dataclass(frozen=True)
+class Record:
+    device: int
+    groups: tuple[Group, ...]
+
+    async def __call__(self, game: Values) -> None:
+        await game.record(self.device, self.groups)
+
+
+@dataclass(frozen=True)
+class Poll:
+    device: int
+    alias: str
+    since: tuple[str | None, ...]  # of each of several polls
+    timeout: int
+
+    async def __call__(self, game: Values) -> None:
+        for each in self.since:
+            await game.poll(self.device, self.alias, each, self.timeout)
+
+
+@dataclass(frozen=True)
+class Leave:
+    poll: int
+
+    async def __call__(self, game: Values) -> None:
+        await game.leave(self.poll)
+
+
+@dataclass(frozen=True)
+class Advance:
+    ticks: int  # of which a second has 1024
+
+    async def __call__(self, game: Values) -> None:
+        await game.advance(self.ticks)
+
+
+def commands() -> SearchStrategy[Any]:
+    """What devices do."""
+    from hypothesis import strategies as st
+
+    one_of, tuples = st.sampled_from, st.tuples
+    devices = one_of([0, 0, 0, 1, 2, 3])  # mostly one, so that much happens to it
+    texts = st.lists(one_of(CHARACTERS), max_size=4).map("".join) | one_of(["x" * 400, "é" * 300])
+    values = {"number": one_of(NUMBERS), "level": one_of(LEVELS), "mode": one_of(["on", "off", "ON"])}
+    values["flag"] = one_of(["true", "false", "maybe"])
+
+    @st.composite
+    def pair(draw: DrawFn) -> tuple[str, str]:
+        alias = draw(one_of(ALIASES))
+        return alias, draw(values.get(alias, texts))
+
+    @st.composite
+    def group(draw: DrawFn) -> Group:
+        alias = draw(one_of(ALIASES[:6]))
+        pairs = st.lists(tuples(one_of(STAMPS), values.get(alias, texts)), min_size=1, max_size=4)
+        return alias, tuple(draw(pairs))
+
+    pairs = st.lists(pair(), min_size=1, max_size=4, unique_by=lambda each: each[0]).map(tuple)
+    plain = st.lists(tuples(one_of(ALIASES[:3]), one_of(["1", "2", "3"])), min_size=1, max_size=2).map(tuple)
+    aliases = st.lists(one_of(ALIASES), min_size=1, max_size=5).map(tuple)
+    writes = st.builds(Write, devices, pairs)
+    simple = st.builds(Write, devices, tuples(tuples(st.just("text"), one_of("abc"))))
+    records = st.builds(Record, devices, st.lists(group(), min_size=1, max_size=2).map(tuple))
+    one_point = tuples(st.just("text"), tuples(tuples(one_of(SOON), one_of("abc"))))
+    recorded = st.builds(Record, devices, tuples(one_point))
+    since = st.lists(one_of(SINCE), min_size=1, max_size=3).map(tuple)
+    polls = st.builds(Poll, devices, one_of(ALIASES), since, one_of(TIMEOUTS))
+    polled = st.builds(Poll, devices, st.just("text"), since, one_of(TIMEOUTS))
+    return st.one_of(
+        simple,
+        simple,
+        writes,
+        st.builds(Read, devices, aliases, st.booleans()),
+        polled,
+        recorded,
+        st.builds(Advance, one_of(TICKS)),
+        polls,
+        records,
+        st.builds(Write, devices, pairs, aliases),
+        st.builds(AtOnce, devices, plain),
+        st.builds(Leave, st.integers(0, 3)),
+    )
+
+
+RULES = (
+    "DEV-ALIAS-1 DEV-ALIAS-5 DEV-ALIAS-6 DEV-READ-1 DEV-READ-2 DEV-READ-4 DEV-READ-5 DEV-READ-6 DEV-HYBRID-1 "
+    "DEV-HYBRID-2 DEV-HYBRID-4 DEV-HYBRID-5 DEV-REC-1 DEV-REC-4 DEV-REC-6 DEV-REC-7 DEV-REC-12 DEV-REC-14 DEV-REC-16 "
+    "DEV-POLL-1 DEV-POLL-2 DEV-POLL-3 DEV-POLL-5 DEV-POLL-6 DEV-POLL-7 DEV-POLL-11 DEV-POLL-14 DEV-POLL-19 DEV-POLL-21 "
+    "DEV-POLL-22 DEV-POLL-23 DEV-POLL-24 DEV-POLL-25 DEV-AUTH-7 DEV-TLS-1"
+)
+
+values = model_check(
+    "write/model",
+    "values of devices that write, record, read and poll in any order, as a model has them",
+    Model(tuple(RULES.split()), commands, Values),
+)

@@ -1,0 +1,394 @@
+"""Playing the model of device values: devices of two products, some with the same identity, and their polls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import parse_qsl, quote, urlencode
+
+from labkit.conformance.device.write.model import Device, Group, Pairs, Poll
+from labkit.conformance.device_client import ALIAS, GRACE, RECORD
+from labkit.conformance.models.moments import Moments
+from labkit.conformance.models.rules import Rules
+from labkit.conformance.set_up import set_up
+from labkit.conformance.target import Target
+from labkit.fleet.device import FORM, VirtualDevice
+
+if TYPE_CHECKING:
+    import httpx
+
+T = TypeVar("T")
+
+PRODUCTS = ("token-open", "token-other", "token-open", "token-open")
+MANY = 8  # states that are followed at once, where the second of an answer is not sure
+FORM_TYPE = "application/x-www-form-urlencoded; charset=utf-8"
+
+
+@dataclass(slots=True)
+class Held:
+    """A poll under way: the request, and whose it is."""
+
+    device: int
+    alias: str
+    task: asyncio.Task[httpx.Response]
+
+
+class Played:
+    """A device at the target, and what the model thinks of it: one state, or several that are all possible yet."""
+
+    def __init__(self, device: VirtualDevice) -> None:
+        self.device = device
+        self.states = [Device()]
+
+
+class Values:
+    """One game: four devices. The first two have the same identity in two products, the last one's in other case."""
+
+    default = "DEV-ALIAS-1"
+
+    def __init__(self, target: Target, rules: Rules) -> None:
+        self._target = target
+        self._rules = rules
+        self.played: list[Played] = []
+        self.moments = Moments(target, self._second)
+        self._polls: dict[int, Held] = {}
+        self._count = 0
+        self._last: dict[tuple[int, str], str] = {}  # Last-Modified by device and alias
+        self._lost = False  # too many states are possible: the rest of the sequence compares nothing
+
+    async def begin(self) -> None:
+        one, other = self._target.identity(), self._target.identity()
+        for product, identity in zip(PRODUCTS, (one, one, other, one.swapcase()), strict=True):
+            device = self._target.device(product, identity, self._target.shared_client(product))
+            with set_up(f"a device of {product}"):
+                await device.activate()
+            self.played.append(Played(device))
+        await self.moments.begin()
+
+    async def end(self) -> None:
+        """All values are read once more, at the same time."""
+        for index in range(0 if self._lost else len(self.played)):
+            await self.read(index, ("text", "Text", "number", "flag", "level", "mode"))
+
+    async def close(self) -> None:
+        for held in self._polls.values():
+            held.task.cancel()
+        await asyncio.gather(*(each.task for each in self._polls.values()), return_exceptions=True)
+
+    async def play(self, command: Callable[[Values], Awaitable[None]]) -> None:
+        if not self._lost:
+            await command(self)
+            await self._compare_polls()
+
+    # ---- what commands do
+
+    async def write(self, index: int, pairs: Pairs, aliases: Sequence[str] = ()) -> None:
+        """Write; with aliases, a hybrid request."""
+        played = self.played[index]
+        sending = self._send(played, "POST", path(aliases), urlencode(list(pairs)))
+        response, seconds = await self.moments.during(sending)
+        was = self._fork(played, seconds, lambda state, now: state.write(pairs, now))
+        status = was[0][1]
+        holds = self._rules.holds
+        if status == 400:
+            rule = "DEV-HYBRID-5" if aliases else "DEV-ALIAS-6" if pairs else "DEV-ALIAS-7"
+            if not holds(rule, "status", response.status_code, 400, response):
+                self._fork(played, seconds[:1], lambda state, now: state.write(pairs, now, taken=True))
+        elif not aliases:
+            holds("DEV-ALIAS-1", "status", response.status_code, 204, response)
+        else:
+            self._filter_read(played, response, aliases, {name for name, _ in pairs})
+
+    async def at_once(self, index: int, pairs: Pairs) -> None:
+        """One write each of this device and all others, at the same time; each other one's value is its own."""
+        own = [[(name, f"{value}{number}") for name, value in pairs] for number in range(len(self.played))]
+        order = [*range(index, len(self.played)), *range(index)]
+        sending = [self._send(self.played[each], "POST", ALIAS, urlencode(own[each])) for each in order]
+        responses, seconds = await self.moments.during(asyncio.gather(*sending))
+        for each, response in zip(order, responses, strict=True):
+            values = own[each]
+            self._fork(self.played[each], seconds, lambda state, now, v=values: state.write(v, now))  # type: ignore[misc]
+            self._rules.holds("DEV-ALIAS-1", "status", response.status_code, 204, response)
+
+    async def read(self, index: int, aliases: Sequence[str], equals: bool = False) -> None:
+        """Read; equals: in the form a=&b=."""
+        played = self.played[index]
+        response, _ = await self.moments.during(
+            self._send(played, "GET", path(aliases, "=" if equals else ""))
+        )
+        self._filter_read(played, response, aliases, set())
+
+    async def record(self, index: int, groups: Sequence[Group]) -> None:
+        """Record; timestamps are texts: `@-5.5` is so many seconds from now, others are sent as they are."""
+        played = self.played[index]
+        base = self.moments.now
+        stamps = [stamp for _, pairs in groups for stamp, _ in pairs]
+        if not self.moments.exact and any(each.startswith("-") or each > "@0" for each in stamps):
+            return  # what counts back and what is ahead depends on the fraction of the second that it is
+        sent = [(alias, [(stamped(stamp, base), value) for stamp, value in pairs]) for alias, pairs in groups]
+        body = urlencode([pair for alias, pairs in sent for pair in [("alias", alias), *pairs]])
+        response, seconds = await self.moments.during(self._send(played, "POST", RECORD, body))
+        was = self._fork(played, seconds, lambda state, now: state.record(sent, now))
+        holds = self._rules.holds
+        status, clashes = was[0][1]
+        if len(seconds) > 1 and any(each[1][0] != status for each in was):
+            self._lost = True  # what counts back, or is far ahead, is judged by a second that is not sure
+        elif status == 400 and clashes:
+            if not holds("DEV-REC-14", "status", response.status_code in (400, 409), True, response):
+                self._lost = True
+        elif status == 400:
+            far = any(Fraction(stamp) > base + 60 for _, pairs in sent for stamp, _ in pairs)
+            rule = "DEV-REC-12" if far else "DEV-REC-14"
+            if not holds(rule, "status", response.status_code, 400, response):
+                self._fork(played, seconds[:1], lambda state, now: state.record(sent, now, taken=True))
+        elif status == 409:
+            if not holds("DEV-REC-4", "status", response.status_code, 409, response):
+                self._lost = True
+            elif self.moments.exact:
+                seen = parse_qsl(response.text, keep_blank_values=True)
+                aliases = sorted(alias for alias, _ in clashes)
+                holds("DEV-REC-6", "aliases of the 409", sorted(each for each, _ in seen), aliases, response)
+                told = [(alias, str(stamp)) for alias, stamp in clashes]
+                holds("DEV-REC-7", "the 409", seen, told, response)
+        else:
+            near = any(Fraction(stamp) > base + 2 for _, pairs in sent for stamp, _ in pairs)
+            rule = "DEV-REC-4" if response.status_code == 409 else "DEV-REC-12" if near else "DEV-REC-1"
+            if not holds(rule, "status", response.status_code, 204, response):
+                self._lost = True
+
+    async def poll(self, index: int, alias: str, since: str | None, timeout: int) -> None:
+        """Begin to poll. since: as in `record`, or `last`, what the last poll was given; timeout: milliseconds."""
+        played = self.played[index]
+        if (
+            not self.moments.exact
+        ):  # whether a write of this very second came before the poll could not be told
+            since, timeout = "@-1000", 300_000 if timeout else 0
+        headers = {"Request-Timeout": str(timeout)}
+        if since == "last":
+            since = self._last.get((index, alias), "0")
+        start = None
+        if since is not None:
+            headers["If-Modified-Since"] = stamped(since, self.moments.now)
+            start = int(headers["If-Modified-Since"])
+        self._count += 1
+        number = self._count
+        task = asyncio.create_task(self._send(played, "GET", path([alias]), headers=headers))
+        self._polls[number] = Held(index, alias, task)
+        length = Fraction(timeout, 1000)
+        for state in played.states:
+            state.poll(number, alias, start, length, self.moments.now)
+        waiting = sum(
+            1 for each in played.states[0].polls.values() if each.alias == alias and each.answer is None
+        )
+        if played.states[0].polls[number].answer is None and "polls" in self._target.offers:
+            held = asyncio.create_task(self._target.held(played.device, alias, waiting))
+            await asyncio.wait({task, held}, return_when=asyncio.FIRST_COMPLETED, timeout=GRACE)
+            held.cancel()
+        await self._compare_polls()  # what it was given counts for the next one
+
+    async def leave(self, number: int) -> None:
+        """A client that polls goes away."""
+        if not self._polls:
+            return
+        number = sorted(self._polls)[number % len(self._polls)]
+        held = self._polls.pop(number)
+        held.task.cancel()
+        await asyncio.wait({held.task})
+        await self._second()  # its connection was closed before this is asked
+        for state in self.played[held.device].states:
+            state.polls.pop(number, None)
+
+    async def advance(self, ticks: int) -> None:
+        """Let time pass."""
+        before = self.moments.now
+        await self.moments.advance(ticks)
+        if self.moments.exact:
+            for played in self.played:
+                for state in played.states:
+                    state.moved(before, self.moments.now)
+
+    # ---- comparing
+
+    def _fork(
+        self, played: Played, seconds: Sequence[Fraction], change: Callable[[Device, Fraction], T]
+    ) -> list[tuple[Device, T]]:
+        """Change the states, each for each second in which it may have been done."""
+        if len(seconds) == 1:
+            found = [(state, change(state, seconds[0])) for state in played.states]
+        else:
+            copies = [(state.copy(), now) for state in played.states for now in seconds]
+            found = [(state, change(state, now)) for state, now in copies]
+        played.states = [state for state, _ in found]
+        self._lost = self._lost or len(found) > MANY
+        return found
+
+    def _filter_read(
+        self, played: Played, response: httpx.Response, aliases: Sequence[str], written: set[str]
+    ) -> None:
+        """Of the states, those stay that say what was read."""
+        seen = parse_qsl(response.text, keep_blank_values=True) if response.status_code == 200 else []
+        fitting = [state for state in played.states if state.read(aliases) == seen]
+        holds = self._rules.holds
+        state = (fitting or played.states)[0]
+        wanted = state.read(aliases)
+        hybrid = response.request.method == "POST"
+        found = dict(seen)
+        for alias in dict.fromkeys(aliases):
+            held = state.current(alias)
+            value = held[0] if held else None
+            rule = self._rule_of(played, alias, value, found.get(alias), bool(held and held[1]), written)
+            if not holds(rule, f"value of {alias}", found.get(alias), value, response):
+                self._lost = True
+        if not wanted and not hybrid:
+            holds("DEV-READ-4", "status", response.status_code, 204, response)
+        elif not wanted:
+            holds("DEV-HYBRID-4", "status", response.status_code, 204, response)
+        else:
+            holds("DEV-HYBRID-1" if hybrid else "DEV-READ-1", "status", response.status_code, 200, response)
+            holds("DEV-READ-5", "type", response.headers.get("Content-Type"), FORM_TYPE, response)
+        if fitting:
+            for other in self.played:  # what they hold was not read
+                theirs = {each: other.states[0].current(each) for each in aliases}
+                if any(theirs[each] not in (None, state.current(each)) for each in aliases):
+                    near = other.device.domain == played.device.domain
+                    holds("DEV-AUTH-7" if near else "DEV-TLS-1", "values of others", True, True)
+            holds(
+                "DEV-READ-6", "order of the pairs", [each for each, _ in seen], [each for each, _ in wanted]
+            )
+            played.states = fitting
+        elif not self._lost and not holds("DEV-READ-6", "pairs", seen, wanted, response):
+            self._lost = True
+
+    def _rule_of(
+        self,
+        played: Played,
+        alias: str,
+        wanted: str | None,
+        seen: str | None,
+        recorded: bool,
+        written: set[str],
+    ) -> str:
+        """Whose rule it is that an alias has this value."""
+        if seen is not None and seen != wanted:
+            for other in self.played:
+                held = other.states[0].current(alias)
+                if other is not played and held and held[0] == seen:
+                    same = other.device.domain == played.device.domain
+                    return "DEV-AUTH-7" if same else "DEV-TLS-1"
+        if alias in written:
+            return "DEV-HYBRID-2"
+        if recorded:
+            return "DEV-REC-16"
+        if wanted is not None and not wanted.isalnum():
+            return "DEV-ALIAS-5"
+        return "DEV-READ-2"
+
+    async def _compare_polls(self) -> None:
+        """Those that the model answers are answered so, and no others."""
+        for number, held in list(self._polls.items()):
+            played = self.played[held.device]
+            polls = [state.polls[number] for state in played.states]
+            if all(each.answer is not None for each in polls):
+                await asyncio.wait({held.task}, timeout=GRACE)
+            elif not held.task.done():
+                self._rules.holds(self._early(played, polls[0], None), "that the poll waits", True, True)
+                continue
+            await self._compare_poll(number, held, played, polls)
+
+    async def _compare_poll(self, number: int, held: Held, played: Played, polls: Sequence[Poll]) -> None:
+        answered = next((each for each in polls if each.answer is not None), None)
+        answer = answered.answer if answered else None
+        seen: tuple[str, str] | str = "waits"
+        response = None
+        if held.task.done():
+            response = held.task.result()
+            seen = outcome(response, held.alias)
+            if isinstance(seen, tuple) and seen[0].isdecimal():
+                self._last[held.device, held.alias] = seen[0]
+        wanted = ["waits" if each.answer is None else told(each) for each in polls]
+        fitting = [
+            state
+            for state, want, each in zip(played.states, wanted, polls, strict=True)
+            if want == seen or (each.either and seen == "304")
+        ]
+        if not fitting:
+            rule = answer.rule if answer else self._early(played, polls[0], response)
+            if not self._rules.holds(rule, f"poll {number} of {held.alias}", seen, wanted[0], response):
+                for state in played.states:  # the model follows
+                    state.give(number, seen)
+                self._polls.pop(number).task.cancel()
+            return
+        if answer is not None:
+            self._rules.holds(answer.rule, "the poll", True, True)
+        if response is not None and response.status_code == 200:
+            self._rules.holds(
+                "DEV-READ-5", "type of a poll", response.headers.get("Content-Type"), FORM_TYPE, response
+            )
+        played.states = fitting
+        for state in fitting:
+            state.give(number, seen)
+        del self._polls[number]
+
+    def _early(self, played: Played, poll: Poll, response: httpx.Response | None) -> str:
+        """Whose rule it is that a poll waits."""
+        if response is not None and response.status_code == 304:
+            return "DEV-POLL-6"
+        now = self.moments.now
+        points = played.states[0].points.get(poll.alias, {})
+        if poll.since > now:
+            return "DEV-POLL-25"
+        if any(stamp > now for stamp in points):
+            return "DEV-POLL-24"
+        if poll.live and points:
+            return "DEV-POLL-2"
+        if poll.since in points:
+            return "DEV-POLL-22"
+        return "DEV-POLL-3" if any(each.states[0].points for each in self.played) else "DEV-POLL-6"
+
+    # ---- requests
+
+    async def _send(
+        self, played: Played, method: str, path: str, body: str = "", headers: dict[str, str] | None = None
+    ) -> httpx.Response:
+        given = {"Accept": FORM, **(headers or {})}
+        if method == "POST":
+            given["Content-Type"] = FORM
+        return await played.device.request(
+            method, path, content=body if method == "POST" else None, headers=given, patience=None
+        )
+
+    async def _second(self) -> int:
+        response = await self.played[0].device.request("GET", "/timestamp", credentials=False)
+        return int(response.text)
+
+
+def outcome(response: httpx.Response, alias: str) -> tuple[str, str] | str:
+    """What a poll was answered: `304`, the timestamp and the value, or another status."""
+    if response.status_code != 200:
+        return str(response.status_code)
+    pairs = parse_qsl(response.text, keep_blank_values=True)
+    stamp = response.headers.get("Last-Modified", "no Last-Modified")
+    return (stamp, pairs[0][1]) if len(pairs) == 1 and pairs[0][0] == alias else (stamp, response.text)
+
+
+def told(poll: Poll) -> tuple[str, str] | str:
+    """What the model answers."""
+    assert poll.answer is not None
+    return "304" if poll.answer.stamp is None else (str(poll.answer.stamp), poll.answer.value)
+
+
+def path(aliases: Sequence[str], after: str = "") -> str:
+    """The path of a read."""
+    query = "&".join(quote(alias, safe="") + after for alias in aliases)
+    return f"{ALIAS}?{query}" if query else ALIAS
+
+
+def stamped(stamp: str, now: Fraction) -> str:
+    """`@-5.5`: so many seconds from the whole second that it is; others as they are."""
+    if not stamp.startswith("@"):
+        return stamp
+    number = int(now) + Fraction(stamp[1:])
+    return str(number) if number.denominator == 1 else format(float(number), ".4f").rstrip("0")

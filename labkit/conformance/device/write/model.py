@@ -1,0 +1,210 @@
+"""A reference model of device values: what is stored, what is read, and which datapoint answers a poll.
+
+Written from the document and the requirements alone. Times are exact: fractions of seconds since 1970.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+RESOURCES = ("text", "Text", "number", "flag", "level", "mode")
+AHEAD = 60  # seconds that a recorded point may be ahead
+
+Pairs = Sequence[tuple[str, str]]
+Group = tuple[str, Sequence[tuple[str, str]]]  # alias, then timestamps as they are sent, with values
+
+
+@dataclass(slots=True)
+class Point:
+    """A datapoint. received, order: the second of its receipt, and its rank; given: was its value given to a poll?"""
+
+    value: str
+    received: int
+    order: int
+    recorded: bool
+    given: bool = False
+
+
+@dataclass(slots=True)
+class Answer:
+    """What a poll is answered. stamp: None for 304; at: when, to be compared with the deadline; rule: whose it is."""
+
+    stamp: int | None
+    value: str
+    rule: str
+
+
+@dataclass(slots=True)
+class Poll:
+    """A poll. since: the time to wait from; live: it named none; deadline: when 304 comes."""
+
+    alias: str
+    since: int
+    live: bool
+    deadline: Fraction
+    answer: Answer | None = None
+    either: bool = False  # a point came due in the very moment of its deadline: 304 is right too
+
+
+@dataclass(slots=True)
+class Device:
+    """The state of one device."""
+
+    points: dict[str, dict[int, Point]] = field(default_factory=dict)
+    polls: dict[int, Poll] = field(default_factory=dict)  # that are not answered, by the number of the poll
+    orders: int = 0
+
+    def copy(self) -> Device:
+        return deepcopy(self)
+
+    # ---- values
+
+    def current(self, alias: str) -> tuple[str, bool] | None:
+        """The value that is read, and whether it was recorded."""
+        stored = self.points.get(alias)
+        if not stored:
+            return None
+        newest = max(stored.items(), key=lambda item: (min(item[0], item[1].received), item[1].order))
+        return newest[1].value, newest[1].recorded
+
+    def read(self, aliases: Sequence[str]) -> list[tuple[str, str]]:
+        """The pairs of those that have a value, each alias once, in order."""
+        found = [(alias, self.current(alias)) for alias in dict.fromkeys(aliases)]
+        return [(alias, held[0]) for alias, held in found if held is not None]
+
+    def write(self, pairs: Pairs, now: Fraction, *, taken: bool = False) -> int:
+        """Store pairs as received now; the status. taken: the target stored them, whatever the rules."""
+        if not taken and (not pairs or any(not fits(alias, value) for alias, value in pairs)):
+            return 400
+        second = math.floor(now)
+        stored = [(alias, second, value) for alias, value in dict(pairs).items() if alias in RESOURCES]
+        self._store(stored, second, recorded=False)
+        for alias, _, value in stored:
+            for poll in (waiting := self._waiting(alias)):
+                if poll.live or poll.since <= second:
+                    rule = "DEV-POLL-23" if len(waiting) > 1 else "DEV-POLL-1"
+                    rule = "DEV-POLL-21" if poll.since == second and not poll.live else rule
+                    poll.answer = Answer(second, value, rule)
+        return 204
+
+    def record(
+        self, groups: Sequence[Group], now: Fraction, *, taken: bool = False
+    ) -> tuple[int, list[tuple[str, int]]]:
+        """Store points; the status, and of a 409 the aliases with the first timestamp of their clash.
+
+        taken: the target stored them, whatever the rules.
+        """
+        points: dict[str, list[tuple[Fraction, str]]] = {}
+        for alias, pairs in groups:
+            given = points.setdefault(alias, [])
+            given += [
+                (Fraction(stamp) + (now if stamp.startswith("-") else 0), value) for stamp, value in pairs
+            ]
+        clashes = [
+            (alias, stamp) for alias, given in points.items() if (stamp := first_clash(given)) is not None
+        ]
+        wrong = any(not pairs for _, pairs in groups) or any(
+            moment > now + AHEAD or not fits(alias, value)
+            for alias, given in points.items()
+            if alias in RESOURCES
+            for moment, value in given
+        )
+        if wrong and not taken:
+            return 400, clashes
+        if clashes and not taken:
+            return 409, clashes
+        second = math.floor(now)
+        stored = [
+            (alias, math.floor(moment), value)
+            for alias, given in points.items()
+            if alias in RESOURCES
+            for moment, value in given
+        ]
+        self._store(stored, second, recorded=True)
+        for alias in points:
+            for poll in self._waiting(alias):
+                self._look(poll, now, "DEV-POLL-19")
+        return 204, []
+
+    def _store(self, points: Sequence[tuple[str, int, str]], received: int, *, recorded: bool) -> None:
+        for alias, stamp, value in points:
+            self.orders += 1
+            self.points.setdefault(alias, {})[stamp] = Point(value, received, self.orders, recorded)
+
+    # ---- polls
+
+    def poll(self, number: int, alias: str, since: int | None, timeout: Fraction, now: Fraction) -> Poll:
+        """A poll arrives; it is answered at once, or kept."""
+        start = math.floor(now) if since is None else since
+        poll = Poll(alias, start, since is None, now + timeout)
+        self.polls[number] = poll
+        if not poll.live:
+            self._look(poll, now, "DEV-POLL-7")
+        if poll.answer is None and timeout == 0:
+            poll.answer = Answer(None, "", "DEV-POLL-14")
+        return poll
+
+    def moved(self, before: Fraction, now: Fraction) -> None:
+        """Time went from `before` to `now`: points ahead come due, and polls run out, each at its own time."""
+        due = sorted({stamp for held in self.points.values() for stamp in held if before < stamp <= now})
+        for second in due:
+            for poll in self.polls.values():
+                if poll.answer is None and poll.deadline >= second:
+                    self._look(poll, Fraction(second), "DEV-POLL-24")
+                    poll.either = poll.deadline == second
+        for poll in self.polls.values():
+            if poll.answer is None and poll.deadline <= now:
+                poll.answer = Answer(None, "", "DEV-POLL-5")
+
+    def _look(self, poll: Poll, now: Fraction, rule: str) -> None:
+        """Answer with the earliest point that is there, later than `since`, or of it and given to nobody."""
+        held = self.points.get(poll.alias, {})
+        for stamp in sorted(held):
+            late = stamp > poll.since
+            same = stamp == poll.since and not poll.live and not held[stamp].given
+            if stamp <= now and (late or same):
+                if same and rule == "DEV-POLL-7":
+                    rule = "DEV-POLL-22"
+                several = sum(poll.since < each <= now for each in held) > 1
+                rule = "DEV-POLL-11" if several and late and rule == "DEV-POLL-7" else rule
+                poll.answer = Answer(stamp, held[stamp].value, rule)
+                return
+
+    def _waiting(self, alias: str) -> list[Poll]:
+        return [each for each in self.polls.values() if each.alias == alias and each.answer is None]
+
+    def give(self, number: int, answer: tuple[str, str] | str) -> None:
+        """A poll was answered this: timestamp and value, which count as given, or something else."""
+        poll = self.polls.pop(number)
+        if isinstance(answer, tuple) and answer[0].isdecimal():
+            held = self.points.get(poll.alias, {}).get(int(answer[0]))
+            if held and held.value == answer[1]:
+                held.given = True
+
+
+def first_clash(points: Sequence[tuple[Fraction, str]]) -> int | None:
+    """The first timestamp, in whole seconds, of the first pair that is less than a second apart."""
+    for later, (moment, _) in enumerate(points):
+        for earlier, _ in points[:later]:
+            if abs(moment - earlier) < 1:
+                return math.floor(earlier)
+    return None
+
+
+def fits(alias: str, value: str) -> bool:
+    """Does a value fit its resource? Of numbers and flags, only plain ones and plainly wrong ones are sent."""
+    if alias == "flag":
+        return value in ("true", "false")
+    if alias == "mode":
+        return value in ("on", "off")
+    if alias in ("number", "level"):
+        try:
+            number = Fraction(value)
+        except ValueError:
+            return False
+        return alias == "number" or 0 <= number <= 100
+    return True

@@ -1,0 +1,233 @@
+"""Searching for sequences that a target and a model answer differently, and for the shortest of them.
+
+Hypothesis draws the sequences in a thread of its own; each is played on the loop of the check, with a fresh game.
+What differs is a rule (a requirement); once one has differed, the search goes on without it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from labkit.conformance.models.rules import Differs, Rules, shortened
+from labkit.conformance.verdict import Mismatch, Unavailable
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+    from labkit.conformance.target import Target
+
+LONGEST = 60  # commands of one sequence
+AVERAGE = 20
+SHRINKING = 15.0  # seconds of real time for the shortest sequence of one difference
+
+
+class Game(Protocol):
+    """A reference model and the target, side by side, for one sequence. default: the rule of an answer that fails."""
+
+    default: str
+
+    async def begin(self) -> None:
+        """Make what the sequence needs, under fresh names."""
+
+    async def play(self, command: Any) -> None:
+        """Send what the command says, and compare the answer. Raises Differs."""
+
+    async def end(self) -> None:
+        """Compare what is left to compare. Raises Differs."""
+
+    async def close(self) -> None:
+        """Leave nothing under way, whatever happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What is searched: the rules, the commands that sequences are made of, and the game that plays them.
+
+    commands: called when needed, since Hypothesis comes with labkit[lab] alone. A command's repr is what a reader sees.
+    """
+
+    rules: tuple[str, ...]
+    commands: Callable[[], SearchStrategy[Any]]
+    game: Callable[[Target, Rules], Game]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A rule that the target breaks, and the shortest sequence that was found to show it."""
+
+    requirement: str
+    mismatch: Mismatch
+    sequence: tuple[Any, ...]
+
+    def story(self) -> str:
+        """The sequence, a line a command, and the exchange of the last one."""
+        lines = [f"{number}. {shortened(command)}" for number, command in enumerate(self.sequence, 1)]
+        return "\n".join(["shortest sequence:", *lines, "", self.mismatch.exchange]).rstrip()
+
+
+@dataclass(slots=True)
+class Findings:
+    """What came of a search. compared: the rules that came up; steps: commands played; seconds: real time."""
+
+    rules: tuple[str, ...]
+    differences: list[Difference] = field(default_factory=list)
+    compared: set[str] = field(default_factory=set)
+    steps: int = 0
+    seconds: float = 0.0
+
+
+class _Enough(BaseException):
+    """Ends a search from inside; no Exception, which Hypothesis would take for a finding."""
+
+
+class _Found(Exception):
+    """What Hypothesis looks for."""
+
+
+class _Broken(BaseException):
+    """An error of the model itself, which no shorter sequence makes clearer."""
+
+
+async def search(
+    model: Model, target: Target, *, steps: int, seconds: float, shrink: bool = True
+) -> Findings:
+    """Play about so many steps for at most so many seconds of real time.
+
+    shrink: look for the shortest sequence of each difference; else the first one found is kept. The sequences come
+    from the target's seed, where it has one. Raises Unavailable without Hypothesis.
+    """
+    from anyio import to_thread
+
+    try:
+        import hypothesis  # noqa: F401 - told here, on behalf of all that use it
+    except ImportError:
+        raise Unavailable("Hypothesis is not installed: it comes with labkit[lab]") from None
+    found = Findings(model.rules)
+    began = time.monotonic()
+    run = _Search(model, target, found, steps, began + seconds, shrink)
+    await to_thread.run_sync(run.all_rules)
+    found.seconds = time.monotonic() - began
+    return found
+
+
+class _Search:
+    def __init__(
+        self, model: Model, target: Target, found: Findings, steps: int, until: float, shrink: bool
+    ) -> None:
+        self.model = model
+        self.target = target
+        self.found = found
+        self.steps = steps
+        self.until = until
+        self.shrink = shrink
+        self.best: Difference | None = None
+        self.best_by = 0.0
+
+    def all_rules(self) -> None:
+        """In the thread: search until the steps are played or the time is over."""
+        while self._left():
+            if (difference := self._one_rule()) is not None:
+                self.found.differences.append(difference)
+
+    def _left(self) -> bool:
+        return self.found.steps < self.steps and time.monotonic() < self.until
+
+    def _one_rule(self) -> Difference | None:
+        """Search until some rule differs, and then for its shortest sequence."""
+        from hypothesis import HealthCheck, Phase, given, seed, settings
+        from hypothesis.errors import Flaky
+
+        self.best = None
+        chosen = settings(
+            max_examples=max(10, (self.steps - self.found.steps) // AVERAGE),
+            database=None,
+            deadline=None,
+            derandomize=False,
+            print_blob=False,
+            report_multiple_bugs=False,
+            suppress_health_check=list(HealthCheck),
+            phases=[Phase.generate, *([Phase.shrink] if self.shrink else [])],
+        )
+
+        def play(sequence: list[Any]) -> None:
+            if self._differs(sequence):
+                raise _Found
+
+        played = given(_sequences(self.model.commands()))(play)
+        try:
+            seed(self.target.seed("sequences"))(chosen(played))()
+        except (_Found, Flaky, _Enough):  # flaky: a difference that does not come every time is one too
+            pass
+        except _Broken as error:
+            raise error.__cause__ or error  # noqa: B904 - it is the cause itself
+        return self.best
+
+    def _differs(self, sequence: Sequence[Any]) -> bool:
+        from anyio import from_thread
+
+        if self.best is None and not self._left():
+            raise _Enough
+        if self.best is not None and time.monotonic() > min(self.best_by, self.until):
+            raise _Enough
+        if self.best is None:
+            self.found.steps += len(sequence)
+        rules = Rules(self.model.rules, [each.requirement for each in self.found.differences])
+        try:
+            difference = from_thread.run(self._play, sequence, rules)
+        except Exception as error:
+            raise _Broken from error
+        finally:
+            self.found.compared |= rules.compared
+        if difference is None or (self.best and difference.requirement != self.best.requirement):
+            return False
+        if self.best is None:
+            self.best_by = time.monotonic() + SHRINKING
+        if self.best is None or len(difference.sequence) <= len(self.best.sequence):
+            self.best = difference
+        return True
+
+    async def _play(self, sequence: Sequence[Any], rules: Rules) -> Difference | None:
+        import httpx
+
+        game = self.model.game(self.target, rules)
+        played = 0
+        try:
+            await game.begin()
+            for command in sequence:
+                played += 1
+                await game.play(command)
+            await game.end()
+        except Differs as differs:
+            return Difference(differs.requirement, differs.mismatch, tuple(sequence[:played]))
+        except httpx.TransportError as error:
+            if isinstance(error, httpx.ConnectError):
+                raise
+            if game.default in rules.without:
+                return None
+            request = f"{error.request.method} {error.request.url.raw_path.decode()}"
+            mismatch = Mismatch(request, "an answer", f"{type(error).__name__} {error}".rstrip())
+            return Difference(game.default, mismatch, tuple(sequence[:played]))
+        finally:
+            await game.close()
+        return None
+
+
+def _sequences(command: SearchStrategy[Any]) -> SearchStrategy[list[Any]]:
+    """Lists of commands, longer than Hypothesis draws them, whose items go one by one when it shrinks them."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def item(draw: DrawFn) -> Any:
+        return draw(command) if draw(st.integers(0, AVERAGE)) else None
+
+    @st.composite
+    def items(draw: DrawFn) -> list[Any]:
+        found: list[Any] = []
+        while len(found) < LONGEST and (each := draw(item())) is not None:
+            found.append(each)
+        return found
+
+    return items()

@@ -1,0 +1,223 @@
+"""Model checks: how sequences are searched, and that the models agree with a lab over longer runs than a report's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import strategies as st
+
+from labkit import Lab
+from labkit.conformance import runner
+from labkit.conformance.catalogue import Catalogue, load
+from labkit.conformance.check import Check, all_checks, model_check
+from labkit.conformance.models import search as searching
+from labkit.conformance.models.rules import Differs, Rules
+from labkit.conformance.models.search import Findings, Model, search
+from labkit.conformance.target import LAB_YAML, Target
+from labkit.conformance.verdict import Verdict
+from labkit.fleet.flow import Address
+from labkit.reporting.matrix import rows
+from labkit.settings import load as load_settings
+from tests.reporting.books import small
+from tests.sizes import size
+
+MODELS = [each for each in all_checks() if each.model is not None]
+MUST, OTHER, CHOICE = "DEV-ALIAS-1", "DEV-READ-1", "DEV-ALIAS-6"
+
+
+class Counter:
+    """A counter whose target forgets what comes after 3, calls 5 odd, and never tells its name."""
+
+    default = MUST
+
+    def __init__(self, target: Target, rules: Rules) -> None:
+        self.rules = rules
+        self.count = 0
+        self.closed = False
+
+    async def begin(self) -> None: ...
+
+    async def end(self) -> None:
+        self.rules.holds(OTHER, "end", True, True)
+
+    async def close(self) -> None:
+        self.closed = True
+
+    async def play(self, command: int) -> None:
+        await asyncio.sleep(0)
+        self.count += command
+        self.rules.holds(MUST, "count", self.count if self.count <= 3 else 3, self.count)
+        self.rules.holds(CHOICE, "is it odd?", command != 5, True)
+
+
+def model(game: Any = Counter, rules: tuple[str, ...] = (MUST, OTHER, CHOICE, "DEV-READ-2")) -> Model:
+    return Model(rules, lambda: st.integers(0, 9), game)
+
+
+@pytest.fixture
+def nowhere() -> Target:
+    return Target("nowhere", Address("127.0.0.1", 1, ""), {}, load_settings(LAB_YAML))
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> Catalogue:
+    return load()
+
+
+async def found(target: Target, game: Any = Counter, steps: int = 150, **options: Any) -> Findings:
+    return await search(model(game), target, steps=steps, seconds=20, **options)
+
+
+async def test_each_rule_differs_once_with_its_shortest_sequence(nowhere: Target) -> None:
+    result = await found(nowhere)
+    shortest = {each.requirement: each.sequence for each in result.differences}
+    assert shortest == {MUST: (4,), CHOICE: (5,)}
+    assert result.compared == {MUST, OTHER, CHOICE}
+    assert result.steps >= 150
+    [story] = [each.story() for each in result.differences if each.requirement == MUST]
+    assert story == "shortest sequence:\n1. 4"
+
+
+async def test_the_first_sequence_is_kept_where_nobody_wants_the_shortest(nowhere: Target) -> None:
+    result = await found(nowhere, shrink=False)
+    assert {each.requirement for each in result.differences} == {MUST, CHOICE}
+
+
+async def test_one_seed_draws_the_same_sequences(catalogue: Catalogue) -> None:
+    drawn: list[list[int]] = [[], []]
+    for each in drawn:
+
+        class Listening(Counter):
+            async def play(self, command: int, drawn: list[int] = each) -> None:
+                drawn.append(command)
+
+        with Lab(3) as lab:
+            target = Target("x", lab.address, {}, load_settings(LAB_YAML), lab=lab, seed=3)
+            await found(target, Listening)
+    assert drawn[0] == drawn[1]
+    assert len(drawn[0]) >= 150
+
+
+async def test_a_search_ends_with_its_time(nowhere: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow(Counter):
+        async def begin(self) -> None:
+            await asyncio.sleep(0.02)
+
+        async def play(self, command: int) -> None: ...
+
+    result = await search(model(Slow, (MUST, OTHER, CHOICE)), nowhere, steps=10**6, seconds=0.3)
+    assert result.seconds >= 0.3
+    assert result.steps < 10**6
+    assert result.differences == []
+    monkeypatch.setattr(searching, "SHRINKING", 0.0)
+    assert {each.requirement for each in (await found(nowhere)).differences} == {MUST, CHOICE}
+
+
+async def test_an_error_of_the_model_ends_it(nowhere: Target) -> None:
+    class Wrong(Counter):
+        async def play(self, command: int) -> None:
+            raise LookupError(command)
+
+    with pytest.raises(LookupError):
+        await found(nowhere, Wrong)
+
+    class Stranger(Counter):
+        async def play(self, command: int) -> None:
+            self.rules.holds("DEV-REC-1", "something", 1, 1)
+
+    with pytest.raises(KeyError, match="does not name DEV-REC-1"):
+        await found(nowhere, Stranger)
+
+
+async def test_a_target_that_breaks_off_breaks_the_default_rule(nowhere: Target) -> None:
+    class Broken(Counter):
+        async def play(self, command: int) -> None:
+            if command == 7:
+                raise httpx.RemoteProtocolError("no response", request=httpx.Request("GET", "https://x/path"))
+
+    [difference] = (await found(nowhere, Broken, shrink=True, steps=100)).differences[:1]
+    assert (difference.requirement, difference.sequence) == (MUST, (7,))
+    assert difference.mismatch.actual == "RemoteProtocolError no response"
+
+
+async def test_games_are_closed_whatever_happened(nowhere: Target) -> None:
+    games: list[Counter] = []
+
+    class Kept(Counter):
+        async def begin(self) -> None:
+            games.append(self)
+
+    await found(nowhere, Kept)
+    assert all(each.closed for each in games)
+
+
+def test_a_rule_that_is_left_out_is_followed() -> None:
+    rules = Rules([MUST, CHOICE], without=[CHOICE])
+    assert rules.holds(MUST, "this", 1, 1)
+    assert not rules.holds(CHOICE, "that", 1, 2)
+    with pytest.raises(Differs, match=f"{MUST}: this: expected 2, got 1"):
+        rules.holds(MUST, "this", 1, 2)
+
+
+# ---- verdicts
+
+
+def counted(game: Any = Counter) -> Check:
+    return model_check("test/counter", "a counter", model(game))
+
+
+async def test_a_verdict_tells_which_requirement_differs(nowhere: Target, catalogue: Catalogue) -> None:
+    verdict = await runner.run_one(counted(), nowhere, catalogue)
+    assert verdict.outcome == "failed"
+    assert verdict.outcomes == {MUST: "failed", CHOICE: "warned", "DEV-READ-2": "skipped"}
+    assert [verdict.of(each) for each in verdict.requirements] == ["failed", "passed", "warned", "skipped"]
+    assert verdict.reason == f"{MUST}: count"
+    assert (verdict.expected, verdict.actual) == ("4", "3")
+    assert verdict.exchange.startswith("shortest sequence:\n1. 4\n")
+    assert f"{CHOICE}: is it odd?" in verdict.exchange
+    assert Verdict.from_dict(verdict.as_dict()) == verdict
+
+
+async def test_a_choice_alone_warns(nowhere: Target, catalogue: Catalogue) -> None:
+    class Odd(Counter):
+        async def play(self, command: int) -> None:
+            self.rules.holds(CHOICE, "is it odd?", command != 5, True)
+
+    verdict = await runner.run_one(counted(Odd), nowhere, catalogue)
+    assert (verdict.outcome, verdict.of(CHOICE), verdict.of(MUST)) == ("warned", "warned", "skipped")
+
+
+def test_the_matrix_shows_each_requirement_its_own_outcome() -> None:
+    whole = small()
+    [one, two, _] = whole
+    outcomes: dict[str, Any] = {"AA-ONE-1": "failed"}
+    verdict = Verdict("one/second", ("AA-ONE-1", "AA-ONE-2"), "both", "failed", outcomes=outcomes)
+    shown = {row.id: row.state for row in rows(whole, [verdict])}
+    assert (shown[one.id], shown[two.id]) == ("failed", "passed")
+
+
+# ---- the models themselves, on a lab
+
+
+@pytest.fixture(scope="module")
+def local() -> Iterator[Target]:
+    with Lab(2, config=LAB_YAML) as lab:
+        yield Target.local(lab, 2)
+
+
+@pytest.mark.timeout(size(300, 7200))
+@pytest.mark.parametrize("each", MODELS, ids=lambda each: each.name)
+async def test_a_model_agrees_with_a_lab(each: Check, local: Target) -> None:
+    assert each.model is not None
+    async with local.scope():
+        result = await search(each.model, local, steps=size(500, 100_000), seconds=size(120, 7000))
+    assert (
+        "\n\n".join(f"{known.requirement}: {known.mismatch}\n{known.story()}" for known in result.differences)
+        == ""
+    )
+    if result.steps >= 10_000:  # what is rare comes up in long runs alone
+        assert set(each.model.rules) - result.compared == set()
