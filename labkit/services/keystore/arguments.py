@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Annotated, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, Field, PlainValidator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
 from labkit.core.errors import ServiceError
 from labkit.services.keystore.commands import COMMANDS
@@ -17,6 +24,8 @@ LONGEST_KEY = 200
 LONGEST_LIST = 1000  # keys that `list` gives at once
 MOST_ARGUMENTS = 10_000  # of a command; keys and pairs of an operation
 LONGEST_VALUE = 2**20  # bytes
+FEW = 20  # arguments of a command, as most have
+_SCALARS = frozenset({str, int, float, bool})
 _SHOWN_IN_FULL = 1e21  # below it whole numbers are written without an exponent, as in JSON
 
 
@@ -29,10 +38,10 @@ def checked_key(value: object) -> str:
 
 
 def _key(value: object) -> str:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        value = number(value)
     if not isinstance(value, str):
-        raise ValueError("expected a string")
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise ValueError("expected a string")
+        value = number(value)
     if not 1 <= len(value) <= LONGEST_KEY:
         raise ValueError(f"expected 1 to {LONGEST_KEY} characters, not {len(value)}")
     if not value.isprintable():
@@ -66,6 +75,13 @@ def _listed(value: object) -> object:
     return [value] if isinstance(value, (str, int, float)) else value
 
 
+def _plain(value: object, check: ValidatorFunctionWrapHandler) -> object:
+    """A short list of texts and numbers, as nearly always, without what looks at each of them for `check`."""
+    if type(value) is list and len(value) <= FEW and _SCALARS.issuperset(map(type, value)):
+        return value
+    return check(value)
+
+
 def _at_most(most: int) -> BeforeValidator:
     """Refuses longer lists before their items are read."""
 
@@ -84,7 +100,11 @@ Argument = Annotated[Scalar, PlainValidator(_argument)]
 CommandName = Annotated[str, PlainValidator(_command)]
 Keys = Annotated[Sequence[Key], BeforeValidator(_listed), _at_most(MOST_ARGUMENTS), InJournal(names)]
 Arguments = Annotated[
-    Sequence[Argument], BeforeValidator(_listed), _at_most(MOST_ARGUMENTS), InJournal(lengths)
+    Sequence[Argument],
+    BeforeValidator(_listed),
+    _at_most(MOST_ARGUMENTS),
+    WrapValidator(_plain),
+    InJournal(lengths),
 ]
 Count = Annotated[int, Field(ge=1, le=LONGEST_LIST)]
 Cursor = Annotated[int, Field(ge=0, lt=2**64)]

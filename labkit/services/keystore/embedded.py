@@ -7,14 +7,16 @@ its clients, which answers within the call at a sixth of their cost. It is impor
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import redis
 from fakeredis import FakeServer
+from fakeredis._core import CommandItem
 from fakeredis._core import Database as FakeDatabase
 from fakeredis._helpers import SimpleError
+from fakeredis._msgs import FLAG_LEAVE_EMPTY_VAL
 from fakeredis._socket import FakeSocket
 
 from labkit.core.clock import Clock
@@ -146,19 +148,28 @@ class _Socket(FakeSocket):
 
     def answer(self, command: Command) -> Reply:
         name, *arguments = command
+        items: list[CommandItem] = []
+        remove_empty = True
+        reply: Any
         try:
             function, signature = self._name_to_func(name.decode().lower())
-            reply = self._run_command(function, signature, arguments, False)
-        except SimpleError as error:  # there is no such command
+            remove_empty = FLAG_LEAVE_EMPTY_VAL not in signature.flags
+            found = signature.apply(arguments, self._db, VERSION)
+            if len(found) == 1:  # what is replied where the key is missing
+                reply = found[0]
+            else:
+                given, items = found
+                assert function is not None
+                reply = function(*given)
+        except SimpleError as error:
             reply = error
+        for item in items:
+            item.writeback(remove_empty)
         if isinstance(reply, SimpleError):
             raise ServiceError(400, worded(reply.value, name.decode().lower()))
         return reply if type(reply) in _PLAIN else self._decode_result(reply)  # type: ignore[no-any-return]
 
-    def _keyspace_notifications(self, command_items: list[Any], event: bytes) -> None:
-        pass
-
-    def _subkey_notifications(self, command_items: list[Any]) -> None:
+    def add_subkey_event(self, event: bytes, key: bytes, subkeys: Sequence[bytes]) -> None:
         pass
 
     def _decode_error(self, error: SimpleError) -> SimpleError:  # type: ignore[override]

@@ -11,10 +11,9 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from types import MappingProxyType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from labkit.core.errors import ServiceError
 from labkit.services.keystore.arguments import LONGEST_VALUE
@@ -54,8 +53,7 @@ class Store(Protocol):
     def draw(self, key: bytes, count: int) -> list[int]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(NamedTuple):
     """The reply to a command, and the commands that had its effect and would have it again."""
 
     reply: Reply
