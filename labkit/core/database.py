@@ -132,13 +132,8 @@ class Database:
         """
         if self._connection is None:
             raise LabError("the lab is closed")
-        raw = self._raw
-        if not raw.in_transaction:
-            raw.execute("BEGIN")
+        raw, turn = self._raw, self._begin()
         raw.execute("SAVEPOINT call")
-        if self._turn is None:
-            self._turn = _Turn()
-            asyncio.get_running_loop().call_soon(self._end_of_turn)
         outcome: T | Committed
         try:
             outcome = function(self._connection, *args, **kwargs)
@@ -149,11 +144,11 @@ class Database:
                 raw.execute("ROLLBACK TO call")
                 raw.execute("RELEASE call")
             else:  # SQLite gave up the transaction, and with it what others stored in this turn
-                self._turn.failure = error
+                turn.failure = error
             raise
         raw.execute("RELEASE call")
         if raw.total_changes != self._changes:
-            await self._committed(self._turn)
+            await self._committed(turn)
         if isinstance(outcome, Committed):
             raise outcome.error
         return outcome
@@ -175,6 +170,37 @@ class Database:
         if self._turn is not None and self._raw.total_changes != self._changes:
             await self._committed(self._turn)
         return result
+
+    async def write(self, statement: str, values: Sequence[object]) -> None:
+        """Run one statement that was written by hand, and return once it is committed.
+
+        values: for its `?`, in order. SQLite itself undoes a statement that fails, so this needs no savepoint, and
+        in memory no transaction either: it costs a third of what `run` does.
+        """
+        if self._connection is None:
+            raise LabError("the lab is closed")
+        if self.path is None and self._turn is None:
+            self._raw.execute(statement, values)
+            self._changes = self._raw.total_changes
+            return
+        turn = self._begin()
+        try:
+            self._raw.execute(statement, values)
+        except sqlite3.Error as error:
+            if not self._raw.in_transaction:
+                turn.failure = error
+            raise
+        await self._committed(turn)
+
+    def _begin(self) -> _Turn:
+        """The turn of the loop that is under way, with its transaction."""
+        if not self._raw.in_transaction:
+            self._raw.execute("BEGIN")
+        turn = self._turn
+        if turn is None:
+            turn = self._turn = _Turn()
+            asyncio.get_running_loop().call_soon(self._end_of_turn)
+        return turn
 
     def close(self) -> None:
         """Commit what is pending and close."""

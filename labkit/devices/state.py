@@ -32,10 +32,13 @@ datapoint_table = Table(
 # The statements of every write and read go straight to the driver: around one of them, SQLAlchemy's result
 # objects cost several times what SQLite itself does.
 RESOURCE = "product = ? AND identity = ? AND alias = ?"
+ROW = "(?, ?, ?, ?, ?, ?, ?, 0)"
 STORE = (
     "INSERT OR REPLACE INTO datapoint "
-    "(product, identity, alias, timestamp, value, received, number, delivered) VALUES (?, ?, ?, ?, ?, ?, ?, 0)"
+    f"(product, identity, alias, timestamp, value, received, number, delivered) VALUES {ROW}"
 )
+FEW = 8  # datapoints that one statement stores
+STORE_FEW = tuple(STORE + f", {ROW}" * (count - 1) for count in range(1, FEW + 1))  # by their count less one
 LATEST = f"SELECT value, timestamp, received FROM datapoint WHERE {RESOURCE} ORDER BY timestamp DESC LIMIT 1"
 # Where the latest one was recorded ahead: its rank is `received`, and what ranks as high is not earlier.
 CURRENT = (
@@ -97,7 +100,7 @@ class State:
         identity: str,
         points: Sequence[Datapoint],
         received: int,
-        read: Iterable[str] = (),
+        read: Sequence[str] = (),
     ) -> tuple[list[Stored], list[tuple[str, str]]]:
         """Store datapoints that were received at a time (Unix seconds); then, in the same transaction, read the
         current values as `latest` does."""
@@ -109,6 +112,12 @@ class State:
         if self._delivered:
             for point in points:
                 marks += self._take_marks((product, identity, point.alias))
+        if 0 < len(points) <= FEW and not read and not marks:
+            values: list[object] = []
+            for (alias, timestamp, value), number in stored:
+                values += (product, identity, alias, timestamp, value, received, number)
+            await self._database.write(STORE_FEW[len(points) - 1], values)
+            return stored, []
         found = await self._database.run(store_points, product, identity, stored, received, marks, read)
         return stored, found
 
