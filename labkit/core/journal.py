@@ -72,10 +72,8 @@ class Record:
         self.status = status
         self.size = size
         self._longest = longest
-        self._detail: Detail | Callable[[], Detail] | None = None
-        if holds is not None and holds <= longest and callable(detail):
-            self._detail = detail
-        elif detail is not None:
+        self._detail = detail
+        if detail is not None and (holds is None or holds > longest):
             self._keep(detail)
 
     @property
@@ -133,7 +131,7 @@ class Journal:
         holds: int | None = None,
     ) -> int:
         """Add a record and return its sequence number, to be the cause of what follows from it."""
-        entry = self._add(kind, actor, summary, cause, status, size, detail, holds)
+        entry = self.open(kind, actor, summary, cause, status, size, detail, holds)
         for watcher in self._end_watchers:
             watcher(entry)
         return entry.sequence
@@ -143,46 +141,19 @@ class Journal:
         kind: str,
         actor: str,
         summary: str,
-        *,
         cause: int | None = None,
         status: int | None = None,
         size: int | None = None,
         detail: Detail | Callable[[], Detail] | None = None,
-    ) -> Record:
-        """Add a record of something that begins; `end` it once its status, size and detail are set."""
-        return self._add(kind, actor, summary, cause, status, size, detail)
-
-    def _add(
-        self,
-        kind: str,
-        actor: str,
-        summary: str,
-        cause: int | None,
-        status: int | None,
-        size: int | None,
-        detail: Detail | Callable[[], Detail] | None,
         holds: int | None = None,
     ) -> Record:
-        self._sequence += 1
-        if (
-            cause is not None and cause >= self._sequence
-        ):  # a client's word, or from before a clear: no circles
+        """Add a record of something that begins; `end` it once its status, size and detail are set."""
+        sequence = self._sequence = self._sequence + 1
+        if cause is not None and cause >= sequence:  # a client's word, or from before a clear: no circles
             cause = None
         count = self._counts[actor] = self._counts[actor] + 1
-        entry = Record(
-            self._sequence,
-            self._micros(),
-            kind,
-            actor,
-            count,
-            summary,
-            cause,
-            status,
-            size,
-            detail,
-            self._field,
-            holds,
-        )
+        time, field = self._micros(), self._field
+        entry = Record(sequence, time, kind, actor, count, summary, cause, status, size, detail, field, holds)
         self._records.append(entry)
         for watcher in self._watchers:
             watcher(entry)
