@@ -44,7 +44,7 @@ class EdgeRequest(web.BaseRequest):
     async def _prepare_hook(self, response: web.StreamResponse) -> None:
         """Called by aiohttp once a response's headers are made."""
         headers = response.headers
-        if headers.get(hdrs.SERVER) == SERVER_SOFTWARE:  # names versions
-            headers[hdrs.SERVER] = SERVER
         if self.date is not None:
             headers[hdrs.DATE] = self.date
+        if headers.get(hdrs.SERVER, SERVER_SOFTWARE) == SERVER_SOFTWARE:  # which names versions
+            headers[hdrs.SERVER] = SERVER
