@@ -57,7 +57,8 @@ async def write(exchange: Exchange, devices: Devices) -> web.StreamResponse:
 
 def named(exchange: Exchange) -> list[str]:
     """The aliases in the query, each once, in order."""
-    return list(dict.fromkeys(name for name, _ in exchange.query() if name))
+    pairs = exchange.query()
+    return list(dict.fromkeys([name for name, _ in pairs if name])) if pairs else []
 
 
 def known(exchange: Exchange, aliases: Iterable[str]) -> list[str]:

@@ -87,6 +87,8 @@ class Exchange:
 
     def query(self) -> list[tuple[str, str | None]]:
         """The pairs of the query. Raises HttpError 400."""
+        if not self.raw_query:
+            return []
         if not self.raw_query.isascii() and forms.SURROGATE.search(self.raw_query):
             raise HttpError(400, "query: not valid UTF-8")
         try:
@@ -105,7 +107,7 @@ class Exchange:
     def expect_type(self, expected: str) -> None:
         """Raises HttpError 415 unless the body is declared as `expected`, in UTF-8, or not at all."""
         declared = self.request.headers.get("Content-Type")
-        if declared is None:
+        if declared is None or declared in (expected, f"{expected}; charset=utf-8"):  # as nearly always
             return
         if declared.split(";", 1)[0].strip().lower() != expected:
             raise HttpError(415, f"Content-Type: expected {expected}")

@@ -33,9 +33,11 @@ def parse_body(body: bytes) -> list[tuple[str, str]]:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
         raise ValueError("the body is not valid UTF-8") from None
-    pairs = [(name, value or "") for name, value in parse(text)]
-    if any(not name for name, _ in pairs):
-        raise ValueError("a pair has no name")
+    pairs = []
+    for name, value in parse(text):
+        if not name:
+            raise ValueError("a pair has no name")
+        pairs.append((name, value or ""))
     return pairs
 
 

@@ -133,6 +133,8 @@ class Polls:
 
         written: at their own time, not recorded.
         """
+        if not self._waiting:
+            return
         fresh: dict[Key, list[Stored]] = {}
         for each in stored:
             key = (product, identity, each.point.alias)
