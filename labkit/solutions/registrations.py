@@ -42,6 +42,7 @@ class Registrations:
     def __init__(self, compile: Compile) -> None:
         self._compile = compile
         self._kept: dict[events.Key, Registration] = {}
+        self._of_products: dict[tuple[str, str, str], Registration | None] = {}  # what `find` has found
         self._installed: dict[str, dict[events.Key, Registration]] = {}  # by the service
 
     def keep(self, service: str, event: str, handler: Script | Handler, names: Names) -> None:
@@ -50,6 +51,7 @@ class Registrations:
         Raises SettingsError for a script that does not compile.
         """
         made = self._made(service, event, handler, names)
+        self._of_products.clear()
         present = self._kept.get(made.key)
         if present is None:
             self._kept[made.key] = made
@@ -73,6 +75,7 @@ class Registrations:
             else:
                 after[key] = self._made(service, event, script, names[event])
         self._installed[service.lower()] = after
+        self._of_products.clear()
         for key, registration in before.items():
             if after.get(key) is not registration:
                 registration.close()
@@ -80,6 +83,14 @@ class Registrations:
     def find(self, service: str, event: str, product: str | None = None) -> Registration | None:
         """What handles an event (of a device of `product`): its own handler, one that was installed, or the one
         for events without any."""
+        if product is None:
+            return self._find(service, event, None)
+        key = service, event, product
+        if key not in self._of_products:  # events of devices come with every write, and there are few kinds
+            self._of_products[key] = self._find(service, event, product)
+        return self._of_products[key]
+
+    def _find(self, service: str, event: str, product: str | None) -> Registration | None:
         for key in events.candidates(service, event, product):
             if key in self._kept:
                 return self._kept[key]
