@@ -1,0 +1,142 @@
+"""The Keystore by a model: commands on a few keys of two solutions, in random order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from labkit.conformance.check import model_check
+from labkit.conformance.keystore.operations.game import Store
+from labkit.conformance.models.search import Model
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+KEYS = ("a", "A", "é", "a b", "%*?[a]", "😀")
+TEXTS = ("x", "X", "7", "", "-3", "é", "a\0b", "😀 %&\n", "07", "9223372036854775807", "y" * 300)
+NUMBERS = (1, 5, -2, 0, 2**31)
+INDEXES = (0, -1, 1, -2, 2, 9, 3, -4, -9)
+TICKS = (1024, 128, 896, 2048, 3072, 512)
+
+
+@dataclass(frozen=True)
+class Command:
+    solution: int
+    command: str
+    key: str
+    args: tuple[str | int, ...]
+
+    async def __call__(self, game: Store) -> None:
+        await game.command(self.solution, self.command, self.key, self.args)
+
+
+@dataclass(frozen=True)
+class Operation:
+    solution: int
+    operation: str
+    key: str
+    value: object = None
+
+    async def __call__(self, game: Store) -> None:
+        await game.operation(self.solution, self.operation, self.key, self.value)
+
+
+@dataclass(frozen=True)
+class AtOnce:
+    solution: int
+    key: str
+    numbers: tuple[int, ...]
+
+    async def __call__(self, game: Store) -> None:
+        await game.at_once(self.solution, self.key, self.numbers)
+
+
+@dataclass(frozen=True)
+class Several:
+    solution: int
+    operation: str
+    pairs: tuple[tuple[str, str], ...]
+
+    async def __call__(self, game: Store) -> None:
+        await game.several(self.solution, self.operation, self.pairs)
+
+
+@dataclass(frozen=True)
+class Listed:
+    solution: int
+
+    async def __call__(self, game: Store) -> None:
+        await game.listed(self.solution)
+
+
+@dataclass(frozen=True)
+class Clear:
+    solution: int
+    match: str
+
+    async def __call__(self, game: Store) -> None:
+        await game.clear(self.solution, self.match)
+
+
+@dataclass(frozen=True)
+class Advance:
+    ticks: int  # of which a second has 1024
+
+    async def __call__(self, game: Store) -> None:
+        await game.advance(self.ticks)
+
+
+def commands() -> SearchStrategy[Any]:
+    """What scripts call."""
+    from hypothesis import strategies as st
+
+    one_of, tuples, just = st.sampled_from, st.tuples, st.just
+    keys = one_of(("a", "a", "a", *KEYS))
+    solutions = one_of([0, 0, 1])
+    text, number, index = one_of(TEXTS), one_of(NUMBERS), one_of(INDEXES)
+    several = st.lists(text, min_size=1, max_size=4).map(tuple)
+    when, member = one_of(("@2", "@1", "@3", "@0", "@-1")), one_of(TEXTS[:6])
+
+    def command(names: str, args: SearchStrategy[Any]) -> SearchStrategy[Command]:
+        return st.builds(Command, solutions, one_of(names.split()), keys, args)
+
+    pairs = st.lists(tuples(one_of(KEYS), text), min_size=1, max_size=4, unique_by=lambda each: each[0])
+    return st.one_of(
+        command("set setnx getset append SET", tuples(text)),
+        command("get exists type strlen llen ttl pttl scard hlen GET", just(())),
+        command("lpush rpush lpush lpushx rpushx sadd srem", several),
+        command("lrange ltrim lrange getrange", tuples(index, index)),
+        command("incrby decrby INCRBY", tuples(number)),
+        command("incr decr lpop rpop del persist smembers hgetall", just(())),
+        command("expire EXPIRE pexpire expireat pexpireat", tuples(when)),
+        command("setex psetex", tuples(one_of(("@1", "@2")), text)),
+        command("lindex", tuples(index)),
+        command("lset", tuples(index, text)),
+        command("lrem", tuples(one_of((0, 1, -1, 2)), text)),
+        command("linsert", tuples(one_of(("BEFORE", "after")), text, text)),
+        command("hset hsetnx", tuples(member, text)),
+        command("hget hexists hdel sismember", tuples(member)),
+        command("hmget", st.lists(member, min_size=1, max_size=3).map(tuple)),
+        command("hincrby", tuples(member, number)),
+        st.builds(Operation, solutions, one_of(["get", "get", "delete"]), keys),
+        st.builds(Operation, solutions, just("set"), keys, st.one_of(text, one_of((5, -1, True, False)))),
+        st.builds(AtOnce, solutions, keys, st.lists(one_of((1, 2, 3)), min_size=2, max_size=4).map(tuple)),
+        st.builds(Several, solutions, one_of(["mset", "mget", "mdelete"]), pairs.map(tuple)),
+        st.builds(Listed, solutions),
+        st.builds(Clear, solutions, one_of(("a", "A", "é"))),
+        st.builds(Advance, one_of(TICKS)),
+        st.builds(Advance, one_of(TICKS)),
+    )
+
+
+RULES = (
+    "KEY-CMD-1 KEY-CMD-2 KEY-CMD-3 KEY-CMD-5 KEY-GET-1 KEY-GET-2 KEY-SET-1 KEY-SET-3 KEY-SET-4 KEY-DEL-1 KEY-DEL-2 "
+    "KEY-INCR-1 KEY-INCR-2 KEY-INCR-3 KEY-EXP-1 KEY-EXP-2 KEY-EXP-3 KEY-LIST-1 KEY-LIST-2 KEY-LIST-3 KEY-MORE-1 "
+    "KEY-MORE-2 KEY-MORE-3 KEY-CALL-4"
+)
+
+keystore = model_check(
+    "operations/model",
+    "keys of two solutions under any commands in any order, as a model of Redis has them",
+    Model(tuple(RULES.split()), commands, Store),
+)

@@ -1,0 +1,275 @@
+"""Playing the model of the Keystore: the same keys in two solutions."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from labkit.conformance import device_client
+from labkit.conformance.keystore.operations.model import Keys, Refused, Result, Stored
+from labkit.conformance.models.moments import Moments
+from labkit.conformance.models.rules import Rules
+from labkit.conformance.probe import PROBE, WITNESS
+from labkit.conformance.target import Target
+
+if TYPE_CHECKING:
+    import httpx
+
+SOLUTIONS = (PROBE, WITNESS)
+OWN_RULES = {
+    "get": "KEY-GET-1",
+    "set": "KEY-SET-1",
+    "incrby": "KEY-INCR-1",
+    "expire": "KEY-EXP-2",
+    "expireat": "KEY-EXP-1",
+    "lpush": "KEY-LIST-1",
+    "ltrim": "KEY-LIST-2",
+    "lrange": "KEY-LIST-3",
+}
+READ = {"string": "get", "list": "lrange", "set": "smembers", "hash": "hgetall"}
+
+
+class Store:
+    """One game: keys under a name of its own, in two solutions."""
+
+    default = "KEY-CMD-1"
+
+    def __init__(self, target: Target, rules: Rules) -> None:
+        self._target = target
+        self._rules = rules
+        self._device = target.device("token-open", client=target.shared_client("token-open"))
+        self.moments = Moments(target, lambda: device_client.now(self._device))
+        self.keys = [Keys(), Keys()]
+        self._prefix = f"{target.identity()} "
+        self._expired: set[str] = set()  # keys that ever had an end
+
+    async def begin(self) -> None:
+        await self.moments.begin()
+
+    async def end(self) -> None:
+        """All that is stored is read once more, in both solutions."""
+        for index, keys in enumerate(self.keys):
+            await self.listed(index)
+            for key in sorted(keys.kept):
+                kind = str(keys.run("type", key, (), self._now()))
+                if kind in READ:
+                    await self.command(index, READ[kind], key, (0, -1) if kind == "list" else ())
+
+    async def close(self) -> None:
+        if self._target.fresh:
+            return
+        for solution in SOLUTIONS:  # elsewhere nothing is left behind
+            await self._call(SOLUTIONS.index(solution), "clear", {"match": self._prefix})
+
+    async def play(self, command: Any) -> None:
+        await command(self)
+
+    # ---- what commands do
+
+    async def command(self, index: int, command: str, key: str, args: Sequence[str | int]) -> None:
+        """Run a command."""
+        args = self._timed(command, args)
+        before = key in self.keys[index].kept
+        wanted = self._wanted(index, command.lower(), key, args)
+        name = {"command": command, "key": self._prefix + key, "args": list(args)}
+        response = await self._call(index, "command", name)
+        if command.lower() in ("ttl", "pttl") and not self.moments.exact:
+            return
+        self._compare(index, key, self._rule(index, command, key, before), command, response, wanted)
+
+    async def operation(self, index: int, operation: str, key: str, value: object = None) -> None:
+        """get, set or delete of the Keystore itself."""
+        keys = self.keys[index]
+        keys.expire(self._now())
+        there = key in keys.kept
+        parameters: dict[str, object] = {"key": self._prefix + key}
+        if operation == "set":
+            parameters["value"] = value
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            keys.put(key, text.encode())
+            rule = "KEY-SET-1" if isinstance(value, str) else "KEY-SET-3"
+        elif operation == "delete":
+            keys.remove(key)
+            rule = "KEY-DEL-1" if there else "KEY-DEL-2"
+        else:
+            wanted = self._wanted(index, "get", key, ())
+            response = await self._call(index, "get", parameters)
+            rule = self._rule(index, "get", key, there) if there else "KEY-GET-2"
+            self._compare(index, key, rule, "get", response, wanted)
+            return
+        found = table(await self._call(index, operation, parameters))
+        self._rules.holds(rule, f"status of {operation}", found.get("status"), None)
+
+    async def at_once(self, index: int, key: str, numbers: Sequence[int]) -> None:
+        """incrby from several clients at the same time, in both solutions."""
+        calls = [
+            (each, {"command": "incrby", "key": self._prefix + key, "args": [number]})
+            for number in numbers
+            for each in (index, 1 - index)
+        ]
+        found = await asyncio.gather(*(self._call(each, "command", parameters) for each, parameters in calls))
+        for each in (0, 1):
+            wanted = [self._wanted(each, "incrby", key, [number]) for number in numbers]
+            if isinstance(wanted[-1], Refused):
+                continue
+            seen = [
+                value(response) for (owner, _), response in zip(calls, found, strict=True) if owner == each
+            ]
+            largest = plain(wanted[-1])
+            rule = "KEY-INCR-3"
+            self._rules.holds(rule, "the sum of all", largest in seen and Counter(seen)[largest] == 1, True)
+
+    async def several(self, index: int, operation: str, pairs: Sequence[tuple[str, str]]) -> None:
+        """mset, mget and mdelete."""
+        keys = self.keys[index]
+        keys.expire(self._now())
+        names = [self._prefix + key for key, _ in pairs]
+        if operation == "mset":
+            for key, text in pairs:
+                keys.put(key, text.encode())
+            given = [{"key": name, "value": text} for name, (_, text) in zip(names, pairs, strict=True)]
+            found = table(await self._call(index, "mset", {"values": given}))
+        elif operation == "mdelete":
+            for key, _ in pairs:
+                keys.remove(key)
+            found = table(await self._call(index, "mdelete", {"keys": names}))
+        else:
+            found = table(await self._call(index, "mget", {"keys": names}))
+            kept = [keys.kept.get(key) for key, _ in pairs]
+            wanted = [each.decode(errors="replace") if isinstance(each, bytes) else None for each in kept]
+            self._rules.holds("KEY-MORE-1", "values of mget", found.get("values"), wanted)
+        self._rules.holds("KEY-MORE-1", f"status of {operation}", found.get("status"), None)
+
+    async def listed(self, index: int) -> None:
+        """list: all keys of this game."""
+        keys = self.keys[index]
+        keys.expire(self._now())
+        wanted = sorted(self._prefix + key for key in keys.kept)
+        seen: list[str] = []
+        cursor: object = None
+        while True:
+            parameters = {"match": self._prefix, "count": 3} | ({} if cursor is None else {"cursor": cursor})
+            found = table(await self._call(index, "list", parameters))
+            seen += found.get("keys") or []
+            cursor = found.get("cursor")
+            if not cursor or cursor == "0" or len(seen) > 1000:
+                break
+        other = {self._prefix + key for key in self.keys[1 - index].kept}
+        rule = "KEY-CALL-4" if (set(seen) - set(wanted)) & other else "KEY-MORE-2"
+        self._rules.holds(rule, "keys", sorted(seen), wanted)
+
+    async def clear(self, index: int, match: str) -> None:
+        """clear: those keys of this game that have a text in them."""
+        keys = self.keys[index]
+        response = await self._call(index, "clear", {"match": self._prefix + match})
+        for key in [key for key in keys.kept if key.startswith(match)]:
+            keys.remove(key)
+        refused = "error" in str(response.json().get("result"))
+        self._rules.holds("KEY-MORE-3", "is clear refused?", refused, False, response)
+
+    async def advance(self, ticks: int) -> None:
+        """Let time pass."""
+        await self.moments.advance(ticks)
+
+    # ---- comparing
+
+    def _now(self) -> int:
+        return math.floor(self.moments.now * 1000)
+
+    def _timed(self, command: str, args: Sequence[str | int]) -> list[str | int]:
+        """The arguments, `@5` being so many seconds (or milliseconds) from now; far ones on a wall clock."""
+        unit = 1000 if command.lower().startswith("p") else 1
+        found: list[str | int] = []
+        for each in args:
+            if isinstance(each, str) and each.startswith("@"):
+                absolute = command.lower().endswith("at")
+                seconds = int(each[1:]) if self.moments.exact else 1000
+                found.append((seconds + (math.floor(self.moments.now) if absolute else 0)) * unit)
+            else:
+                found.append(each)
+        return found
+
+    def _wanted(self, index: int, command: str, key: str, args: Sequence[str | int]) -> Result | Refused:
+        try:
+            result = self.keys[index].run(command, key, args, self._now())
+        except Refused as refused:
+            return refused
+        self._expired |= self.keys[index].ends.keys()
+        return result
+
+    def _rule(self, index: int, command: str, key: str, there: bool) -> str:
+        name = command.lower()
+        if command != name and name != "expire":
+            return "KEY-CMD-2"
+        if name == "incrby" and not there:
+            return "KEY-INCR-2"
+        if key in self._expired and name in ("get", "exists", "ttl", "pttl"):
+            end = self.keys[index].ends.get(key)
+            return "KEY-EXP-3" if end == self._now() else "KEY-EXP-2" if end or not there else "KEY-SET-4"
+        return OWN_RULES.get(name, "KEY-CMD-3")
+
+    def _compare(
+        self,
+        index: int,
+        key: str,
+        rule: str,
+        command: str,
+        response: httpx.Response,
+        wanted: Result | Refused,
+    ) -> None:
+        holds = self._rules.holds
+        if isinstance(wanted, Refused):
+            found = table(response)
+            holds("KEY-CMD-5", f"status of {command}", found.get("status"), 400, response)
+            holds("KEY-CMD-5", f"error of {command}", str(wanted) in str(found.get("error")), True, response)
+            return
+        seen = value(response)
+        if isinstance(seen, list) and command.lower() == "smembers":
+            seen = sorted(seen)
+        expected = plain(wanted)
+        if command.lower() == "smembers" and isinstance(expected, list):
+            expected = sorted(expected)
+        others = self.keys[1 - index].kept
+        if key in others and others[key] != self.keys[index].kept.get(key):  # what another has under this key
+            rule = "KEY-CALL-4" if seen != expected and seen == plain(as_result(others[key])) else rule
+            holds("KEY-CALL-4", "what another solution has", False, rule == "KEY-CALL-4", response)
+        holds(rule, f"what {command} gives", seen, expected, response)
+
+    async def _call(self, index: int, operation: str, parameters: dict[str, Any]) -> httpx.Response:
+        client = self._target.shared_client(SOLUTIONS[index])
+        response = await client.request("POST", f"/call/Keystore/{operation}", json=parameters)
+        self._rules.holds("KEY-CMD-1", "status", response.status_code, 200, response)
+        return response
+
+
+def table(response: httpx.Response) -> dict[str, Any]:
+    """The table that an operation gave."""
+    found = response.json().get("result")
+    return found if isinstance(found, dict) else {"status": f"no table but {found!r}"}
+
+
+def value(response: httpx.Response) -> Any:
+    """The value in the table; an error shows as it is."""
+    found = table(response)
+    return found if "status" in found else found.get("value")
+
+
+def as_result(stored: Stored) -> Result:
+    """What the whole of a key looks like."""
+    return sorted(stored) if isinstance(stored, set) else stored
+
+
+def plain(result: Result) -> Any:
+    """A result as JSON shows it; scripts have no whole numbers beyond 2**53, so that those are text."""
+    if isinstance(result, int) and abs(result) > 2**53:
+        return str(result)
+    if isinstance(result, bytes):
+        return result.decode(errors="replace")
+    if isinstance(result, list):
+        return [plain(each) for each in result]
+    if isinstance(result, dict):
+        return {each.decode(errors="replace"): item.decode(errors="replace") for each, item in result.items()}
+    return result

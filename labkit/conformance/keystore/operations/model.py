@@ -1,0 +1,308 @@
+"""A reference model of the Keystore: keys of one solution, and what Redis' commands make of them.
+
+Written from the documents, the requirements and Redis' own description of each command. Times are milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+Stored = bytes | list[bytes] | set[bytes] | dict[bytes, bytes]
+S = TypeVar("S", bytes, list[bytes], set[bytes], dict[bytes, bytes])
+Result = int | bytes | None | str | list[bytes] | list[bytes | None] | dict[bytes, bytes]
+WRONG_TYPE = "wrong kind of value"
+NO_INTEGER = "not an integer or out of range"
+NO_KEY = "no such key"
+NO_INDEX = "out of range"
+NAMES = {bytes: "string", list: "list", set: "set", dict: "hash"}
+
+
+class Refused(Exception):
+    """What Redis refuses; its text has this in it."""
+
+
+@dataclass(slots=True)
+class Keys:
+    """The keys of a solution. now: milliseconds since 1970."""
+
+    kept: dict[str, Stored] = field(default_factory=dict)
+    ends: dict[str, int] = field(default_factory=dict)  # the last millisecond at which a key is there
+
+    def expire(self, now: int) -> None:
+        for key in [key for key, end in self.ends.items() if now > end]:
+            self.remove(key)
+
+    def remove(self, key: str) -> int:
+        self.ends.pop(key, None)
+        return int(self.kept.pop(key, None) is not None)
+
+    def run(self, command: str, key: str, args: Sequence[str | int], now: int) -> Result:
+        """The result of a command. Raises Refused."""
+        self.expire(now)
+        words = [str(each).encode() for each in args]
+        if command in TIMED:
+            return TIMED[command](self, key, words, now)
+        result = COMMANDS[command](self, key, words)
+        if not self.kept.get(key, b"-") and not isinstance(self.kept[key], bytes):
+            self.remove(key)  # its last member was taken
+        return result
+
+    # ---- what stands under a key
+
+    def text(self, key: str) -> bytes | None:
+        return self._of(key, bytes)
+
+    def items(self, key: str) -> list[bytes]:
+        return self._of(key, list) or []
+
+    def members(self, key: str) -> set[bytes]:
+        return self._of(key, set) or set()
+
+    def fields(self, key: str) -> dict[bytes, bytes]:
+        return self._of(key, dict) or {}
+
+    def _of(self, key: str, kind: type[S]) -> S | None:
+        found = self.kept.get(key)
+        if found is not None and not isinstance(found, kind):
+            raise Refused(WRONG_TYPE)
+        return found
+
+    def put(self, key: str, value: bytes, *, keep: bool = False) -> None:
+        """Store a text; its expiry ends unless it is to be kept."""
+        self.kept[key] = value
+        if not keep:
+            self.ends.pop(key, None)
+
+
+def integer(text: bytes) -> int:
+    """A whole number of 64 bits as Redis writes it."""
+    try:
+        number = int(text)
+    except ValueError:
+        raise Refused(NO_INTEGER) from None
+    if str(number).encode() != text or not -(2**63) <= number < 2**63:
+        raise Refused(NO_INTEGER)
+    return number
+
+
+def added(keys: Keys, key: str, number: int) -> int:
+    sum = integer(keys.text(key) or b"0") + number
+    if not -(2**63) <= sum < 2**63:
+        raise Refused("overflow")
+    keys.put(key, str(sum).encode(), keep=True)
+    return sum
+
+
+def part(items: Sequence[bytes], words: Sequence[bytes]) -> list[bytes]:
+    """From start to stop, both included, negative ones counted from the end."""
+    start, stop = (integer(each) for each in words)
+    start = max(0, start + len(items) if start < 0 else start)
+    stop = stop + len(items) if stop < 0 else stop
+    return list(items[start : stop + 1]) if stop >= start else []
+
+
+def pushed(keys: Keys, key: str, words: Sequence[bytes], *, head: bool, known: bool = False) -> int:
+    items = keys.items(key)
+    if known and not items:
+        return 0
+    for each in words:
+        items.insert(0, each) if head else items.append(each)
+    keys.kept[key] = items
+    return len(items)
+
+
+def popped(keys: Keys, key: str, index: int) -> bytes | None:
+    items = keys.items(key)
+    return items.pop(index) if items else None
+
+
+def trimmed(keys: Keys, key: str, words: Sequence[bytes]) -> str:
+    if items := keys.items(key):
+        keys.kept[key] = part(items, words)
+    return "OK"
+
+
+def indexed(keys: Keys, key: str, words: Sequence[bytes]) -> bytes | None:
+    items, index = keys.items(key), integer(words[0])
+    return items[index] if -len(items) <= index < len(items) else None
+
+
+def replaced(keys: Keys, key: str, words: Sequence[bytes]) -> str:
+    items, index = keys.items(key), integer(words[0])
+    if not items:
+        raise Refused(NO_KEY)
+    if not -len(items) <= index < len(items):
+        raise Refused(NO_INDEX)
+    items[index] = words[1]
+    return "OK"
+
+
+def unlisted(keys: Keys, key: str, words: Sequence[bytes]) -> int:
+    items, count = keys.items(key), integer(words[0])
+    places = [place for place, item in enumerate(items) if item == words[1]]
+    places = places[count:] if count < 0 else places[: count or None]
+    for place in reversed(places):
+        del items[place]
+    return len(places)
+
+
+def inserted(keys: Keys, key: str, words: Sequence[bytes]) -> int:
+    items = keys.items(key)
+    if not items:
+        return 0
+    if words[1] not in items:
+        return -1
+    items.insert(items.index(words[1]) + (words[0].upper() == b"AFTER"), words[2])
+    return len(items)
+
+
+def included(keys: Keys, key: str, words: Sequence[bytes]) -> int:
+    members = keys.members(key)
+    count = len(set(words) - members)
+    keys.kept[key] = members | set(words)
+    return count
+
+
+def excluded(keys: Keys, key: str, words: Sequence[bytes]) -> int:
+    members = keys.members(key)
+    count = len(members & set(words))
+    members -= set(words)
+    return count
+
+
+def field_set(keys: Keys, key: str, words: Sequence[bytes], *, new: bool = False) -> int:
+    fields = keys.fields(key)
+    fresh = words[0] not in fields
+    if fresh or not new:
+        fields[words[0]] = words[1]
+        keys.kept[key] = fields
+    return int(fresh)
+
+
+def field_added(keys: Keys, key: str, words: Sequence[bytes]) -> int:
+    fields = keys.fields(key)
+    try:
+        number = integer(fields.get(words[0], b"0"))
+    except Refused:
+        raise Refused("not an integer") from None
+    fields[words[0]] = str(number + integer(words[1])).encode()
+    keys.kept[key] = fields
+    return int(fields[words[0]])
+
+
+def fields_removed(keys: Keys, key: str, words: Sequence[bytes]) -> int:
+    fields = keys.fields(key)
+    return sum(fields.pop(each, None) is not None for each in words)
+
+
+def text_set(keys: Keys, key: str, words: Sequence[bytes], *, new: bool = False) -> int | str:
+    if new and key in keys.kept:
+        return 0
+    keys.put(key, words[0])
+    return 1 if new else "OK"
+
+
+def exchanged(keys: Keys, key: str, words: Sequence[bytes]) -> bytes | None:
+    before = keys.text(key)
+    keys.put(key, words[0])
+    return before
+
+
+def appended(keys: Keys, key: str, words: Sequence[bytes]) -> int:
+    keys.put(key, (keys.text(key) or b"") + words[0], keep=True)
+    return len(keys.text(key) or b"")
+
+
+def ending(keys: Keys, key: str, end: int, now: int) -> int:
+    """The key ends with that millisecond; at once where that is over."""
+    if key not in keys.kept:
+        return 0
+    if end <= now:
+        keys.remove(key)
+    else:
+        keys.ends[key] = end
+    return 1
+
+
+def persisted(keys: Keys, key: str, words: Sequence[bytes]) -> int:
+    return int(keys.ends.pop(key, None) is not None)
+
+
+def left(keys: Keys, key: str, now: int) -> int:
+    return -2 if key not in keys.kept else -1 if key not in keys.ends else keys.ends[key] - now
+
+
+def seconds_left(keys: Keys, key: str, now: int) -> int:
+    found = left(keys, key, now)
+    return found if found < 0 else (found + 500) // 1000
+
+
+def text_until(keys: Keys, key: str, words: Sequence[bytes], end: int) -> str:
+    keys.put(key, words[1])
+    keys.ends[key] = end
+    return "OK"
+
+
+def kind(keys: Keys, key: str, words: Sequence[bytes]) -> str:
+    return NAMES[type(keys.kept[key])] if key in keys.kept else "none"
+
+
+Function = Callable[[Keys, str, Sequence[bytes]], Result]
+COMMANDS: dict[str, Function] = {
+    "set": text_set,
+    "get": lambda keys, key, words: keys.text(key),
+    "setnx": lambda keys, key, words: text_set(keys, key, words, new=True),
+    "getset": exchanged,
+    "append": appended,
+    "strlen": lambda keys, key, words: len(keys.text(key) or b""),
+    "getrange": lambda keys, key, words: b"".join(
+        part([bytes([each]) for each in keys.text(key) or b""], words)
+    ),
+    "incr": lambda keys, key, words: added(keys, key, 1),
+    "incrby": lambda keys, key, words: added(keys, key, integer(words[0])),
+    "decr": lambda keys, key, words: added(keys, key, -1),
+    "decrby": lambda keys, key, words: added(keys, key, -integer(words[0])),
+    "del": lambda keys, key, words: keys.remove(key),
+    "exists": lambda keys, key, words: int(key in keys.kept),
+    "type": kind,
+    "lpush": lambda keys, key, words: pushed(keys, key, words, head=True),
+    "rpush": lambda keys, key, words: pushed(keys, key, words, head=False),
+    "lpushx": lambda keys, key, words: pushed(keys, key, words, head=True, known=True),
+    "rpushx": lambda keys, key, words: pushed(keys, key, words, head=False, known=True),
+    "lpop": lambda keys, key, words: popped(keys, key, 0),
+    "rpop": lambda keys, key, words: popped(keys, key, -1),
+    "lrange": lambda keys, key, words: part(keys.items(key), words),
+    "ltrim": trimmed,
+    "llen": lambda keys, key, words: len(keys.items(key)),
+    "lindex": indexed,
+    "lset": replaced,
+    "lrem": unlisted,
+    "linsert": inserted,
+    "sadd": included,
+    "srem": excluded,
+    "scard": lambda keys, key, words: len(keys.members(key)),
+    "smembers": lambda keys, key, words: sorted(keys.members(key)),
+    "sismember": lambda keys, key, words: int(words[0] in keys.members(key)),
+    "hset": field_set,
+    "hsetnx": lambda keys, key, words: field_set(keys, key, words, new=True),
+    "hget": lambda keys, key, words: keys.fields(key).get(words[0]),
+    "hdel": fields_removed,
+    "hgetall": lambda keys, key, words: dict(keys.fields(key)),
+    "hlen": lambda keys, key, words: len(keys.fields(key)),
+    "hexists": lambda keys, key, words: int(words[0] in keys.fields(key)),
+    "hmget": lambda keys, key, words: [keys.fields(key).get(each) for each in words],
+    "hincrby": field_added,
+    "persist": persisted,
+}
+TIMED: dict[str, Callable[[Keys, str, Sequence[bytes], int], Result]] = {
+    "expire": lambda keys, key, words, now: ending(keys, key, now + integer(words[0]) * 1000, now),
+    "pexpire": lambda keys, key, words, now: ending(keys, key, now + integer(words[0]), now),
+    "expireat": lambda keys, key, words, now: ending(keys, key, integer(words[0]) * 1000, now),
+    "pexpireat": lambda keys, key, words, now: ending(keys, key, integer(words[0]), now),
+    "ttl": lambda keys, key, words, now: seconds_left(keys, key, now),
+    "pttl": lambda keys, key, words, now: left(keys, key, now),
+    "setex": lambda keys, key, words, now: text_until(keys, key, words, now + integer(words[0]) * 1000),
+    "psetex": lambda keys, key, words, now: text_until(keys, key, words, now + integer(words[0])),
+}
