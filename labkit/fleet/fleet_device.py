@@ -69,6 +69,7 @@ class FleetDevice:
         self._intended: float | None = None
         self._seen: dict[str, str] = {}  # Last-Modified of what its polls brought, by alias
         self._secrets: Chance | None = None
+        self._remote: DeviceConnection | None = None  # by which it writes as others
 
     # --- time
 
@@ -121,6 +122,22 @@ class FleetDevice:
     async def write(self, values: Mapping[str, object] | None = None, /, **more: object) -> None:
         """Store the value of each alias: `write(temperature=21.5)`."""
         await self._exchange("write", self.virtual.write, _values(values, more))
+
+    async def write_to(self, identity: str, /, **values: object) -> None:
+        """Write as another device of the fleet, with its credentials, as an app on a phone does that controls it."""
+        other = self._play.other(identity)
+        if self._remote is None:
+            self._remote = self._play.connection(other.certificate)
+        remote = VirtualDevice(
+            self.virtual.address,
+            self.virtual.domain,
+            self.virtual.auth,
+            identity,
+            self._password,
+            self._remote,
+        )
+        remote.token, remote.password = other.token, other.password
+        await self._exchange("write to", remote.write, _values(None, values))
 
     async def read(self, *aliases: str) -> dict[str, str]:
         """The newest value of each alias that has one."""
@@ -175,7 +192,7 @@ class FleetDevice:
 
     async def reboot(self, seconds: float = 0) -> None:
         """Lose the connection and begin anew, with the next epoch, after so many seconds of lab time."""
-        self.connection.abort()
+        self.disconnect()
         if seconds:
             await self.sleep(seconds)
         raise Reboot
@@ -249,6 +266,13 @@ class FleetDevice:
             states[self.state] -= 1
             states[state] += 1
             self.state = state
+
+    def disconnect(self) -> None:
+        """End its connections at once."""
+        self.connection.abort()
+        if self._remote is not None:
+            self._remote.abort()
+            self._remote = None
 
     async def _password(self, length: int) -> str:
         if self._secrets is None:

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
+from labkit.core.certificates import KeyPair
 from labkit.core.chance import chance
 from labkit.core.clock import Timer
+from labkit.core.errors import LabError
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.connection import DeviceConnection, NoAnswerError, Server
 from labkit.fleet.device import Credentials, DeviceError
@@ -119,6 +121,7 @@ class Play:
         self.devices: dict[int, FleetDevice] = {}
         self._server = Server(plan.address, plan.domain)
         self._members = {member.number: member for member in plan.members}
+        self._numbers = {member.identity: member.number for member in plan.members}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._measures = Measures()
         self._subscribers: list[Callable[[Tick], object]] = []
@@ -172,6 +175,18 @@ class Play:
         """What each device that has begun holds now, by number."""
         return {number: device.virtual.credentials for number, device in self.devices.items()}
 
+    def connection(self, certificate: KeyPair | None) -> DeviceConnection:
+        """One that is not open yet."""
+        return DeviceConnection(self._server, certificate)
+
+    def other(self, identity: str) -> Credentials:
+        """What another device of the fleet holds. Raises LabError where there is none."""
+        number = self._numbers.get(identity)
+        if number is None:
+            raise LabError(f"no device {identity!r} in this fleet")
+        device = self.devices.get(number)
+        return self._members[number].credentials if device is None else device.virtual.credentials
+
     def count(self, device: FleetDevice, action: str, intended: float, error: Exception | None) -> None:
         """Count a request of a device that has ended."""
         seconds = self.pace.clock.now() - intended
@@ -219,7 +234,7 @@ class Play:
     def _start(self, member: Member) -> None:
         device = self.devices.get(member.number)
         if device is None:
-            connection = DeviceConnection(self._server, member.credentials.certificate)
+            connection = self.connection(member.credentials.certificate)
             device = FleetDevice(self, member.number, member.identity, connection, member.credentials)
             device.epoch = self.plan.epoch
             self.devices[member.number] = device
@@ -241,7 +256,7 @@ class Play:
                     await member.behaviour.for_device(drawn).run(device)
                     break
                 except Reboot:
-                    device.connection.abort()
+                    device.disconnect()
                     device.epoch += 1
         except asyncio.CancelledError:
             state = "waiting" if not self.over else device.state
@@ -249,7 +264,7 @@ class Play:
             state = "failed"
             self._fail(device, error)
         finally:
-            device.connection.abort()
+            device.disconnect()
             device.enter(state)
             self._tasks.pop(member.number, None)
             self.pace.leave(device)

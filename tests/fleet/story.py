@@ -1,0 +1,145 @@
+"""A fleet of mixed behaviours with a Lua solution, for tests of exactness; by itself it prints its digest."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from labkit import Behaviour, DeviceError, Lab
+from labkit.fleet.fleet_device import FleetDevice
+from labkit.lab.product import Product
+
+FIRMWARE = bytes(range(256)) * 64
+COUNT = """--#EVENT device datapoint
+Keystore.command({key = "count", command = "incrby", args = {1}})
+Keystore.command({key = "logs", command = "lpush", args = {data.device_sn .. " " .. data.value[2]}})
+Keystore.command({key = "logs", command = "ltrim", args = {0, 9}})
+if math.random() < 0.1 then
+  Keystore.set({key = "seen " .. data.device_sn, value = tostring(os.time())})
+end
+"""
+
+
+class Reports(Behaviour):
+    """Writes a temperature at uneven times, and now and then begins anew."""
+
+    async def run(self, device: FleetDevice) -> None:
+        while True:
+            await device.write(temperature=round(self.random.gauss(21, 2), 2))
+            await device.sleep(self.random.choice([600, 600, 1200, 1812.5]))
+            if self.random.random() < 0.02:
+                await device.reboot(seconds=20)
+
+
+class Listens(Behaviour):
+    """Polls, and says what it was told."""
+
+    async def run(self, device: FleetDevice) -> None:
+        async for value in device.poll("config", timeout=300):
+            device.note(value)
+            await device.write(message=f"is {value}")
+
+
+class Waits(Behaviour):
+    """Reports, and waits for a while to be told something."""
+
+    async def run(self, device: FleetDevice) -> None:
+        while True:
+            await device.write(temperature=self.random.choice([20, 25]))
+            value = await device.wait_for("config", timeout=self.random.choice([60, 300]))
+            if value is not None:
+                await device.write(message=value)
+            await device.sleep(minutes=20)
+
+
+class Tells(Behaviour):
+    """Tells the others what to do: several in one instant, at which their polls may end by themselves too."""
+
+    async def run(self, device: FleetDevice) -> None:
+        while True:
+            await device.sleep(self.random.choice([300, 600, 1200, 1333.3]))
+            for number in self.random.sample(range(21, 37), 4):
+                await device.write_to(f"t-{number:03d}", config=self.random.randrange(10))
+
+
+class Batches(Behaviour):
+    """Sleeps, and records what it has measured meanwhile."""
+
+    async def run(self, device: FleetDevice) -> None:
+        while True:
+            now = await device.timestamp()
+            points = {float(now - 60 * back): self.random.randrange(100) for back in range(5)}
+            await device.record({"number": points})
+            await device.read("number", "temperature")
+            await device.sleep(minutes=60)
+
+
+class Downloads(Behaviour):
+    """Fetches the firmware piece by piece, and asks for what there is not."""
+
+    async def run(self, device: FleetDevice) -> None:
+        for begin in range(0, len(FIRMWARE), 4096):
+            await device.download("fw.bin", range=f"bytes={begin}-{begin + 4095}")
+            await device.sleep(minutes=self.random.randrange(1, 30))
+        try:
+            await device.download("none.bin")
+        except DeviceError as refused:
+            device.note(status=refused.status)
+
+
+class Fails(Behaviour):
+    """Ends with an error."""
+
+    async def run(self, device: FleetDevice) -> None:
+        await device.sleep(hours=self.random.random())
+        await device.write(temperature="warm")
+
+
+FLEET = {Reports: 20, Listens: 8, Waits: 8, Tells: 2, Batches: 6, Downloads: 4, Fails: 2}
+
+
+def product_of(lab: Lab) -> Product:
+    product = lab.product(
+        "thermostat",
+        resources={"temperature": "number", "number": "number", "message": "string", "config": "string"},
+    )
+    product.content.add("fw.bin", FIRMWARE)
+    return product
+
+
+def digest(seed: int = 7, hours: float = 10) -> str:
+    """The journal and the frame of the story, as a digest of their bytes."""
+    with TemporaryDirectory() as stack, Lab(seed=seed, journal={"records": 1_000_000}) as lab:
+        product = product_of(lab)
+        folder = Path(stack, "count", "services")
+        folder.mkdir(parents=True)
+        (folder / "count.lua").write_text(COUNT)
+        lab.solution("count", products=[product], path=folder.parent)
+        run = product.fleet(behaviour=FLEET).run(hours=hours, requests=True)
+        frame, rows = run.frame().to_csv(), run.requests().to_csv()
+        journal = lab.journal.canonical()
+        assert lab.journal.dropped == 0
+    whole = "\0".join([journal, frame, rows, run.failures.drop(columns="trace").to_csv()])
+    return f"{hashlib.sha256(whole.encode()).hexdigest()} {journal.count(chr(10))} {run.summary}"
+
+
+def life(count: int, number: int) -> list[str]:
+    """What a device of a fleet of so many does."""
+    with Lab(seed=7, journal={"records": 1_000_000}) as lab:
+        fleet = product_of(lab).fleet(count, Reports)
+        fleet.run(hours=3)
+        actor = f"thermostat/{fleet.identities[number - 1]}"
+        return [line.partition('"cause"')[0] + line.partition('"kind"')[2] for line in _lines(lab, actor)]
+
+
+def _lines(lab: Lab, actor: str) -> list[str]:
+    return [line for line in lab.journal.canonical().splitlines() if f'"actor": "{actor}#' in line]
+
+
+def main() -> None:
+    print(digest())  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
