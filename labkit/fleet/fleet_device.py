@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 from labkit.core.chance import Chance, chance
 from labkit.core.errors import LabError
 from labkit.core.identifiers import ALPHANUMERIC
+from labkit.fleet.accounts import stamp
 from labkit.fleet.connection import DeviceConnection, NoAnswerError
 from labkit.fleet.device import Credentials, DeviceError, Point, VirtualDevice
 from labkit.fleet.shapes import Shape, arrivals
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+EXCHANGE_ERRORS = (DeviceError, NoAnswerError)  # what comes of a request that does not succeed
 
 
 class Reboot(BaseException):
@@ -42,7 +46,8 @@ class FleetDevice:
     and NoAnswerError where no answer comes.
 
     number: in the fleet, from 1; epoch: how often it has begun, from 1; state: as in a run's frame; notes: what it has
-    to say of itself; clock_error: seconds by which its own clock is wrong.
+    to say of itself; memory: what it keeps over a reboot, within a run; clock_error: seconds by which its
+    own clock is wrong.
     """
 
     def __init__(
@@ -55,6 +60,7 @@ class FleetDevice:
         self.epoch = 1
         self.state = "waiting"
         self.notes: dict[str, object] = {}
+        self.memory: dict[str, Any] = {}
         self.clock_error = 0.0
         self.asking = False
         self.connection = connection
@@ -122,6 +128,13 @@ class FleetDevice:
     async def write(self, values: Mapping[str, object] | None = None, /, **more: object) -> None:
         """Store the value of each alias: `write(temperature=21.5)`."""
         await self._exchange("write", self.virtual.write, _values(values, more))
+
+    async def count(self, alias: str = "count") -> None:
+        """Write the next number of this device and epoch, which the run's accounts follow to the handler."""
+        accounts, epoch = self._play.accounts, self.epoch
+        number = accounts.sent(self.identity, epoch)
+        await self.write({alias: stamp(epoch, number)})
+        accounts.acknowledged(self.identity, epoch, number)
 
     async def write_to(self, identity: str, /, **values: object) -> None:
         """Write as another device of the fleet, with its credentials, as an app on a phone does that controls it."""
@@ -231,7 +244,7 @@ class FleetDevice:
             self.enter("running")
             if faults is not None:
                 await faults.after(self, action)
-        except (DeviceError, NoAnswerError) as failed:
+        except EXCHANGE_ERRORS as failed:
             error = failed
         self.enter("running")
         self._play.count(self, action, intended, error)

@@ -15,6 +15,7 @@ from labkit.core.certificates import KeyPair
 from labkit.core.chance import chance
 from labkit.core.clock import Timer
 from labkit.core.errors import LabError
+from labkit.fleet.accounts import Accounts
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.connection import DeviceConnection, NoAnswerError, Server
 from labkit.fleet.device import Credentials, DeviceError
@@ -29,12 +30,13 @@ TRACE = 12  # lines of a failure's traceback that are kept
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A device of a fleet, before it lives."""
+    """A device of a fleet, before it lives. epoch: the first of the run, counted over the life of the fleet."""
 
     number: int
     identity: str
     behaviour: Behaviour
     credentials: Credentials
+    epoch: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Plan:
     """All that it takes to play devices, in any process.
 
     every: seconds of lab time of a tick; requests: keep a row a request; devices: how many are online, all without it;
-    arrivals: the rate of `FleetDevice.arrivals`; epoch: the first one of each device.
+    arrivals: the rate of `FleetDevice.arrivals`.
     """
 
     product: str
@@ -56,7 +58,6 @@ class Plan:
     devices: Shape | None = None
     arrivals: Shape | None = None
     faults: DeviceFaults | None = None
-    epoch: int = 1
 
 
 class Failure(NamedTuple):
@@ -116,6 +117,7 @@ class Play:
         self.failures: list[Failure] = []
         self.rows: list[Row] = []
         self.total = Measures()
+        self.accounts = Accounts()
         self.timings = Timings()
         self.states: Counter[str] = Counter(waiting=len(plan.members))
         self.devices: dict[int, FleetDevice] = {}
@@ -174,6 +176,10 @@ class Play:
     def credentials(self) -> dict[int, Credentials]:
         """What each device that has begun holds now, by number."""
         return {number: device.virtual.credentials for number, device in self.devices.items()}
+
+    def epochs(self) -> dict[int, int]:
+        """The last epoch of each device that has begun, by number."""
+        return {number: device.epoch for number, device in self.devices.items()}
 
     def connection(self, certificate: KeyPair | None) -> DeviceConnection:
         """One that is not open yet."""
@@ -236,7 +242,7 @@ class Play:
         if device is None:
             connection = self.connection(member.credentials.certificate)
             device = FleetDevice(self, member.number, member.identity, connection, member.credentials)
-            device.epoch = self.plan.epoch
+            device.epoch = member.epoch
             self.devices[member.number] = device
         elif member.number in self._tasks:
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from labkit.core.chance import fresh_seed
@@ -148,10 +149,14 @@ class Fleet:
                 raise LabError(f"no device {each!r}, there are {_range(self.identities)}")
         return Fleet(self._runtime, self._product, self.seed, [known[each] for each in identities])
 
-    def _keep(self, credentials: Mapping[int, Credentials]) -> None:
-        """What devices hold after a run, for the next one."""
+    def _keep(self, credentials: Mapping[int, Credentials], epochs: Mapping[int, int]) -> None:
+        """What devices hold after a run, for the next one, and their next epochs."""
         self._members = [
-            Member(each.number, each.identity, each.behaviour, credentials.get(each.number, each.credentials))
+            replace(
+                each,
+                credentials=credentials.get(each.number, each.credentials),
+                epoch=epochs.get(each.number, each.epoch - 1) + 1,
+            )
             for each in self._members
         ]
 

@@ -29,7 +29,7 @@ class Run:
         plan: Plan,
         began: float,
         lasting: float | None,
-        keep: Callable[[Mapping[int, Credentials]], None],
+        keep: Callable[[Mapping[int, Credentials], Mapping[int, int]], None],
     ) -> None:
         self._runtime = runtime
         self._plan = plan
@@ -180,7 +180,7 @@ class Run:
 
     def _over(self) -> None:
         self._runtime.forget(self._ending)
-        self._keep(self._play.credentials())
+        self._keep(self._play.credentials(), self._play.epochs())
 
 
 class Ending:

@@ -27,7 +27,7 @@ class Reports(Behaviour):
     async def run(self, device: FleetDevice) -> None:
         while True:
             await device.write(temperature=round(self.random.gauss(21, 2), 2))
-            await device.sleep(self.random.choice([600, 600, 1200, 1812.5]))
+            await device.sleep(self.random.choice([1200, 1200, 2400, 3612.5]))
             if self.random.random() < 0.02:
                 await device.reboot(seconds=20)
 
@@ -39,6 +39,7 @@ class Listens(Behaviour):
         async for value in device.poll("config", timeout=300):
             device.note(value)
             await device.write(message=f"is {value}")
+            await device.sleep(minutes=self.random.randrange(30))
 
 
 class Waits(Behaviour):
@@ -58,7 +59,7 @@ class Tells(Behaviour):
 
     async def run(self, device: FleetDevice) -> None:
         while True:
-            await device.sleep(self.random.choice([300, 600, 1200, 1333.3]))
+            await device.sleep(self.random.choice([300, 1200, 1200, 1333.3]))
             for number in self.random.sample(range(21, 37), 4):
                 await device.write_to(f"t-{number:03d}", config=self.random.randrange(10))
 

@@ -1,0 +1,28 @@
+"""A bulb under remote control: it waits in a long poll, does what it is told, and says so."""
+
+from __future__ import annotations
+
+from labkit.fleet.behaviour import Behaviour
+from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
+
+
+class Bulb(Behaviour):
+    """Switches as `control` says ("on" or "off"), and writes how it is to `state`.
+
+    timeout: seconds that a long poll waits; retry: seconds until it asks again after an error.
+    """
+
+    control: str = "control"
+    state: str = "state"
+    timeout: float = 300
+    retry: float = 10
+
+    async def run(self, device: FleetDevice) -> None:
+        while True:
+            try:
+                async for wanted in device.poll(self.control, timeout=self.timeout):
+                    device.note(bulb=wanted)
+                    await device.write({self.state: wanted})
+            except EXCHANGE_ERRORS as error:
+                device.note(last_error=str(error))
+                await device.sleep(self.retry)

@@ -1,0 +1,25 @@
+"""A counter: it proves what was lost, doubled or overtaken between the device and a solution's handler."""
+
+from __future__ import annotations
+
+from labkit.fleet.behaviour import Behaviour
+from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
+
+
+class Counter(Behaviour):
+    """Writes one number after the other, each once: `run.losses` tells what became of them.
+
+    every: seconds between two numbers; alias: that it writes to.
+    """
+
+    every: float = 60
+    alias: str = "count"
+
+    async def run(self, device: FleetDevice) -> None:
+        await device.sleep(self.random.uniform(0, self.every))
+        while True:
+            try:
+                await device.count(self.alias)
+            except EXCHANGE_ERRORS as error:
+                device.note(last_error=str(error))  # a number is not sent again: it may have arrived
+            await device.sleep(self.every)

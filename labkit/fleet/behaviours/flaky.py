@@ -1,0 +1,36 @@
+"""A flaky device: it stays away, repeats itself, writes nonsense, and at last breaks."""
+
+from __future__ import annotations
+
+from labkit.fleet.behaviour import Behaviour
+from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
+
+
+class Flaky(Behaviour):
+    """Reports as others do, but for what goes wrong. The chances are those at each report.
+
+    every: seconds between two reports; away: seconds that it stays away; alias: of a number.
+    """
+
+    every: float = 300
+    away: float = 3600
+    silence: float = 0.05
+    nonsense: float = 0.02
+    reboot: float = 0.02
+    breakdown: float = 0.0005
+    alias: str = "temperature"
+
+    async def run(self, device: FleetDevice) -> None:
+        while True:
+            if self.random.random() < self.breakdown:
+                raise RuntimeError("the device broke down")
+            if self.random.random() < self.reboot:
+                await device.reboot(seconds=30)
+            if self.random.random() < self.silence:
+                await device.sleep(self.random.uniform(0, self.away))
+            value = "?" if self.random.random() < self.nonsense else round(self.random.gauss(20, 5), 1)
+            try:
+                await device.write({self.alias: value})
+            except EXCHANGE_ERRORS as error:
+                device.note(last_error=str(error))
+            await device.sleep(self.every)

@@ -1,0 +1,34 @@
+"""A thermostat: it reports a temperature that follows the day, the weather and its own heating."""
+
+from __future__ import annotations
+
+from math import cos, pi
+
+from labkit.fleet.behaviour import Behaviour
+from labkit.fleet.fleet_device import FleetDevice
+
+DAY = 86400
+
+
+class Thermostat(Behaviour):
+    """Reports its temperature, which follows the day (it is warmest at the hour `warmest`, UTC) and the weather.
+
+    every: seconds between two reports; mean, swing, weather: °C; alias: that it writes to.
+    """
+
+    every: float = 300
+    mean: float = 21.0
+    swing: float = 3.0
+    weather: float = 1.5
+    warmest: float = 15.0
+    alias: str = "temperature"
+
+    async def run(self, device: FleetDevice) -> None:
+        await device.sleep(self.random.uniform(0, self.every))  # not all at once
+        weather = self.random.gauss(0, self.weather)
+        while True:
+            weather = 0.98 * weather + self.random.gauss(0, 0.2 * self.weather)  # tends back to 0
+            hour = device.now() % DAY / 3600
+            cycle = cos((hour - self.warmest) / 24 * 2 * pi)
+            await device.write({self.alias: round(self.mean + self.swing * cycle + weather, 2)})
+            await device.sleep(self.every)

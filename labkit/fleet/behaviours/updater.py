@@ -1,0 +1,40 @@
+"""A firmware updater: finds, downloads by ranges, resumes, verifies and reboots."""
+
+from __future__ import annotations
+
+import hashlib
+
+from labkit.fleet.behaviour import Behaviour
+from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
+
+
+class Updater(Behaviour):
+    """Installs the last content by name that begins with `prefix`; its description is its SHA-256.
+
+    every: seconds between two looks; chunk: bytes of a range.
+    """
+
+    every: float = 3600
+    chunk: int = 4096
+    prefix: str = "fw"
+
+    async def run(self, device: FleetDevice) -> None:
+        installed = device.memory.setdefault("version", "")  # survives a reboot
+        while True:
+            device.note(version=installed)
+            await device.sleep(self.random.uniform(0, self.every))
+            newest = max((id for id in await device.content() if id.startswith(self.prefix)), default="")
+            if newest > installed and await self.install(device, newest):
+                device.memory["version"] = newest
+                await device.reboot(seconds=30)
+
+    async def install(self, device: FleetDevice, id: str) -> bool:
+        _, size, _, digest = (await device.content_info(id)).split(",", 3)
+        image = b""
+        while len(image) < int(size):
+            try:
+                image += await device.download(id, f"bytes={len(image)}-{len(image) + self.chunk - 1}")
+            except EXCHANGE_ERRORS:
+                await device.sleep(60)
+            device.note(progress=round(len(image) / int(size), 3))
+        return hashlib.sha256(image).hexdigest() == digest

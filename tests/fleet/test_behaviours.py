@@ -1,0 +1,168 @@
+"""The shipped behaviours, each on the virtual clock."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pandas
+import pytest
+
+from labkit import Behaviour, Lab
+from labkit.fleet.behaviours import (
+    BEHAVIOURS,
+    Bulb,
+    Counter,
+    Flaky,
+    Replay,
+    Sensor,
+    Thermostat,
+    Updater,
+)
+from labkit.fleet.fleet_device import FleetDevice
+from labkit.lab.product import Product
+
+FOLDER = Path(__file__).parents[2] / "labkit" / "fleet" / "behaviours"
+
+
+def product_of(lab: Lab) -> Product:
+    numbers = dict.fromkeys(("temperature", "humidity", "count"), "number")
+    return lab.product("device", resources={**numbers, "control": "string", "state": "string"})
+
+
+def points(lab: Lab, alias: str) -> pandas.DataFrame:
+    table = lab.sql(
+        f"select identity, timestamp, value from datapoint where alias = '{alias}' order by timestamp"
+    )
+    return table.astype({"value": float})
+
+
+def test_each_is_short_and_known_by_name() -> None:
+    files = {each.stem: len(each.read_text().splitlines()) for each in FOLDER.glob("[!_]*.py")}
+    assert set(files) == set(BEHAVIOURS)
+    assert {name: lines for name, lines in files.items() if lines > 40} == {}
+
+
+def test_a_thermostat_is_warm_in_the_afternoon() -> None:
+    with Lab(seed=7) as lab:
+        run = product_of(lab).fleet(4, Thermostat(every=900)).run(days=2)
+        assert run.failures.empty
+        table = points(lab, "temperature")
+        by_hour = table.groupby((table.timestamp % 86400) // 3600).value.mean()
+        assert len(table) == 4 * 2 * 96
+        assert by_hour.loc[14:16].mean() - by_hour.loc[2:4].mean() == pytest.approx(6, abs=1.5)
+
+
+def test_a_counter_counts_what_arrives() -> None:
+    with Lab(seed=7) as lab:
+        run = product_of(lab).fleet(2, Counter(every=600)).run(hours=2)
+        table = points(lab, "count")
+        assert [value % 10**9 for value in table[table.identity == "d-001"].value] == list(range(1, 13))
+        assert run.failures.empty
+
+
+def test_a_sensor_sends_its_points_in_batches() -> None:
+    with Lab(seed=7) as lab:
+        run = product_of(lab).fleet(1, Sensor(every=60, batch=10)).run(hours=2)
+        assert run.frame()["requests"].sum() == 1 + 12  # the time, once
+        table = points(lab, "humidity")
+        assert set(table.timestamp.diff().dropna()) == {60}
+        assert len(table) == 120
+
+
+def test_an_updater_downloads_resumes_verifies_and_reboots() -> None:
+    image = bytes(range(256)) * 40
+    with Lab(seed=7) as lab:
+        product = product_of(lab)
+        product.content.add("fw-1", image, description=hashlib.sha256(image).hexdigest())
+        product.content.add("fw-2", image, description="of another image")
+        fleet = product.fleet(3, Updater(every=600, chunk=1000))
+        run = fleet.run(hours=1)
+        assert set(run.devices().version) == {""}  # fw-2 is newer, and wrong
+        product.content.remove("fw-2")
+        run = fleet.run(hours=1)
+        shown = run.devices()
+        assert set(shown.version) == {"fw-1"}
+        assert set(shown.epoch) == {3}  # one life in the first run, two in the second
+        assert set(shown.progress) == {1.0}
+        assert run.failures.empty
+
+
+def test_an_updater_resumes_after_an_error() -> None:
+    image = bytes(5000)
+    asked: list[str] = []
+
+    class Interrupted(Updater):
+        async def run(self, device: FleetDevice) -> None:
+            original = device.download
+
+            async def download(id: str, range: str | None = None) -> bytes:
+                asked.append(str(range))
+                if len(asked) == 3:
+                    device.connection.abort()
+                    return await original("fw-9", range)  # which there is not
+                return await original(id, range)
+
+            device.download = download  # type: ignore[method-assign]
+            await super().run(device)
+
+    with Lab(seed=7) as lab:
+        product = product_of(lab)
+        product.content.add("fw-1", image, description=hashlib.sha256(image).hexdigest())
+        product.fleet(1, Interrupted(every=600, chunk=1000)).run(hours=1)
+    begins = [each.partition("=")[2].partition("-")[0] for each in asked]
+    assert begins == ["0", "1000", "2000", "2000", "3000", "4000"]
+
+
+def test_a_bulb_does_what_it_is_told() -> None:
+    class Remote(Behaviour):
+        async def run(self, device: FleetDevice) -> None:
+            for wanted in ("on", "off", "on"):
+                await device.sleep(minutes=7)
+                await device.write_to("d-001", control=wanted)
+
+    with Lab(seed=7) as lab:
+        product = product_of(lab)
+        run = product.fleet(behaviour={Bulb: 1, Remote: 1}).run(hours=1)
+        began = int(run.began)
+        table = lab.sql("select timestamp, value from datapoint where alias = 'state' order by timestamp")
+        assert list(table.value) == ["on", "off", "on"]
+        assert list(table.timestamp - began) == [420, 840, 1260]  # at once
+        assert run.devices().bulb["d-001"] == "on"
+
+
+def test_a_table_is_replayed_at_its_own_times(tmp_path: Path) -> None:
+    rows = [
+        "time,device,temperature,humidity",
+        "2020-05-01 10:00:00,d-001,20.5,40",
+        "2020-05-01 10:00:30,d-002,1,2",
+    ]
+    rows += ["2020-05-01 10:10:00,d-001,21.5,", "2020-05-01 11:00:00,d-001,22.5,42"]
+    file = tmp_path / "measured.csv"
+    file.write_text("\n".join(rows) + "\n")
+    with Lab(seed=7) as lab:
+        run = product_of(lab).fleet(2, Replay(table=file)).run(hours=3)
+        began = int(run.began)
+        table = points(lab, "temperature")
+        mine = table[table.identity == "d-001"]
+        assert list(zip(mine.timestamp - began, mine.value, strict=True)) == [
+            (0, 20.5),
+            (600, 21.5),
+            (3600, 22.5),
+        ]
+        assert len(points(lab, "humidity")) == 3
+        assert list(run.devices().state) == ["ended", "ended"]
+    frame = pandas.DataFrame({"temperature": [1.0, 2.0]}, index=pandas.to_datetime([0, 60], unit="s"))
+    with Lab(seed=7) as lab:
+        run = product_of(lab).fleet(1, Replay(table=frame, speed=2)).run(hours=1)
+        assert list(points(lab, "temperature").timestamp - int(run.began)) == [0, 30]
+
+
+def test_a_flaky_device_is_refused_reboots_and_breaks() -> None:
+    with Lab(seed=7) as lab:
+        flaky = Flaky(every=300, away=900, nonsense=0.1, reboot=0.1, breakdown=0.01)
+        run = product_of(lab).fleet(20, flaky).run(hours=12)
+        assert 0 < len(run.failures) < 20
+        assert set(run.failures.error) == {"RuntimeError: the device broke down"}
+        assert run.frame()["error 400"].sum() > 10
+        assert run.devices().epoch.max() > 2
