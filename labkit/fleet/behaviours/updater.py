@@ -19,9 +19,8 @@ class Updater(Behaviour):
     prefix: str = "fw"
 
     async def run(self, device: FleetDevice) -> None:
-        installed = device.memory.setdefault("version", "")  # survives a reboot
+        device.note(version=(installed := device.memory.get("version", "")))  # which survives a reboot
         while True:
-            device.note(version=installed)
             await device.sleep(self.random.uniform(0, self.every))
             newest = max((id for id in await device.content() if id.startswith(self.prefix)), default="")
             if newest > installed and await self.install(device, newest):
