@@ -284,3 +284,14 @@ def whole_seconds(original: Any) -> Any:
 def phones_obey(original: Any) -> Any:
     """SMS and chat messages expire with Ttl"""
     return lambda kind, sent, *rest: replace(original(kind, sent, *rest), ttl=sent.ttl)
+
+
+@mutant("NTF-TTL-6", "labkit.providers.messaging.payloads:compose")
+def own_life_ignored(original: Any) -> Any:
+    """time_to_live of Fcm and Gcm counts for nothing"""
+
+    def broken(kind: str, sent: Any, *rest: Any) -> Any:
+        made = original(kind, sent, *rest)
+        return replace(made, ttl=sent.ttl) if kind in ("fcm", "gcm") else made
+
+    return broken
