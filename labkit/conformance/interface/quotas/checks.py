@@ -9,6 +9,7 @@ from typing import Any
 from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.interface.partners import INTERFACE, Own, own
+from labkit.conformance.probe import same
 from labkit.conformance.target import Target
 
 PUBLISHER = {
@@ -158,3 +159,22 @@ async def at_once(target: Target) -> None:
     expect.equal("of the other", await served(other, 5), 2)
     await publisher.call(INTERFACE, "setSubscriber", subscriber_id=home.id, quota={"calls_daily": 6})
     expect.equal("after another quota", await served(home, 5), 1)
+
+
+@check("IFC-QUO-8", "a count as text is a number, other texts are none", needs={"settings", "clock"})
+async def as_text(target: Target) -> None:
+    publisher, home = await two(target)
+    for given, kept in (("2", 2), ("0", 0), ("007", 7), (3.0, 3), (2**53 - 1, 2**53 - 1), (None, None)):
+        quota = {"calls_daily": given}
+        await publisher.call(INTERFACE, "setSubscriber", subscriber_id=home.id, quota=quota)
+        found = await publisher.call(INTERFACE, "getSubscriber", subscriber_id=home.id)
+        same(f"quota {given!r}", found["quota"], {} if kept is None else {"calls_daily": kept})
+    before = {"calls_daily": "2", "calls_monthly": "30"}
+    await publisher.call(INTERFACE, "setSubscriber", subscriber_id=home.id, quota=before)
+    for wrong in ("", " 5", "5 ", "5.0", "1e1", "0x5", "-1", "٥", str(2**53), "9" * 400):
+        for name in ("calls_daily", "calls_monthly"):
+            status = await publisher.status(
+                INTERFACE, "setSubscriber", subscriber_id=home.id, quota={name: wrong}
+            )
+            expect.equal(f"status of {name} {wrong[:20]!r}", status, 400)
+    expect.equal("calls that are served", await served(home, 5), 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from labkit.conformance.faults import given
 from labkit.conformance.mutant import mutant
 from labkit.services.interface.store import Subscriptions
 
@@ -77,3 +78,16 @@ def monthly_by_day(original: Any) -> Any:
         return {"calls_daily": kept["calls_monthly"]} if kept.get("calls_monthly") else kept
 
     return broken
+
+
+@mutant("IFC-QUO-8", "labkit.services.calls:Services.call")
+def numbers_alone(original: Any) -> Any:
+    """a count that comes as text is left out"""
+
+    def numbers(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        quota = parameters.get("quota")
+        if operation != "setSubscriber" or not isinstance(quota, dict):
+            return parameters
+        return {**parameters, "quota": {n: each for n, each in quota.items() if not isinstance(each, str)}}
+
+    return given(original, "Interface", numbers)
