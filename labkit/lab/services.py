@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import keyword
+import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,8 @@ KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 class ServiceHandle:
-    """A service: its operations as methods with keyword arguments, or one table of them."""
+    # A service: its operations as methods with keyword arguments, or one table of them. What it is documented
+    # with is each one's own.
 
     def __init__(self, runtime: Runtime, solution: str, name: str) -> None:
         self._runtime = runtime
@@ -50,6 +52,18 @@ class ServiceHandle:
 
     def __dir__(self) -> list[str]:
         return list(self._operations())
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        """Each operation with its arguments and what it does: what `help(home.Lights)` and `home.Lights?` show."""
+        lines = [f"The service {self._name} of solution {self._solution}."]
+        for name, declared in self._operations().items():
+            lines += [
+                "",
+                f"{name}{signature(declared)}",
+                textwrap.indent(declared.doc or "", "    ").rstrip(),
+            ]
+        return "\n".join(lines).rstrip()
 
     def _operations(self) -> dict[str, OperationInfo]:
         operations = self._runtime.control.services.operations

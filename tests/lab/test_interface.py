@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import pydoc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -192,3 +194,11 @@ def test_values_that_hold_themselves_are_refused(lights: Solution, home: Solutio
     with pytest.raises(LabError, match="a value is nested too deep, or holds itself"):
         lights.Interface.trigger(event="changed", data=endless)
     assert home.Lights.light(level=1) == {"level": 1}
+
+
+def test_help_tells_of_the_service(lights: Solution, home: Solution) -> None:
+    home.subscribe(lights)
+    text = pydoc.render_doc(home.Lights, renderer=pydoc.TextDoc())
+    assert "The service Lights of solution home." in text
+    assert "light(*, level: " in text or "light(" in text
+    assert "getUserToken(*, email:" in (inspect.getdoc(home.User) or "")

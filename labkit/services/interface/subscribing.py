@@ -129,7 +129,6 @@ class Subscribing:
         triggers = _plain(triggers or {}, "triggers")
         check_triggers({name: each for name, each in triggers.items() if each is not None}, definition.events)
         new_quota = checked_quota(quota or {}, keep_none=True)
-        now = self._context.clock.micros()
         before: list[Subscription] = []
 
         def change(found: Subscription) -> Subscription:
@@ -142,9 +141,7 @@ class Subscribing:
                 triggers=_without_none({**found.triggers, **triggers}),
                 script_key=script_key if script_key is not None else found.script_key,
             )
-            if after != found:
-                after = replace(after, updated_at=now)
-            return replace(after, given=given if given is not None else found.given)
+            return replace(self._updated(found, after), given=given if given is not None else found.given)
 
         with deeper():  # it will be: the publisher hears of it
             pass
@@ -173,7 +170,8 @@ class Subscribing:
             return subscription
 
         def write(found: Subscription) -> Subscription:
-            return replace(found, parameters=checked_parameters(definition, {**found.parameters, **returned}))
+            parameters = checked_parameters(definition, {**found.parameters, **returned})
+            return self._updated(found, replace(found, parameters=parameters))
 
         try:
             return await self._subscriptions.change(subscription.id, write) or subscription
@@ -183,6 +181,10 @@ class Subscribing:
                 f"interface {kind.event}: what its handler returned cannot be written back: {error}"
             )
             return subscription
+
+    def _updated(self, before: Subscription, after: Subscription) -> Subscription:
+        """`after`, which was updated now unless it is as it was."""
+        return after if after == before else replace(after, updated_at=self._context.clock.micros())
 
     def _check_solutions(
         self, subscriber: str, business: str, publisher: str, definition: Definition

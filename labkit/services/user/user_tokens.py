@@ -12,9 +12,9 @@ import jwt
 from jwt.types import Options
 
 from labkit.context import Context
-from labkit.services.user import people
+from labkit.services.user import accounts
+from labkit.services.user.accounts import ACTIVE, User
 from labkit.services.user.keys import SIGNATURE_ALONE, Keys, is_as_issued
-from labkit.services.user.people import ACTIVE, User
 
 ALGORITHM = "HS256"
 CLAIMS = ("sub", "iss", "iat", "nbf", "exp", "jti", "gen")
@@ -47,7 +47,7 @@ async def user_of(context: Context, keys: Keys, solution: str, token: str) -> Us
     claims = verified(await keys.secret(solution), solution, token)
     if claims is None or not claims["nbf"] <= context.clock.seconds() < claims["exp"]:
         return None
-    user = await context.database.read(people.get, solution, int(claims["sub"]))
+    user = await context.database.read(accounts.get, solution, int(claims["sub"]))
     if user is None or user.status != ACTIVE or user.generation != claims["gen"]:
         return None
     return user

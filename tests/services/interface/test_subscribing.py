@@ -259,6 +259,17 @@ class TestWhileItRuns:
         assert (await subscriber(env))["parameters"] == expected
         assert (await env.call("home", "Config.getParameters", service="lights"))["parameters"] == expected
 
+    @pytest.mark.parametrize(("returned", "moves"), [(8, True), (7, False)])
+    async def test_what_is_written_back_is_an_update(self, env: Any, returned: int, moves: bool) -> None:
+        async def handler(subscription: object) -> object:
+            await env.clock.advance(seconds=5)
+            return {"parameters": {"count": returned}}
+
+        env.solutions.get("lights").on("interface", "subscriberAdded", handler)
+        await env.interface.subscribe("home", "lights", parameters={"count": 7})
+        found = await subscriber(env)
+        assert (found["updated_at"] > found["created_at"]) is moves
+
     async def test_the_publisher_may_use_it_at_once(self, env: Any) -> None:
         lights = env.solutions.get("lights")
         script = (

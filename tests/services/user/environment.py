@@ -33,7 +33,8 @@ from labkit.core.database import execute
 from labkit.core.directory import Directory
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
-from labkit.services.user import people, user_tokens
+from labkit.services.user import accounts as user_accounts
+from labkit.services.user import user_tokens
 from labkit.services.user.passwords import Passwords
 from labkit.services.user.service import User
 from labkit.services.user.socials.web import Consumer
@@ -117,11 +118,11 @@ class Environment:
 
     async def person(
         self, name: str = "ann", password: str | None = None, solution: str = SOLUTION
-    ) -> people.User:
+    ) -> user_accounts.User:
         """An active user with the address `<name>@example.com`."""
         kept = "" if password is None else await self.passwords.hash(password)
         return await self.database.run(
-            people.add,
+            user_accounts.add,
             solution,
             f"{name}@example.com",
             name,
@@ -137,6 +138,8 @@ class Environment:
 
         return await self.database.read(read)
 
-    async def token(self, user: people.User, time_to_live: int = 7200, solution: str = SOLUTION) -> str:
+    async def token(
+        self, user: user_accounts.User, time_to_live: int = 7200, solution: str = SOLUTION
+    ) -> str:
         """A user token, as getUserToken issues it."""
         return await user_tokens.issue(self.context, self.user.keys, solution, user, time_to_live)

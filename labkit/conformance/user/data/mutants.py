@@ -6,14 +6,14 @@ from typing import Any
 
 from labkit.conformance.mutant import mutant
 from labkit.core.database import execute
-from labkit.services.user.people import ACTIVE
+from labkit.services.user.accounts import ACTIVE
 
-PEOPLE = "labkit.services.user.people"
+ACCOUNTS = "labkit.services.user.accounts"
 USERS = "labkit.services.user.users.operations"
 DATA = "labkit.services.user.users.data"
 
 
-@mutant("USR-DATA-2", f"{PEOPLE}:change")
+@mutant("USR-DATA-2", f"{ACCOUNTS}:change")
 def active_when_changed(original: Any) -> Any:
     """whatever changes, the user is active"""
     return lambda *args, **changes: original(*args, **{**changes, "status": ACTIVE})
@@ -29,7 +29,7 @@ def not_proved(original: Any) -> Any:
     return broken
 
 
-@mutant("USR-DATA-4", f"{PEOPLE}:next_id")
+@mutant("USR-DATA-4", f"{ACCOUNTS}:next_id")
 def ids_again(original: Any) -> Any:
     """the id of a deleted user comes again"""
 

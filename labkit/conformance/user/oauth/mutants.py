@@ -6,7 +6,7 @@ from typing import Any
 
 from labkit.conformance.faults import CALL, with_parameters, with_result
 from labkit.conformance.mutant import mutant
-from labkit.services.user import people
+from labkit.services.user import accounts
 from labkit.services.user.oauth import access_tokens
 from labkit.services.user.oauth import clients as oauth_clients
 
@@ -122,7 +122,7 @@ def owner_for_user(original: Any) -> Any:
 
     def broken(connection: Any, solution: str, user: Any, approved: Any, *args: Any) -> None:
         client = oauth_clients.get(connection, solution, approved.client_id)
-        owner = people.get(connection, solution, client.user_id) if client else None
+        owner = accounts.get(connection, solution, client.user_id) if client else None
         original(connection, solution, owner or user, approved, *args)
 
     return broken

@@ -8,7 +8,7 @@ from typing import Any
 from labkit.conformance.faults import CALL, with_parameters, with_result
 from labkit.conformance.mutant import mutant
 from labkit.core.database import execute
-from labkit.services.user import people
+from labkit.services.user import accounts
 from labkit.services.user.errors import UserError
 from labkit.services.user.oauth import tokens as oauth_tokens
 from labkit.services.user.oauth.approvals import CODE, REFRESH, digest
@@ -56,7 +56,7 @@ def no_scopes(original: Any) -> Any:
 @mutant("USR-OAUTH-20 USR-OAUTH-32 USR-OAUTH-33", f"{ACCESS}:holder")
 def access_outlives(original: Any) -> Any:
     """an access token outlives its set"""
-    return lambda connection, solution, claims: people.get(connection, solution, int(claims["sub"]))
+    return lambda connection, solution, claims: accounts.get(connection, solution, int(claims["sub"]))
 
 
 @mutant("USR-OAUTH-20 USR-OAUTH-32 USR-OAUTH-33", FIND)

@@ -8,14 +8,14 @@ from labkit.conformance.faults import CALL, failed, gives
 from labkit.conformance.mutant import mutant
 from labkit.core.database import execute
 from labkit.core.errors import ServiceError
-from labkit.services.user.people import ACTIVE
+from labkit.services.user.accounts import ACTIVE
 
-PEOPLE = "labkit.services.user.people"
+ACCOUNTS = "labkit.services.user.accounts"
 TOKENS = "labkit.services.user.user_tokens"
 VERIFY = "labkit.services.user.passwords:Passwords.verify"
 
 
-@mutant("USR-TOKEN-1", f"{PEOPLE}:at_address")
+@mutant("USR-TOKEN-1", f"{ACCOUNTS}:at_address")
 def inactive_logs_in(original: Any) -> Any:
     """a login does not ask whether the user is active"""
 
@@ -112,7 +112,7 @@ def somebody_for_nobody(original: Any) -> Any:
     return gives(original, "User", somebody)
 
 
-@mutant("USR-TOKEN-8", f"{PEOPLE}:change")
+@mutant("USR-TOKEN-8", f"{ACCOUNTS}:change")
 def tokens_outlive_passwords(original: Any) -> Any:
     """a new password leaves earlier tokens alive"""
 

@@ -8,43 +8,43 @@ from labkit.conformance.faults import CALL, failed, gives, with_parameters, with
 from labkit.conformance.mutant import mutant
 from labkit.core.database import execute
 from labkit.core.errors import ServiceError
-from labkit.services.user.people import ACTIVE
+from labkit.services.user.accounts import ACTIVE
 
-PEOPLE = "labkit.services.user.people"
+ACCOUNTS = "labkit.services.user.accounts"
 FILTERS = "labkit.services.user.users.filters"
 
 
-@mutant("USR-USER-1 USR-USER-17 USR-TOKEN-12 USR-GUIDE-7", f"{PEOPLE}:change")
+@mutant("USR-USER-1 USR-USER-17 USR-TOKEN-12 USR-GUIDE-7", f"{ACCOUNTS}:change")
 def password_kept(original: Any) -> Any:
     """a new password is not stored"""
     return lambda *args, **changes: original(*args, **{**changes, "password": None})
 
 
-@mutant("USR-USER-2 USR-USER-3", f"{PEOPLE}:User.shown")
+@mutant("USR-USER-2 USR-USER-3", f"{ACCOUNTS}:User.shown")
 def no_date(original: Any) -> Any:
     """users have no creation_date"""
     return lambda self: {name: value for name, value in original(self).items() if name != "creation_date"}
 
 
-@mutant("USR-USER-3", f"{PEOPLE}:User.shown")
+@mutant("USR-USER-3", f"{ACCOUNTS}:User.shown")
 def milliseconds(original: Any) -> Any:
     """creation_date is in milliseconds"""
     return lambda self: {**original(self), "creation_date": self.creation_date * 1000}
 
 
-@mutant("USR-USER-4 USR-TOKEN-1 USR-GUIDE-1", f"{PEOPLE}:add")
+@mutant("USR-USER-4 USR-TOKEN-1 USR-GUIDE-1", f"{ACCOUNTS}:add")
 def active_at_once(original: Any) -> Any:
     """a user is active without activation"""
     return lambda *args, **given: original(*args, **{**given, "activation": None})
 
 
-@mutant("USR-USER-4 USR-USER-9 USR-GUIDE-3", f"{PEOPLE}:activate")
+@mutant("USR-USER-4 USR-USER-9 USR-GUIDE-3", f"{ACCOUNTS}:activate")
 def never_active(original: Any) -> Any:
     """no code activates"""
     return lambda connection, solution, activation: None
 
 
-@mutant("USR-USER-9", f"{PEOPLE}:activate")
+@mutant("USR-USER-9", f"{ACCOUNTS}:activate")
 def all_active(original: Any) -> Any:
     """a code activates whoever waits for one"""
 
@@ -84,7 +84,7 @@ def short_codes(original: Any) -> Any:
     return lambda self, actor, length: original(self, actor, 8)
 
 
-@mutant("USR-USER-8", f"{PEOPLE}:add")
+@mutant("USR-USER-8", f"{ACCOUNTS}:add")
 def taken_twice(original: Any) -> Any:
     """an address is taken in one letter case alone"""
 
@@ -106,7 +106,7 @@ def no_message(original: Any) -> Any:
     return lambda error: {name: value for name, value in original(error).items() if name != "message"}
 
 
-@mutant("USR-USER-11", f"{PEOPLE}:activate")
+@mutant("USR-USER-11", f"{ACCOUNTS}:activate")
 def codes_stay(original: Any) -> Any:
     """a code can be used again"""
 

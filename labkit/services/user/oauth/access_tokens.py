@@ -14,8 +14,8 @@ from sqlalchemy import Connection
 
 from labkit.context import Context
 from labkit.core.database import execute
+from labkit.services.user.accounts import ACTIVE, User
 from labkit.services.user.keys import SIGNATURE_ALONE, Keys, is_as_issued
-from labkit.services.user.people import ACTIVE, User
 
 ALGORITHM = "RS256"
 

@@ -26,7 +26,7 @@ from sqlalchemy import (
 
 from labkit.core.database import execute
 from labkit.core.tables import metadata
-from labkit.services.user.people import belongs_to_user
+from labkit.services.user.accounts import belongs_to_user
 
 CODE, REFRESH = "code", "refresh"
 

@@ -28,9 +28,9 @@ from labkit.core.database import execute
 from labkit.core.hiding import without_query_values
 from labkit.core.tables import metadata
 from labkit.services.redaction import InJournal, urls
+from labkit.services.user.accounts import belongs_to_user, known, next_id
 from labkit.services.user.errors import unknown
 from labkit.services.user.oauth.approvals import revoke_client
-from labkit.services.user.people import belongs_to_user, known, next_id
 
 client_table = Table(
     "oauth_client",

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from labkit.core.database import execute
+from labkit.services.user.accounts import ACTIVE, User, get, next_id
 from labkit.services.user.errors import UserError
 from labkit.services.user.oauth import clients
 from labkit.services.user.oauth.approvals import CODE, keep
-from labkit.services.user.people import ACTIVE, User, get, next_id
 
 LIFETIME = 600  # seconds: the most that RFC 6749, 4.1.2 recommends
 

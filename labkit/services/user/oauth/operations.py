@@ -16,11 +16,11 @@ from labkit.services.arguments import Whole
 from labkit.services.operation import Caller, operation
 from labkit.services.redaction import InJournal, urls
 from labkit.services.user import user_tokens
+from labkit.services.user.accounts import Id
 from labkit.services.user.errors import unknown
 from labkit.services.user.group import Group
 from labkit.services.user.oauth import access_tokens, clients, codes, tokens
 from labkit.services.user.oauth.clients import Redirects
-from labkit.services.user.people import Id
 
 ACCESS_LIFETIME = 1_296_000  # seconds (document 2, Limits)
 REFRESH_LIFETIME = 31_104_000

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from labkit.core.database import Committed, execute
+from labkit.services.user.accounts import ACTIVE
 from labkit.services.user.errors import UserError
 from labkit.services.user.oauth.approvals import CODE, REFRESH, digest, keep, revoke
-from labkit.services.user.people import ACTIVE
 
 SECRET = "SELECT secret FROM oauth_client WHERE solution = ? AND id = ? AND NOT revoked"
 FIND = (

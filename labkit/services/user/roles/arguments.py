@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from labkit.services.arguments import Whole, listed, none_given
-from labkit.services.user.people import Id
+from labkit.services.user.accounts import Id
 
 RESERVED = frozenset(
     "me user users permission permissions role roles parameter parameters group groups member members".split()

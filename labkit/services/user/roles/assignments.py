@@ -14,8 +14,8 @@ from sqlalchemy.dialects.sqlite import insert
 from labkit.core.database import execute
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
+from labkit.services.user.accounts import Id, known
 from labkit.services.user.group import Group
-from labkit.services.user.people import Id, known
 from labkit.services.user.roles.arguments import (
     LARGEST_PAGE,
     WILDCARD,

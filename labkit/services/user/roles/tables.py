@@ -21,8 +21,8 @@ from sqlalchemy import UniqueConstraint as Unique
 from labkit.core.database import execute
 from labkit.core.errors import ServiceError
 from labkit.core.tables import metadata
+from labkit.services.user.accounts import belongs_to_user
 from labkit.services.user.errors import unknown
-from labkit.services.user.people import belongs_to_user
 from labkit.services.user.roles.arguments import fold
 
 _ROLE = ["role.solution", "role.role"]

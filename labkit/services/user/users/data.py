@@ -27,8 +27,8 @@ from labkit.core.errors import ServiceError
 from labkit.core.tables import metadata
 from labkit.services.arguments import listed
 from labkit.services.operation import Caller, operation
+from labkit.services.user.accounts import Id, Text, belongs_to_user, known
 from labkit.services.user.group import Group
-from labkit.services.user.people import Id, Text, belongs_to_user, known
 
 LONGEST_KEY = 200  # characters
 LARGEST_VALUE = 256 * 1024  # characters of JSON

@@ -13,7 +13,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Integer, String, case,
 from labkit.core.errors import ServiceError
 from labkit.services.addresses import address
 from labkit.services.arguments import is_unicode, listed, none_given
-from labkit.services.user.people import User, user_table
+from labkit.services.user.accounts import User, user_table
 
 LARGEST = 2**63 - 1  # that the database can compare with
 LONGEST = 20_000  # characters of all filters of a call: the database takes some 30,000 values in a query

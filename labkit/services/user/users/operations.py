@@ -13,12 +13,12 @@ from labkit.core.errors import ServiceError
 from labkit.services.addresses import Address
 from labkit.services.arguments import Whole
 from labkit.services.operation import Caller, operation
-from labkit.services.user import people, user_tokens
+from labkit.services.user import accounts, user_tokens
+from labkit.services.user.accounts import ACTIVE, INACTIVE, Id, User
 from labkit.services.user.group import ACCOUNT
 from labkit.services.user.keys import LONGEST_TOKEN
 from labkit.services.user.oauth import access_tokens
 from labkit.services.user.passwords import GivenPassword, NewPassword
-from labkit.services.user.people import ACTIVE, INACTIVE, Id, User
 from labkit.services.user.users import filters
 from labkit.services.user.users.data import UserData
 from labkit.services.user.users.filters import Filters
@@ -72,7 +72,7 @@ class Users(UserData):
         context = self._context
         code = context.identifiers.alphanumeric(f"{caller.solution}/user/{email}/code", CODE_LENGTH)
         user = await context.database.run(
-            people.add,
+            accounts.add,
             caller.solution,
             email,
             name,
@@ -87,7 +87,7 @@ class Users(UserData):
     async def activateUser(self, caller: Caller, code: SecretStr) -> str:
         """Make the user active who waits for this code: 'OK'. 400 where nobody does, so the second time too."""
         user = await self._context.database.run(
-            people.activate, caller.solution, _digest(code.get_secret_value())
+            accounts.activate, caller.solution, _digest(code.get_secret_value())
         )
         if user is None:
             raise ServiceError(400, "Activation code is not valid: it is unknown or was used.")
@@ -102,7 +102,7 @@ class Users(UserData):
 
         401 where there is no such user, the password is another or the user is not active.
         """
-        found = await self._context.database.read(people.at_address, caller.solution, email)
+        found = await self._context.database.read(accounts.at_address, caller.solution, email)
         user, kept = found or (None, None)
         fits = await self._passwords.verify(kept, password.get_secret_value())
         if user is None or not fits:
@@ -128,7 +128,7 @@ class Users(UserData):
     @operation
     async def getUser(self, caller: Caller, id: Id) -> dict[str, object]:
         """The user with an id: `{id, email, name, status, creation_date}`. 404 where there is none."""
-        user = await self._context.database.read(people.known, caller.solution, id)
+        user = await self._context.database.read(accounts.known, caller.solution, id)
         return user.shown()
 
     @operation
@@ -151,7 +151,7 @@ class Users(UserData):
             generation = await self.proved(caller, id, original_password)
             hashed = await self._passwords.hash(password.get_secret_value())
         user = await context.database.run(
-            people.change,
+            accounts.change,
             caller.solution,
             id,
             name=name,
@@ -166,7 +166,7 @@ class Users(UserData):
     @operation
     async def deleteUser(self, caller: Caller, id: Id) -> None:
         """Delete a user and all that belongs to the user. Gives nil; 404 where there is no such user."""
-        self._tell(caller, "DELETE", await self._context.database.run(people.remove, caller.solution, id))
+        self._tell(caller, "DELETE", await self._context.database.run(accounts.remove, caller.solution, id))
 
     @operation
     async def listUsers(
@@ -188,9 +188,9 @@ class Users(UserData):
 
         There is no `status` in the result: scripts take one for a failure.
         """
-        await self._context.database.read(people.known, caller.solution, id)
+        await self._context.database.read(accounts.known, caller.solution, id)
         hashed = await self._passwords.hash(password.get_secret_value())
-        user = await self._context.database.run(people.change, caller.solution, id, password=hashed)
+        user = await self._context.database.run(accounts.change, caller.solution, id, password=hashed)
         self._tell(caller, "UPDATE", user)
         return {name: value for name, value in user.shown().items() if name != "status"}
 
@@ -198,7 +198,7 @@ class Users(UserData):
         """The generation of the password that a caller knows. Raises ServiceError 400 where it is another."""
         if original is None:
             raise ServiceError(400, "Parameter original_password is required to change the password.")
-        user, kept = await self._context.database.read(people.password_of, caller.solution, id)
+        user, kept = await self._context.database.read(accounts.password_of, caller.solution, id)
         if not await self._passwords.verify(kept, original.get_secret_value()):
             raise ServiceError(400, "Parameter original_password is not the user's password.")
         return user.generation

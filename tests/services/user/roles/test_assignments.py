@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from labkit.core.database import driver
-from labkit.services.user import people
+from labkit.services.user import accounts
 from tests.services.user.environment import Environment
 
 WILDCARD = {"type": "wildcard"}
@@ -24,7 +24,7 @@ async def roles(env: Environment) -> None:
         await env.call("createRole", role_id=role_id, parameter=[{"name": "sn"}, {"name": "zone"}])
 
 
-async def held_by(env: Environment, *assignments: dict[str, Any]) -> people.User:
+async def held_by(env: Environment, *assignments: dict[str, Any]) -> accounts.User:
     """A user who is assigned what is given, in roles that are there already."""
     user = await env.person(f"user{len(env.journal)}")
     await env.call("assignUser", id=user.id, roles=list(assignments))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import insert
 
-from labkit.services.user.people import add, user_table
+from labkit.services.user.accounts import add, user_table
 from tests.services.user.environment import Environment
 from tests.sizes import size
 
