@@ -1,4 +1,4 @@
-"""The terminal verbs: report, serve, list, bench."""
+"""The terminal verbs: report, serve, fleet, list, bench."""
 
 from __future__ import annotations
 
@@ -138,6 +138,74 @@ def _ready_text(platform: Platform, ready: dict[str, Any]) -> str:
         )
         lines.append(f"  the hosts file: {platform.context.settings.host} {' '.join(hosts)}")
     return "\n".join(lines)
+
+
+class Fleets(click.Command):
+    """Lists the behaviours in its help; they are imported when somebody asks."""
+
+    def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        from labkit.fleet.behaviours import BEHAVIOURS
+
+        with formatter.section("Behaviours"):
+            known = BEHAVIOURS.items()
+            formatter.write_dl([(name, (each.__doc__ or "").partition("\n\n")[0]) for name, each in known])
+
+
+@main.command(
+    cls=Fleets, short_help="Let virtual devices live against a lab, or against a platform elsewhere."
+)
+@click.option("--config", type=click.Path(path_type=Path), help="The lab.yaml of a lab of its own.")
+@click.option(
+    "--target", help="A platform elsewhere: what `serve --json` prints, a file that holds it, or a URL."
+)
+@click.option("--ca-file", type=click.Path(path_type=Path), help="The certificate of the CA of --target URL.")
+@click.option("--product", required=True, help="Of which product the devices are.")
+@click.option("--devices", type=click.IntRange(min=1), default=10, show_default=True, help="How many.")
+@click.option(
+    "--behaviour", default="thermostat", show_default=True, help="What they do: a name, or module:Class."
+)
+@click.option(
+    "-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Of the behaviour."
+)
+@click.option("--days", type=click.FloatRange(min=0), default=0.0, help="How long, in lab time; they add up.")
+@click.option("--hours", type=click.FloatRange(min=0), default=0.0)
+@click.option("--minutes", type=click.FloatRange(min=0), default=0.0)
+@click.option("--seconds", type=click.FloatRange(min=0), default=0.0)
+@click.option("--seed", type=int, help="Makes the run repeat; without one it is drawn, and shown.")
+@click.option("--prefix", default="", help="Of identities.")
+@click.option(
+    "--speed",
+    type=click.FloatRange(min=0),
+    help="Lab seconds a second; 0, the default, is a virtual clock: as fast as it goes.",
+)
+@click.option("--workers", type=click.IntRange(min=1), help="Processes; on a clock that runs.")
+@click.option(
+    "--auth",
+    type=click.Choice(["token", "password", "certificate"]),
+    default="token",
+    show_default=True,
+    help="How devices of --target authenticate.",
+)
+@click.option("--csv", "csv_file", type=click.Path(path_type=Path, dir_okay=False), help="A row an interval.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as one line of JSON.")
+def fleet(csv_file: Path | None, as_json: bool, **options: Any) -> None:
+    """Let virtual devices live, and tell what came of it; exit status 0 if no device failed.
+
+    In a lab of its own (--config) a day takes moments, and a seed gives the same day again. Against --target the
+    devices provision themselves and live on the wall clock.
+    """
+    from labkit.lab.terminal import fleet_run
+
+    outcome = fleet_run(**options)
+    if csv_file is not None:
+        try:
+            outcome.frame().to_csv(csv_file)
+        except OSError as error:
+            raise SettingsError(f"--csv: {csv_file}: {error.strerror}") from error
+    for line in outcome.problems():
+        click.echo(line, err=True)
+    click.echo(json.dumps(outcome.as_dict()) if as_json else outcome.line())
+    sys.exit(1 if outcome.failed else 0)
 
 
 class Measures(click.Command):

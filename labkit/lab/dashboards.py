@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from labkit.fleet.measures import Tick
 from labkit.lab.runtime import Client, Runtime
 from labkit.lab.show import of_entries
+from labkit.settings import FaultSettings
 from labkit.widgets.fleet_dashboard import FleetDashboard
 from labkit.widgets.lab_dashboard import LabDashboard
 from labkit.widgets.tally import Happened, Mailed
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
     from labkit.lab.fleet import Fleet
     from labkit.lab.run import Run
 
+# what a control puts on requests of the fleet's product, at once
+FAULTS: Mapping[str, Mapping[str, Any]] = {
+    "answer 503": {"status": 503},
+    "cut before the work": {"cut": "before"},
+    "cut after the work": {"cut": "after"},
+    "late by 30 s": {"delay": 30},
+}
 RECORDS = 40  # of a device's journal that are shown
 
 
@@ -75,13 +83,13 @@ class _RunSource:
 class _FleetSource:
     """A fleet, as its dashboard sees it. how: the arguments of the runs that it starts."""
 
-    faults: Sequence[str] = ()
-
     def __init__(self, runtime: Runtime, fleet: Fleet, how: Mapping[str, Any]) -> None:
         self._runtime = runtime
         self._fleet = fleet
         self._how = dict(how)
         self._seen: tuple[Run, _RunSource] | None = None
+        self._faults: dict[str, str] = {}  # those that the dashboard put there: name in the lab, what it is
+        self.faults: Sequence[str] = tuple(FAULTS)
         self.title = f"{len(fleet)} devices of {fleet.product}"
 
     def run(self) -> _RunSource | None:
@@ -105,13 +113,24 @@ class _FleetSource:
         self._runtime.run(self._runtime.control.clock.run, rate)
 
     def add_fault(self, name: str, every: int) -> None:
-        raise NotImplementedError
+        fault = FaultSettings(
+            where="* /onep:v1/*",
+            product=[self._fleet.product],
+            every=every,
+            **FAULTS[name],
+        )
+        made = self._runtime.run(self._runtime.control.faults.add, fault)
+        self._faults[made.name] = f"{name}, every {every}"
 
     def clear_faults(self) -> None:
-        raise NotImplementedError
+        there = {each.name for each in self._runtime.run(self._runtime.control.faults.all)}
+        for name in self._faults:
+            if name in there:
+                self._runtime.run(self._runtime.control.faults.remove, name)
+        self._faults.clear()
 
     def active_faults(self) -> Sequence[str]:
-        return ()
+        return list(self._faults.values())
 
     def journal(self, identity: str) -> pandas.DataFrame:
         control = self._runtime.control.journal

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from labkit.core.errors import LabError
 from labkit.fleet.device import Credentials
@@ -194,10 +194,20 @@ class Ending:
         await self._play.finished()
 
 
+class Lasting(Protocol):
+    """What a bar needs to know of a run. began: lab time; lasting: seconds, None where it has no end."""
+
+    @property
+    def began(self) -> float: ...
+    @property
+    def lasting(self) -> float | None: ...
+    def on_tick(self, callback: Callable[[Tick], object]) -> None: ...
+
+
 class Progress:
     """A bar with the lab time of a run, while it is waited for."""
 
-    def __init__(self, run: Run, wanted: bool | None) -> None:
+    def __init__(self, run: Lasting, wanted: bool | None) -> None:
         from tqdm import tqdm
 
         self._run = run

@@ -124,6 +124,24 @@ class TestOfAFleet:
             rate.value = 3600.0
             assert lab.clock.rate == 3600
 
+    def test_faults_are_put_on_the_platform_and_taken_out(self, lab: Lab, fleet: Fleet) -> None:
+        lab.faults.add("GET /timestamp", status=500, name="mine")
+        dashboard = fleet.dashboard()
+        kind, every = (
+            next(each for each in dashboard.widget.children[2].children if each.description == name)
+            for name in ("fault", "every")
+        )
+        kind.value, every.value = "answer 503", 2
+        buttons(dashboard)["Add fault"].click()
+        assert "faults: answer 503, every 2" in words(dashboard.widget)
+        fleet.run(minutes=1)
+        dashboard.refresh()
+        assert "DeviceError" in words(dashboard.widget)
+        assert "503" in words(dashboard.widget)
+        buttons(dashboard)["Clear faults"].click()
+        assert [each.name for each in lab.faults] == ["mine"]
+        assert "faults:" not in words(dashboard.widget)
+
     def test_a_virtual_clock_has_no_rate(self, fleet: Fleet) -> None:
         dashboard = fleet.dashboard()
         [rate] = [each for each in dashboard.widget.children[2].children if each.description == "lab time"]

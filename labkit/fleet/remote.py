@@ -1,0 +1,105 @@
+"""Fleets against a platform elsewhere: nothing is known of it but its address, its CA and a product's name."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from labkit.core.clock import Clock
+from labkit.core.errors import LabError, SettingsError
+from labkit.core.identifiers import Identifiers
+from labkit.fleet.connection import DeviceConnection, NoAnswerError, Server
+from labkit.fleet.device import Credentials, DeviceError, VirtualDevice
+from labkit.fleet.flow import Address
+from labkit.fleet.live import Live
+from labkit.fleet.play import Member, Plan, Play
+
+AT_ONCE = 32  # devices that are activated side by side
+HTTPS_PORT = 443
+
+
+class Elsewhere(NamedTuple):
+    """A product of a platform elsewhere."""
+
+    address: Address
+    domain: str
+
+
+def elsewhere(target: str, product: str, ca_file: Path | None) -> Elsewhere:
+    """Where a product is served. target: the line that `labkit serve --json` prints, a file that holds it, or the URL
+    of the product, which takes the file of its CA's certificate. Raises SettingsError.
+    """
+    if target.startswith("https://"):
+        if ca_file is None:
+            raise SettingsError("--target: a URL takes --ca-file, the certificate of its CA")
+        return _at(target, None, _text(ca_file, "--ca-file"), product)
+    text = target if target.lstrip().startswith("{") else _text(Path(target), "--target")
+    try:
+        ready = json.loads(text)
+        products: dict[str, str] = ready["products"]
+        if product not in products:
+            known = ", ".join(products) or "none"
+            raise SettingsError(f"--product: the target has no {product!r}, there are: {known}")
+        pem = _text(ca_file or Path(ready["ca_file"]), "ca_file")
+        host, port = ready.get("host", "127.0.0.1"), int(ready["https_port"])
+        return Elsewhere(Address(host, port, pem), _at(products[product], host, pem, product).domain)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise SettingsError(f"--target: cannot be read: {error}") from None
+    except KeyError as error:
+        raise SettingsError(f"--target: {error.args[0]}: is required") from None
+
+
+def _at(url: str, host: str | None, pem: str, product: str) -> Elsewhere:
+    parts = urlsplit(url)
+    if parts.scheme != "https" or not parts.hostname:
+        raise SettingsError(f"--target: expected an https URL of {product!r}, not {url!r}")
+    loopback = parts.hostname.endswith(".localhost")
+    return Elsewhere(
+        Address(host or ("127.0.0.1" if loopback else parts.hostname), parts.port or HTTPS_PORT, pem),
+        parts.hostname,
+    )
+
+
+def _text(path: Path, name: str) -> str:
+    try:
+        return path.read_text()
+    except OSError as error:
+        raise SettingsError(f"{name}: {path}: {error.strerror}") from None
+
+
+async def provisioned(there: Elsewhere, auth: str, members: Sequence[Member]) -> list[Member]:
+    """The members with the credentials that each got by activating itself. Raises LabError where one cannot."""
+    server, gate, secrets = Server(*there), asyncio.Semaphore(AT_ONCE), Identifiers()
+
+    async def one(member: Member) -> Member:
+        connection = DeviceConnection(server)
+
+        async def secret(length: int) -> str:
+            return secrets.alphanumeric(member.identity, length)
+
+        device = VirtualDevice(there.address, there.domain, auth, member.identity, secret, connection)
+        try:
+            async with gate:
+                await device.activate()
+        finally:
+            connection.abort()
+        held = Credentials(device.token, device.password, device.certificate)
+        return Member(member.number, member.identity, member.behaviour, held)
+
+    try:
+        return list(await asyncio.gather(*map(one, members)))
+    except (DeviceError, NoAnswerError, OSError) as error:
+        raise LabError(f"the devices cannot be provisioned: {error}") from None
+
+
+async def play_elsewhere(plan: Plan, seconds: float, watch: Callable[[Play], Any]) -> Play:
+    """Let the devices of a plan live for so long on the wall clock. watch: is called before they begin."""
+    clock = Clock()
+    play = Play(plan, Live(clock))
+    watch(play)
+    await play.run(clock.now() + seconds)
+    return play
