@@ -1,0 +1,82 @@
+"""A reference model of credentials: who is provisioned in which product, and with what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+SHORTEST = 20  # characters of a password
+
+Status = frozenset[int]
+CLIENT_ERROR: Status = frozenset(range(400, 500))
+
+
+@dataclass(slots=True)
+class Holder:
+    """A device. current: its token or password; old: those that it had."""
+
+    current: str | None = None
+    old: list[str] = field(default_factory=list)
+    value: str | None = None  # what it wrote last
+
+    def give(self, secret: str) -> None:
+        if self.current is not None:
+            self.old.append(self.current)
+        self.current = secret
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What activation is answered: the statuses that are right, whose rule it is, and who gets a credential."""
+
+    statuses: Status
+    rule: str
+    device: str | None = None
+
+
+@dataclass(slots=True)
+class Product:
+    """A product with its devices by identity."""
+
+    id: str
+    auth: str
+    open: bool
+    devices: dict[str, Holder] = field(default_factory=dict)
+
+    def device(self, identity: str) -> Holder:
+        return self.devices.setdefault(identity, Holder())
+
+    def owner(self, shown: str | None, identity: str) -> str | None:
+        """The identity that a credential authenticates: a password is shown with an identity, a token alone."""
+        if shown is None:
+            return None
+        if self.auth == "password":
+            return identity if self.device(identity).current == shown else None
+        return next((each for each, device in self.devices.items() if device.current == shown), None)
+
+    def activate(
+        self, identity: str, by: str, shown: str | None, *, named: bool, password: str | None
+    ) -> Verdict:
+        """Activate. identity: in the body, where it is named; by, shown: the credential; password: the new one."""
+        success = frozenset([204 if self.auth == "password" else 200])
+        short = self.auth == "password" and (password is None or len(password) < SHORTEST)
+        unnamed = not named and shown is None
+        owner = self.owner(shown, by)
+        target = identity if named else owner
+        if shown is not None and owner is None:
+            others = short or unnamed
+            return Verdict(CLIENT_ERROR if others else frozenset([401]), "DEV-PROV-17")
+        if short or unnamed:
+            alone = self.open and owner in (None, target) and (owner or not self.device(identity).current)
+            return Verdict(
+                frozenset([400]) if alone else CLIENT_ERROR, "DEV-PROV-7" if short else "DEV-PROV-22"
+            )
+        if owner is not None and owner != target:
+            return Verdict(frozenset([403]), "DEV-PROV-21")
+        if owner is not None:
+            rule = "DEV-PROV-24" if not named else "DEV-PROV-16" if self.auth == "password" else "DEV-PROV-15"
+            return Verdict(success, rule, target)
+        if not self.open:
+            return Verdict(frozenset([404]), "DEV-PROV-11")
+        if self.device(identity).current is not None:
+            return Verdict(frozenset([409]), "DEV-PROV-18")
+        return Verdict(success, "DEV-PROV-6" if self.auth == "password" else "DEV-PROV-1", identity)
