@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 KEYS = ("a", "A", "é", "a b", "%*?[a]", "😀")
+TEXT, LIST, SET, HASH = "a", "A", "é", "a b"  # which key mostly holds what
 TEXTS = ("x", "X", "7", "", "-3", "é", "a\0b", "😀 %&\n", "07", "9223372036854775807", "y" * 300)
 NUMBERS = (1, 5, -2, 0, 2**31)
 INDEXES = (0, -1, 1, -2, 2, 9, 3, -4, -9)
@@ -97,27 +98,32 @@ def commands() -> SearchStrategy[Any]:
     several = st.lists(text, min_size=1, max_size=4).map(tuple)
     when, member = one_of(("@2", "@1", "@3", "@0", "@-1")), one_of(TEXTS[:6])
 
-    def command(names: str, args: SearchStrategy[Any]) -> SearchStrategy[Command]:
-        return st.builds(Command, solutions, one_of(names.split()), keys, args)
+    def command(names: str, args: SearchStrategy[Any], home: str = TEXT) -> SearchStrategy[Command]:
+        return st.builds(Command, solutions, one_of(names.split()), one_of((*[home] * 9, *KEYS)), args)
 
     pairs = st.lists(tuples(one_of(KEYS), text), min_size=1, max_size=4, unique_by=lambda each: each[0])
     return st.one_of(
         command("set setnx getset append SET", tuples(text)),
-        command("get exists type strlen llen ttl pttl scard hlen GET", just(())),
-        command("lpush rpush lpush lpushx rpushx sadd srem", several),
-        command("lrange ltrim lrange getrange", tuples(index, index)),
+        command("get exists type strlen ttl pttl GET", just(())),
+        command("lpush rpush lpush lpushx rpushx", several, LIST),
+        command("sadd sadd srem", several, SET),
+        command("sismember", tuples(text), SET),
+        command("smembers scard", just(()), SET),
+        command("llen lpop rpop", just(()), LIST),
+        command("hgetall hlen", just(()), HASH),
+        command("lrange ltrim lrange getrange", tuples(index, index), LIST),
         command("incrby decrby INCRBY", tuples(number)),
-        command("incr decr lpop rpop del persist smembers hgetall", just(())),
+        command("incr decr del persist smembers", just(())),
         command("expire EXPIRE pexpire expireat pexpireat", tuples(when)),
         command("setex psetex", tuples(one_of(("@1", "@2")), text)),
-        command("lindex", tuples(index)),
-        command("lset", tuples(index, text)),
-        command("lrem", tuples(one_of((0, 1, -1, 2)), text)),
-        command("linsert", tuples(one_of(("BEFORE", "after")), text, text)),
-        command("hset hsetnx", tuples(member, text)),
-        command("hget hexists hdel sismember", tuples(member)),
-        command("hmget", st.lists(member, min_size=1, max_size=3).map(tuple)),
-        command("hincrby", tuples(member, number)),
+        command("lindex", tuples(index), LIST),
+        command("lset", tuples(index, text), LIST),
+        command("lrem", tuples(one_of((0, 1, -1, 2)), text), LIST),
+        command("linsert", tuples(one_of(("BEFORE", "after")), text, text), LIST),
+        command("hset hsetnx", tuples(member, text), HASH),
+        command("hget hexists hdel", tuples(member), HASH),
+        command("hmget", st.lists(member, min_size=1, max_size=3).map(tuple), HASH),
+        command("hincrby", tuples(member, number), HASH),
         st.builds(Operation, solutions, one_of(["get", "get", "delete"]), keys),
         st.builds(Operation, solutions, just("set"), keys, st.one_of(text, one_of((5, -1, True, False)))),
         st.builds(AtOnce, solutions, keys, st.lists(one_of((1, 2, 3)), min_size=2, max_size=4).map(tuple)),

@@ -1,0 +1,158 @@
+"""Playing the model of content: two products, whose contents change where the target is a lab in this process."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from labkit.conformance.device.content.model import Item, Shelf
+from labkit.conformance.models.moments import Moments
+from labkit.conformance.models.rules import Rules
+from labkit.conformance.set_up import set_up
+from labkit.conformance.target import Target
+from labkit.fleet.device import VirtualDevice
+
+if TYPE_CHECKING:
+    import httpx
+
+PRODUCTS = ("content", "token-other")
+PATH = "/provision/download"
+
+
+class Contents:
+    """One game: contents under a name of its own beside those of lab.yaml, in two products."""
+
+    default = "DEV-CONT-7"
+
+    def __init__(self, target: Target, rules: Rules) -> None:
+        self._target = target
+        self._rules = rules
+        self._prefix = target.identity()
+        self._changes = "settings" in target.offers
+        self._devices: list[VirtualDevice] = []
+        self._shelves: list[Shelf] = []
+        self._moments = Moments(target, self._second)
+
+    async def begin(self) -> None:
+        for product in PRODUCTS:
+            device = self._target.device(product, client=self._target.shared_client(product))
+            with set_up(f"a device of {product}"):
+                await device.activate()
+            self._devices.append(device)
+            shelf = Shelf()
+            for item in self._target.product(product).settings.content:
+                data = item.file.read_bytes()
+                shelf.items[item.id or item.file.name] = Item(data, item.type, item.description, None)
+            self._shelves.append(shelf)
+        await self._moments.begin()
+
+    async def end(self) -> None:
+        """Everything that is offered is asked for once more."""
+        for index, shelf in enumerate(self._shelves):
+            await self.list(index)
+            for id in list(shelf.items):
+                if id.startswith(self._prefix):
+                    await self._download(index, id, None)
+
+    async def close(self) -> None:
+        for index, shelf in enumerate(self._shelves):
+            for id in list(shelf.items):
+                if id.startswith(self._prefix):
+                    await self._target.in_lab(self._target.lab.product(PRODUCTS[index]).content.remove, id)
+
+    async def play(self, command: Any) -> None:
+        await command(self)
+
+    # ---- what commands do
+
+    async def add(self, index: int, id: str, data: bytes, type: str, description: str) -> None:
+        """Add a content, or replace it (in a lab in this process)."""
+        if self._changes:
+            content = self._target.lab.product(PRODUCTS[index]).content
+            await self._target.in_lab(content.add, self._prefix + id, data, type, description)
+            updated = int(self._moments.now) if self._moments.exact else None
+            self._shelves[index].items[self._prefix + id] = Item(data, type, description, updated)
+
+    async def remove(self, index: int, id: str) -> None:
+        """Remove a content, if it is there."""
+        if self._shelves[index].items.pop(self._prefix + id, None) is not None:
+            await self._target.in_lab(
+                self._target.lab.product(PRODUCTS[index]).content.remove, self._prefix + id
+            )
+
+    async def advance(self, ticks: int) -> None:
+        """Let time pass."""
+        await self._moments.advance(ticks)
+
+    async def download(self, index: int, id: str, wanted: str | None) -> None:
+        """Download; `-1`, `+0` and so on in the range are counted from the size of the content."""
+        await self._download(index, self._id(id), wanted)
+
+    async def _download(self, index: int, id: str, wanted: str | None) -> None:
+        shelf = self._shelves[index]
+        if wanted is not None and id in shelf.items:
+            size = len(shelf.items[id].data)
+            wanted = wanted.replace("SIZE+1", str(size + 1)).replace("SIZE-1", str(max(0, size - 1)))
+            wanted = wanted.replace("SIZE", str(size))
+        answer = shelf.download(id, wanted)
+        headers = {} if wanted is None else {"Range": wanted}
+        response = await self._get(index, f"{PATH}?id={quote(id, safe='')}", headers)
+        holds = self._rules.holds
+        if not holds(answer.rule, "status", response.status_code, answer.status, response):
+            return
+        if answer.data is not None:
+            rule = (
+                "DEV-TLS-1" if self._elsewhere(index, id) == response.content != answer.data else answer.rule
+            )
+            holds(rule, "content", response.content, answer.data, response)
+            length = response.headers.get("Content-Length")
+            holds("DEV-CONT-9", "Content-Length", length, str(len(answer.data)), response)
+            type = response.headers.get("Content-Type")
+            holds("DEV-CONT-8", "Content-Type", type, shelf.items[id].type, response)
+        rule = "DEV-CONT-19" if answer.status == 416 else "DEV-CONT-14"
+        holds(rule, "Content-Range", response.headers.get("Content-Range"), answer.range, response)
+
+    def _elsewhere(self, index: int, id: str) -> bytes | None:
+        item = self._shelves[1 - index].items.get(id)
+        return None if item is None else item.data
+
+    async def info(self, index: int, id: str) -> None:
+        """The meta info of a content."""
+        own = self._id(id)
+        response = await self._get(index, f"{PATH}?id={quote(own, safe='')}&info=true", {})
+        item = self._shelves[index].items.get(own)
+        status = 404 if item is None else 200
+        holds = self._rules.holds
+        if not holds("DEV-CONT-20", "status of info", response.status_code, status, response) or item is None:
+            return
+        text = response.content.decode(errors="replace")
+        [fields, *_] = [*csv.reader(io.StringIO(text, newline="")), []]
+        updated = fields[2] if len(fields) > 2 else ""
+        if item.updated is not None:
+            holds("DEV-CONT-4", "time of the change", updated, str(item.updated), response)
+        rule = "DEV-CONT-5" if '"' in item.line("") else "DEV-CONT-3"
+        holds(rule, "info", text.removesuffix("\r\n"), item.line(updated), response)
+
+    async def list(self, index: int) -> None:
+        """The ids, without those of others."""
+        response = await self._get(index, PATH, {})
+        found = [each for each in response.content.decode().split("\r\n") if each]
+        static = [each for each in self._shelves[index].items if not each.startswith(self._prefix)]
+        own = sorted(each for each in found if each.startswith(self._prefix) or each in static)
+        wanted = sorted(self._shelves[index].items)
+        strange = set(own) - set(wanted)
+        rule = "DEV-TLS-1" if strange & self._shelves[1 - index].items.keys() else "DEV-CONT-1"
+        self._rules.holds("DEV-TLS-1", "contents of another product", rule == "DEV-TLS-1", False, response)
+        self._rules.holds(rule, "the list", own, wanted, response)
+
+    def _id(self, id: str) -> str:
+        return id.removeprefix("=") if id.startswith("=") else self._prefix + id
+
+    async def _get(self, index: int, path: str, headers: dict[str, str]) -> httpx.Response:
+        return await self._devices[index].request("GET", path, headers=headers)
+
+    async def _second(self) -> int:
+        response = await self._devices[0].request("GET", "/timestamp", credentials=False)
+        return int(response.text)
