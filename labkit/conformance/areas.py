@@ -13,6 +13,7 @@ Whatever has this form is found; a new area or part needs no line elsewhere.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module, resources
 from importlib.resources.abc import Traversable
 from types import ModuleType
@@ -33,8 +34,13 @@ def requirement_files(root: Traversable | None = None) -> Iterator[tuple[str, Tr
         yield f"{area.name}/{part.name}/requirements.toml", part / "requirements.toml"
 
 
-def modules(kind: str) -> Iterator[ModuleType]:
+@cache
+def modules(kind: str) -> tuple[ModuleType, ...]:
     """The modules of all parts that hold `checks` or `mutants`, in the order of their names."""
+    return tuple(_modules(kind))
+
+
+def _modules(kind: str) -> Iterator[ModuleType]:
     for area, part in _parts(resources.files(HOME)):
         names = sorted(file.name.removesuffix(".py") for file in part.iterdir() if file.name.endswith(".py"))
         for name in names:

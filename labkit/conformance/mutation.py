@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -20,9 +21,15 @@ from labkit.lab.lab import Lab
 from labkit.settings import load as read_settings
 
 PATIENCE = 120.0  # seconds of real time for one mutant, most of which take a fraction of one
-PRELOAD = "labkit.conformance.warm"
+PRELOAD = __name__
 CATALOGUE = load()  # both are the same for all that are forked from here; the lab itself reads its file anew
 SETTINGS = read_settings(LAB_YAML)
+
+
+def prepare() -> None:
+    """For a process that others are forked from: what all mutants need (fork_server.py)."""
+    warm.prepare()
+    held()
 
 
 def run_mutant(mutant: Mutant, there: Warm | None = None) -> Trial:
@@ -33,9 +40,7 @@ def run_mutant(mutant: Mutant, there: Warm | None = None) -> Trial:
     such as a bound method. There is no way back: the process ends afterwards.
     """
     target = there.target() if there is not None and is_later(mutant, there) else None
-    gc.unfreeze()  # what was there before the fork holds functions too
     apply(mutant)
-    gc.freeze()
     if target is not None and (trial := try_on(mutant, target)).killed:
         return trial
     with Lab(SEED, config=LAB_YAML) as lab:
@@ -83,7 +88,9 @@ def apply(mutant: Mutant) -> None:
     broken = mutant.replace(original)
     setattr(owner, name, broken)
     if isinstance(owner, ModuleType):
-        _replace_elsewhere(original, broken)
+        for holder in held().get(id(original)) or holders([original])[id(original)]:
+            for key in [key for key, value in holder.items() if value is original]:
+                holder[key] = broken
 
 
 def _owner(mutant: Mutant) -> tuple[Any, str]:
@@ -96,12 +103,24 @@ def _owner(mutant: Mutant) -> tuple[Any, str]:
     return owner, name
 
 
-def _replace_elsewhere(original: object, broken: object) -> None:
-    """Replace the function in every namespace and table that holds it, except those of mutants."""
-    for holder in gc.get_referrers(original):
+@cache
+def held() -> dict[int, list[dict[Any, Any]]]:
+    """By the id of each function of a module that some mutant replaces: what holds it.
+
+    To look for that takes a tenth of a mutant's time, so it is done once, before the processes of all are forked.
+    """
+    found = [(owner, vars(owner).get(name)) for owner, name in map(_owner, all_mutants())]
+    return holders([each for owner, each in found if isinstance(owner, ModuleType) and each is not None])
+
+
+def holders(functions: Iterable[object]) -> dict[int, list[dict[Any, Any]]]:
+    """By the id of each function: every namespace and table that holds it, except those of mutants."""
+    found: dict[int, list[dict[Any, Any]]] = {id(each): [] for each in functions}
+    for holder in gc.get_referrers(*functions):
         if isinstance(holder, dict) and not str(holder.get("__name__")).startswith("labkit.conformance"):
-            for name in [name for name, value in holder.items() if value is original]:
-                holder[name] = broken
+            for each in {id(value) for value in holder.values()} & found.keys():
+                found[each].append(holder)
+    return found
 
 
 def try_all(

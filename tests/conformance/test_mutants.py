@@ -12,6 +12,7 @@ import pytest
 
 from labkit.conformance import mutation
 from labkit.conformance.check import all_checks
+from labkit.conformance.device.write import mutants as write_mutants
 from labkit.conformance.fork_server import Ended, ForkServer
 from labkit.conformance.mutant import SMOKE, Mutant, Trial, all_mutants, judge, mutant
 from labkit.conformance.mutation import attempt, try_all
@@ -19,6 +20,7 @@ from labkit.conformance.processes import play
 from labkit.conformance.target import LOCAL_TARGET
 from labkit.conformance.verdict import Outcome, Verdict
 from labkit.conformance.warm import SEED
+from labkit.device_api import api, wire
 
 MUTANTS = all_mutants()
 FILES = list(dict.fromkeys(each.name.partition("/")[0] for each in MUTANTS))
@@ -182,6 +184,12 @@ def test_a_function_is_replaced_wherever_it_is_held(modules: Any) -> None:
     assert imports.function() == "broken well"
     assert imports.table["GET"]["/"]() == "broken well"
     assert mutates.function() == "well"
+
+
+def test_what_holds_a_function_is_known_for_all_mutants() -> None:
+    found = [id(each) for each in mutation.held()[id(wire.reply)]]
+    assert {id(vars(wire)), id(vars(api))} <= {*found}
+    assert id(vars(write_mutants)) not in found
 
 
 def test_a_method_is_replaced(modules: Any) -> None:
