@@ -16,11 +16,10 @@ from labkit.conformance.device.write import mutants as write_mutants
 from labkit.conformance.fork_server import Ended, ForkServer
 from labkit.conformance.mutant import SMOKE, Mutant, Trial, all_mutants, judge, mutant
 from labkit.conformance.mutation import attempt, try_all
-from labkit.conformance.processes import play
-from labkit.conformance.target import LOCAL_TARGET
 from labkit.conformance.verdict import Outcome, Verdict
-from labkit.conformance.warm import SEED
 from labkit.device_api import api, wire
+from labkit.reporting.verdicts import read_verdicts
+from tests.played import all_played
 
 MUTANTS = all_mutants()
 FILES = list(dict.fromkeys(each.name.partition("/")[0] for each in MUTANTS))
@@ -145,8 +144,9 @@ def test_what_changes_nothing_is_noticed_by_no_check(server: ForkServer) -> None
 
     Each process has the lab that was there before the fork, as mutants have.
     """
-    verdicts = play(all_checks(), LOCAL_TARGET, SEED, server=server)
+    verdicts = read_verdicts(all_played(server))
     assert [each for each in verdicts if each.outcome != "passed"] == []
+    assert {each.check for each in verdicts} == {each.name for each in all_checks()}
 
 
 # ---- how a function is replaced
