@@ -18,6 +18,10 @@ export IPYTHONDIR := $(CURDIR)/.venv/var/ipython
 export MPLCONFIGDIR := $(CURDIR)/.venv/var/matplotlib
 export npm_config_cache := $(CURDIR)/.venv/var/npm
 
+# Else dozens of processes (servers, kernels, those that others are forked from, tests' own) compile all of labkit anew,
+# and each worker the assertions of every test; `make clean` removes what is kept.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help report test lab notebooks lint bench clean
