@@ -88,6 +88,7 @@ class Wire(asyncio.Protocol):
         self._answer: asyncio.Future[Answer] | None = None
         self._until: float | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._stuck: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass of it
@@ -106,6 +107,11 @@ class Wire(asyncio.Protocol):
     def wait_for_ever(self) -> None:
         """The answer that is due may take as long as it will."""
         self._until = None
+
+    def stick(self, seconds: float) -> None:
+        """Read nothing of what comes for so many seconds of real time."""
+        self._transport.pause_reading()
+        self._stuck = asyncio.get_running_loop().call_later(seconds, self._transport.resume_reading)
 
     def data_received(self, data: bytes) -> None:
         if self._answer is None:  # nobody asked
@@ -127,9 +133,10 @@ class Wire(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self.ended = True
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        for timer in (self._timer, self._stuck):
+            if timer is not None:
+                timer.cancel()
+        self._timer = self._stuck = None
         if self._answer is None:
             return
         last = self._reader.end() if error is None else None
@@ -170,6 +177,10 @@ class DeviceConnection:
         self.certificate = certificate
         self.opened = 0  # connections so far
         self.last: Answer | None = None  # that came
+        self.stuck = 0.0  # seconds of real time for which the next answer is not read
+        self._sent: tuple[bytes, str, float | None] | None = (
+            None  # the last request, with its method and patience
+        )
         self._wire: Wire | None = None
         self._asking = False
         self._host = f"Host: {server.domain}\r\n"
@@ -209,18 +220,32 @@ class DeviceConnection:
             raise LabError(f"{method} {path!r}: a line end in the path or a header")
         if self._asking:
             raise LabError("a device asks for one thing at a time: await the answer first")
+        self.last = await self._send(head.encode("utf-8", "surrogateescape") + body, method, patience)
+        return self.last
+
+    async def again(self) -> Answer:
+        """Send the last request once more, on the connection that there is. Raises as `request` does."""
+        if self._sent is None:
+            raise LabError("nothing was sent yet")
+        return await self._send(*self._sent)
+
+    async def _send(self, request: bytes, method: str, patience: float | None) -> Answer:
         self._asking = True
+        self._sent = (request, method, patience)
         try:
             wire = self._wire
             if wire is None or wire.ended:
                 self._wire = wire = await self.server.connect(self.certificate, patience or PATIENCE)
                 self.opened += 1
             try:
-                self.last = await wire.ask(head.encode("utf-8", "surrogateescape") + body, method, patience)
+                answer = wire.ask(request, method, patience)
+                if self.stuck:
+                    seconds, self.stuck = self.stuck, 0.0
+                    wire.stick(seconds)
+                return await answer
             except asyncio.CancelledError:
                 self.abort()  # an answer that nobody waits for would come before the next one
                 raise
-            return self.last
         finally:
             self._asking = False
 

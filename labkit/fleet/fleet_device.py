@@ -218,6 +218,24 @@ class FleetDevice:
 
     # --- what a run and the faults call
 
+    async def send_again(self) -> None:
+        """Send the last request once more, and look at no answer of it. Raises NoAnswerError."""
+        await self._ask(self.connection.again)
+
+    @property
+    def simulated(self) -> bool:
+        """Does it live on a virtual clock?"""
+        return not self._clock.rate
+
+    async def read_slowly(self, seconds: float) -> None:
+        """Take so much lab time for an answer: on a clock that runs the next one, on a virtual one, where nothing may
+        wait for real time, that which has come.
+        """
+        if self.simulated:
+            await self.sleep(seconds)
+        else:
+            self.connection.stuck = seconds / self._clock.rate
+
     def wait_for_ever(self) -> None:
         """The answer that is due may take as long as it will: the platform holds the request."""
         self.connection.wait_for_ever()

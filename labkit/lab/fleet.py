@@ -10,6 +10,7 @@ from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError
 from labkit.fleet.behaviour import Behaviour, behaviour
 from labkit.fleet.device import Credentials
+from labkit.fleet.faults import DeviceFault, FleetFaults
 from labkit.fleet.identities import identity
 from labkit.fleet.play import Member, Plan
 from labkit.fleet.shapes import Shape
@@ -39,10 +40,18 @@ class FleetProduct(Protocol):
 class Fleet:
     """Virtual devices of a product, each with a behaviour."""
 
-    def __init__(self, runtime: Runtime, product: FleetProduct, seed: int, members: Sequence[Member]) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        product: FleetProduct,
+        seed: int,
+        members: Sequence[Member],
+        faults: Iterable[DeviceFault] = (),
+    ) -> None:
         self._runtime = runtime
         self._product = product
         self.seed = seed
+        self.faults = FleetFaults(seed, faults)
         self._members = list(members)
         self._run: Run | None = None
 
@@ -126,6 +135,7 @@ class Fleet:
             requests=requests,
             devices=devices,
             arrivals=arrivals,
+            faults=self.faults.begin(),
         )
         self._run = Run(self._runtime, plan, state.time, lasting, self._keep)
         return self._run
@@ -147,7 +157,8 @@ class Fleet:
         for each in identities:
             if each not in known:
                 raise LabError(f"no device {each!r}, there are {_range(self.identities)}")
-        return Fleet(self._runtime, self._product, self.seed, [known[each] for each in identities])
+        members = [known[each] for each in identities]
+        return Fleet(self._runtime, self._product, self.seed, members, self.faults)
 
     def _keep(self, credentials: Mapping[int, Credentials], epochs: Mapping[int, int]) -> None:
         """What devices hold after a run, for the next one, and their next epochs."""
@@ -175,6 +186,7 @@ class Fleet:
                 "devices": _range(self.identities),
                 "behaviours": "; ".join(f"{count} × {name}" for name, count in counts.items()),
                 "seed": self.seed,
+                **({"faults": len(self.faults)} if len(self.faults) else {}),
                 "last run": "none yet" if self._run is None else self._run.summary,
             },
         )

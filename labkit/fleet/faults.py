@@ -1,0 +1,336 @@
+"""What goes wrong at the devices of a fleet, on purpose: at their end of the connection, and in themselves.
+
+drop before      the connection is lost, and the request with it: the platform never hears of it
+drop after       the connection is lost after the work: the device does not know what came of its request
+delay            the device is held up for `seconds` of lab time before it sends
+slow reader      the device takes `seconds` of lab time to read its answer; on a clock that runs, the connection
+                 is stuck for as long
+duplicate send   the request is sent once more, and the second answer thrown away; polls and activations are not
+wrong clock      the device's own clock jumps by `seconds`, back where they are negative; without a frequency once
+reboot           the device begins anew instead of sending, after `seconds` of lab time
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from labkit.core.chance import Chance, chance
+from labkit.core.errors import LabError, unknown
+from labkit.faults.patterns import Patterns
+from labkit.fleet.connection import NoAnswerError
+
+if TYPE_CHECKING:
+    import pandas
+
+    from labkit.fleet.fleet_device import FleetDevice
+
+ACTIONS = (
+    *("activate", "write", "read", "write and read", "record", "poll", "list", "info", "download"),
+    "timestamp",
+)
+LONGEST = 366 * 86400.0  # seconds
+MOST = 1000  # faults of one fleet
+Devices = str | int | Iterable[str | int]
+
+
+@dataclass(frozen=True)
+class DeviceFault:
+    """One fault. Every device counts for itself, and has chance of its own.
+
+    devices: numbers and patterns of identities; actions: of which requests; both None for all.
+    """
+
+    name: str
+    does: str
+    seconds: float
+    first: int | None
+    every: int | None
+    chance: float | None
+    devices: tuple[str | int, ...] | None
+    actions: tuple[str, ...] | None
+
+    @property
+    def often(self) -> str:
+        """How often it hits, in words."""
+        words = [
+            f"{name} {value:g}"
+            for name, value in (("chance", self.chance), ("every", self.every), ("first", self.first))
+            if value is not None
+        ]
+        return ", ".join(words) or "always"
+
+
+@dataclass
+class Counts:
+    """What a fault could have hit at a device, and what it did. drawn: the device's chance for this fault."""
+
+    drawn: Chance
+    concerned: bool
+    seen: int = 0
+    hits: int = 0
+
+
+class FleetFaults:
+    """The faults of a fleet, in the order in which they came. Each run of it counts anew."""
+
+    def __init__(self, seed: int, faults: Iterable[DeviceFault] = ()) -> None:
+        self._seed = seed
+        self._faults = {each.name: each for each in faults}
+        self._played: PlayedFaults | None = None  # in the run that was started last
+
+    def add(
+        self,
+        does: str,
+        *,
+        every: int | None = None,
+        chance: float | None = None,
+        first: int | None = None,
+        seconds: float | None = None,
+        devices: Devices | None = None,
+        actions: str | Iterable[str] | None = None,
+        name: str | None = None,
+    ) -> str:
+        """Put a fault on the fleet, from its next run on: `fleet.faults.add("drop after", every=10)`. Gives its name.
+
+        does: drop before, drop after, delay, slow reader, duplicate send, wrong clock or reboot; seconds: of lab time.
+        every: the n-th request of each device; chance: from 0 to 1, from the device's own seed; first: at most so many
+        hits a device. devices: identities (`*` stands for any characters) or numbers; actions: `write`, `poll` …
+        Raises LabError naming what is wrong and what was expected.
+        """
+        kind = KINDS.get(does)
+        if kind is None:
+            raise LabError(unknown("fault of a device", does, KINDS))
+        for each, value in (("every", every), ("first", first)):
+            if value is not None and (type(value) is not int or value < 1):
+                raise LabError(f"{each}: expected a number of requests, not {value!r}")
+        if chance is not None and not (type(chance) in (int, float) and 0 < chance <= 1):
+            raise LabError(f"chance: expected a number above 0, up to 1, not {chance!r}")
+        if every is not None and chance is not None:
+            raise LabError("every cannot go with chance")
+        if kind.once and every is None and chance is None and first is None:
+            first = 1
+        name = name or self._free_name()
+        if name in self._faults:
+            raise LabError(
+                f"fault {name!r} is there already; take it out first: fleet.faults.remove({name!r})"
+            )
+        if len(self._faults) >= MOST:
+            raise LabError(f"expected at most {MOST} faults; take some out: fleet.faults.clear()")
+        length = _seconds(kind, does, seconds)
+        self._faults[name] = DeviceFault(
+            name, does, length, first, every, chance, _devices(devices), _actions(kind, actions)
+        )
+        return name
+
+    def remove(self, name: str) -> None:
+        """Take a fault out, from the next run on. Raises LabError naming those that are there."""
+        if name not in self._faults:
+            raise LabError(unknown("fault", name, self._faults))
+        del self._faults[name]
+
+    def clear(self) -> None:
+        """Take all out, from the next run on."""
+        self._faults.clear()
+
+    def begin(self) -> PlayedFaults | None:
+        """Those of a run that begins; None where there are none, so that nothing is paid."""
+        self._played = PlayedFaults(self._seed, tuple(self._faults.values())) if self._faults else None
+        return self._played
+
+    def rows(self) -> list[dict[str, Any]]:
+        """All of them, with how often they hit in the run that was started last, in this process."""
+        return [
+            {
+                "name": each.name,
+                "does": each.does + (f" {each.seconds:g} s" if each.seconds else ""),
+                "often": each.often,
+                "devices": "all" if each.devices is None else ", ".join(map(str, each.devices)),
+                "actions": "all" if each.actions is None else ", ".join(each.actions),
+                "seen": self._sum(each.name, "seen"),
+                "hits": self._sum(each.name, "hits"),
+            }
+            for each in self
+        ]
+
+    def frame(self) -> pandas.DataFrame:
+        """The same as a table, a row a fault, indexed by name."""
+        import pandas
+
+        columns = ["name", "does", "often", "devices", "actions", "seen", "hits"]
+        return pandas.DataFrame(self.rows(), columns=columns).set_index("name")
+
+    def _repr_html_(self) -> str:
+        html: str = self.frame().reset_index().to_html(index=False)
+        return html
+
+    def __iter__(self) -> Iterator[DeviceFault]:
+        return iter(tuple(self._faults.values()))
+
+    def __len__(self) -> int:
+        return len(self._faults)
+
+    def __repr__(self) -> str:
+        lines = [
+            f"{each['name']}: {each['does']}, {each['often']}; hit {each['hits']} of {each['seen']}"
+            for each in self.rows()
+        ]
+        return "\n".join(lines) or "<no faults>"
+
+    def _sum(self, name: str, what: str) -> int:
+        counts = {} if self._played is None else self._played.counts
+        return sum(getattr(each, what) for (fault, _), each in counts.items() if fault == name)
+
+    def _free_name(self) -> str:
+        number = len(self._faults) + 1
+        while f"fault {number}" in self._faults:
+            number += 1
+        return f"fault {number}"
+
+
+@dataclass
+class PlayedFaults:
+    """The faults of one run: `DeviceFaults` of its plan."""
+
+    seed: int
+    faults: tuple[DeviceFault, ...]
+    counts: dict[tuple[str, int], Counts] = field(default_factory=dict)
+    _busy: set[int] = field(default_factory=set)  # devices that one hits now: what it does meets no other
+
+    async def before(self, device: FleetDevice, action: str) -> None:
+        """The device is about to send a request."""
+        await self._meet(device, action, before=True)
+
+    async def after(self, device: FleetDevice, action: str) -> None:
+        """An answer has come, and the device has not looked at it."""
+        await self._meet(device, action, before=False)
+
+    async def woken(self, device: FleetDevice) -> None:
+        """Nothing hits a device that sleeps."""
+
+    async def _meet(self, device: FleetDevice, action: str, *, before: bool) -> None:
+        if device.number in self._busy:
+            return
+        for fault in self.faults:
+            kind = KINDS[fault.does]
+            early = kind.before if kind.before is not None else not device.simulated
+            if early is before and self._hits(fault, device, action):
+                self._busy.add(device.number)
+                try:
+                    await kind.play(device, fault.seconds)
+                finally:
+                    self._busy.discard(device.number)
+
+    def _hits(self, fault: DeviceFault, device: FleetDevice, action: str) -> bool:
+        counts = self.counts.get((fault.name, device.number))
+        if counts is None:
+            drawn = chance(self.seed, "fault", fault.name, device.number)
+            concerned = fault.devices is None or _is_one_of(fault.devices, device)
+            counts = self.counts[fault.name, device.number] = Counts(drawn, concerned)
+        if not counts.concerned or (fault.actions is not None and action not in fault.actions):
+            return False
+        if fault.first is not None and counts.hits >= fault.first:
+            return False
+        counts.seen += 1
+        if fault.every is not None and counts.seen % fault.every:
+            return False
+        if fault.chance is not None and counts.drawn.random() >= fault.chance:
+            return False
+        counts.hits += 1
+        return True
+
+
+# --- what each of them does
+
+
+async def _drop(device: FleetDevice, seconds: float) -> None:
+    device.connection.abort()
+    raise NoAnswerError("no answer", "the device lost its connection")
+
+
+async def _delay(device: FleetDevice, seconds: float) -> None:
+    await device.sleep(seconds)
+
+
+async def _read_slowly(device: FleetDevice, seconds: float) -> None:
+    await device.read_slowly(seconds)
+
+
+async def _send_again(device: FleetDevice, seconds: float) -> None:
+    await device.send_again()
+
+
+async def _set_wrong(device: FleetDevice, seconds: float) -> None:
+    device.clock_error += seconds
+
+
+async def _reboot(device: FleetDevice, seconds: float) -> None:
+    await device.reboot(seconds)
+
+
+@dataclass(frozen=True)
+class FaultKind:
+    """before: does it hit before the request leaves, or once its answer has come? None: on a virtual clock the latter.
+
+    seconds: what they are without an argument; None where there are none, 0 where they may be left out; once: unless
+    a frequency says otherwise; never: actions that it does not hit.
+    """
+
+    play: Callable[[FleetDevice, float], Awaitable[None]]
+    before: bool | None = True
+    seconds: float | None = None
+    negative: bool = False
+    once: bool = False
+    never: frozenset[str] = frozenset()
+
+
+KINDS = {
+    "drop before": FaultKind(_drop),
+    "drop after": FaultKind(_drop, before=False),
+    "delay": FaultKind(_delay, seconds=10.0),
+    "slow reader": FaultKind(_read_slowly, before=None, seconds=10.0),
+    "duplicate send": FaultKind(_send_again, before=False, never=frozenset({"poll", "activate"})),
+    "wrong clock": FaultKind(_set_wrong, seconds=60.0, negative=True, once=True),
+    "reboot": FaultKind(_reboot, seconds=0.0),
+}
+
+
+def _seconds(kind: FaultKind, does: str, seconds: object) -> float:
+    if kind.seconds is None:
+        if seconds is not None:
+            raise LabError(f"seconds: {does} takes none")
+        return 0.0
+    if seconds is None:
+        return kind.seconds
+    low = -LONGEST if kind.negative else 0.0
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not low <= seconds <= LONGEST:
+        raise LabError(f"seconds: expected {low:g} to {LONGEST:g}, not {seconds!r}")
+    return float(seconds)
+
+
+def _devices(devices: Devices | None) -> tuple[str | int, ...] | None:
+    if devices is None:
+        return None
+    several = (devices,) if isinstance(devices, str | int) else tuple(devices)
+    for each in several:
+        if isinstance(each, bool) or not isinstance(each, str | int):
+            raise LabError(f"devices: expected identities such as 't-0*', or numbers, not {each!r}")
+    return several
+
+
+def _actions(kind: FaultKind, actions: str | Iterable[str] | None) -> tuple[str, ...] | None:
+    able = tuple(each for each in ACTIONS if each not in kind.never)
+    if actions is None:
+        return able if kind.never else None
+    several = (actions,) if isinstance(actions, str) else tuple(actions)
+    for each in several:
+        if each not in able:
+            raise LabError(unknown("action that it can hit", each, able))
+    return several
+
+
+def _is_one_of(devices: tuple[str | int, ...], device: FleetDevice) -> bool:
+    if device.number in devices:
+        return True
+    return Patterns(each for each in devices if isinstance(each, str)).match(device.identity)

@@ -1,0 +1,172 @@
+"""Faults of devices, on the virtual clock: what each does, how often, to whom; the same in every run of a seed."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from labkit import Behaviour, Lab, LabError, NoAnswerError
+from labkit.fleet.faults import FleetFaults, PlayedFaults
+from labkit.fleet.fleet_device import FleetDevice
+from labkit.lab.product import Product
+
+Handled = dict[str, list[str]]
+
+
+class Counts(Behaviour):
+    """Counts once a minute, and notes what it met."""
+
+    async def run(self, device: FleetDevice) -> None:
+        met: list[str] = []
+        for number in range(1, 1000):
+            before = device._clock.now()
+            try:
+                await device.write(count=number)
+                met.append("ok")
+            except NoAnswerError as error:
+                met.append(error.kind)
+            device.note(met=" ".join(met), last=device._clock.now() - before, clock=device.clock_error)
+            await device.sleep(60)
+
+
+class Story:
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+        self.handled: Handled = {}
+        self.product: Product = lab.product("thermostat", resources={"count": "integer"})
+
+        def keep(data: dict[str, Any]) -> None:
+            self.handled.setdefault(data["device_sn"], []).append(data["value"][1])
+
+        lab.solution("acme", products=["thermostat"]).on("device", "datapoint", keep)
+
+    def play(self, *faults: dict[str, Any], devices: int = 2, minutes: float = 5) -> Any:
+        fleet = self.product.fleet(devices, Counts)
+        for each in faults:
+            fleet.faults.add(**each)
+        self.fleet = fleet
+        self.handled.clear()
+        return fleet.run(minutes=minutes, progress=False).devices()
+
+
+@pytest.fixture
+def story() -> Iterator[Story]:
+    with Lab(seed=7) as lab:
+        yield Story(lab)
+
+
+def test_a_request_that_never_left_and_one_whose_answer_was_lost(story: Story) -> None:
+    devices = story.play(
+        {"does": "drop before", "every": 3, "devices": "t-001"},
+        {"does": "drop after", "every": 3, "devices": [2]},
+    )
+    assert list(devices["met"]) == ["ok ok no answer ok ok"] * 2
+    assert story.handled == {"t-001": ["1", "2", "4", "5"], "t-002": ["1", "2", "3", "4", "5"]}
+    assert story.fleet.last is not None
+    assert story.fleet.last.frame()["error no answer"].sum() == 2
+
+
+def test_a_delay_and_a_slow_reader_take_lab_time(story: Story) -> None:
+    devices = story.play({"does": "delay", "seconds": 2.5, "first": 1}, minutes=0.5)
+    assert list(devices["last"]) == [2.5, 2.5]
+    devices = story.play({"does": "slow reader", "seconds": 7.25, "first": 1}, minutes=0.5)
+    assert list(devices["last"]) == [7.25, 7.25]
+    assert story.fleet.last is not None
+    assert story.fleet.last.latency.max == pytest.approx(7.25, rel=0.01)
+
+
+def test_on_a_clock_that_runs_a_slow_reader_is_stuck() -> None:
+    with Lab(speed=20, seed=7) as lab:
+        fleet = lab.product("thermostat", resources={"count": "integer"}).fleet(2, Counts)
+        fleet.faults.add("slow reader", seconds=6, first=1, devices=1)
+        run = fleet.run(minutes=0.5, progress=False, requests=True)
+        latency = run.requests().groupby("identity")["latency"].max()
+        assert latency["t-001"] >= 6
+        assert list(run.devices()["met"]) == ["ok", "ok"]
+
+
+def test_a_request_is_sent_twice(story: Story) -> None:
+    devices = story.play({"does": "duplicate send", "every": 2})
+    assert story.handled == {name: ["1", "2", "2", "3", "4", "4", "5"] for name in ("t-001", "t-002")}
+    assert list(devices["met"]) == ["ok ok ok ok ok"] * 2
+    assert story.lab.journal.select("error") == []
+
+
+def test_a_wrong_clock(story: Story) -> None:
+    assert list(story.play({"does": "wrong clock", "seconds": -30.5, "devices": 1})["clock"]) == [-30.5, 0]
+    assert list(story.play({"does": "wrong clock", "seconds": 0.5, "every": 1})["clock"]) == [2.5, 2.5]
+
+
+def test_a_reboot_begins_anew(story: Story) -> None:
+    devices = story.play({"does": "reboot", "every": 3, "first": 1, "seconds": 90, "devices": "t-00[12]"})
+    assert list(devices["epoch"]) == [1, 1]
+    devices = story.play({"does": "reboot", "every": 3, "first": 1, "seconds": 90, "devices": "t-*1"})
+    assert list(devices["epoch"]) == [2, 1]
+    assert story.handled["t-001"] == ["1", "2", "1", "2"]
+
+
+def test_chance_is_the_devices_own(story: Story) -> None:
+    fault = {"does": "drop before", "chance": 0.4}
+    few = story.play(fault, devices=2, minutes=20)["met"]
+    many = story.play(fault, devices=5, minutes=20)["met"]
+    assert list(many[:2]) == list(few)
+    assert len(set(many)) == 5
+    repeated = story.fleet.repeat("t-004").run(minutes=20, progress=False).devices()["met"]
+    assert list(repeated) == [many["t-004"]]
+
+
+def test_a_table_of_them_and_what_they_did_in_the_last_run(story: Story) -> None:
+    story.play(
+        {"does": "drop after", "every": 2, "name": "lost"},
+        {"does": "delay", "actions": "poll", "devices": [1, "t-9*"]},
+    )
+    frame = story.fleet.faults.frame()
+    assert list(frame.loc["lost"]) == ["drop after", "every 2", "all", "all", 10, 4]
+    assert list(frame.loc["fault 2"]) == ["delay 10 s", "always", "1, t-9*", "poll", 0, 0]
+    assert repr(story.fleet.faults).startswith("lost: drop after, every 2; hit 4 of 10")
+    assert "drop after" in story.fleet.faults._repr_html_()
+    assert "'faults'" in repr({"faults": len(story.fleet.faults)})
+    assert "<td style='text-align:left'>2</td>" in story.fleet._repr_html_()
+    story.fleet.faults.remove("lost")
+    story.fleet.faults.clear()
+    assert (len(story.fleet.faults), repr(story.fleet.faults)) == (0, "<no faults>")
+    assert story.fleet.faults.begin() is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "expected"),
+    [
+        ({"does": "explode"}, "no fault of a device 'explode', there are: drop before, drop after, delay"),
+        ({"does": "delay", "every": 0}, "every: expected a number of requests, not 0"),
+        ({"does": "delay", "first": True}, "first: expected a number of requests, not True"),
+        ({"does": "delay", "chance": 1.5}, "chance: expected a number above 0, up to 1, not 1.5"),
+        ({"does": "delay", "chance": 0.5, "every": 2}, "every cannot go with chance"),
+        ({"does": "delay", "seconds": -1}, "seconds: expected 0 to 3.16224e"),
+        ({"does": "drop after", "seconds": 1}, "seconds: drop after takes none"),
+        ({"does": "duplicate send", "actions": "poll"}, "no action that it can hit 'poll', there are: write"),
+        ({"does": "delay", "actions": ["write", "wrote"]}, "no action that it can hit 'wrote'"),
+        (
+            {"does": "delay", "devices": [1.5]},
+            "devices: expected identities such as 't-0.', or numbers, not 1.5",
+        ),
+        ({"does": "delay", "name": "there"}, "fault 'there' is there already"),
+    ],
+)
+def test_what_is_wrong_is_named(wrong: dict[str, Any], expected: str) -> None:
+    faults = FleetFaults(7)
+    faults.add("delay", name="there")
+    with pytest.raises(LabError, match=expected):
+        faults.add(**wrong)
+    with pytest.raises(LabError, match="no fault 'x', there are: there"):
+        faults.remove("x")
+
+
+def test_they_travel_to_another_process() -> None:
+    faults = FleetFaults(7)
+    faults.add("drop after", chance=0.5, devices=["t-*", 3])
+    played = faults.begin()
+    assert isinstance(played, PlayedFaults)
+    assert pickle.loads(pickle.dumps(played)) == played
