@@ -84,7 +84,7 @@ class Events(Component):
         self._kinds: dict[tuple[str, str], EventKind] = {}
         self._declared: dict[tuple[str, str, str], EventKind] = {}
         self._lanes: dict[tuple[str, str], deque[tuple[Handler, Any]]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}  # one for each lane
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         self._load: dict[str, int] = {}
 
@@ -161,9 +161,7 @@ class Events(Component):
             return
         self._lanes[key] = deque([(handler, payload)])
         # In a context of its own: whoever raises an event does not wait for what handles it.
-        task = asyncio.get_running_loop().create_task(self._drain(key), context=Context())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[key] = asyncio.get_running_loop().create_task(self._drain(key), context=Context())
 
     def full(self, source: str) -> bool:
         """Has `source` as many events queued as the capacity? For those who must not wait for it."""
@@ -198,7 +196,7 @@ class Events(Component):
 
     async def stop(self) -> None:
         """Drop what is queued and end the handlers that run."""
-        tasks = list(self._tasks)
+        tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -220,6 +218,7 @@ class Events(Component):
             self._drop(key)
 
     def _drop(self, key: tuple[str, str]) -> None:
+        self._tasks.pop(key, None)
         for _ in self._lanes.pop(key):
             self._done(key[0])
 

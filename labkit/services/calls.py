@@ -29,6 +29,7 @@ class Services(Component):
 
     def __init__(self, context: Context, services: Iterable[Service]) -> None:
         self._context = context
+        self._shows_values = context.settings.journal.values
         self._services = cast("Directory[Service]", context.services)  # nobody else adds to it
         context.faults.operations = self._known
         for service in services:
@@ -133,7 +134,7 @@ class Services(Component):
                 detail["parameters"] = redacted(parameters)  # they tell what to build
                 raise
             given = self.with_defaults(caller, declared, parameters)
-            detail["parameters"] = declared.shown(given, values=self._context.settings.journal.values)
+            detail["parameters"] = declared.shown(given, values=self._shows_values)
             if not given.keys() <= declared.attributes.keys() and (unknown := declared.unknown(given)):
                 detail["unknown"] = unknown
             arguments = declared.arguments(given)
@@ -169,10 +170,12 @@ class Services(Component):
             parameters = {}
         if type(parameters) is not dict and not isinstance(parameters, Mapping):
             raise ServiceError(400, "arguments must be a table")
+        configured = self._context.configuration.get(caller.solution, {}).get(declared.service)
+        if not configured:
+            return dict(parameters)
         found = self._services.find(declared.service)
         if found is None or not found.gives_defaults:
             return dict(parameters)
-        configured = self._context.configuration.get(caller.solution, {}).get(declared.service, {})
         defaults = {name: value for name, value in configured.items() if name in declared.attributes}
         return {**defaults, **parameters}
 

@@ -36,7 +36,7 @@ LONGEST_NAME = 64  # characters of a name that is compared with others
 F = TypeVar("F", bound=Callable[..., Awaitable[object]])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, since each call of a script makes one
 class Caller:
     """Who calls: the solution's id, and the journal record that the call belongs to."""
 
@@ -63,6 +63,7 @@ class Operation:
         self.collects = bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD
         others = [parameters.pop().replace(annotation=object)] if self.collects else []
         self.attributes = {parameter.name.rstrip("_"): parameter.name for parameter in parameters}
+        self._renames = any(name != attribute for name, attribute in self.attributes.items())
         self.signature = inspect.Signature(  # for Python: a keyword (`from_`) keeps its underscore
             [
                 parameter.replace(
@@ -103,9 +104,10 @@ class Operation:
         except pydantic.ValidationError as error:
             wrong = _explain(error)
         else:
-            fields = valid.__dict__  # what model attributes read
-            declared = {attribute: fields[name] for name, attribute in self.attributes.items()}
-            return {**(valid.model_extra or {}), **declared} if self.collects else declared
+            fields: dict[str, Any] = valid.__dict__  # what model attributes read
+            if self._renames:
+                fields = {attribute: fields[name] for name, attribute in self.attributes.items()}
+            return {**(valid.model_extra or {}), **fields} if self.collects else fields
         # Raised outside, so that pydantic's error is not its context: the collector cannot look into that one, so
         # what it holds (our validator's error, its frames and with them the platform) would never be freed.
         raise ServiceError(400, wrong)
@@ -140,11 +142,11 @@ class Operation:
         values: show also what `InJournal` keeps out.
         """
         shows = self._shows_values if values else self._shows
-        shown = {
-            name: parameters[name] if show is None else show(parameters[name])
-            for name, show in shows.items()
-            if name in parameters
-        }
+        shown: dict[str, object] = {}
+        for name, show in shows.items():
+            if name in parameters:
+                value = parameters[name]
+                shown[name] = value if show is None else show(value)
         if self.collects:
             shown.update((name, HIDDEN) for name in parameters if name not in shown)
         return shown

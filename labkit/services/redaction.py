@@ -39,11 +39,12 @@ class InJournal:
 
 def lengths(value: object, depth: int = DEEPEST) -> object:
     """What is kept, by its lengths: text as its number of characters, a list item by item, a table by its names."""
-    if isinstance(value, (str, bytes)):  # a union costs twice as much, and every Keystore call comes here
+    kind = type(value)  # nearly always one of these, and every Keystore call comes here
+    if kind is int or kind is float:
+        value = str(value)
+    if isinstance(value, (str, bytes)):
         return "<1 character>" if len(value) == 1 else f"<{len(value)} characters>"
-    if type(value) is int or type(value) is float:
-        return lengths(str(value))
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return [lengths(each, depth - 1) for each in value[:MOST_ITEMS]] if depth else CUT
     if isinstance(value, Mapping):
         items = islice(value.items(), MOST_ITEMS)

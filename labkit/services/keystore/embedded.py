@@ -137,6 +137,26 @@ class _LabDatabase(FakeDatabase):
     def notify_watch(self, key: bytes) -> None:
         pass
 
+    # A mapping's own methods would look each key up through Python, with exceptions for those that are missing.
+
+    def get(self, key: bytes, default: Any = None) -> Any:
+        item = self._dict.get(key)
+        if item is None:
+            return default
+        if item.expireat is not None and self.expired(item):
+            del self._dict[key]
+            return default
+        return item
+
+    def __contains__(self, key: object) -> bool:
+        return self.get(key) is not None  # type: ignore[arg-type]
+
+    def setdefault(self, key: bytes, default: Any = None) -> Any:
+        item = self.get(key)
+        if item is None:
+            self[key] = item = default
+        return item
+
 
 class _Socket(FakeSocket):
     """A connection that runs commands, without what a server does around them for others: locks, users, transactions,
@@ -145,6 +165,7 @@ class _Socket(FakeSocket):
 
     def __init__(self, server: FakeServer) -> None:
         super().__init__(server, 0, client_class=redis.Redis, client_info={"resp": 3})
+        self._known: dict[bytes, Any] = {}  # with their signatures, of the commands that ran
 
     def answer(self, command: Command) -> Reply:
         name, *arguments = command
@@ -152,7 +173,9 @@ class _Socket(FakeSocket):
         remove_empty = True
         reply: Any
         try:
-            function, signature = self._name_to_func(name.decode().lower())
+            if name not in self._known:
+                self._known[name] = self._name_to_func(name.decode().lower())
+            function, signature = self._known[name]
             remove_empty = FLAG_LEAVE_EMPTY_VAL not in signature.flags
             found = signature.apply(arguments, self._db, VERSION)
             if len(found) == 1:  # what is replied where the key is missing

@@ -163,8 +163,17 @@ def _put_object(out: bytearray, value: Mapping[Any, object], depth: int) -> None
         else:
             _put_size(out, size)
         out += data
-        if type(item) is str:
-            _put_text(out, item)
+        kind = type(item)
+        if kind is str:  # as most are, so without a call
+            data = item.encode()  # type: ignore[attr-defined]
+            size = _TEXT + len(data)
+            if size < 0xE0:
+                out.append(size)
+            else:
+                _put_size(out, size)
+            out += data
+        elif kind is int:
+            _put_int(out, item)  # type: ignore[arg-type]
         else:
             _put(out, item, depth - 1)
 

@@ -236,12 +236,13 @@ class LuaHost:
         """
         if _WITHIN_A_RUN.get() or nesting.depth():
             return await self._drive_at_once(function, texts, context)
-        async with self._turns:
-            _WITHIN_A_RUN.set(True)
-            try:
-                return await self._drive_at_once(function, texts, context)
-            finally:
-                _WITHIN_A_RUN.set(False)
+        await self._turns.acquire()
+        _WITHIN_A_RUN.set(True)
+        try:
+            return await self._drive_at_once(function, texts, context)
+        finally:
+            _WITHIN_A_RUN.set(False)
+            self._turns.release()
 
     async def _drive_at_once(
         self, function: LuaFunction | None, texts: list[bytes], context: object
