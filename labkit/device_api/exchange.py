@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -115,6 +115,6 @@ class Exchange:
         if charset is not None and charset.group(1).lower() not in ("utf-8", "utf8"):
             raise HttpError(415, "Content-Type: expected charset=utf-8")
 
-    async def body(self) -> bytes:
+    def body(self) -> Awaitable[bytes]:
         """The body. Raises HttpError 413 beyond 64 KiB, 408 when it does not arrive, 400 when it breaks off."""
-        return await read_body(self.request, BODY_LIMIT, self.context.settings.guard.body)
+        return read_body(self.request, BODY_LIMIT, self.context.settings.guard.body)

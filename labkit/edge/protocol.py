@@ -20,7 +20,7 @@ from aiohttp.web_protocol import _ErrInfo
 from labkit.context import Context
 from labkit.edge import limits
 from labkit.edge.errors import BodyLateError, WrongHostError
-from labkit.edge.framing import Chunked, Framing, Length, holds_whole_body
+from labkit.edge.framing import Chunked, Framing, Length, WholeBodies
 from labkit.edge.hosts import wrong_host_in
 from labkit.http.connection import Connection, unwatched
 
@@ -35,6 +35,7 @@ class EdgeProtocol(web.RequestHandler):
     __slots__ = (
         "_body",
         "_body_timer",
+        "_comes_whole",
         "_context",
         "_fault_seen",
         "_framing",
@@ -83,6 +84,7 @@ class EdgeProtocol(web.RequestHandler):
         self._framing: Framing  # of that body
         self._body_timer: asyncio.TimerHandle | None = None
         self._reader_timer: asyncio.TimerHandle | None = None
+        self._comes_whole = WholeBodies()
         self._input_ended = False
         self._watched = False  # the end of input ends the request that is handled
         self._fault_seen = False  # something could not be read: nothing after it means anything
@@ -188,7 +190,7 @@ class EdgeProtocol(web.RequestHandler):
             end = data.find(HEAD_END, at) + len(HEAD_END)
             if at + len(HEAD_END) <= end <= at + limits.HEAD:  # as nearly always
                 head = data[at:end]
-                if len(data) > end and holds_whole_body(head, len(data) - end):
+                if len(data) > end and self._comes_whole(head, len(data) - end):
                     self._head_came(head, data[end:])
                     return len(data)
                 self._head_came(head)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -130,8 +130,8 @@ class Scripts:
         except LuaSyntaxError as error:
             raise SettingsError(str(error)) from None
 
-    async def _call(self, service: str, operation: str, parameters: Any, run: Run) -> object:
-        return await self._services.call(Caller(run.solution, run.cause), service, operation, parameters)
+    def _call(self, service: str, operation: str, parameters: Any, run: Run) -> Awaitable[object]:
+        return self._services.call(Caller(run.solution, run.cause), service, operation, parameters)
 
 
 class ScriptHandler:

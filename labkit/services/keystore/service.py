@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
 from typing import Protocol, cast
 from urllib.parse import quote
 
@@ -185,10 +185,10 @@ class Keystore(Service):
             self._namespaces[caller.solution] = namespace
         return namespace
 
-    async def _run(self, *command: bytes) -> Reply:
+    def _run(self, *command: bytes) -> Awaitable[Reply]:
         if self._store is None:
             raise LabError("the lab is closed")
-        return await self._store.execute(command)
+        return self._store.execute(command)
 
     async def set_value(self, caller: Caller, pairs: Sequence[tuple[str, Scalar | None]]) -> None:
         if not pairs:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from struct import Struct
 from typing import Any
 
@@ -30,6 +31,8 @@ DEPTH = 100  # of tables in tables; the buffer format allows no more
 _EXACT = 2**53
 _NIL, _FALSE, _TRUE, _INT, _NUMBER, _EMPTY, _HASH, _ARRAY, _MARKED, _TEXT = 0, 1, 2, 6, 7, 8, 9, 12, 14, 32
 _JSON = b"\x1f"  # leads JSON: no value in the buffer format starts with it
+
+_SHORT, _KEYS = 40, 1000  # characters of keys that are kept in their encoded form, and how many
 
 _int = Struct("<Bi").pack
 _number = Struct("<Bd").pack
@@ -156,13 +159,10 @@ def _put_object(out: bytearray, value: Mapping[Any, object], depth: int) -> None
     out.append(_HASH)
     _put_size(out, len(value))
     for key, item in value.items():
-        data = key.encode() if isinstance(key, str) else _name(key).encode()
-        size = _TEXT + len(data)
-        if size < 0xE0:
-            out.append(size)
+        if type(key) is str and len(key) <= _SHORT:
+            out += _short_key(key)
         else:
-            _put_size(out, size)
-        out += data
+            _put_text(out, key if isinstance(key, str) else _name(key))
         kind = type(item)
         if kind is str:  # as most are, so without a call
             data = item.encode()  # type: ignore[attr-defined]
@@ -176,6 +176,14 @@ def _put_object(out: bytearray, value: Mapping[Any, object], depth: int) -> None
             _put_int(out, item)  # type: ignore[arg-type]
         else:
             _put(out, item, depth - 1)
+
+
+@lru_cache(_KEYS)
+def _short_key(key: str) -> bytes:
+    """A key in the buffer format. The same few come with every event and every answer."""
+    out = bytearray()
+    _put_text(out, key)
+    return bytes(out)
 
 
 def _put_list(out: bytearray, value: list[object] | tuple[object, ...], depth: int) -> None:
