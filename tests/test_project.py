@@ -80,7 +80,10 @@ def test_each_library_that_labkit_imports_is_declared() -> None:
     """Reporting, widgets, workers and model checks may use labkit[lab], the bench's reference what comes with
     labkit[bench]; all else has to do with labkit alone."""
     jupyter = [
-        *(ROOT / "labkit" / each for each in ("reporting", "widgets", "fleet/cluster.py", "lab/workers.py")),
+        *(
+            ROOT / "labkit" / each
+            for each in ("reporting", "widgets", "fleet/cluster.py", "fleet/workers.py")
+        ),
         *(ROOT / "labkit/conformance/models", *(ROOT / "labkit/conformance").rglob("checks_model.py")),
     ]
     reference = ROOT / "labkit/bench/locust_load.py"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from cryptography.hazmat.primitives.serialization import Encoding
 
@@ -12,12 +13,15 @@ from labkit.core.certificates import KeyPair, client_certificate
 from labkit.core.errors import LabError
 from labkit.devices.identities import identity_error
 from labkit.devices.registry import fingerprint, password_digest
+from labkit.fleet.accounts import ALIAS
+from labkit.fleet.cluster import ClusterPlay
 from labkit.fleet.device import Credentials
 from labkit.fleet.live import Live
 from labkit.fleet.pace import Pace
 from labkit.fleet.play import Plan, Play
 from labkit.fleet.simulated import Simulated
 from labkit.platform import Platform
+from labkit.settings import SolutionSettings
 
 
 class FleetsControl:
@@ -47,7 +51,27 @@ class FleetsControl:
         """A run of a fleet in this process: on a virtual clock one device at a time, else side by side."""
         return Play(plan, self._pace(plan.seed))
 
-    async def play(self, play: Play, seconds: float | None) -> None:
+    async def spread(self, plan: Plan, client: Any, shares: int, close: Callable[[], object]) -> ClusterPlay:
+        """A run of a fleet on the workers of a dask cluster, which `client` is one of."""
+        return ClusterPlay(plan, self._platform.context.clock, client, shares, close)
+
+    async def account(self, product: str, handled: Callable[[str, object], object]) -> None:
+        """Tell `handled` of each number that counting devices write (identity, value), as a handler gets it.
+
+        The handler belongs to a solution of its own, `accounts-<product>`, so that no other is touched; it takes the
+        place of the one before.
+        """
+        id = f"accounts-{product}"
+        if id not in self._platform.context.solutions:
+            await self._platform.solutions.add(SolutionSettings(id=id, products=(product,)))
+
+        async def datapoint(data: Mapping[str, Any]) -> None:
+            if data["alias"] == ALIAS:
+                handled(data["device_sn"], data["value"][1])
+
+        self._platform.solutions.get(id).on("device", "datapoint", datapoint)
+
+    async def play(self, play: Play | ClusterPlay, seconds: float | None) -> None:
         """Let the devices live for so long, on lab time; None: until `Play.stop`.
 
         On a virtual clock nobody else moves it meanwhile. Raises LabError there where no time is given, and where
@@ -62,7 +86,7 @@ class FleetsControl:
             raise LabError("this clock stands still: say for how long, as in run(days=1)")
         with clock.drive("the run of a fleet"):
             await play.run(until)
-        if play.reached:
+        if isinstance(play, Play) and play.reached:
             await clock.advance_to(until)
 
     def _pace(self, seed: int) -> Pace:

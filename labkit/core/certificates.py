@@ -7,7 +7,7 @@ RSA of 2048 bits where that is asked for.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
@@ -42,6 +42,10 @@ class KeyPair:
             serialization.PrivateFormat.PKCS8,
             serialization.NoEncryption(),
         )
+
+    def __reduce__(self) -> tuple[Callable[[bytes, bytes], KeyPair], tuple[bytes, bytes]]:
+        """It travels to another process of the same user as PEM."""
+        return KeyPair.from_pem, (self.certificate_pem, self.key_pem)
 
     @classmethod
     def from_pem(cls, certificate: bytes, key: bytes) -> KeyPair:

@@ -13,6 +13,7 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from labkit.core.errors import LabError
 
@@ -34,6 +35,14 @@ class Timer:
         if self.callback is not None:
             self.callback = None
             self._clock.sweep()
+
+
+class Reading(NamedTuple):
+    """What a clock showed at an instant. real: what the system's clock showed; both in Unix seconds."""
+
+    rate: float
+    lab: float
+    real: float
 
 
 class Clock:
@@ -67,6 +76,15 @@ class Clock:
         if not self._rate:
             return self._lab
         return self._lab + self._rate * (time.time() - self._real)
+
+    def reading(self) -> Reading:
+        """What another process needs to have the same lab time, as long as this clock runs on at its rate."""
+        return Reading(self._rate, self.now(), time.time())
+
+    @classmethod
+    def like(cls, reading: Reading) -> Clock:
+        """A clock that shows what another one does, on a machine whose system's clock is right."""
+        return cls(reading.rate, reading.lab + reading.rate * (time.time() - reading.real))
 
     def seconds(self) -> int:
         """Lab time in whole seconds: a `timestamp` of the documents."""

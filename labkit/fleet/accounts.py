@@ -1,8 +1,9 @@
 """End-to-end accounts: what counting devices sent, what the platform acknowledged, and what a solution's handler got.
 
-A counting device writes one number after the other: `stamp(epoch, number)`, its epoch (one more each time that it
-starts) and a number that counts from 1 in it. From what arrives, and in which order, follows for each device and epoch
-what was lost, doubled or overtaken. Both ends count here; whoever runs the fleet brings what the handler got.
+A counting device writes one number after the other to the alias `count`: `stamp(epoch, number)`, its epoch (one more
+each time that it starts) and a number that counts from 1 in it. From what arrives, and in which order, follows for
+each device and epoch what was lost, doubled or overtaken. Both ends count here; whoever runs the fleet brings what the
+handler got.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from labkit.core.errors import LabError
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+ALIAS = "count"
 NUMBERS = 10**9  # in each epoch; so that a stamp is a whole number which scripts hold exactly (below 2^53)
 EPOCHS = 2**53 // NUMBERS
 COLUMNS = (
@@ -116,6 +118,13 @@ class Accounts:
         """The process of the device died: what it sent and did not tell is found by what arrived of it."""
         self._senders.setdefault((identity, epoch), Sender()).broken = True
 
+    def epochs(self) -> dict[str, int]:
+        """The last epoch of each device that is known of, from either end."""
+        found: dict[str, int] = {}
+        for identity, epoch in (*self._senders, *self._handled):
+            found[identity] = max(found.get(identity, 0), epoch)
+        return found
+
     def take(self) -> dict[Key, Sent]:
         """What the devices have counted, of those for which it changed since the last time; it travels to `put`."""
         taken = {
@@ -145,7 +154,7 @@ class Accounts:
         """A row for each device and epoch.
 
         sent; acknowledged: answered as stored; handled: of those sent, each once; lost: acknowledged, but never
-        handled; unanswered: of which no answer came, and arrived: those of them that were handled all the same;
+        handled; unanswered: of which no answer says so, and arrived: those of them that were handled all the same;
         doubled: handled once more than before; reordered: handled after a later one; unknown: handled, but never sent.
         """
         import pandas as pd

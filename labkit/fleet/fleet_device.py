@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 from labkit.core.chance import Chance, chance
 from labkit.core.errors import LabError
 from labkit.core.identifiers import ALPHANUMERIC
-from labkit.fleet.accounts import stamp
+from labkit.fleet.accounts import ALIAS, stamp
 from labkit.fleet.connection import DeviceConnection, NoAnswerError
 from labkit.fleet.device import Credentials, DeviceError, Point, VirtualDevice
 from labkit.fleet.shapes import Shape, arrivals
@@ -113,7 +113,7 @@ class FleetDevice:
                 "arrivals: give the run a rate, as in run(…, arrivals=Flat(0.1)), or arrivals(shape)"
             )
         drawn = chance(self._play.plan.seed, "arrivals", self.number, self.epoch)
-        for due in arrivals(rate, drawn, self._clock.now()):
+        for due in arrivals(rate, drawn, self._play.began, begin=self._clock.now()):
             if due > self._clock.now():
                 await self._sleep_until(due)
             self._intended = due
@@ -129,12 +129,13 @@ class FleetDevice:
         """Store the value of each alias: `write(temperature=21.5)`."""
         await self._exchange("write", self.virtual.write, _values(values, more))
 
-    async def count(self, alias: str = "count") -> None:
-        """Write the next number of this device and epoch, which the run's accounts follow to the handler."""
+    async def count(self) -> int:
+        """Write this device's next number to the alias `count`, for the accounts of the run (`run.losses`)."""
         accounts, epoch = self._play.accounts, self.epoch
         number = accounts.sent(self.identity, epoch)
-        await self.write({alias: stamp(epoch, number)})
+        await self.write({ALIAS: stamp(epoch, number)})
         accounts.acknowledged(self.identity, epoch, number)
+        return number
 
     async def write_to(self, identity: str, /, **values: object) -> None:
         """Write as another device of the fleet, with its credentials, as an app on a phone does that controls it."""

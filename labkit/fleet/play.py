@@ -6,7 +6,7 @@ import asyncio
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -44,7 +44,7 @@ class Plan:
     """All that it takes to play devices, in any process.
 
     every: seconds of lab time of a tick; requests: keep a row a request; devices: how many are online, all without it;
-    arrivals: the rate of `FleetDevice.arrivals`.
+    arrivals: the rate of `FleetDevice.arrivals`; others: what devices that play elsewhere hold, by identity.
     """
 
     product: str
@@ -58,6 +58,7 @@ class Plan:
     devices: Shape | None = None
     arrivals: Shape | None = None
     faults: DeviceFaults | None = None
+    others: Mapping[str, Credentials] = field(default_factory=dict)
 
 
 class Failure(NamedTuple):
@@ -189,7 +190,9 @@ class Play:
         """What another device of the fleet holds. Raises LabError where there is none."""
         number = self._numbers.get(identity)
         if number is None:
-            raise LabError(f"no device {identity!r} in this fleet")
+            if identity not in self.plan.others:
+                raise LabError(f"no device {identity!r} in this fleet")
+            return self.plan.others[identity]
         device = self.devices.get(number)
         return self._members[number].credentials if device is None else device.virtual.credentials
 

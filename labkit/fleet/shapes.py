@@ -197,13 +197,49 @@ class Scaled(Shape):
         return self.factor * self.shape.most(begin, end, start)
 
 
-def arrivals(shape: Shape, chance: Chance, start: float, end: float = math.inf) -> Iterator[float]:
-    """The intended times (lab time, Unix seconds, from `start` to `end`) of a Poisson process of this rate a second.
+@dataclass(frozen=True)
+class Portion(Shape):
+    """Of a number of devices, how many are in one of several shares to which devices are dealt one by one."""
+
+    shape: Shape
+    share: int  # from 0
+    shares: int
+
+    def at(self, elapsed: float, start: float = 0.0) -> float:
+        return self._of(math.floor(self.shape.at(elapsed, start) + 0.5))
+
+    def most(self, begin: float, end: float, start: float = 0.0) -> float:
+        return self._of(math.floor(self.shape.most(begin, end, start) + 0.5))
+
+    def _of(self, number: int) -> int:
+        return max(-(-(number - self.share) // self.shares), 0)
+
+
+@dataclass(frozen=True)
+class Delayed(Shape):
+    """A shape of which the first seconds are over already."""
+
+    shape: Shape
+    over: float
+
+    def at(self, elapsed: float, start: float = 0.0) -> float:
+        return self.shape.at(elapsed + self.over, start - self.over)
+
+    def most(self, begin: float, end: float, start: float = 0.0) -> float:
+        return self.shape.most(begin + self.over, end + self.over, start - self.over)
+
+
+def arrivals(
+    shape: Shape, chance: Chance, start: float, end: float = math.inf, begin: float | None = None
+) -> Iterator[float]:
+    """The intended times (lab time, Unix seconds) of a Poisson process of this rate a second, until `end`.
+
+    start: of the run, from which the shape counts; begin: the first instant that counts, without one the start.
 
     By thinning: candidates at the largest rate of a window, each kept with the chance that its own rate is of it
     (P. A. W. Lewis, G. S. Shedler, 1979). Ends where the rate stays 0 for ever.
     """
-    elapsed, last = 0.0, end - start
+    elapsed, last = (0.0 if begin is None else begin - start), end - start
     while elapsed < last:
         window = min(elapsed + WINDOW, last)
         bound = shape.most(elapsed, window, start)

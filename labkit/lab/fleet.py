@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
 from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError
 from labkit.fleet.behaviour import Behaviour, behaviour
+from labkit.fleet.cluster import local, of_cluster
 from labkit.fleet.device import Credentials
 from labkit.fleet.faults import DeviceFault, FleetFaults
 from labkit.fleet.identities import identity
 from labkit.fleet.play import Member, Plan
 from labkit.fleet.shapes import Shape
-from labkit.lab.run import Run
+from labkit.lab.run import Run, Spread
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
+from labkit.lab.solution import Solution
 
 if TYPE_CHECKING:
     from labkit.widgets.fleet_dashboard import FleetDashboard
@@ -84,14 +87,19 @@ class Fleet:
         requests: bool = False,
         devices: Shape | None = None,
         arrivals: Shape | None = None,
+        accounts: bool | Solution = False,
+        workers: int | None = None,
+        cluster: object = None,
         progress: bool | None = None,
     ) -> Run:
         """Let the devices live for so long on lab time, and wait: on a virtual clock at once, and the same again.
 
         every: seconds of lab time that a row of the frame stands for; requests: keep a row a request; devices: how many
-        are online at a time (a shape); arrivals: the rate a second of `device.arrivals()`; progress: show a bar, None
-        for at a terminal and in JupyterLab alone. The run ends early when all devices have ended. An interrupt ends it
-        cleanly.
+        are online at a time (a shape); arrivals: the rate a second of `device.arrivals()`; accounts: follow what
+        devices `count()` to a handler of a solution (`run.losses`): True adds one, or a solution that answers GET
+        /accounts; workers: play in so many processes; cluster: on the workers of a dask client, cluster or address of a
+        scheduler; progress: show a bar, None for at a terminal and in JupyterLab alone. The run ends early when all
+        devices have ended. An interrupt ends it cleanly.
         """
         run = self.start(
             seconds,
@@ -102,6 +110,9 @@ class Fleet:
             requests=requests,
             devices=devices,
             arrivals=arrivals,
+            accounts=accounts,
+            workers=workers,
+            cluster=cluster,
         )
         return run.wait(progress=progress)
 
@@ -116,6 +127,9 @@ class Fleet:
         requests: bool = False,
         devices: Shape | None = None,
         arrivals: Shape | None = None,
+        accounts: bool | Solution = False,
+        workers: int | None = None,
+        cluster: object = None,
     ) -> Run:
         """As `run`, and return at once. Without a time the run lasts until `stop`, on a clock that runs."""
         if self._run is not None and not self._run.done:
@@ -137,7 +151,8 @@ class Fleet:
             arrivals=arrivals,
             faults=self.faults.begin(),
         )
-        self._run = Run(self._runtime, plan, state.time, lasting, self._keep)
+        spread = self._spread(workers, cluster, state.rate)
+        self._run = Run(self._runtime, plan, state.time, lasting, self._keep, accounts, spread)
         return self._run
 
     def dashboard(self, **how: Any) -> FleetDashboard:
@@ -148,6 +163,26 @@ class Fleet:
         from labkit.lab.dashboards import fleet_dashboard
 
         return fleet_dashboard(self._runtime, self, how)
+
+    def _spread(self, workers: int | None, cluster: object, rate: float) -> Spread | None:
+        """Where to play, if not in this process. Raises LabError on a clock that stands still."""
+        if workers is None and cluster is None:
+            return None
+        if workers is not None and cluster is not None:
+            raise LabError("give workers= (processes on this machine) or cluster=, not both")
+        if not rate:
+            name = "workers" if cluster is None else "cluster"
+            raise LabError(
+                f"{name}=: on a virtual clock one device runs at a time, so that a seed gives the same run again; "
+                f"other processes could only wait. Leave it out, or make the lab with speed=1"
+            )
+        if cluster is None and (type(workers) is not int or workers < 1):
+            raise LabError(f"workers: expected a number of processes, not {workers!r}")
+        if find_spec("distributed") is None or find_spec("cloudpickle") is None:
+            raise LabError("fleets over several processes take distributed: pip install 'labkit[lab]'")
+        if workers is None:
+            return Spread(*of_cluster(cluster), None)
+        return Spread(*local(min(workers, len(self))), workers)
 
     def repeat(self, *identities: str) -> Fleet:
         """A fleet of these devices alone, to repeat what they did: of the same numbers, behaviours, chance and

@@ -6,18 +6,30 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from labkit.core.errors import LabError
+from labkit.fleet.accounts import Accounts, of_route
+from labkit.fleet.cluster import ClusterPlay
 from labkit.fleet.device import Credentials
 from labkit.fleet.measures import Latency, Tick, frame
 from labkit.fleet.play import Plan, Play, Row
 from labkit.lab.portal import Task
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
+from labkit.lab.solution import Solution
 
 if TYPE_CHECKING:
     import pandas
+
+
+class Spread(NamedTuple):
+    """A dask client over whose workers a fleet is played, what closes it, and how many shares there are (None: one for
+    each worker)."""
+
+    client: Any
+    close: Callable[[], object]
+    shares: int | None
 
 
 class Run:
@@ -30,18 +42,47 @@ class Run:
         began: float,
         lasting: float | None,
         keep: Callable[[Mapping[int, Credentials], Mapping[int, int]], None],
+        accounts: bool | Solution = False,
+        spread: Spread | None = None,
     ) -> None:
         self._runtime = runtime
         self._plan = plan
         self._keep = keep
         self.began = began
         self.lasting = lasting
-        control = runtime.control.fleets
-        self._play: Play = runtime.run(control.prepare, plan)
+        self._play = self._prepared(spread)
+        self._counted = accounts is not False
+        self._route = accounts if isinstance(accounts, Solution) else None
+        if accounts is True:
+            runtime.run(runtime.control.fleets.account, plan.product, self._play.accounts.handled)
         self._ending = Ending(self._play)
         runtime.keep(self._ending)
-        self._task: Task[None] = runtime.begin(control.play, self._play, lasting)
+        self._task: Task[None] = runtime.begin(self._live)
         self._task.future.add_done_callback(lambda _: self._over())
+
+    def _prepared(self, spread: Spread | None) -> Play | ClusterPlay:
+        run, control = self._runtime.run, self._runtime.control.fleets
+        if spread is None:
+            return run(control.prepare, self._plan)
+        try:
+            shares = spread.shares or len(spread.client.scheduler_info(n_workers=-1)["workers"])
+            if not shares:
+                raise LabError("cluster: it has no worker")
+            return run(control.spread, self._plan, spread.client, shares, spread.close)
+        except BaseException:
+            spread.close()
+            raise
+
+    async def _live(self) -> None:
+        await self._runtime.control.fleets.play(self._play, self.lasting)
+        if self._counted:  # what was acknowledged is on its way to handlers
+            await self._runtime.control.settle()
+        if self._route is not None:
+            answer = await self._route.ask_here("GET", "/accounts")
+            if answer.status_code != 200:
+                raise LabError(f"accounts: {self._route!r} answers GET /accounts with {answer.status_code}")
+            for identity, value in of_route(answer.json()):
+                self._play.accounts.handled(identity, value)
 
     # --- while it goes on
 
@@ -137,6 +178,30 @@ class Run:
         return pandas.DataFrame(rows).set_index("identity")
 
     @property
+    def losses(self) -> pandas.DataFrame:
+        """The accounts: a row for each device and epoch, with what was sent, acknowledged, handled, lost, doubled and
+        reordered (`Accounts.losses`). While the run goes on, what is on its way counts as lost.
+
+        Raises LabError unless the run was asked to keep them.
+        """
+        return self._accounts().losses()
+
+    def workers(self) -> pandas.DataFrame:
+        """A row for each share of the devices, and for each worker that died (lab time): where, and how many devices.
+
+        Raises LabError for a run in the lab's own process.
+        """
+        import pandas
+
+        if isinstance(self._play, Play):
+            raise LabError("this run has no workers: run(…, workers=4) has")
+        table = pandas.DataFrame(self._play.workers(), columns=["worker", "pid", "devices", "died"])
+        table["died"] = pandas.to_datetime(
+            table["died"].astype(float).mul(1_000_000).round(), unit="us", utc=True
+        )
+        return table
+
+    @property
     def latency(self) -> Latency:
         """Of all requests but polls, in seconds of lab time."""
         return self._play.total.latency
@@ -152,7 +217,11 @@ class Run:
             f"{len(self._plan.members)} devices, {_duration(lasted)} of lab time, {total.requests} requests"
         )
         text += f", {errors} errors" if errors else ""
-        return text + (f", {failed} devices failed" if failed else "")
+        text += f", {failed} devices failed" if failed else ""
+        if isinstance(self._play, ClusterPlay):
+            for each in self._play.deaths:
+                text += f"; worker {each.pid} died, its {each.devices} devices went on elsewhere in epoch {each.epoch}"
+        return text + (f"; {self._accounts().summary}" if self._counted and self.done else "")
 
     def __repr__(self) -> str:
         return f"<run: {self.summary}, {'over' if self.done else 'under way'}>"
@@ -182,11 +251,16 @@ class Run:
         self._runtime.forget(self._ending)
         self._keep(self._play.credentials(), self._play.epochs())
 
+    def _accounts(self) -> Accounts:
+        if not self._counted:
+            raise LabError("this run kept no accounts: run(…, accounts=True) does")
+        return self._play.accounts
+
 
 class Ending:
     """Ends a run with its lab."""
 
-    def __init__(self, play: Play) -> None:
+    def __init__(self, play: Play | ClusterPlay) -> None:
         self._play = play
 
     async def close(self) -> None:

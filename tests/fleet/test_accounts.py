@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit import Lab
+from labkit import Behaviour, Lab
 from labkit.core.errors import LabError
 from labkit.fleet.accounts import COLUMNS, Accounts, of_route, read, stamp
 
@@ -178,6 +178,52 @@ def test_the_answer_of_a_route_is_read_in_its_order() -> None:
     for answer in wrong:
         with pytest.raises(LabError, match="accounts: expected"):
             list(of_route(answer))
+
+
+class Twice(Behaviour):
+    """Counts, and sends some of its numbers again, as a device that saw no answer would."""
+
+    async def run(self, device: Any) -> None:
+        for turn in range(5):
+            number = await device.count()
+            if turn in (1, 3):
+                await device.write(count=stamp(device.epoch, number), other=7)
+            await device.sleep(minutes=1)
+
+
+@pytest.mark.parametrize("by_route", [False, True])
+def test_a_run_keeps_its_accounts_to_the_handler_and_epochs_go_on_over_runs(by_route: bool) -> None:
+    resources = {"count": "number", "other": "number"}
+    with Lab(seed=7) as lab:
+        product = lab.product("thermostat", resources=resources)
+        solution = lab.solution("mine", products=[product], path=SOLUTION)
+        fleet = product.fleet(3, Twice)
+        run = fleet.run(hours=1, accounts=solution if by_route else True)
+        again = fleet.run(hours=1, accounts=solution if by_route else True)
+        plain = fleet.run(hours=1)
+    for epoch, each in ((1, run), (2, again)):
+        assert list(each.losses.index) == [(f"t-00{number}", epoch) for number in (1, 2, 3)]
+        assert each.losses["doubled"].tolist() == [2, 2, 2]
+        line = "15 sent, 15 acknowledged, 15 handled: 0 lost, 6 doubled, 0 reordered"
+        assert each.summary.endswith(line)
+    with pytest.raises(LabError, match="accounts=True"):
+        plain.losses.head()
+
+
+def test_a_number_that_the_handler_never_got_is_lost() -> None:
+    with Lab(seed=7) as lab:
+        product = lab.product("thermostat", resources={"count": "number"})
+        deaf = lab.solution("deaf", products=[product])
+        deaf.route(
+            "GET", "/accounts", lambda: {"t-001": [str(stamp(1, 1)), str(stamp(1, 3)), str(stamp(1, 2))]}
+        )
+        run = product.fleet(1, Twice).run(hours=1, accounts=deaf)
+    assert row_of(run.losses) | {"sent": 5, "lost": 2, "doubled": 0, "reordered": 1} == row_of(run.losses)
+
+
+def row_of(losses: Any) -> dict[str, int]:
+    found: dict[str, int] = losses.to_dict("records")[0]
+    return found
 
 
 def test_the_example_solution_tells_what_its_handler_got() -> None:

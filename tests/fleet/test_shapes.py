@@ -13,7 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.core.errors import LabError
-from labkit.fleet.shapes import DailyWave, Flat, Herd, Ramp, Shape, Steps, arrivals, online
+from labkit.fleet.shapes import (
+    DailyWave,
+    Delayed,
+    Flat,
+    Herd,
+    Portion,
+    Ramp,
+    Shape,
+    Steps,
+    arrivals,
+    online,
+)
 
 START = 1_767_225_600.0  # midnight
 HOUR = 3600.0
@@ -141,6 +152,28 @@ def test_arrivals_end_where_the_rate_is_nothing_for_ever() -> None:
     times = list(arrivals(Steps({5000: 1, 5100: 0}), Random(1), START))
     assert 50 < len(times) < 150
     assert START + 5000 <= times[0] <= times[-1] < START + 5100
+
+
+def test_arrivals_of_who_comes_later_follow_the_shape_of_the_run() -> None:
+    steps = Steps({0: 1, 100: 0, 200: 5})
+    late = list(arrivals(steps, Random(1), START, START + 300, begin=START + 90))
+    assert START + 90 <= late[0] < START + 100
+    assert not [time for time in late if START + 100 <= time < START + 200]
+    assert sum(time >= START + 200 for time in late) == pytest.approx(500, rel=0.2)
+
+
+@given(SHAPES, st.integers(1, 5), st.floats(0, 3000))
+def test_shares_have_together_as_many_online_as_the_shape_says(
+    shape: Shape, shares: int, elapsed: float
+) -> None:
+    parts = [Portion(shape, share, shares) for share in range(shares)]
+    number = math.floor(shape.at(elapsed, START) + 0.5)
+    dealt = [len(range(number)[share::shares]) for share in range(shares)]
+    assert [part.at(elapsed, START) for part in parts] == dealt
+    assert all(part.at(elapsed, START) <= part.most(elapsed, math.inf, START) for part in parts)
+    late = Delayed(shape, 100)
+    assert late.at(elapsed, START + 100) == pytest.approx(shape.at(elapsed + 100, START))
+    assert late.most(elapsed, elapsed + 5, START + 100) == shape.most(elapsed + 100, elapsed + 105, START)
 
 
 @given(SHAPES, st.floats(1, 500))

@@ -9,17 +9,16 @@ from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
 class Counter(Behaviour):
     """Writes one number after the other, each once: `run.losses` tells what became of them.
 
-    every: seconds between two numbers; alias: that it writes to.
+    every: seconds between two numbers, which it writes to the alias `count`.
     """
 
     every: float = 60
-    alias: str = "count"
 
     async def run(self, device: FleetDevice) -> None:
         await device.sleep(self.random.uniform(0, self.every))
         while True:
             try:
-                await device.count(self.alias)
+                await device.count()
             except EXCHANGE_ERRORS as error:
                 device.note(last_error=str(error))  # a number is not sent again: it may have arrived
             await device.sleep(self.every)

@@ -1,0 +1,416 @@
+"""A fleet over several processes or machines: its devices are dealt to the workers of a dask cluster.
+
+What is here lives beside the lab: it hands out shares, adds up what the workers tell, and when a worker dies has its
+devices start elsewhere, in a new epoch. Nothing goes through the queue of tasks, which would start a share again
+unasked: a share begins by a call in the worker's process, and plays in a thread of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import pickle
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from labkit.core.chance import fresh_seed
+from labkit.core.clock import Clock
+from labkit.core.errors import LabError
+from labkit.fleet.accounts import Accounts
+from labkit.fleet.device import Credentials
+from labkit.fleet.measures import Measures, Tick
+from labkit.fleet.play import Failure, Plan, Row, Timings
+from labkit.fleet.shapes import Delayed, Portion
+from labkit.fleet.workers import Message, Share, begin, command
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+LOOKED = 0.5  # real seconds between two looks at who is alive
+PATIENCE = 60.0  # real seconds: for a worker to be there, and for shares to end once they should
+REPORTED = 1.0  # real seconds: so often a worker tells, at least
+
+
+@dataclass(slots=True)
+class Dealt:
+    """A share, and what is known of it. last: lab time up to which its worker has told."""
+
+    number: int
+    plan: Plan
+    worker: str | None = None  # its address
+    pid: int = 0
+    attempt: int = 0
+    last: float = 0.0
+    states: Mapping[str, int] = field(default_factory=dict)
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """A worker that died while it played. time: lab time; devices: how many go on elsewhere; epoch: their highest."""
+
+    time: float
+    worker: str
+    pid: int
+    devices: int
+    epoch: int
+
+
+class ClusterPlay:
+    """A run of devices on the workers of a cluster; it is used as a Play is.
+
+    shares: into how many the devices are dealt; close: called when the run is over.
+    """
+
+    def __init__(
+        self, plan: Plan, clock: Clock, client: Client, shares: int, close: Callable[[], object]
+    ) -> None:
+        self.plan = plan
+        self.paused = False
+        self.ticks: list[Tick] = []
+        self.failures: list[Failure] = []
+        self.rows: list[Row] = []
+        self.deaths: list[Death] = []
+        self.total = Measures()
+        self.accounts = Accounts()
+        self.timings = WorkerTimings()
+        self.began = clock.now()
+        self.until: float | None = None
+        self._clock = clock
+        self._client = client
+        self._close = close
+        self._topic = f"labkit-fleet-{fresh_seed():08x}"
+        self._subscribers: list[Callable[[Tick], object]] = []
+        self._bins: dict[int, Measures] = {}  # of intervals that are not told yet, by number from 1
+        self._shown: dict[int, dict[str, object]] = {}
+        self._held: dict[int, Credentials] = {}
+        self._error: str | None = None
+        self._stopped = False
+        self._changed = asyncio.Event()
+        self._finished = asyncio.Event()
+        count = min(shares, len(plan.members))
+        others = {member.identity: member.credentials for member in plan.members}
+        dealt = replace(plan, every=self._reported(), others=others)
+        self._shares = [
+            Dealt(number, replace(dealt, members=tuple(plan.members[number::count])))
+            for number in range(count)
+        ]
+
+    # --- as a Play
+
+    def on_tick(self, callback: Callable[[Tick], object]) -> None:
+        """Call `callback` with each tick, on the lab's loop."""
+        self._subscribers.append(callback)
+
+    async def run(self, until: float | None) -> None:
+        """Have the devices live until lab time reaches `until`, all have ended, or `stop`.
+
+        Raises LabError where a share cannot be played, or no worker is there for a minute.
+        """
+        self.began, self.until, self.timings = self._clock.now(), until, WorkerTimings()
+        loop = asyncio.get_running_loop()
+
+        def told(event: tuple[float, bytes]) -> None:  # on a thread of dask's
+            with suppress(RuntimeError):  # the lab was closed
+                loop.call_soon_threadsafe(self._told, event[1])
+
+        try:
+            await asyncio.to_thread(self._client.subscribe_topic, self._topic, told)
+            await self._oversee()
+        finally:
+            await asyncio.to_thread(self._end)
+            self._tell_rest()
+            self.timings.end()
+            self._finished.set()
+        if self._error is not None:
+            raise LabError(f"workers: {self._error}")
+
+    def stop(self) -> None:
+        """End the run as soon as the workers have ended their devices."""
+        self._stopped = True
+        self._changed.set()
+
+    def pause(self) -> None:
+        """Let no device go on."""
+        self.paused = True
+        self._changed.set()
+
+    def resume(self) -> None:
+        """Let the devices go on."""
+        self.paused = False
+        self._changed.set()
+
+    async def finished(self) -> None:
+        """Return once the run is over and all is cleaned up."""
+        await self._finished.wait()
+
+    def shown(self, number: int) -> dict[str, object]:
+        """State, epoch and notes of a device, as its worker told last."""
+        return self._shown.get(number, {"state": "waiting", "epoch": 0})
+
+    def epochs(self) -> dict[int, int]:
+        """The last epoch of each device that has begun, by number."""
+        found = self._epochs()
+        return {each.number: found[each.identity] for each in self.plan.members if each.identity in found}
+
+    def credentials(self) -> dict[int, Credentials]:
+        """What each device holds after the run, by number."""
+        return dict(self._held)
+
+    def workers(self) -> list[dict[str, object]]:
+        """A row for each share as it is now, and for each worker that died."""
+        rows: list[dict[str, object]] = [
+            {"worker": each.worker, "pid": each.pid, "devices": len(each.plan.members), "died": None}
+            for each in self._shares
+        ]
+        rows += [
+            {"worker": each.worker, "pid": each.pid, "devices": each.devices, "died": each.time}
+            for each in self.deaths
+        ]
+        return rows
+
+    # --- shares
+
+    async def _oversee(self) -> None:
+        """Start shares, start those of dead workers again, and pass on commands, until all are over."""
+        passed: tuple[bool, bool] = (False, False)
+        waited = time.monotonic()  # for a worker to be there, or for the shares to end
+        while not all(share.done for share in self._shares):
+            alive = await asyncio.to_thread(self._alive)
+            self._bury(alive)
+            over = self._stopped or (self.until is not None and self._clock.now() >= self.until)
+            orphans = [share for share in self._shares if share.worker is None and not share.done]
+            if over:
+                for share in orphans:
+                    share.done = True
+            elif alive:
+                for share in orphans:
+                    await self._start(share, min(alive, key=self._load))
+            wanted = (self._stopped, self.paused)
+            if wanted != passed:
+                await self._command("stop" if self._stopped else "pause" if self.paused else "resume")
+                passed = wanted
+            if not over and not orphans:
+                waited = time.monotonic()
+            elif time.monotonic() - waited > PATIENCE:
+                self._error = self._error or f"no answer for {PATIENCE:.0f} s, {len(alive)} workers are there"
+                return
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), LOOKED)
+            self._changed.clear()
+
+    def _alive(self) -> dict[str, Any]:
+        workers: dict[str, Any] = self._client.scheduler_info(n_workers=-1)["workers"]
+        return workers
+
+    def _load(self, address: str) -> int:
+        return sum(share.worker == address for share in self._shares if not share.done)
+
+    def _bury(self, alive: Mapping[str, Any]) -> None:
+        """Take the shares of workers that died: their devices begin elsewhere in an epoch that none has seen."""
+        for share in self._shares:
+            if share.done or share.worker is None or share.worker in alive:
+                continue
+            epochs, members = self._epochs(), []
+            for member in share.plan.members:
+                known = epochs.get(member.identity, 0)
+                if known:
+                    self.accounts.broken(member.identity, known)
+                members.append(replace(member, epoch=max(known + 1, member.epoch)))
+            epoch = max(member.epoch for member in members)
+            self.deaths.append(Death(self._clock.now(), share.worker, share.pid, len(members), epoch))
+            share.plan = replace(share.plan, members=tuple(members))
+            share.worker, share.states = None, {"waiting": len(share.plan.members)}
+
+    def _epochs(self) -> dict[str, int]:
+        """The last epoch of each device that anybody knows of."""
+        found = self.accounts.epochs()
+        for member in self.plan.members:
+            told = self._shown.get(member.number, {}).get("epoch", 0)
+            assert isinstance(told, int)
+            if told:
+                found[member.identity] = max(found.get(member.identity, 0), told)
+        return found
+
+    async def _start(self, share: Dealt, worker: str) -> None:
+        share.attempt += 1
+        share.last = self._clock.now()
+        plan = share.plan
+        if plan.devices is not None:
+            portion = Portion(plan.devices, share.number, len(self._shares))
+            plan = replace(plan, devices=Delayed(portion, share.last - self.began))
+        if plan.arrivals is not None:
+            plan = replace(plan, arrivals=Delayed(plan.arrivals, share.last - self.began))
+        payload = by_value(
+            Share(self._topic, share.number, share.attempt, plan, self.until, self._clock.reading())
+        )
+        share.worker, share.states = worker, {"waiting": len(plan.members)}
+        try:
+            answers = await asyncio.to_thread(self._client.run, begin, payload, workers=[worker])
+        except OSError:  # it died before it began; who looks for the dead finds it
+            return
+        except Exception as error:  # noqa: BLE001  of the user's own classes, where they arrive
+            self._error, share.done, self._stopped = f"{type(error).__name__}: {error}", True, True
+            return
+        share.pid = answers[worker]
+        if self.paused:
+            await self._command("pause")
+
+    async def _command(self, name: str) -> None:
+        for share in self._shares:
+            if share.worker is not None and not share.done:
+                key = (self._topic, share.number)
+                with suppress(OSError):  # it died
+                    await asyncio.to_thread(self._client.run, command, key, name, workers=[share.worker])
+
+    def _end(self) -> None:
+        with suppress(OSError, TimeoutError):
+            self._client.unsubscribe_topic(self._topic)
+        self._close()
+
+    # --- what the workers tell
+
+    def _told(self, data: bytes) -> None:
+        message: Message = pickle.loads(data)  # from our own workers
+        share = self._shares[message.share]
+        self.failures += message.failures
+        self.rows += message.rows
+        self.accounts.put(message.sent)
+        self.timings.workers += message.cpu
+        if message.tick is not None:
+            tick = Tick.decode(message.tick)
+            number = max(math.ceil((tick.time - self.began) / self.plan.every - 1e-9), len(self.ticks) + 1)
+            counted = Measures(tick.requests, Counter(tick.errors), tick.latency)
+            self.total.merge(counted)
+            self._bins.setdefault(number, Measures()).merge(counted)
+            if message.attempt == share.attempt:
+                share.last, share.states = max(share.last, tick.time), tick.devices
+        if (
+            message.attempt == share.attempt
+        ):  # what a dead worker said late counts, but says nothing of what is now
+            self._shown.update(message.shown)
+            self._held.update(message.credentials)
+            if message.final:
+                share.done = True
+                self._error = self._error or message.error
+                if message.error is not None:
+                    self._stopped = True
+                self._changed.set()
+        self._tell()
+
+    def _tell(self) -> None:
+        """Tell the intervals that every share has told."""
+        while True:
+            when = self.began + self.plan.every * (len(self.ticks) + 1)
+            going = [share for share in self._shares if not share.done]
+            if not going or any(share.worker is None or share.last < when for share in going):
+                return
+            self._emit(when)
+
+    def _tell_rest(self) -> None:
+        end = self._clock.now() if self.until is None else min(self.until, self._clock.now())
+        while self._bins:
+            self._emit(min(self.began + self.plan.every * (len(self.ticks) + 1), max(end, self.began)))
+
+    def _emit(self, when: float) -> None:
+        states: Counter[str] = Counter()
+        for share in self._shares:
+            states.update(share.states)
+        measures = self._bins.pop(len(self.ticks) + 1, Measures())
+        tick = measures.tick(when, {state: count for state, count in states.items() if count})
+        self.ticks.append(tick)
+        for callback in tuple(self._subscribers):
+            callback(tick)
+
+    def _reported(self) -> float:
+        """Seconds of lab time between two messages of a worker."""
+        return min(self.plan.every, REPORTED * self._clock.rate)
+
+
+class WorkerTimings(Timings):
+    """Real durations; CPU time is that of all workers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.workers = 0.0
+
+    def so_far(self) -> tuple[float, float]:
+        real, _ = super().so_far()
+        return real, self.workers
+
+
+def by_value(share: Share) -> bytes:
+    """A share as bytes; classes of its behaviours that a worker may not be able to import travel whole.
+
+    Raises LabError for a behaviour that cannot travel.
+    """
+    import cloudpickle
+
+    modules = {type(member.behaviour).__module__ for member in share.plan.members}
+    with _travelling(cloudpickle, modules):
+        try:
+            payload: bytes = cloudpickle.dumps(share)
+        except Exception as error:  # whatever an object of the user's raises when it is pickled
+            raise LabError(f"workers: a behaviour cannot travel to another process: {error}") from error
+    return payload
+
+
+@contextmanager
+def _travelling(cloudpickle: Any, names: set[str]) -> Iterator[None]:
+    """Have classes of these modules pickled by value: all but labkit's, which every worker has."""
+    found = []
+    for name in names:
+        module = sys.modules.get(name)
+        if module is None or name == "__main__" or name.partition(".")[0] == "labkit":
+            continue
+        if name not in cloudpickle.list_registry_pickle_by_value():
+            cloudpickle.register_pickle_by_value(module)
+            found.append(module)
+    try:
+        yield
+    finally:
+        for module in found:
+            cloudpickle.unregister_pickle_by_value(module)
+
+
+def local(count: int) -> tuple[Client, Callable[[], object]]:
+    """A client of so many processes on this machine, and what closes them."""
+    from distributed import Client, LocalCluster
+
+    cluster = LocalCluster(
+        n_workers=count,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        memory_limit=0,
+        silence_logs=50,
+    )
+    client = Client(cluster)
+
+    def close() -> None:
+        client.close()
+        cluster.close()
+
+    return client, close
+
+
+def of_cluster(given: Any) -> tuple[Client, Callable[[], object]]:
+    """A client of what is given: a client, a cluster, or the address of a scheduler. Raises LabError for others."""
+    from distributed import Client
+
+    if isinstance(given, Client):
+        if given.asynchronous:
+            raise LabError("cluster: expected a client for blocking calls, not Client(asynchronous=True)")
+        return given, lambda: None
+    if isinstance(given, str) or hasattr(given, "scheduler_address"):
+        try:
+            client = Client(given)
+        except (OSError, ValueError) as error:
+            raise LabError(f"cluster: no scheduler at {given!r}: {error}") from None
+        return client, client.close
+    raise LabError(f"cluster: expected a dask Client, a cluster or the address of a scheduler, not {given!r}")

@@ -1,0 +1,197 @@
+"""Fleets over worker processes: the same call, behaviours of a cell, measures that add up, workers that die."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from distributed import Client, LocalCluster
+
+from labkit import Behaviour, Lab
+from labkit.core.errors import LabError
+from labkit.fleet.measures import Tick
+from labkit.fleet.shapes import Steps
+from labkit.lab.run import Run
+
+pytestmark = [
+    pytest.mark.xdist_group("dask"),
+    pytest.mark.filterwarnings("ignore"),  # what dask warns of is its own
+]
+
+
+class Counting(Behaviour):
+    """Of this module, which a worker cannot import: it travels by value."""
+
+    every: float = 0.2
+    most: int = 10_000
+
+    async def run(self, device: Any) -> None:
+        for _ in range(self.most):
+            await device.count()
+            await device.sleep(self.every)
+
+
+class Failing(Behaviour):
+    async def run(self, device: Any) -> None:
+        await device.write(count=1)
+        raise ValueError(f"{device.identity} {self.random.random():.6f}")
+
+
+def over(run: Run) -> bool:
+    return run.done
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0, silence_logs=50
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    with Lab(products=[{"id": "meter", "resources": {"count": "number"}}]) as lab:
+        yield lab
+
+
+def test_devices_are_dealt_to_workers_and_their_measures_add_up(lab: Lab, client: Client) -> None:
+    fleet = lab.product("meter").fleet(7, Counting(every=0.05, most=10), seed=3)
+    seen: list[Tick] = []
+    run = fleet.start(seconds=60, every=0.5, accounts=True, cluster=client, requests=True)
+    run.on_tick(seen.append)
+    run.wait()
+    assert run.latency.count == 70
+    assert sum(tick.requests for tick in run.ticks) == 70
+    assert len(run.requests()) == 70
+    assert run.losses["handled"].tolist() == [10] * 7
+    assert "70 sent, 70 acknowledged, 70 handled: 0 lost, 0 doubled, 0 reordered" in run.summary
+    assert sorted(run.workers()["devices"]) == [3, 4]
+    assert len({*run.workers()["pid"], os.getpid()}) == 3
+    assert run.devices()["state"].tolist() == ["ended"] * 7
+    assert [tick.time for tick in run.ticks] == sorted(tick.time for tick in run.ticks)
+    assert seen == run.ticks
+    assert run.timings()["cpu"] > 0
+
+
+def test_ticks_come_while_it_runs_and_it_can_be_paused_and_stopped(lab: Lab, client: Client) -> None:
+    fleet = lab.product("meter").fleet(4, Counting(every=0.05))
+    run = fleet.start(every=0.2, accounts=True, cluster=client)
+    ticked, resumed = threading.Event(), threading.Event()
+    run.on_tick(lambda tick: ticked.set() if tick.requests else None)
+    assert ticked.wait(30)
+    assert over(run) is False
+    with pytest.raises(LabError, match="runs already"):
+        fleet.run(seconds=1, cluster=client)
+    run.pause()
+    paused = threading.Event()
+    run.on_tick(lambda tick: None if tick.requests else paused.set())
+    assert paused.wait(30)
+    run.on_tick(lambda tick: resumed.set() if tick.requests else None)
+    run.resume()
+    assert resumed.wait(30)
+    run.stop()
+    assert over(run)
+    assert run.losses["lost"].sum() == 0
+    again = fleet.run(seconds=1, accounts=True, cluster=client)
+    assert {epoch for _, epoch in again.losses.index} == {2}
+
+
+def test_a_behaviour_that_fails_says_with_which_seed_and_the_others_go_on(lab: Lab, client: Client) -> None:
+    behaviours = {Failing: 1, Counting(every=0.01, most=3): 3}
+    run = lab.product("meter").fleet(behaviour=behaviours, seed=11).run(seconds=60, cluster=client)
+    here = lab.product("meter").fleet(behaviour=behaviours, seed=11, prefix="m-").run(seconds=60)
+    assert run.failures["error"].tolist() == here.failures["error"].tolist()
+    assert run.failures["seed"].tolist() == [11]
+    assert run.latency.count == 10
+
+
+def test_a_shape_of_devices_holds_over_all_workers_together(lab: Lab, client: Client) -> None:
+    fleet = lab.product("meter").fleet(6, Counting(every=0.05))
+    run = fleet.run(seconds=3, every=0.2, devices=Steps({0: 3}), cluster=client)
+    waiting = [tick.devices.get("waiting", 0) for tick in run.ticks if tick.requests]
+    assert waiting[1:-1]
+    assert set(waiting[1:-1]) == {3}
+
+
+def test_a_worker_that_dies_is_told_and_its_devices_go_on_in_a_new_epoch(lab: Lab, client: Client) -> None:
+    fleet = lab.product("meter").fleet(6, Counting(every=0.1))
+    run = fleet.start(every=0.2, accounts=True, cluster=client)
+    begun, again = threading.Event(), threading.Event()
+    run.on_tick(lambda tick: begun.set() if tick.requests >= 4 else None)
+    assert begun.wait(30)
+    victim = run.workers().iloc[0]
+    before = run.losses["sent"].sum()
+    os.kill(int(victim["pid"]), signal.SIGKILL)
+
+    def followed(tick: Tick) -> None:
+        if run.workers()["died"].notna().any() and not tick.devices.get("waiting"):
+            again.set()
+
+    run.on_tick(followed)
+    assert again.wait(60)
+    run.stop()
+    losses = run.losses
+    epochs = losses.reset_index().groupby("identity")["epoch"].max()
+    assert sorted(epochs) == [1, 1, 1, 2, 2, 2]
+    assert losses["sent"].sum() > before
+    assert (losses.xs(2, level="epoch")["handled"] > 0).all()
+    assert losses[["lost", "doubled", "reordered", "unknown"]].to_numpy().sum() == 0
+    dead = run.workers().dropna(subset="died")
+    assert dead["pid"].tolist() == [victim["pid"]]
+    assert f"worker {victim['pid']} died, its 3 devices went on elsewhere in epoch 2" in run.summary
+    assert sum(tick.requests for tick in run.ticks) == run.latency.count
+
+
+def test_workers_of_its_own(lab: Lab) -> None:
+    run = (
+        lab.product("meter").fleet(3, Counting(every=0.05, most=4)).run(seconds=60, workers=2, accounts=True)
+    )
+    assert run.losses["handled"].tolist() == [4, 4, 4]
+    for pid in run.workers()["pid"]:
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid), 0)
+
+
+def test_on_a_virtual_clock_workers_are_an_error_that_says_why() -> None:
+    with Lab(seed=7, products=[{"id": "meter", "resources": {"count": "number"}}]) as lab:
+        fleet = lab.product("meter").fleet(2, Counting)
+        with pytest.raises(
+            LabError, match=r"workers=: on a virtual clock one device runs at a time.*speed=1"
+        ):
+            fleet.run(hours=1, workers=2)
+        with pytest.raises(LabError, match="cluster=: on a virtual clock"):
+            fleet.run(hours=1, cluster="tcp://127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"workers": 0}, "workers: expected a number of processes, not 0"),
+        ({"workers": True}, "workers: expected a number"),
+        ({"workers": 1, "cluster": "x"}, "not both"),
+        ({"cluster": 7}, "cluster: expected a dask Client"),
+    ],
+)
+def test_wrong_workers_are_named(lab: Lab, arguments: dict[str, Any], named: str) -> None:
+    with pytest.raises(LabError, match=named):
+        lab.product("meter").fleet(1, Counting).run(seconds=1, **arguments)
+
+
+def test_a_behaviour_that_cannot_travel_is_an_error_and_the_fleet_runs_again(
+    lab: Lab, client: Client
+) -> None:
+    class Locked(Counting):
+        lock: Any = None
+
+    fleet = lab.product("meter").fleet(1, Locked(lock=threading.Lock(), most=1, every=0))
+    with pytest.raises(LabError, match="cannot travel to another process"):
+        fleet.run(seconds=1, cluster=client)
+    assert fleet.run(seconds=5).latency.count == 1
