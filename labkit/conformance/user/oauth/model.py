@@ -1,0 +1,85 @@
+"""A reference model of OAuth codes and token sets of one solution: which of them counts, and what ends which.
+
+Times are in seconds, exact. What was given within a second may be dead already a fraction of a second earlier,
+where a server counts from the whole second: between the two the model holds both for right (None).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+CODE_TTL = 600
+ACCESS_TTL = 1_296_000
+REFRESH_TTL = 31_104_000
+
+
+@dataclass(slots=True)
+class Code:
+    """A code. used: was it exchanged? unsure: what became of it the documents do not tell."""
+
+    client: int
+    user: int
+    issued: Fraction
+    used: bool = False
+    unsure: bool = False
+
+
+@dataclass(slots=True)
+class Tokens:
+    """A token set. family: the number of the code that it came from; ended: it counts no more."""
+
+    client: int
+    user: int
+    family: int
+    issued: Fraction
+    access_ttl: int
+    refresh_ttl: int
+    ended: bool = False
+    refreshed: bool = False
+
+
+def alive(issued: Fraction, ttl: int, now: Fraction) -> bool | None:
+    """Does it count yet? None: that is not sure."""
+    if now >= issued + ttl:
+        return False
+    return True if now < math.floor(issued) + ttl else None
+
+
+@dataclass(slots=True)
+class Grants:
+    """All codes and sets, by their numbers, and which clients are deleted."""
+
+    codes: list[Code] = field(default_factory=list)
+    sets: list[Tokens] = field(default_factory=list)
+    deleted: set[int] = field(default_factory=set)
+
+    def give(self, family: int, now: Fraction, access_ttl: int, refresh_ttl: int) -> None:
+        """A new set, which ends the one before."""
+        code = self.codes[family]
+        for each in self.sets:
+            if (each.client, each.user) == (code.client, code.user):
+                each.ended = True
+        self.sets.append(Tokens(code.client, code.user, family, now, access_ttl, refresh_ttl))
+
+    def end_family(self, family: int) -> None:
+        for each in self.sets:
+            if each.family == family:
+                each.ended = True
+
+    def delete(self, client: int) -> None:
+        self.deleted.add(client)
+        for each in self.sets:
+            each.ended = each.ended or each.client == client
+
+    def code_counts(self, code: Code, now: Fraction) -> bool | None:
+        if code.used or code.client in self.deleted:
+            return False
+        return alive(code.issued, CODE_TTL, now)
+
+    def access_counts(self, tokens: Tokens, now: Fraction) -> bool | None:
+        return False if tokens.ended else alive(tokens.issued, tokens.access_ttl, now)
+
+    def refresh_counts(self, tokens: Tokens, now: Fraction) -> bool | None:
+        return False if tokens.ended or tokens.refreshed else alive(tokens.issued, tokens.refresh_ttl, now)
