@@ -22,7 +22,7 @@ CALLBACK = "https://shop.example/callback"
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    with Lab(seed=7) as lab:
+    with Lab(seed=7, passwords={"memory": 8, "passes": 1}) as lab:
         lab.solution("naive", path=Path(__file__).parent / "naive")
         yield lab
 

@@ -10,7 +10,7 @@ from tests.solutions.guide.visitors import FOLDER, Guide, Person
 
 @pytest.fixture(scope="package")
 def guide() -> Iterator[Guide]:
-    with Lab(seed=7) as lab:
+    with Lab(seed=7, passwords={"memory": 8, "passes": 1}) as lab:
         guide = Guide(lab, lab.solution("guide", path=FOLDER))
         assert guide.solution.get("/_init").status_code == 200
         assert guide.solution.post("/_init/devices").status_code == 200
