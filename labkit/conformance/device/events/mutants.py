@@ -15,7 +15,7 @@ from labkit.device_api.authenticate import authenticate
 from labkit.device_api.exchange import Exchange
 from labkit.devices.devices import Devices
 from labkit.devices.registry import Device
-from labkit.devices.state import Datapoint, Stored
+from labkit.devices.state import Datapoint, State, Stored
 from labkit.http.error import HttpError
 from labkit.solutions.delivery import Delivery
 from labkit.solutions.solution import Outcome, Solution
@@ -213,12 +213,15 @@ def newest_first(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-EVT-9", "labkit.devices.state:store_points")
+@mutant("DEV-EVT-9", "labkit.devices.state:State.store")
 def unknown_aliases_emitted(original: Any) -> Any:
     """events come though nothing is stored"""
-    return lambda connection, product, identity, points, read: original(
-        connection, product, identity, [], read
-    )
+
+    async def broken(self: State, product: str, identity: str, points: Any, *rest: Any) -> Any:
+        _, found = await original(self, product, identity, [], *rest)
+        return [Stored(each, number) for number, each in enumerate(points, 1)], found
+
+    return broken
 
 
 @mutant("DEV-EVT-10", WRITE)

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection
-
 from labkit.conformance.mutant import mutant
+from labkit.devices.state import Datapoint, State, Stored
 
-STORE = "labkit.devices.state:store_points"
+STORE = "labkit.devices.state:State.store"
 
-Found = list[tuple[str, str]]
+Points = Sequence[Datapoint]
+Kept = tuple[list[Stored], list[tuple[str, str]]]  # and what is read
 
 
 @mutant("DEV-HYBRID-1", STORE)
 def writes_come_back(original: Any) -> Any:
     """what was written comes back too"""
 
-    def broken(connection: Connection, product: str, identity: str, points: Any, read: Any) -> Found:
+    async def broken(
+        self: State, product: str, identity: str, points: Points, received: int, read: Sequence[str] = ()
+    ) -> Kept:
         aliases = [*read, *(each.alias for each in points if read)]
-        found: Found = original(connection, product, identity, points, aliases)
-        return found
+        kept: Kept = await original(self, product, identity, points, received, aliases)
+        return kept
 
     return broken
 
@@ -29,9 +32,11 @@ def writes_come_back(original: Any) -> Any:
 def reads_alone(original: Any) -> Any:
     """a request that reads as well stores nothing"""
 
-    def broken(connection: Connection, product: str, identity: str, points: Any, read: Any) -> Found:
-        found: Found = original(connection, product, identity, [] if read else points, read)
-        return found
+    async def broken(
+        self: State, product: str, identity: str, points: Points, received: int, read: Sequence[str] = ()
+    ) -> Kept:
+        kept: Kept = await original(self, product, identity, [] if read else points, received, read)
+        return kept
 
     return broken
 
@@ -40,9 +45,11 @@ def reads_alone(original: Any) -> Any:
 def reads_first(original: Any) -> Any:
     """the reads happen before the writes"""
 
-    def broken(connection: Connection, product: str, identity: str, points: Any, read: Any) -> Found:
-        found: Found = original(connection, product, identity, [], read)
-        original(connection, product, identity, points, [])
-        return found
+    async def broken(
+        self: State, product: str, identity: str, points: Points, received: int, read: Sequence[str] = ()
+    ) -> Kept:
+        _, found = await original(self, product, identity, [], received, read)
+        stored, _ = await original(self, product, identity, points, received)
+        return stored, found
 
     return broken

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
-
-from sqlalchemy import Connection
 
 from labkit.conformance.mutant import mutant
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import reply
-from labkit.devices.state import Datapoint
+from labkit.devices.state import Datapoint, State, Stored
 from labkit.http.error import HttpError
 from labkit.settings import LabSettings, NumberRange, Wire
 
 FORM = "labkit.device_api.exchange:Exchange.form"
-STORE = "labkit.devices.state:store_points"
+STORE = "labkit.devices.state:State.store"
 PARSE = "labkit.device_api.forms:parse_body"
 
 Form = list[tuple[str, str]]
-Found = list[tuple[str, str]]
+Points = Sequence[Datapoint]
+Kept = tuple[list[Stored], list[tuple[str, str]]]  # and what is read
 
 
 @mutant("DEV-ALIAS-1", STORE)
@@ -152,11 +152,11 @@ def first_of_a_second(original: Any) -> Any:
     """of two values of one second the first one stays"""
     taken: set[tuple[str, str, str, int]] = set()
 
-    def broken(connection: Connection, product: str, identity: str, points: Any, read: Any) -> Found:
+    async def broken(self: State, product: str, identity: str, points: Points, *rest: Any) -> Kept:
         fresh = [each for each in points if (product, identity, each.alias, each.timestamp) not in taken]
         taken.update((product, identity, each.alias, each.timestamp) for each in fresh)
-        found: Found = original(connection, product, identity, fresh, read)
-        return found
+        kept: Kept = await original(self, product, identity, fresh, *rest)
+        return kept
 
     return broken
 
@@ -179,8 +179,8 @@ def small_letters(original: Any) -> Any:
 
 
 def _stored(original: Any, change: Any) -> Any:
-    def broken(connection: Connection, product: str, identity: str, points: Any, read: Any) -> Found:
-        found: Found = original(connection, product, identity, change(list(points)), read)
-        return found
+    async def broken(self: State, product: str, identity: str, points: Points, *rest: Any) -> Kept:
+        kept: Kept = await original(self, product, identity, change(list(points)), *rest)
+        return kept
 
     return broken
