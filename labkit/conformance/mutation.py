@@ -71,14 +71,19 @@ def try_on(mutant: Mutant, target: Target) -> Trial:
 
 def is_later(mutant: Mutant, there: Warm) -> bool:
     """Would a lab that starts with the mutant have started as this one did, which knows nothing of it?"""
-    owner, name = _owner(mutant)
-    original = vars(owner)[name]
+    original = original_of(mutant)
     if not there.ran(original):
         return True
     service = getattr(
         mutant.replace(original), "service", None
     )  # of faults.py: it changes calls of this one alone
     return service is not None and service not in there.called
+
+
+def original_of(mutant: Mutant) -> Any:
+    """What a mutant replaces."""
+    owner, name = _owner(mutant)
+    return vars(owner)[name]
 
 
 def apply(mutant: Mutant) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from inspect import Parameter, signature
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -56,6 +57,34 @@ def test_mutants_patch_public_functions_and_methods_alone() -> None:
         if any(re.match(r"_(?!_\w+__$)", name) for name in re.split("[.:]", each.patches))
     }
     assert private == set()
+
+
+def test_what_is_put_in_place_takes_the_arguments_of_what_it_replaces() -> None:
+    """Else it is the error of the call that the checks notice, not the fault."""
+    wrong = []
+    for each in MUTANTS:
+        original = mutation.original_of(each)
+        broken = _called(each.replace(original))
+        given = [
+            parameter
+            for parameter in signature(_called(original)).parameters.values()
+            if parameter.default is Parameter.empty
+        ]
+        named = {each.name: None for each in given if each.kind is Parameter.KEYWORD_ONLY}
+        count = sum(
+            each.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD) for each in given
+        )
+        if not isinstance(broken, type):  # one of Python's own has no signature
+            try:
+                signature(broken).bind(*[None] * count, **named)
+            except TypeError as error:
+                wrong.append(f"{each.name}: {error}")
+    assert wrong == []
+
+
+def _called(function: Any) -> Any:
+    """The function that is called for a method or a property."""
+    return function.fget if isinstance(function, property) else getattr(function, "__func__", function)
 
 
 # ---- a mutant and its trial

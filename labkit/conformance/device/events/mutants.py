@@ -35,10 +35,10 @@ def hybrid_is_silent(original: Any) -> Any:
     """a hybrid write raises no event"""
 
     def broken(
-        exchange: Exchange, devices: Devices, device: Device, points: Sequence[Datapoint], api: str
+        exchange: Exchange, devices: Devices, device: Device, points: Sequence[Stored], *rest: Any
     ) -> None:
         if not exchange.query():
-            original(exchange, devices, device, points, api)
+            original(exchange, devices, device, points, *rest)
 
     return broken
 
@@ -48,10 +48,10 @@ def all_twice(original: Any) -> Any:
     """every event is raised twice"""
 
     def broken(
-        exchange: Exchange, devices: Devices, device: Device, points: Sequence[Datapoint], api: str
+        exchange: Exchange, devices: Devices, device: Device, points: Sequence[Stored], *rest: Any
     ) -> None:
-        original(exchange, devices, device, points, api)
-        original(exchange, devices, device, points, api)
+        original(exchange, devices, device, points, *rest)
+        original(exchange, devices, device, points, *rest)
 
     return broken
 
@@ -61,10 +61,10 @@ def one_each(original: Any) -> Any:
     """a write of several aliases raises a data_in for each of them"""
 
     def broken(
-        exchange: Exchange, devices: Devices, device: Device, points: Sequence[Datapoint], api: str
+        exchange: Exchange, devices: Devices, device: Device, points: Sequence[Stored], *rest: Any
     ) -> None:
         for point in points:
-            original(exchange, devices, device, [point], api)
+            original(exchange, devices, device, [point], *rest)
 
     return broken
 
@@ -136,7 +136,9 @@ def turned_round(original: Any) -> Any:
 @mutant("DEV-EVT-5", STORED)
 def first_alias_only(original: Any) -> Any:
     """a write of several aliases raises one datapoint"""
-    return lambda exchange, devices, device, points, api: original(exchange, devices, device, points[:1], api)
+    return lambda exchange, devices, device, points, *rest: original(
+        exchange, devices, device, points[:1], *rest
+    )
 
 
 @mutant("DEV-EVT-6", "labkit.devices.devices:Devices.sequence")
@@ -258,12 +260,12 @@ def unheard_refused(original: Any) -> Any:
     """a write that no solution handles is answered 404"""
 
     def broken(
-        exchange: Exchange, devices: Devices, device: Device, points: Sequence[Datapoint], api: str
+        exchange: Exchange, devices: Devices, device: Device, points: Sequence[Stored], *rest: Any
     ) -> None:
         solutions: Iterable[Any] = exchange.context.solutions
         if not any(device.product in each.products for each in solutions):
             raise HttpError(404, "nobody handles this")
-        original(exchange, devices, device, points, api)
+        original(exchange, devices, device, points, *rest)
 
     return broken
 
