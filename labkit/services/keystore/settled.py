@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
@@ -36,6 +36,7 @@ MOST_STEPS = (
 )
 LARGEST_CURSOR = 2**64 - 1
 _CURSOR = re.compile(rb"([+-]?[0-9]{1,40})?")
+_CONDITIONS = frozenset({b"NX", b"XX", b"GT", b"LT"})  # of EXPIRE and its like
 _UNITS = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b"PXAT": (1, False)}
 
 
@@ -74,6 +75,7 @@ def _as_is(store: Store, command: Command) -> Settled:
 
 def expire(store: Store, command: Command) -> Settled:
     name, key, *rest = command
+    _check_conditions(rest[1:])
     amount = _integer(rest[0]) if rest else None
     if amount is None:
         return _as_is(store, command)
@@ -86,6 +88,19 @@ def expire(store: Store, command: Command) -> Settled:
     if when <= store.now:
         when = store.now - 1  # Redis deletes it at once; a key that expires now would live to the end of now
     return _as_is(store, (b"PEXPIREAT", key, _text(when), *rest[1:]))
+
+
+def _check_conditions(options: Sequence[bytes]) -> None:
+    """Refuse what EXPIRE takes no such options of: Redis reads them before the time, fakeredis after it."""
+    given = {each.upper() for each in options}
+    for each in options:
+        if each.upper() not in _CONDITIONS:
+            shown = each.partition(b"\0")[0].decode(errors="replace")  # to Redis it is a text of C
+            raise ServiceError(400, f"ERR Unsupported option {shown}")
+    if b"NX" in given and len(given) > 1:
+        raise ServiceError(400, "ERR NX and XX, GT or LT options at the same time are not compatible")
+    if given >= {b"GT", b"LT"}:
+        raise ServiceError(400, "ERR GT and LT options at the same time are not compatible")
 
 
 def _setex(store: Store, command: Command) -> Settled:
@@ -239,7 +254,7 @@ def _power(text: bytes) -> float:
 
 
 def _setbit(store: Store, command: Command) -> Settled:
-    offset = _integer(command[2]) if len(command) > 2 else None
+    offset = _integer(command[2]) if len(command) == 4 else None
     if offset is not None and offset > LARGEST_BIT:
         raise ServiceError(400, "ERR bit offset is not an integer or out of range")
     return _as_is(store, command)
