@@ -152,13 +152,13 @@ class Events(Component):
 
     def queue(self, source: str, receiver: str, handler: Handler, payload: Any) -> None:
         """Queue something of `source` for `receiver`; `handler` gets it after all that came before it there."""
-        self._activity.begin()
         self._load[source] = self._load.get(source, 0) + 1
         key = (source, receiver)
         lane = self._lanes.get(key)
         if lane is not None:
             lane.append((handler, payload))
             return
+        self._activity.begin()  # of the whole lane: what waits behind a handler that is held is no activity
         self._lanes[key] = deque([(handler, payload)])
         # In a context of its own: whoever raises an event does not wait for what handles it.
         self._tasks[key] = asyncio.get_running_loop().create_task(self._drain(key), context=Context())
@@ -221,6 +221,7 @@ class Events(Component):
         self._tasks.pop(key, None)
         for _ in self._lanes.pop(key):
             self._done(key[0])
+        self._activity.end()
 
     def _done(self, source: str) -> None:
         left = self._load[source] - 1
@@ -229,4 +230,3 @@ class Events(Component):
         else:
             del self._load[source]
         self._let_go_on(source)
-        self._activity.end()

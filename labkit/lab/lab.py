@@ -99,6 +99,8 @@ class Lab:
         )
         named = _settings(config, settings)
         self._hold(Runtime(partial(Control.start, named, seed=seed, speed=speed, start=start), seed))
+        for solution in self._runtime.run(self._runtime.control.solutions.all):
+            warn_of(solution)
 
     @classmethod
     def resumed(cls, control: Control, seed: int | None = None) -> Self:
@@ -121,8 +123,6 @@ class Lab:
         self.messaging = LabMessaging(self._runtime)
         self.handsets = LabHandsets(self._runtime)
         self.faults = LabFaults(self._runtime)
-        for solution in self._runtime.run(self._runtime.control.solutions.all):
-            warn_of(solution)
 
     @property
     def address(self) -> Address:

@@ -131,3 +131,18 @@ def test_a_poll_that_a_fault_delays(lab: Lab) -> None:
     assert not poll.done
     lab.clock.advance(7)
     assert poll.result() == "x"
+
+
+def test_what_waits_behind_a_delayed_call_is_no_activity(lab: Lab) -> None:
+    device = lab.product("thermostat").device("t-1").activate()
+    keep = 'Keystore.command{key = "seen", command = "rpush", args = {data.value[2]}}'
+    acme = lab.solution("acme")
+    acme.on("device", "datapoint", lua=keep)
+    lab.faults.add("Keystore.command", delay=5, solution="acme", first=2)
+    for value in "abc":
+        device.write(message=value)
+    lab.settle()  # the first one's call is held, and the others wait for it
+    lab.clock.advance(9.9)
+    lab.clock.advance(0.1)
+    seen = acme.Keystore.command(key="seen", command="lrange", args=[0, -1])
+    assert seen["value"] == ["a", "b", "c"]
