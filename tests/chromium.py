@@ -76,6 +76,11 @@ class Tab:
         await self._answer(await self._send("Emulation.setDeviceMetricsOverride", **metrics))
         await self._answer(await self._send("Emulation.setEmulatedMedia", media=medium))
 
+    async def screenshot(self) -> bytes:
+        """What is to be seen, as a PNG."""
+        answer = await self._answer(await self._send("Page.captureScreenshot", format="png"))
+        return base64.b64decode(answer["data"])
+
     async def enable(self) -> None:
         """Hear of pages that are loaded."""
         await self._answer(await self._send("Page.enable"))

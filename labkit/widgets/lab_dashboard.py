@@ -130,8 +130,7 @@ class LabDashboard:
         self._output.show()
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{count} {name}" for name, count in sorted(self._tally.totals.items()))
-        return f"<dashboard of a lab: {shown or 'nothing yet'}>"
+        return f"<dashboard of a lab: {'closed' if self._closed else 'runs'}>"
 
 
 def _draw(axes: Axes, frame: pandas.DataFrame, colours: Mapping[str, str]) -> None:

@@ -190,13 +190,12 @@ class TestOfALab:
         assert "1 messages" in shown
         assert "credentials are missing" in shown
         assert "home to ann@example.com: wet" in shown
-        assert re.search(r"<dashboard of a lab: .*1 mails.*>", repr(dashboard))
 
     def test_it_costs_nothing_once_the_lab_is_closed(self, lab: Lab) -> None:
         dashboard = lab.dashboard()
         lab.close()
         dashboard.refresh()
-        assert repr(dashboard) == "<dashboard of a lab: nothing yet>"
+        assert repr(dashboard) == "<dashboard of a lab: closed>"
 
 
 class Record:
