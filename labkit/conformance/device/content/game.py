@@ -74,6 +74,7 @@ class Contents:
             await self._target.in_lab(content.add, self._prefix + id, data, type, description)
             updated = int(self._moments.now) if self._moments.exact else None
             self._shelves[index].items[self._prefix + id] = Item(data, type, description, updated)
+            await self.info(index, id)
 
     async def remove(self, index: int, id: str) -> None:
         """Remove a content, if it is there."""

@@ -117,7 +117,7 @@ def commands() -> SearchStrategy[Any]:
 
     pairs = st.lists(pair(), min_size=1, max_size=4, unique_by=lambda each: each[0]).map(tuple)
     plain = st.lists(tuples(one_of(ALIASES[:3]), one_of(["1", "2", "3"])), min_size=1, max_size=2).map(tuple)
-    aliases = st.lists(one_of(ALIASES), min_size=1, max_size=5).map(tuple)
+    aliases = st.lists(one_of(("text", "text", *ALIASES)), min_size=1, max_size=5).map(tuple)
     writes = st.builds(Write, devices, pairs)
     simple = st.builds(Write, devices, tuples(tuples(st.just("text"), one_of("abc"))))
     records = st.builds(Record, devices, st.lists(group(), min_size=1, max_size=2).map(tuple))
@@ -136,7 +136,7 @@ def commands() -> SearchStrategy[Any]:
         st.builds(Advance, one_of(TICKS)),
         polls,
         records,
-        st.builds(Write, devices, pairs, aliases),
+        st.builds(Write, devices, pairs | plain, aliases),
         st.builds(AtOnce, devices, plain),
         st.builds(Leave, st.integers(0, 3)),
     )

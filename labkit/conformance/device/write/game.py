@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode
 
-from labkit.conformance.device.write.model import Device, Group, Pairs, Poll
+from labkit.conformance.device.write.model import RESOURCES, Device, Group, Pairs, Poll
 from labkit.conformance.device_client import ALIAS, GRACE, RECORD
 from labkit.conformance.models.moments import Moments
 from labkit.conformance.models.rules import Rules
@@ -71,7 +71,7 @@ class Values:
     async def end(self) -> None:
         """All values are read once more, at the same time."""
         for index in range(0 if self._lost else len(self.played)):
-            await self.read(index, ("text", "Text", "number", "flag", "level", "mode"))
+            await self.read(index, RESOURCES)
 
     async def close(self) -> None:
         for held in self._polls.values():
@@ -101,6 +101,7 @@ class Values:
             holds("DEV-ALIAS-1", "status", response.status_code, 204, response)
         else:
             self._filter_read(played, response, aliases, {name for name, _ in pairs})
+            await self.read(index, RESOURCES)  # what was read before may be remembered
 
     async def at_once(self, index: int, pairs: Pairs) -> None:
         """One write each of this device and all others, at the same time; each other one's value is its own."""

@@ -115,6 +115,8 @@ def commands() -> SearchStrategy[Any]:
         command("incrby decrby INCRBY", tuples(number)),
         command("incr decr del persist smembers", just(())),
         command("expire EXPIRE pexpire expireat pexpireat", tuples(when)),
+        command("expire expireat", tuples(one_of(("@2", "@3")))),
+        command("append setnx append", tuples(text)),
         command("setex psetex", tuples(one_of(("@1", "@2")), text)),
         command("lindex", tuples(index), LIST),
         command("lset", tuples(index, text), LIST),
