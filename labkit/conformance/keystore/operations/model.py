@@ -88,7 +88,8 @@ def integer(text: bytes) -> int:
 
 
 def added(keys: Keys, key: str, number: int) -> int:
-    sum = integer(keys.text(key) or b"0") + number
+    before = keys.text(key)
+    sum = (0 if before is None else integer(before)) + number  # an empty text is no number
     if not -(2**63) <= sum < 2**63:
         raise Refused("overflow")
     keys.put(key, str(sum).encode(), keep=True)
