@@ -227,11 +227,24 @@ class Measures(click.Command):
 @click.option(
     "--polls", type=click.IntRange(min=1), default=10_000, show_default=True, help="Long polls to hold."
 )
+@click.option(
+    "--minutes", type=click.FloatRange(min=0.1), default=10.0, show_default=True, help="Of the soak."
+)
+@click.option("--whole-growth", is_flag=True, help="Let `growth` go up to a million writes.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
-def bench(names: tuple[str, ...], rounds: int, seconds: float, polls: int, as_json: bool) -> None:
+def bench(
+    names: tuple[str, ...],
+    rounds: int,
+    seconds: float,
+    polls: int,
+    minutes: float,
+    whole_growth: bool,
+    as_json: bool,
+) -> None:
     """Measure speed as ratios to a bare server beside the lab, or to the least that a call must do.
 
-    NAMES are the measures to take; without one, all. With --json, each has its value, its reference and their ratio.
+    NAMES are the measures to take; without one, all but the soak, and but `fleet` without Locust. With
+    --json, each has its value, its reference and their ratio.
     """
     from tqdm import tqdm
 
@@ -244,7 +257,13 @@ def bench(names: tuple[str, ...], rounds: int, seconds: float, polls: int, as_js
             bar.update()
 
         results = measures.run(
-            names or measures.NAMES, count=rounds, seconds=seconds, held=polls, progress=progress
+            names or measures.EVERYDAY,
+            count=rounds,
+            seconds=seconds,
+            held=polls,
+            minutes=minutes,
+            whole_growth=whole_growth,
+            progress=progress,
         )
     if as_json:
         click.echo(json.dumps([result.as_dict() for result in results], indent=2))

@@ -8,5 +8,7 @@ calls      the process that measures calls within itself, without HTTP
 users      which calls of the User service, and their baselines
 fixture    the User service that they are made to
 baseline   the least that must be done for a token
+polls      thousands of long polls, held and woken
+fleets     what fleets cost, in processes of their own: fleet_load, locust_load (its reference), simulated
 control    how the bench talks to all of these
 """

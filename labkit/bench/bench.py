@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 
-from labkit.bench import polls, rounds
+from labkit.bench import fleets, polls, rounds
 from labkit.bench.control import BenchError
 from labkit.bench.measures import ASSIGNMENTS, CALLS, TRAFFIC, Result
 
@@ -12,8 +13,10 @@ TITLES = {
     **{traffic.name: traffic.title for traffic in TRAFFIC},
     "polls": polls.TITLE,
     **{calls.name: calls.title for calls in CALLS},
+    **fleets.TITLES,
 }
 NAMES = tuple(TITLES)
+EVERYDAY = tuple(name for name in NAMES if name != "soak" and (name != "fleet" or find_spec("locust")))
 
 
 def run(
@@ -23,11 +26,15 @@ def run(
     seconds: float = 3.0,
     held: int = polls.POLLS,
     assignments: int = ASSIGNMENTS,
+    devices: int = fleets.WAITING,
+    minutes: float = fleets.MINUTES,
+    whole_growth: bool = False,
     progress: Callable[[str], object] = lambda text: None,
 ) -> list[Result]:
     """Take the measures named: `count` rounds of `seconds` seconds each, or `held` polls.
 
-    assignments: how many there are in the solution where permissions are checked, at least 40.
+    assignments: how many there are in the solution where permissions are checked, at least 40; devices: that wait;
+    minutes: of the soak; whole_growth: up to a million writes.
     Raises BenchError for an unknown name, or where a measurement cannot be made.
     """
     unknown = [name for name in names if name not in NAMES]
@@ -41,4 +48,13 @@ def run(
         for calls in CALLS
         if calls.name in names
     ]
+    taken: dict[str, Callable[[], Result]] = {
+        "fleet": lambda: fleets.load(count, seconds, progress),
+        "simulated-write": lambda: fleets.simulated("simulated-write", count, seconds, progress),
+        "simulated-lua": lambda: fleets.simulated("simulated-lua", count, seconds, progress),
+        "fleet-memory": lambda: fleets.memory(progress, devices),
+        "growth": lambda: fleets.growth(progress, whole_growth),
+        "soak": lambda: fleets.soak(minutes, progress),
+    }
+    results += [take() for name, take in taken.items() if name in names]
     return results

@@ -27,7 +27,7 @@ class Devices(Component):
         self.products = cast("Directory[Product]", context.products)  # nobody else adds to it
         self.registry = Registry(context.database, context.clock, context.identifiers)
         self.content = Content(context.database, context.clock)
-        self.state = State(context.database)
+        self.state = State(context.database, context.settings.datapoints.kept)
         self.polls = Polls(context.clock, context.activity, context.holding, self.state)
         self._sequences: defaultdict[tuple[str, str, str], int] = defaultdict(int)
 

@@ -14,6 +14,7 @@ from sqlalchemy import Boolean, Column, Connection, Integer, String, Table
 
 from labkit.core.database import Database, execute, execute_many
 from labkit.core.tables import metadata
+from labkit.settings.datapoints import DatapointSettings
 
 datapoint_table = Table(
     "datapoint",
@@ -52,6 +53,11 @@ DUE = (
 AHEAD = f"SELECT min(timestamp) FROM datapoint WHERE {RESOURCE} AND timestamp > ?"
 DELIVERED = f"UPDATE datapoint SET delivered = 1 WHERE {RESOURCE} AND timestamp = ? AND number = ?"
 
+FORGET = (
+    f"DELETE FROM datapoint WHERE {RESOURCE} AND timestamp < "
+    f"(SELECT timestamp FROM datapoint WHERE {RESOURCE} ORDER BY timestamp DESC LIMIT 1 OFFSET ?)"
+)
+
 MOST_MARKS = 100  # kept in memory for one alias
 STARTS = 2**40  # numbers for the values of one start of a lab
 
@@ -86,10 +92,15 @@ class State:
 
     Which values polls were given is kept in memory too, and joins the table when their alias is written next:
     a mark is not worth a commit. A restart may forget some, and a value is given once more.
+
+    kept: so many of the newest datapoints of an alias are kept, and up to a tenth more.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, kept: int = DatapointSettings().kept) -> None:
         self._database = database
+        self._kept = kept
+        self._forget_after = max(kept // 10, 1)  # new ones of an alias, so that forgetting costs little
+        self._new: dict[Key, int] = {}  # how many of an alias since the oldest of it were forgotten
         self._current: dict[tuple[str, str], dict[str, str | None]] = {}  # of a device: alias → value, if any
         self._delivered: dict[Key, dict[int, int]] = {}  # timestamp → number of the value
         self._count = 0
@@ -117,8 +128,15 @@ class State:
             for (alias, timestamp, value), number in stored:
                 values += (product, identity, alias, timestamp, value, received, number)
             await self._database.write(STORE_FEW[len(points) - 1], values)
-            return stored, []
-        found = await self._database.run(store_points, product, identity, stored, received, marks, read)
+            found: list[tuple[str, str]] = []
+        else:
+            found = await self._database.run(store_points, product, identity, stored, received, marks, read)
+        for point in points:
+            key = (product, identity, point.alias)
+            new = self._new[key] = self._new.get(key, 0) + 1
+            if new >= self._forget_after:
+                self._new[key] = 0
+                await self._database.run(_forget, key, self._kept)
         return stored, found
 
     async def latest(self, product: str, identity: str, aliases: Sequence[str]) -> list[tuple[str, str]]:
@@ -150,10 +168,15 @@ class State:
         """Read every value anew: the database was emptied."""
         self._current.clear()
         self._delivered.clear()
+        self._new.clear()
         self._count = 0
 
     def _take_marks(self, key: Key) -> list[tuple[str, str, str, int, int]]:
         return [(*key, timestamp, number) for timestamp, number in self._delivered.pop(key, {}).items()]
+
+
+def _forget(connection: Connection, key: Key, kept: int) -> None:
+    execute(connection, FORGET, (*key, *key, kept - 1))
 
 
 def store_points(

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from labkit.core.errors import SettingsError
+from labkit.settings.datapoints import DatapointSettings
 from labkit.settings.faults import FaultSettings
 from labkit.settings.guard import Guard
 from labkit.settings.journal import JournalSettings
@@ -37,6 +38,7 @@ class LabSettings(Model):
     wire: dict[str, Any] = {}
     guard: Guard = Guard()
     journal: JournalSettings = JournalSettings()
+    datapoints: DatapointSettings = DatapointSettings()
     passwords: PasswordSettings = PasswordSettings()
     products: tuple[ProductSettings, ...] = ()
     solutions: tuple[SolutionSettings, ...] = ()

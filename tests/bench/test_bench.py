@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import resource
+from importlib.util import find_spec
 
 import pytest
 from click.testing import CliRunner
 
-from labkit.bench import bench, polls, rounds
+from labkit.bench import bench, fleets, polls, rounds
 from labkit.bench.control import BenchError
 from labkit.bench.measures import TRAFFIC
 from labkit.cli import main
@@ -73,3 +74,43 @@ def test_more_polls_than_the_system_has_descriptors_for_say_so(monkeypatch: pyte
     polls.check_descriptors(3000)
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (1024, resource.RLIM_INFINITY))
     polls.check_descriptors(10**6)
+
+
+@pytest.mark.parametrize("name", ["simulated-write", "simulated-lua"])
+def test_a_simulated_write_is_measured_beside_the_bare_handler(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleets, "SIMULATED", 128)
+    (result,) = bench.run([name], count=1, seconds=0.2)
+    assert result.ratio == pytest.approx(result.reference / result.value)
+    assert result.details["times"] == pytest.approx(result.value / result.reference)
+    assert result.met == (result.details["times"] <= {"simulated-write": 3.5, "simulated-lua": 9}[name])
+
+
+def test_the_memory_of_devices_that_wait_is_that_of_the_client() -> None:
+    (result,) = bench.run(["fleet-memory"], devices=64)
+    assert 0 < result.value < 1000
+    assert result.met == (result.value <= 60)
+
+
+def test_growth_is_measured_at_four_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fleets, "GROWTH", (200, 400, 600, 800))
+    (result,) = bench.run(["growth"])
+    assert [name for name in result.details if name.startswith("micros")] == [
+        f"micros_{size}" for size in (200, 400, 600, 800)
+    ]
+    assert result.ratio == pytest.approx(result.details["micros_200"] / result.details["micros_800"])
+
+
+def test_a_soak_writes_at_an_open_rate_and_watches_the_memory() -> None:
+    (result,) = bench.run(["soak"], minutes=0.15)
+    assert result.details["requests"] > 0
+    assert result.details["errors"] == 0
+    assert result.ratio == pytest.approx(result.reference / result.value)
+
+
+@pytest.mark.skipif(find_spec("locust") is None, reason="Locust comes with labkit[bench]")
+def test_the_load_of_a_fleet_is_measured_beside_locust() -> None:
+    (result,) = bench.run(["fleet"], count=1, seconds=0.5)
+    assert result.ratio == pytest.approx(result.value / result.reference)
+    assert result.met == (result.ratio >= 4)

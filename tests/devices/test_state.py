@@ -117,3 +117,27 @@ async def test_values_are_read_anew_once_the_database_was_emptied(state: State, 
     await database.run(lambda connection: connection.execute(datapoint_table.delete()).rowcount)
     state.forget_all()
     assert await state.latest("p", "d", ["a"]) == []
+
+
+async def test_the_newest_of_each_alias_are_kept_and_a_tenth_more(database: Database) -> None:
+    state = State(database, kept=100)
+    for second in range(1, 501):
+        await state.store("p", "d", [Datapoint("a", second, str(second)), Datapoint("b", 1, "x")], second)
+        await state.store("p", "e", [Datapoint("a", second % 7, "y")], second)
+    kept = await database.read(
+        lambda connection: connection.exec_driver_sql(
+            "select timestamp from datapoint where identity = 'd' and alias = 'a' order by timestamp"
+        ).fetchall()
+    )
+    timestamps = [timestamp for (timestamp,) in kept]
+    assert 100 <= len(timestamps) <= 110
+    assert timestamps == list(range(501 - len(timestamps), 501))
+    assert await state.latest("p", "d", ["a", "b"]) == [("a", "500"), ("b", "x")]
+
+
+async def test_points_ahead_of_their_time_do_not_force_the_current_value_out(database: Database) -> None:
+    state = State(database, kept=100)
+    await state.store("p", "d", [Datapoint("a", 1000, "now")], 1000)
+    await state.store("p", "d", [Datapoint("a", second, "ahead") for second in range(1001, 1061)], 999)
+    await state.store("p", "d", [Datapoint("a", second, "past") for second in range(1, 300)], 1000)
+    assert await state.latest("p", "d", ["a"]) == [("a", "now")]

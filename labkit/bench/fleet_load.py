@@ -1,0 +1,149 @@
+"""The load process of a fleet: `python -m labkit.bench.fleet_load CORE`. Devices as users have them, with accounts."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import psutil
+
+from labkit.bench.control import Answer, obey, prepare, run
+from labkit.core.clock import Clock
+from labkit.fleet.behaviour import Behaviour
+from labkit.fleet.device import Credentials
+from labkit.fleet.flow import Address
+from labkit.fleet.live import Live
+from labkit.fleet.play import Member, Plan, Play
+from labkit.fleet.shapes import Flat, Shape
+
+
+class Counting(Behaviour):
+    """Writes one number after the other, as fast as it is answered."""
+
+    async def run(self, device: Any) -> None:
+        while True:
+            await device.count()
+
+
+class Arriving(Behaviour):
+    """Writes when it is due."""
+
+    async def run(self, device: Any) -> None:
+        await device.activate()
+        async for _ in device.arrivals():
+            await device.write(text="hello", number=21.5)
+
+
+class Waiting(Behaviour):
+    """Waits for a value."""
+
+    async def run(self, device: Any) -> None:
+        await device.activate()
+        await device.wait_for("text", timeout=300)
+
+
+class Load:
+    """Devices of one server."""
+
+    def __init__(self) -> None:
+        self._play: Play | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def hammer(self, port: int, ca: str, domain: str, devices: int, seconds: float) -> Answer:
+        """Have devices that have tokens write one after the other for some seconds, all being connected."""
+        play = await self._begin(port, ca, domain, Counting(), devices)
+        begun = asyncio.Event()
+        play.on_tick(lambda tick: begun.set() if tick.requests >= devices else None)
+        await begun.wait()
+        before, began, cpu = self._requests(play), time.perf_counter(), time.process_time()
+        await asyncio.sleep(seconds)
+        answer = {
+            "requests": self._requests(play) - before,
+            "cpu": time.process_time() - cpu,
+            "seconds": time.perf_counter() - began,
+            "failures": len(play.failures),
+        }
+        await self.end()
+        return answer
+
+    async def hold(self, port: int, ca: str, domain: str, devices: int, prefix: str) -> Answer:
+        """Have devices wait for a value each, until `end`; the server knows when it holds all their polls."""
+        await self._begin(port, ca, domain, Waiting(), devices, prefix=prefix)
+        return {}
+
+    async def memory(self) -> Answer:
+        """The resident memory of this process in bytes."""
+        return {"memory": psutil.Process().memory_info().rss}
+
+    async def arrive(self, port: int, ca: str, domain: str, devices: int, rate: float) -> Answer:
+        """Have devices write at an open rate of so many a second together, until `end`."""
+        await self._begin(port, ca, domain, Arriving(), devices, arrivals=Flat(rate / devices))
+        return {}
+
+    async def end(self) -> Answer:
+        """End them; what they did."""
+        assert self._play is not None
+        assert self._task is not None
+        self._play.stop()
+        await self._task
+        total, failures = self._play.total, self._play.failures
+        self._play = self._task = None
+        p50, p99, most = total.latency.percentiles([50, 99, 100])
+        errors = sum(total.errors.values())
+        return {
+            "requests": total.requests,
+            "errors": errors,
+            "failures": len(failures),
+            "p50": p50,
+            "p99": p99,
+            "max": most,
+        }
+
+    async def _begin(
+        self,
+        port: int,
+        ca: str,
+        domain: str,
+        behaviour: Behaviour,
+        devices: int,
+        *,
+        prefix: str = "d",
+        arrivals: Shape | None = None,
+    ) -> Play:
+        members = [
+            Member(number, f"{prefix}-{number}", behaviour, Credentials(token=f"{number:040x}"))
+            for number in range(1, devices + 1)
+        ]
+        address = Address("127.0.0.1", port, ca)
+        plan = Plan("bench", address, domain, "token", 1, members, every=1.0, arrivals=arrivals)
+        play = self._play = Play(plan, Live(Clock()))
+        self._task = asyncio.get_running_loop().create_task(play.run(None))
+        await asyncio.sleep(0)
+        return play
+
+    def _requests(self, play: Play) -> int:
+        return play.accounts.totals()["acknowledged"]
+
+
+async def serve() -> None:
+    load = Load()
+    commands: dict[str, Callable[..., Awaitable[Answer]]] = {
+        "hammer": load.hammer,
+        "hold": load.hold,
+        "memory": load.memory,
+        "arrive": load.arrive,
+        "end": load.end,
+    }
+    await obey({}, commands)
+
+
+def main() -> None:
+    prepare(int(sys.argv[1]))
+    run(serve())
+
+
+if __name__ == "__main__":
+    main()

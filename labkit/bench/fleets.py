@@ -1,0 +1,176 @@
+"""What fleets cost: the load that one core drives, a simulated write, a device that waits, growth, and a soak."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from importlib.util import find_spec
+
+from labkit.bench.control import BenchError, Child
+from labkit.bench.measures import TWO, Result
+
+Progress = Callable[[str], object]
+
+DEVICES = 64  # of a load, and of a simulation
+TIMES = 4.0  # the requests of Locust's FastHttpUser that a load core of ours is asked for at least
+WRITE, LUA = 3.5, 9.0  # requests of the bare handler that a simulated write may cost, without and with Lua
+WAITING, MOST_WAITING = 2000, 60.0  # devices; KiB of the client's memory for each
+SIMULATED = 4000  # writes of a round
+GROWTH = (10_000, 25_000, 50_000, 100_000)  # writes, small enough for every day
+WHOLE_GROWTH = (10_000, 100_000, 300_000, 1_000_000)
+FLAT = 0.8  # of the speed and the memory of the smallest size
+MINUTES = 10.0  # of the soak
+SOAK_RATE = 0.5  # of what the server takes
+LIMITS = {"journal": {"records": 20_000}, "datapoints": {"kept": 100}}  # so that they are reached soon
+
+TITLES = {
+    "fleet": "requests that one core of fleet devices sends, with state and accounts, beside: Locust's FastHttpUser",
+    "simulated-write": "simulated write of two aliases, all of the process, beside: request of the bare handler",
+    "simulated-lua": "simulated write of one alias that Lua counts, beside: request of the bare handler",
+    "fleet-memory": "devices that wait with TLS, in the client's process",
+    "growth": "simulated writes at four sizes, the largest beside: the smallest",
+    "soak": "an open load at half of what the lab takes, its memory at the end beside: after a fifth of the time",
+}
+
+
+def load(rounds: int, seconds: float, progress: Progress) -> Result:
+    """Requests a CPU second of a load process, ours and Locust's, against the same bare server, in turn.
+
+    CPU time counts, so that it is the load core which is measured even where the servers are the bottleneck. Raises
+    BenchError without Locust.
+    """
+    if find_spec("locust") is None:
+        raise BenchError("fleet: the reference is Locust: pip install 'labkit[bench]'")
+    ours: list[float] = []
+    theirs: list[float] = []
+    rates: dict[str, list[float]] = {"ours": [], "theirs": []}
+    with ExitStack() as stack:
+        server = stack.enter_context(Child("labkit.bench.server", "reference", core=1))
+        fleet = stack.enter_context(Child("labkit.bench.fleet_load", core=0))
+        locust = stack.enter_context(Child("labkit.bench.locust_load", core=0))
+        at = {"port": server.ready["port"], "domain": server.ready["domain"]}
+        for number in range(rounds + 1):  # the first is a warm-up
+            played = fleet.ask("hammer", **server.ready, devices=DEVICES, seconds=seconds)
+            beside = locust.ask("hammer", **at, users=DEVICES, seconds=seconds)
+            if played["failures"] or beside["failures"]:
+                raise BenchError(f"fleet: requests failed: {played}, {beside}")
+            progress(f"fleet: round {number} of {rounds}")
+            if number:
+                ours.append(played["requests"] / played["cpu"])
+                theirs.append(beside["requests"] / beside["cpu"])
+                rates["ours"].append(played["requests"] / played["seconds"])
+                rates["theirs"].append(beside["requests"] / beside["seconds"])
+    value, reference = statistics.median(ours), statistics.median(theirs)
+    ratio = value / reference
+    details = {
+        "requests_per_second": statistics.median(rates["ours"]),
+        "reference_requests_per_second": statistics.median(rates["theirs"]),
+    }
+    unit = "requests a CPU second of the load"
+    return Result(
+        "fleet", TITLES["fleet"], unit, value, reference, ratio, TIMES, ratio >= TIMES, rounds, 0, details
+    )
+
+
+def simulated(name: str, rounds: int, seconds: float, progress: Progress) -> Result:
+    """CPU of the whole process for a simulated write, beside that of the bare server for a request."""
+    lua = name == "simulated-lua"
+    body, most = ("text=hello", LUA) if lua else (TWO, WRITE)
+    costs: list[float] = []
+    bare: list[float] = []
+    with ExitStack() as stack:
+        server = stack.enter_context(Child("labkit.bench.server", "reference", core=0))
+        client = stack.enter_context(Child("labkit.bench.load", core=1))
+        client.ask("connect", **server.ready, connections=DEVICES, activate=False)
+        kind = "lua" if lua else "write"
+        process = stack.enter_context(Child("labkit.bench.simulated", kind, str(DEVICES), core=0))
+        for number in range(rounds + 1):  # the first is a warm-up
+            before = server.ask("usage")["cpu"]
+            sent = client.ask("hammer", method="POST", body=body, query="", seconds=seconds, expected=204)
+            beside = (server.ask("usage")["cpu"] - before) / sent["requests"] * 1e6
+            played = process.ask("play", writes=SIMULATED)
+            progress(f"{name}: round {number} of {rounds}")
+            if number:
+                bare.append(beside)
+                costs.append(played["cpu"] / played["writes"] * 1e6)
+    value, reference = statistics.median(costs), statistics.median(bare)
+    ratio, times = reference / value, value / reference
+    details = {"times": times, "writes_per_cpu_second": 1e6 / value}
+    unit = "µs of CPU a write"
+    return Result(
+        name, TITLES[name], unit, value, reference, ratio, 1 / most, times <= most, rounds, 0, details
+    )
+
+
+def memory(progress: Progress, devices: int) -> Result:
+    """KiB of the client's process for a device that waits for a value, with TLS."""
+    with (
+        Child("labkit.bench.server", "lab", json.dumps({"guard": {"keep_alive": 3600.0}}), core=1) as server,
+        Child("labkit.bench.fleet_load", core=0) as fleet,
+    ):
+        fleet.ask("hold", **server.ready, devices=32, prefix="warm")  # imports, caches
+        server.ask("held", polls=32)
+        fleet.ask("end")
+        before = fleet.ask("memory")["memory"]
+        progress(f"fleet-memory: {devices} devices")
+        fleet.ask("hold", **server.ready, devices=devices, prefix="d")
+        server.ask("held", polls=devices)
+        kib = (fleet.ask("memory")["memory"] - before) / devices / 1024
+    title = f"{devices} {TITLES['fleet-memory']}"
+    unit = "KiB of memory a device"
+    ratio = MOST_WAITING / kib
+    return Result("fleet-memory", title, unit, kib, MOST_WAITING, ratio, 1.0, kib <= MOST_WAITING, 1, 0, {})
+
+
+def growth(progress: Progress, whole: bool) -> Result:
+    """CPU for a write and memory at four sizes, each in a fresh process: the first write costs what the last does."""
+    found = {}
+    for size in WHOLE_GROWTH if whole else GROWTH:
+        with Child("labkit.bench.simulated", "write", "200", core=0) as process:
+            process.ask("play", writes=4000)  # warm
+            found[size] = process.ask("play", writes=size)
+        progress(f"growth: {size:,} writes")
+    micros = {size: each["cpu"] / each["writes"] * 1e6 for size, each in found.items()}
+    mebibytes = {size: each["memory"] / 2**20 for size, each in found.items()}
+    first, last = min(found), max(found)
+    ratio = micros[first] / micros[last]
+    details = {f"micros_{size}": value for size, value in micros.items()}
+    details |= {f"mebibytes_{size}": value for size, value in mebibytes.items()}
+    flat = ratio >= FLAT and mebibytes[first] / mebibytes[last] >= FLAT
+    title, unit = f"{last:,} {TITLES['growth']}", "µs of CPU a write"
+    return Result("growth", title, unit, micros[last], micros[first], ratio, FLAT, flat, 1, 0, details)
+
+
+def soak(minutes: float, progress: Progress) -> Result:
+    """The lab's memory under an open load at half of what it takes, with limits of datapoints and journal."""
+    with (
+        Child("labkit.bench.server", "lab", json.dumps(LIMITS), core=0) as server,
+        Child("labkit.bench.load", core=1) as wires,
+        Child("labkit.bench.fleet_load", core=1) as fleet,
+    ):
+        wires.ask("connect", **server.ready, connections=DEVICES, activate=True)
+        most = wires.ask("hammer", method="POST", body=TWO, query="", seconds=3, expected=204)
+        server.ask("settle")
+        rate = most["requests"] / most["seconds"] * SOAK_RATE
+        fleet.ask("arrive", **server.ready, devices=DEVICES, rate=rate)
+        until, sampled = time.monotonic() + minutes * 60, []
+        while (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, max(minutes * 60 / 50, 0.1)))
+            sampled.append(server.ask("usage")["memory"] / 2**20)
+            progress(f"soak: {sampled[-1]:.0f} MiB")
+        did = fleet.ask("end")
+    early, late = statistics.median(sampled[len(sampled) // 5 :][:5]), statistics.median(sampled[-5:])
+    ratio = early / late
+    details = {
+        "requests": did["requests"],
+        "errors": did["errors"] + did["failures"],
+        "requests_per_second": did["requests"] / (minutes * 60),
+        "p50_ms": did["p50"] * 1e3,
+        "p99_ms": did["p99"] * 1e3,
+    }
+    met = ratio >= 0.95 and not details["errors"]
+    title = f"{minutes:g} minutes of {TITLES['soak']}"
+    return Result("soak", title, "MiB of server memory", late, early, ratio, 0.95, met, 1, 0, details)

@@ -1,0 +1,78 @@
+"""The process that simulates a fleet: `python -m labkit.bench.simulated CORE KIND DEVICES`; KIND is write or lua."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from labkit.bench.control import prepare
+from labkit.bench.measures import COUNT
+from labkit.core.memory import serve_for_long
+from labkit.fleet.behaviour import Behaviour
+from labkit.lab.lab import Lab
+
+EVERY = 300  # seconds between two writes of a device
+RESOURCES = {"text": "string", "number": "number"}
+LIMITS: dict[str, Any] = {"journal": {"records": 20_000}, "datapoints": {"kept": 100}}
+
+
+class Reporting(Behaviour):
+    """Reports now and then. number: a second alias too, as in the measure `write`."""
+
+    number: bool = True
+
+    async def run(self, device: Any) -> None:
+        more = {"number": 21.5} if self.number else {}
+        while True:
+            await device.write(text="hello", **more)
+            await device.sleep(EVERY)
+
+
+def main() -> None:
+    core, kind, devices = sys.argv[1:]
+    prepare(int(core))
+    serve_for_long()
+    with tempfile.TemporaryDirectory() as folder, Lab(seed=7, **LIMITS) as lab:
+        product = lab.product("bench", resources=RESOURCES)
+        if kind == "lua":
+            services = Path(folder) / "services"
+            services.mkdir()
+            (services / "count.lua").write_text("--#EVENT device datapoint\n" + COUNT)
+            lab.solution("count", products=[product], path=folder)
+        fleet = product.fleet(int(devices), Reporting(number=kind == "write"))
+        _say({})
+        while line := sys.stdin.readline():
+            command = json.loads(line)
+            try:
+                _say(_play(fleet, command["writes"]))
+            except Exception as error:  # noqa: BLE001  whatever it is, the parent process learns of it
+                _say({"error": f"{type(error).__name__}: {error}"})
+
+
+def _play(fleet: Any, writes: int) -> dict[str, float]:
+    """Simulate about so many writes: CPU seconds of this whole process, and its resident memory in bytes."""
+    began, cpu = time.perf_counter(), time.process_time()
+    run = fleet.run(seconds=EVERY * -(-writes // len(fleet)))
+    if run.latency.count < writes or len(run.failures):
+        raise RuntimeError(f"expected {writes} writes, got: {run.summary}")
+    return {
+        "writes": run.latency.count,
+        "cpu": time.process_time() - cpu,
+        "seconds": time.perf_counter() - began,
+        "memory": psutil.Process().memory_info().rss,
+    }
+
+
+def _say(answer: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
