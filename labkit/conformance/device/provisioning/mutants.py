@@ -158,9 +158,9 @@ def whitelist_is_403(original: Any) -> Any:
 def whitelisted_cannot_write(original: Any) -> Any:
     """what whitelisted devices write is not stored"""
 
-    async def broken(state: Any, product: str, identity: str, points: Any, read: Any = ()) -> Any:
+    async def broken(state: Any, product: str, identity: str, points: Any, *rest: Any) -> Any:
         kept = [] if identity.startswith("allowed-") else points
-        return await original(state, product, identity, kept, read)
+        return await original(state, product, identity, kept, *rest)
 
     return broken
 

@@ -48,8 +48,8 @@ def no_expiry(original: Any) -> Any:
 @mutant("USR-OAUTH-19", f"{ACCESS}:sign")
 def no_scopes(original: Any) -> Any:
     """an access token tells no scopes"""
-    return lambda parts, client, user, jti, scopes, now, life: original(
-        parts, client, user, jti, (), now, life
+    return lambda context, keys, client, user, jti, scopes, now, life: original(
+        context, keys, client, user, jti, (), now, life
     )
 
 
@@ -211,8 +211,8 @@ def lifetimes_mended(original: Any) -> Any:
 @mutant("USR-OAUTH-35", f"{ACCESS}:sign")
 def fixed_life(original: Any) -> Any:
     """every access token lives for 15 days"""
-    return lambda parts, client, user, jti, scopes, now, life: original(
-        parts, client, user, jti, scopes, now, 1_296_000
+    return lambda context, keys, client, user, jti, scopes, now, life: original(
+        context, keys, client, user, jti, scopes, now, 1_296_000
     )
 
 

@@ -127,13 +127,15 @@ def tokens_outlive_passwords(original: Any) -> Any:
 @mutant("USR-TOKEN-10 USR-TOKEN-11", f"{TOKENS}:issue")
 def eternal(original: Any) -> Any:
     """tokens live for a thousand years"""
-    return lambda parts, solution, user, time_to_live: original(parts, solution, user, 1000 * 366 * 86400)
+    return lambda context, keys, solution, user, _: original(
+        context, keys, solution, user, 1000 * 366 * 86400
+    )
 
 
 @mutant("USR-TOKEN-11", f"{TOKENS}:issue")
 def a_second_more(original: Any) -> Any:
     """a token still lives at its last second"""
-    return lambda parts, solution, user, time_to_live: original(parts, solution, user, time_to_live + 1)
+    return lambda context, keys, solution, user, life: original(context, keys, solution, user, life + 1)
 
 
 @mutant("USR-TOKEN-13", "labkit.services.user.keys:is_strict")
