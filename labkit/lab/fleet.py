@@ -101,20 +101,24 @@ class Fleet:
         scheduler; progress: show a bar, None for at a terminal and in JupyterLab alone. The run ends early when all
         devices have ended. An interrupt ends it cleanly.
         """
-        run = self.start(
-            seconds,
-            minutes=minutes,
-            hours=hours,
-            days=days,
-            every=every,
-            requests=requests,
-            devices=devices,
-            arrivals=arrivals,
-            accounts=accounts,
-            workers=workers,
-            cluster=cluster,
-        )
-        return run.wait(progress=progress)
+        try:
+            return self.start(
+                seconds,
+                minutes=minutes,
+                hours=hours,
+                days=days,
+                every=every,
+                requests=requests,
+                devices=devices,
+                arrivals=arrivals,
+                accounts=accounts,
+                workers=workers,
+                cluster=cluster,
+            ).wait(progress=progress)
+        except KeyboardInterrupt:  # also in the moment before the run is waited for
+            if self._run is not None:
+                self._run.stop()
+            raise
 
     def start(
         self,
@@ -230,7 +234,7 @@ class Fleet:
 def make_fleet(
     runtime: Runtime,
     product: FleetProduct,
-    count: int | None,
+    count: int | Mapping[Any, int] | None,
     given: Behaviours | None,
     seed: int | None,
     prefix: str | None,

@@ -68,7 +68,7 @@ class Product:
 
     def fleet(
         self,
-        count: int | None = None,
+        count: int | Mapping[Any, int] | None = None,
         behaviour: Behaviours | None = None,
         *,
         seed: int | None = None,
@@ -77,7 +77,7 @@ class Product:
     ) -> Fleet:
         """Virtual devices by the thousand, each of which lives as a behaviour says. They are provisioned at once.
 
-        `fleet(200, Thermostat)`, `fleet(200, Thermostat(every=60))`, `fleet(behaviour={Thermostat: 150, Flaky: 50})`:
+        `fleet(200, Thermostat)`, `fleet(200, Thermostat(every=60))`, `fleet({Thermostat: 150, Flaky: 50})`:
         the first 150 devices are thermostats then. seed: of their chance, without one the lab's, or any. prefix: of
         their identities, without one the first letter of the product: `t-001`, `t-002` …; or name the identities.
         """

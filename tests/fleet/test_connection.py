@@ -1,0 +1,176 @@
+"""The connection of a fleet's device: how a request can get no answer, and what is never sent twice."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from labkit.core.errors import LabError
+from labkit.edge.certificates import Authority
+from labkit.fleet.connection import DeviceConnection, NoAnswerError, Server
+from labkit.fleet.flow import Address
+
+HOST = "device.m2.lab.localhost"
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+class Rig:
+    """A server that answers as a test says, and remembers what it got."""
+
+    def __init__(self) -> None:
+        self.connections = 0
+        self.requests: list[bytes] = []
+        self.answers: list[bytes | None] = []  # None: end the connection
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while self.answers:
+                head = await reader.readuntil(b"\r\n\r\n")
+                self.requests.append(head)
+                answer = self.answers.pop(0)
+                if answer is None:
+                    break
+                writer.write(answer)
+                await writer.drain()
+                if b"\r\nX-End: 1\r\n" in answer:
+                    break
+            else:
+                await reader.read()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.transport.abort()
+
+
+@asynccontextmanager
+async def listening(rig: Rig, folder: Path) -> AsyncIterator[DeviceConnection]:
+    authority = Authority.create()
+    certificate, key = authority.leaf([HOST])
+    file = folder / "leaf.pem"
+    file.write_bytes(key + certificate)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    server = await asyncio.start_server(rig.serve, "127.0.0.1", 0, ssl=context)
+    address = Address("127.0.0.1", server.sockets[0].getsockname()[1], authority.ca_pem.decode())
+    connection = DeviceConnection(Server(address, HOST))
+    try:
+        yield connection
+    finally:
+        connection.abort()
+        server.close()
+
+
+async def kind_of(request: Awaitable[object]) -> str:
+    with pytest.raises(NoAnswerError) as error:
+        await request
+    return error.value.kind
+
+
+async def test_one_connection_for_many_requests(tmp_path: Path) -> None:
+    rig = Rig()
+    rig.answers = [OK] * 5
+    async with listening(rig, tmp_path) as connection:
+        for _ in range(5):
+            answer = await connection.request("GET", "/timestamp", headers={"X-A": "b"})
+            assert (answer.status_code, answer.text) == (200, "hi")
+    assert rig.connections == connection.opened == 1
+    assert rig.requests[0] == f"GET /timestamp HTTP/1.1\r\nHost: {HOST}\r\nX-A: b\r\n\r\n".encode()
+
+
+async def test_a_connection_that_ended_while_idle_is_opened_anew(tmp_path: Path) -> None:
+    rig = Rig()
+    rig.answers = [OK.replace(b"\r\n\r\n", b"\r\nX-End: 1\r\n\r\n"), OK]
+    async with listening(rig, tmp_path) as connection:
+        await connection.request("GET", "/1")
+        async with asyncio.timeout(10):
+            while connection.open:  # noqa: ASYNC110  nothing tells that the end has come
+                await asyncio.sleep(0.001)
+        await connection.request("GET", "/2")
+    assert rig.connections == 2
+    assert [each.split()[1] for each in rig.requests] == [b"/1", b"/2"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (None, "no answer"),
+        (b"HTTP/1.1 200 OK\r\nX-End: 1\r\nContent-Length: 5\r\n\r\nhel", "cut"),
+        (b"SSH-2.0-OpenSSH\r\n\r\n", "malformed"),
+    ],
+)
+async def test_how_an_answer_can_fail_and_that_nothing_is_sent_twice(
+    tmp_path: Path, answer: bytes | None, kind: str
+) -> None:
+    rig = Rig()
+    rig.answers = [OK, answer, OK]
+    async with listening(rig, tmp_path) as connection:
+        await connection.request("GET", "/1")
+        assert await kind_of(connection.request("POST", "/2", content=b"")) == kind
+        assert [each.split()[1] for each in rig.requests] == [b"/1", b"/2"]
+        await connection.request("GET", "/3")
+    assert [each.split()[1] for each in rig.requests] == [b"/1", b"/2", b"/3"]
+    assert rig.connections == 2
+
+
+async def test_nobody_listens(tmp_path: Path) -> None:
+    rig = Rig()
+    async with listening(rig, tmp_path) as connection:
+        pass
+    await asyncio.sleep(0)
+    assert await kind_of(connection.request("GET", "/")) == "refused"
+
+
+async def test_another_authority_is_refused(tmp_path: Path) -> None:
+    rig = Rig()
+    async with listening(rig, tmp_path) as connection:
+        address = connection.server.address
+        stranger = Address(address.host, address.https_port, Authority.create().ca_pem.decode())
+        assert await kind_of(DeviceConnection(Server(stranger, HOST)).request("GET", "/")) == "refused"
+    assert rig.requests == []
+
+
+async def test_who_is_not_answered_gives_up_and_asks_again_on_another_connection(tmp_path: Path) -> None:
+    rig = Rig()
+    rig.answers = [b"", OK]
+    async with listening(rig, tmp_path) as connection:
+        assert await kind_of(connection.request("GET", "/1", patience=0.05)) == "timeout"
+        assert (await connection.request("GET", "/2", patience=10)).text == "hi"
+    assert rig.connections == 2
+
+
+async def test_a_held_request_has_all_the_time_that_there_is(tmp_path: Path) -> None:
+    rig = Rig()
+    rig.answers = [b""]
+    async with listening(rig, tmp_path) as connection:
+        request = asyncio.ensure_future(connection.request("GET", "/1", patience=0.05))
+        while not rig.requests:  # noqa: ASYNC110  the rig is as plain as can be
+            await asyncio.sleep(0.001)
+        connection.wait_for_ever()
+        done, _ = await asyncio.wait({request}, timeout=0.2)
+        assert not done
+        request.cancel()
+        await asyncio.wait({request})
+        assert not connection.open  # a late answer would be taken for that of the next request
+
+
+async def test_one_thing_at_a_time_and_no_line_ends(tmp_path: Path) -> None:
+    rig = Rig()
+    rig.answers = [OK]
+    async with listening(rig, tmp_path) as connection:
+        for path, headers in (("/\r\nX: y", {}), ("/", {"X": "a\nb"}), ("/", {"X\r\nY": "a"}), ("/\0", {})):
+            with pytest.raises(LabError, match="line end"):
+                await connection.request("GET", path, headers=headers)
+        first = asyncio.ensure_future(connection.request("GET", "/"))
+        await asyncio.sleep(0)
+        with pytest.raises(LabError, match="one thing at a time"):
+            await connection.request("GET", "/")
+        assert (await first).text == "hi"
+        with pytest.raises(LabError, match="no option 'json'"):
+            await connection.request("GET", "/", json={})

@@ -1,0 +1,206 @@
+"""Runs: stopped, paused, interrupted, closed; live and scaled; what real time must not change."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from labkit import Behaviour, Lab, LabError
+from labkit.fleet.fleet_device import FleetDevice
+from labkit.fleet.shapes import Flat, Steps
+from labkit.lab.product import Product
+
+
+class Reports(Behaviour):
+    every: float = 60
+
+    async def run(self, device: FleetDevice) -> None:
+        while True:
+            await device.write(temperature=self.random.randrange(40))
+            await device.sleep(self.every)
+
+
+class Listens(Behaviour):
+    async def run(self, device: FleetDevice) -> None:
+        async for _ in device.poll("message", timeout=300):
+            pass
+
+
+def product_of(lab: Lab, **settings: Any) -> Product:
+    return lab.product("thermostat", resources={"temperature": "number", "message": "string"}, **settings)
+
+
+def told(lab: Lab) -> threading.Event:
+    """Set once a device has written."""
+    came = threading.Event()
+
+    def seen(data: object) -> None:
+        came.set()
+
+    lab.solution("seen", products=["thermostat"]).on("device", "datapoint")(seen)
+    return came
+
+
+def test_nobody_else_moves_the_clock_of_a_run() -> None:
+    with Lab(seed=7) as lab:
+        product = product_of(lab)
+        run = product.fleet(2, Reports).start(days=10_000)
+        for wrong in (lambda: lab.clock.advance(1), lab.reset):
+            with pytest.raises(LabError, match="the run of a fleet moves this clock"):
+                wrong()
+        other = product.fleet(1, Reports, prefix="o-").start(days=1)
+        with pytest.raises(LabError, match="moves this clock"):
+            other.wait()
+        run.stop()
+        lab.clock.advance(1)
+
+
+def test_a_run_is_stopped_paused_and_goes_on() -> None:
+    with Lab(seed=7) as lab:
+        product = product_of(lab)
+        came = told(lab)
+        run = product.fleet({Reports(): 3, Listens(): 2}).start(days=10_000)
+        assert came.wait(30)
+        run.pause()
+        lab.settle()
+        then = lab.clock.time
+        lab.settle()
+        assert (lab.clock.time, run.paused, run.done) == (then, True, False)
+        ticked = threading.Event()
+        run.on_tick(lambda _: ticked.set())
+        run.resume()
+        assert ticked.wait(30)
+        assert run.stop().done
+        assert lab.clock.time > then
+        assert sum(run.ticks[-1].devices.values()) == 5
+        assert run.failures.empty
+        with pytest.raises(LabError, match="stands still"):
+            product_of(lab).fleet(1, Reports).start()
+
+
+def test_an_interrupt_of_the_cell_ends_the_run() -> None:
+    with Lab(seed=7) as lab:
+        product = product_of(lab)
+        came = told(lab)
+        fleet = product.fleet(3, Reports)
+
+        def interrupt() -> None:
+            came.wait(30)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        threading.Thread(target=interrupt).start()
+        with pytest.raises(KeyboardInterrupt):
+            fleet.run(days=10_000)
+        assert fleet.last is not None
+        assert fleet.last.done
+        lab.clock.advance(1)
+        assert fleet.run(minutes=5).frame()["requests"].sum() == 15  # and it can be run again
+
+
+def test_a_lab_that_closes_ends_its_runs() -> None:
+    with Lab(seed=7) as lab:
+        product = product_of(lab)
+        came = told(lab)
+        run = product.fleet({Reports: 3, Listens: 2}).start(days=10_000)
+        assert came.wait(30)
+    assert run.done
+
+
+@pytest.mark.parametrize("speed", [None, 3600])
+def test_a_clock_that_runs(speed: float | None) -> None:
+    with Lab(speed=speed) as lab:
+        product = product_of(lab)
+        came = told(lab)
+        run = product.fleet({Reports(every=0.01): 3, Listens: 2}).start()
+        assert came.wait(30)
+        run.stop()
+        assert run.failures.empty
+        assert run.timings().real > 0
+
+
+def test_real_time_makes_no_device_connect_anew() -> None:
+    class Slow(Reports):
+        async def run(self, device: FleetDevice) -> None:
+            await device.write(temperature=1)
+            time.sleep(0.3)  # of real time  # noqa: ASYNC251
+            await device.sleep(hours=1)
+            await device.write(temperature=2)
+            device.note(connections=device.connection.opened)
+
+    with Lab(seed=7, guard={"keep_alive": 0.05}) as lab:
+        shown = product_of(lab).fleet(5, Slow).run(hours=2).devices()
+        assert list(shown.connections) == [1] * 5
+
+
+@pytest.mark.parametrize("auth", ["token", "password", "certificate"])
+def test_every_kind_of_credentials_is_handed_out(auth: str) -> None:
+    class Renews(Behaviour):
+        async def run(self, device: FleetDevice) -> None:
+            await device.write(temperature=1)
+            await device.activate()
+            await device.write(temperature=2)
+
+    with Lab(seed=7) as lab:
+        fleet = product_of(lab, auth=auth).fleet(3, Renews)
+        for _ in range(2):  # the second run has the credentials that the first one was given
+            run = fleet.run(minutes=5)
+            assert run.failures.empty
+            assert list(run.devices().state) == ["ended"] * 3
+        assert lab.sql("select * from datapoint where value = '2'").shape[0] == 3
+
+
+@pytest.mark.parametrize("format", ["base10", "base16", "uuid", "mac"])
+def test_identities_are_such_as_the_product_takes(format: str) -> None:
+    with Lab(seed=7) as lab:
+        product = product_of(lab, identity_format={"type": format, "casing": "upper"})
+        fleet = product.fleet(12, Reports)
+        assert len(set(fleet.identities)) == 12
+        assert fleet.identities[:3] == product.fleet(3, Reports).identities
+
+
+def test_thousands_are_provisioned_at_once() -> None:
+    with Lab(seed=7) as lab:
+        product = product_of(lab, self_registration=False)
+        assert len(product.fleet(5000, Reports)) == len(product.devices()) == 5000
+
+
+def test_shapes_say_how_many_are_online_and_when_requests_come() -> None:
+    class Arrives(Behaviour):
+        async def run(self, device: FleetDevice) -> None:
+            async for _ in device.arrivals():
+                await device.write(temperature=1)
+
+    with Lab(seed=7) as lab:
+        product = product_of(lab)
+        run = product.fleet(10, Reports).run(hours=1, every=600, devices=Steps({0: 2, 1200: 10, 2400: 5}))
+        assert list(run.frame()["sleeping"]) == [2, 2, 10, 10, 5, 5]
+        assert list(run.frame()["waiting"]) == [8, 8, 0, 0, 5, 5]
+        assert run.failures.empty
+        run = product.fleet(5, Arrives, prefix="a-").run(hours=10, arrivals=Flat(0.01))
+        assert run.frame()["requests"].sum() == pytest.approx(1800, rel=0.1)
+        assert run.latency.max == pytest.approx(0, abs=1e-6)
+
+
+def test_what_is_wrong_is_named() -> None:
+    with Lab(seed=7) as lab:
+        product = product_of(lab)
+        for wrong, match in (
+            (lambda: product.fleet(0, Reports), "expected a number of devices, not 0"),
+            (lambda: product.fleet(3), "a number of devices and a behaviour"),
+            (lambda: product.fleet(3, 5), "expected a class of labkit.Behaviour"),  # type: ignore[arg-type]
+            (lambda: product.fleet(3, {Reports: 2}), "3 devices, but the behaviours are for 2"),
+            (lambda: product.fleet(2, Reports, identities=["a", "a"]), "as many different identities"),
+            (
+                lambda: product.fleet(2, Reports).repeat("t-003"),
+                "no device 't-003', there are t-001 to t-002",
+            ),
+            (lambda: product.fleet(2, Reports).run(hours=1).requests(), "kept no requests"),
+            (lambda: product.fleet(2, Reports).run(days=-1), "lasts 0 seconds or more"),
+        ):
+            with pytest.raises(LabError, match=match):
+                wrong()
