@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -146,3 +147,22 @@ def test_what_waits_behind_a_delayed_call_is_no_activity(lab: Lab) -> None:
     lab.clock.advance(0.1)
     seen = acme.Keystore.command(key="seen", command="lrange", args=[0, -1])
     assert seen["value"] == ["a", "b", "c"]
+
+
+def test_calls_that_a_run_makes_side_by_side(lab: Lab) -> None:
+    acme = lab.solution("acme")
+
+    async def several(services: Any) -> object:
+        names = ("a", "b", "c")
+        await asyncio.gather(*(services.Keystore.set(key=each, value=each) for each in names))
+        return await asyncio.gather(*(services.Keystore.get(key=each) for each in names))
+
+    acme.route("GET", "/several", several)
+    lab.faults.add("Keystore.set", delay=5)
+    begun = lab.begin(acme.get, "/several")
+    lab.settle()
+    lab.clock.advance(5)
+    assert [each["value"] for each in begun.result().json()] == ["a", "b", "c"]
+    device = lab.product("thermostat").device("t-1").activate()
+    device.write(message="the count of activities is right")
+    lab.settle()
