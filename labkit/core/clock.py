@@ -155,21 +155,19 @@ class Clock:
         if self._driver is not None:
             raise LabError(f"{self._driver} moves this clock; wait for its end, or stop it first")
 
-    def step(self, before: float) -> bool:
+    def step(self, before: float) -> int:
         """Move a driven clock to the next instant at which anything is due, if that is before `before`, and fire
-        what is due there. False where there is no such instant: then it is moved to `before`, and nothing is fired.
-
-        Settles nothing.
+        what is due there. Gives how many callbacks that were; 0 where there is no such instant: then it is moved to
+        `before`. Settles nothing.
         """
         while self._timers and self._timers[0][2].callback is None:
             heapq.heappop(self._timers)
             self._cancelled -= 1
         if not self._timers or self._timers[0][0] >= before:
             self._lab = max(self._lab, before)
-            return False
+            return 0
         self._lab = max(self._lab, self._timers[0][0])
-        self._fire(self._lab)
-        return True
+        return self._fire(self._lab)
 
     async def advance(
         self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0
@@ -237,7 +235,8 @@ class Clock:
         else:
             await asyncio.sleep(0)
 
-    def _fire(self, now: float) -> None:
+    def _fire(self, now: float) -> int:
+        fired = 0
         while self._timers and self._timers[0][0] <= now:
             timer = heapq.heappop(self._timers)[2]
             callback, timer.callback = timer.callback, None
@@ -245,6 +244,8 @@ class Clock:
                 self._cancelled -= 1
             else:
                 callback()
+                fired += 1
+        return fired
 
     def _arm(self) -> None:
         """Have the loop ring when the next timer is due; on a frozen clock, if it is due already."""

@@ -263,7 +263,12 @@ def encoded(pairs: Iterable[tuple[str, object]]) -> str:
 
 
 def _quoted(value: object) -> str:
-    text = str(value).lower() if isinstance(value, bool) else str(value)
+    text = str(value)
+    kind = type(value)
+    if kind is float or kind is int:
+        return text.replace("+", "%2B")  # of 1e+20
+    if kind is bool:
+        text = text.lower()
     return text if text.isascii() and text.isalnum() else quote_plus(text, errors="strict")
 
 

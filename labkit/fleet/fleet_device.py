@@ -63,6 +63,7 @@ class FleetDevice:
         self.memory: dict[str, Any] = {}
         self.clock_error = 0.0
         self.asking = False
+        self.asks_as = self.actor
         self.connection = connection
         self.virtual = VirtualDevice(
             plan.address, plan.domain, plan.auth, identity, self._password, connection
@@ -151,7 +152,11 @@ class FleetDevice:
             self._remote,
         )
         remote.token, remote.password = other.token, other.password
-        await self._exchange("write to", remote.write, _values(None, values))
+        self.asks_as = f"{self._play.plan.product}/{identity}"
+        try:
+            await self._exchange("write to", remote.write, _values(None, values))
+        finally:
+            self.asks_as = self.actor
 
     async def read(self, *aliases: str) -> dict[str, str]:
         """The newest value of each alias that has one."""
@@ -240,6 +245,8 @@ class FleetDevice:
     def wait_for_ever(self) -> None:
         """The answer that is due may take as long as it will: the platform holds the request."""
         self.connection.wait_for_ever()
+        if self._remote is not None:
+            self._remote.wait_for_ever()
 
     def __repr__(self) -> str:
         return f"<device {self.actor}, {self.state}>"

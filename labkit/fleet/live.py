@@ -58,5 +58,5 @@ class Live:
     def resume(self) -> None:
         self._open.set()
 
-    async def close(self, devices: list[Paced]) -> None:
+    async def close(self) -> None:
         """Nothing to wait for: on a running clock a lab learns of ended connections when it does."""

@@ -10,7 +10,8 @@ from labkit.core.clock import Clock
 class Paced(Protocol):
     """What a pace needs to know of a device.
 
-    actor: as the journal names it; number: in its fleet, from 1; asking: is a request of it under way?
+    actor: as the journal names it; number: in its fleet, from 1; asking: is a request of it under way? asks_as: whose
+    actor that request has.
     """
 
     @property
@@ -19,6 +20,8 @@ class Paced(Protocol):
     def number(self) -> int: ...
     @property
     def asking(self) -> bool: ...
+    @property
+    def asks_as(self) -> str: ...
     def wait_for_ever(self) -> None:
         """The answer that is due may take as long as it will: the request is held."""
 
@@ -49,8 +52,8 @@ class Pace(Protocol):
     async def play(self, until: float | None) -> bool:
         """Let the devices live until lab time reaches `until` (None: for ever), or `stop`. True if it was."""
 
-    async def close(self, devices: list[Paced]) -> None:
-        """All these devices have been ended, in whatever they did: return once the lab knows."""
+    async def close(self) -> None:
+        """All devices have left, in whatever they did: return once the lab knows."""
 
     def pause(self) -> None: ...
     def resume(self) -> None: ...

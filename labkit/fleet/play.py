@@ -314,11 +314,10 @@ class Play:
         self.over = True
         for timer in self._timers:
             timer.cancel()
-        alive = [self.devices[number] for number in self._tasks]
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self.pace.close(list(alive))
+        await self.pace.close()
         self.timings.end()
         self._finished.set()

@@ -38,17 +38,18 @@ class Simulated:
         self._seed = seed
         self._devices: dict[str, Paced] = {}  # by actor
         self._first: dict[str, asyncio.Future[None]] = {}  # the first turns of those that have not begun
-        self._left: set[str] = (
-            set()
-        )  # of these, held requests were given up, and the platform may not know yet
+        self._left: dict[str, int] = {}  # by actor: how many the platform may hold once it knows who left
         self._timers: dict[str, Timer] = {}
         self._counts: dict[str, int] = {}  # how often each went on
         self._ready: list[tuple[int, int, int, str, asyncio.Future[None]]] = []
         self._entries = itertools.count()
-        self._held: set[str] = set()  # their requests are held, or were released and are not answered yet
-        self._released: set[str] = set()  # of those: the answer is on its way
+        self._as: dict[
+            str, str
+        ] = {}  # devices whose request is held, or released and on its way: as which actor
+        self._held: dict[str, int] = {}  # by the actor that is asked as: how many those are
         self._running: str | None = None
         self._event: asyncio.Future[None] | None = None  # something that `play` waits for has happened
+        self._woke = 0  # devices, at this instant
         self._paused = False
         self._stopped = False
 
@@ -63,12 +64,10 @@ class Simulated:
         actor = device.actor
         self._devices.pop(actor, None)
         self._first.pop(actor, None)
-        if actor in self._held:
-            self._left.add(actor)
+        if (held_as := self._let_go(actor)) is not None:
+            self._left[held_as] = self._left.get(held_as, self._holding.count(held_as)) - 1
         if (timer := self._timers.pop(actor, None)) is not None:
             timer.cancel()
-        self._held.discard(actor)
-        self._released.discard(actor)
         self._rests(actor)
         self._tell()
 
@@ -86,12 +85,10 @@ class Simulated:
         await turn
 
     def waits_for_turn(self, device: Paced) -> bool:
-        return device.actor in self._held
+        return device.actor in self._as
 
     async def turn(self, device: Paced) -> None:
-        actor = device.actor
-        self._held.discard(actor)
-        self._released.discard(actor)
+        self._let_go(device.actor)
         turn = self._make_ready(device)
         self._tell()
         await turn
@@ -101,16 +98,21 @@ class Simulated:
     async def play(self, until: float | None) -> bool:
         """As Pace.play; who calls it drives the clock."""
         assert until is not None
-        reached = False
+        reached = quiet = False
         stop = self._holding.watch(self._began, self._ended)
         try:
             while not self._stopped:
-                await self._quiet()
+                if not quiet:
+                    await self._quiet()
+                quiet = False
                 if self._paused and not self._stopped:
                     await self._wait()
                 elif self._ready:
                     await self._go_on()
-                elif not self.clock.step(until):
+                elif fired := self.clock.step(until):
+                    quiet = fired == self._woke  # nothing of the platform's was due
+                    self._woke = 0
+                else:
                     reached = True
                     break
         finally:
@@ -128,20 +130,27 @@ class Simulated:
         self._paused = False
         self._tell()
 
-    async def close(self, devices: list[Paced]) -> None:
-        for device in devices:
-            await self._holding.released(device.actor)
+    async def close(self) -> None:
+        stop = self._holding.watch(lambda _: None, self._ended)
+        try:
+            while self._due():
+                await self._wait()
+        finally:
+            stop()
         await self._settle()
 
     async def _quiet(self) -> None:
         """Return once the platform is idle and every answer that it released has arrived."""
         await self._settle()
-        while (self._released or self._left) and not self._stopped:
-            while self._left:
-                await self._holding.released(self._left.pop())
-            if self._released:
-                await self._wait()
+        while self._due() and not self._stopped:
+            await self._wait()
             await self._settle()
+
+    def _due(self) -> bool:
+        """Is an answer on its way, or has the platform yet to learn that a device has left?"""
+        count = self._holding.count
+        self._left = {actor: most for actor, most in self._left.items() if count(actor) > most}
+        return bool(self._left) or any(held > count(actor) for actor, held in self._held.items())
 
     async def _go_on(self) -> None:
         """Let the next device go on, until it rests."""
@@ -179,19 +188,28 @@ class Simulated:
 
     def _woken(self, device: Paced, turn: asyncio.Future[None]) -> None:
         del self._timers[device.actor]
+        self._woke += 1
         self._make_ready(device, turn)
 
     # --- what the platform says
 
     def _began(self, actor: str) -> None:
-        device = self._devices.get(actor)
-        if device is None or not device.asking:
-            return
-        self._held.add(actor)
-        self._released.discard(actor)
+        device = None if self._running is None else self._devices.get(self._running)
+        if device is None or not device.asking or device.asks_as != actor:
+            return  # one that was released is held again, or it is no request of a device
+        self._as[device.actor] = actor
+        self._held[actor] = self._held.get(actor, 0) + 1
         device.wait_for_ever()
-        self._rests(actor)
+        self._rests(device.actor)
 
     def _ended(self, actor: str) -> None:
-        if actor in self._held:
-            self._released.add(actor)
+        self._tell()
+
+    def _let_go(self, device: str) -> str | None:
+        """The request of a device is held no more: as which actor it was, None where none was held."""
+        actor = self._as.pop(device, None)
+        if actor is not None:
+            self._held[actor] -= 1
+            if not self._held[actor]:
+                del self._held[actor]
+        return actor

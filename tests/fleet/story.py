@@ -7,7 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from labkit import Behaviour, DeviceError, Lab
-from labkit.fleet.fleet_device import FleetDevice
+from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
+from labkit.lab.fleet import Fleet
 from labkit.lab.product import Product
 
 FIRMWARE = bytes(range(256)) * 64
@@ -21,10 +22,24 @@ end
 """
 
 
-class Reports(Behaviour):
-    """Writes a temperature at uneven times, and now and then begins anew."""
+class Lasting(Behaviour):
+    """Goes on after what goes wrong on purpose."""
 
     async def run(self, device: FleetDevice) -> None:
+        while True:
+            try:
+                return await self.live(device)
+            except EXCHANGE_ERRORS:
+                await device.sleep(self.random.randrange(10, 60))
+
+    async def live(self, device: FleetDevice) -> None:
+        raise NotImplementedError
+
+
+class Reports(Lasting):
+    """Writes a temperature at uneven times, and now and then begins anew."""
+
+    async def live(self, device: FleetDevice) -> None:
         while True:
             await device.write(temperature=round(self.random.gauss(21, 2), 2))
             await device.sleep(self.random.choice([1200, 1200, 2400, 3612.5]))
@@ -32,20 +47,20 @@ class Reports(Behaviour):
                 await device.reboot(seconds=20)
 
 
-class Listens(Behaviour):
+class Listens(Lasting):
     """Polls, and says what it was told."""
 
-    async def run(self, device: FleetDevice) -> None:
+    async def live(self, device: FleetDevice) -> None:
         async for value in device.poll("config", timeout=300):
             device.note(value)
             await device.write(message=f"is {value}")
             await device.sleep(minutes=self.random.randrange(30))
 
 
-class Waits(Behaviour):
+class Waits(Lasting):
     """Reports, and waits for a while to be told something."""
 
-    async def run(self, device: FleetDevice) -> None:
+    async def live(self, device: FleetDevice) -> None:
         while True:
             await device.write(temperature=self.random.choice([20, 25]))
             value = await device.wait_for("config", timeout=self.random.choice([60, 300]))
@@ -54,20 +69,20 @@ class Waits(Behaviour):
             await device.sleep(minutes=20)
 
 
-class Tells(Behaviour):
+class Tells(Lasting):
     """Tells the others what to do: several in one instant, at which their polls may end by themselves too."""
 
-    async def run(self, device: FleetDevice) -> None:
+    async def live(self, device: FleetDevice) -> None:
         while True:
             await device.sleep(self.random.choice([300, 1200, 1200, 1333.3]))
             for number in self.random.sample(range(21, 37), 4):
                 await device.write_to(f"t-{number:03d}", config=self.random.randrange(10))
 
 
-class Batches(Behaviour):
+class Batches(Lasting):
     """Sleeps, and records what it has measured meanwhile."""
 
-    async def run(self, device: FleetDevice) -> None:
+    async def live(self, device: FleetDevice) -> None:
         while True:
             now = await device.timestamp()
             points = {float(now - 60 * back): self.random.randrange(100) for back in range(5)}
@@ -76,10 +91,10 @@ class Batches(Behaviour):
             await device.sleep(minutes=60)
 
 
-class Downloads(Behaviour):
+class Downloads(Lasting):
     """Fetches the firmware piece by piece, and asks for what there is not."""
 
-    async def run(self, device: FleetDevice) -> None:
+    async def live(self, device: FleetDevice) -> None:
         for begin in range(0, len(FIRMWARE), 4096):
             await device.download("fw.bin", range=f"bytes={begin}-{begin + 4095}")
             await device.sleep(minutes=self.random.randrange(1, 30))
@@ -117,12 +132,31 @@ def digest(seed: int = 7, hours: float = 10) -> str:
         folder.mkdir(parents=True)
         (folder / "count.lua").write_text(COUNT)
         lab.solution("count", products=[product], path=folder.parent)
-        run = product.fleet(behaviour=FLEET).run(hours=hours, requests=True)
+        fleet = product.fleet(FLEET)
+        let_go_wrong(lab, fleet)
+        run = fleet.run(hours=hours, requests=True)
         frame, rows = run.frame().to_csv(), run.requests().to_csv()
         journal = lab.journal.canonical()
         assert lab.journal.dropped == 0
     whole = "\0".join([journal, frame, rows, run.failures.drop(columns="trace").to_csv()])
     return f"{hashlib.sha256(whole.encode()).hexdigest()} {journal.count(chr(10))} {run.summary}"
+
+
+def let_go_wrong(lab: Lab, fleet: Fleet) -> None:
+    """Faults of all kinds, of the platform and of the devices."""
+    fleet.faults.add("drop before", every=13)
+    fleet.faults.add("drop after", every=17)
+    for does, seconds in (("delay", 45), ("slow reader", 20), ("reboot", 60), ("wrong clock", 90)):
+        fleet.faults.add(does, chance=0.02, seconds=seconds)
+    fleet.faults.add("duplicate send", chance=0.05)
+    alias = "/onep:v1/stack/alias"
+    lab.faults.add(f"POST {alias}", status=503, chance=0.03)
+    lab.faults.add(f"POST {alias}", delay=40, chance=0.03)
+    lab.faults.add(f"GET {alias}", delay=40, chance=0.05)
+    for where in (f"POST {alias}", f"GET {alias}", "GET /provision/download"):
+        for cut in ("before", "inside", "after"):
+            lab.faults.add(where, cut=cut, chance=0.02)
+    lab.faults.add("device datapoint", late=30, chance=0.03)
 
 
 def life(count: int, number: int) -> list[str]:
