@@ -54,7 +54,7 @@ class Load:
 
     async def hammer(self, port: int, ca: str, domain: str, devices: int, seconds: float) -> Answer:
         """Have devices that have tokens write one after the other for some seconds, all being connected."""
-        play = await self._begin(port, ca, domain, Counting(), devices)
+        play = await self._begin(port, ca, domain, Counting(), devices, tokens=True)
         begun = asyncio.Event()
         play.on_tick(lambda tick: begun.set() if tick.requests >= devices else None)
         await begun.wait()
@@ -111,10 +111,11 @@ class Load:
         devices: int,
         *,
         prefix: str = "d",
+        tokens: bool = False,
         arrivals: Shape | None = None,
     ) -> Play:
         members = [
-            Member(number, f"{prefix}-{number}", behaviour, Credentials(token=f"{number:040x}"))
+            Member(number, f"{prefix}-{number}", behaviour, Credentials(f"{number:040x}" if tokens else None))
             for number in range(1, devices + 1)
         ]
         address = Address("127.0.0.1", port, ca)
