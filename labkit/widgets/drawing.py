@@ -116,7 +116,8 @@ def round_times(axes: Axes, first: pandas.Timestamp, last: pandas.Timestamp) -> 
     seconds = (last - first).total_seconds()
     locator: DateLocator
     if seconds < HOURS * 3600:
-        step = next((each for each in STEPS if seconds <= 9 * each), STEPS[-1])
+        most = 9 if axes.get_position().width > 0.5 else 5  # of a figure with panels side by side fewer fit
+        step = next((each for each in STEPS if seconds <= most * each), STEPS[-1])
         locator = SecondLocator(range(0, 60, step)) if step < 60 else MinuteLocator(range(0, 60, step // 60))
         axes.xaxis.set_major_locator(locator)
         axes.xaxis.set_major_formatter(DateFormatter("%H:%M:%S" if step < 60 else "%H:%M"))
