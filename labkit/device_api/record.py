@@ -28,7 +28,8 @@ async def record(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     given = grouped(await exchange.form())
     now = exchange.context.clock.now()
     groups = {alias: absolute(group, now) for alias, group in given.items()}
-    clashes = [(alias, clash) for alias, group in groups.items() if (clash := first_clash(group))]
+    found = [(alias, first_clash(group)) for alias, group in groups.items()]
+    clashes = [(alias, clash) for alias, clash in found if clash is not None]  # it may be 0
     if clashes:
         return reply(409, forms.encode(clashes), FORM)
     resources = exchange.product.settings.resources

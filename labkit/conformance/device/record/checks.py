@@ -86,6 +86,8 @@ async def listed(target: Target) -> None:
     expect.equal("the pairs", pairs, [f"mode={past + 7}", f"text={past}"], response)
     response = expect.status(await device_client.record(device, [*fine, *clash]), 409)
     expect.body(response, f"text={past}")
+    oldest: Pairs = [("alias", "text"), ("0", "a"), ("0", "b")]
+    expect.body(expect.status(await device_client.record(device, oldest), 409), "text=0")
 
 
 @check("DEV-REC-7", "a 409 lists each alias once, with the first timestamp of its first clash")
