@@ -17,6 +17,7 @@ from labkit.control.interface import InterfaceControl
 from labkit.control.journal import JournalControl
 from labkit.control.mailbox import MailboxControl
 from labkit.control.messaging import MessagingControl
+from labkit.control.plays import PlaysControl
 from labkit.control.polls import PollsControl
 from labkit.control.products import ProductsControl
 from labkit.control.providers import ProvidersControl
@@ -45,6 +46,7 @@ class Control:
         self.journal = JournalControl(platform)
         self.mailbox = MailboxControl(platform)
         self.messaging = MessagingControl(platform)
+        self.plays = PlaysControl(platform)
         self.polls = PollsControl(platform)
         self.products = ProductsControl(platform)
         self.providers = ProvidersControl(platform)

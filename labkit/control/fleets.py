@@ -1,36 +1,39 @@
-"""What a fleet of virtual devices needs done to a lab."""
+"""Credentials for the devices of a fleet."""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509 import load_pem_x509_certificate
+from pydantic import Field
 
-from labkit.core.certificates import KeyPair, client_certificate
+from labkit.control.data import Data
+from labkit.core.certificates import client_certificate
 from labkit.core.errors import LabError
 from labkit.devices.identities import identity_error
 from labkit.devices.registry import fingerprint, password_digest
-from labkit.fleet.accounts import ALIAS
-from labkit.fleet.cluster import ClusterPlay
-from labkit.fleet.device import Credentials
-from labkit.fleet.live import Live
-from labkit.fleet.pace import Pace
-from labkit.fleet.play import Plan, Play
-from labkit.fleet.simulated import Simulated
 from labkit.platform import Platform
-from labkit.settings import SolutionSettings
+
+
+class HandedOut(Data):
+    """What a device was given: a token, a password, or a certificate and its key (PEM)."""
+
+    token: str | None = Field(default=None, repr=False)
+    password: str | None = Field(default=None, repr=False)
+    certificate: bytes | None = Field(default=None, repr=False)
+    key: bytes | None = Field(default=None, repr=False)
 
 
 class FleetsControl:
-    """Provisions devices by the thousand, and plays them on the lab's own loop."""
+    """Provisions devices by the thousand."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
 
-    async def provision(self, product: str, identities: Sequence[str]) -> list[Credentials]:
+    async def provision(self, product: str, identities: Sequence[str]) -> list[HandedOut]:
         """Whitelist identities and hand out credentials of the product's kind, which replace those that they had.
 
         Raises LabError for an unknown product, and for an identity that the product does not take.
@@ -47,71 +50,24 @@ class FleetsControl:
         await self._platform.devices.registry.hand_out(product, {name: _proof(each) for name, each in given})
         return made
 
-    async def prepare(self, plan: Plan) -> Play:
-        """A run of a fleet in this process: on a virtual clock one device at a time, else side by side."""
-        return Play(plan, self._pace(plan.seed))
-
-    async def spread(self, plan: Plan, client: Any, shares: int, close: Callable[[], object]) -> ClusterPlay:
-        """A run of a fleet on the workers of a dask cluster, which `client` is one of."""
-        return ClusterPlay(plan, self._platform.context.clock, client, shares, close)
-
-    async def account(self, product: str, handled: Callable[[str, object], object]) -> None:
-        """Tell `handled` of each number that counting devices write (identity, value), as a handler gets it.
-
-        The handler belongs to a solution of its own, `accounts-<product>`, so that no other is touched; it takes the
-        place of the one before.
-        """
-        id = f"accounts-{product}"
-        if id not in self._platform.context.solutions:
-            await self._platform.solutions.add(SolutionSettings(id=id, products=(product,)))
-
-        async def datapoint(data: Mapping[str, Any]) -> None:
-            if data["alias"] == ALIAS:
-                handled(data["device_sn"], data["value"][1])
-
-        self._platform.solutions.get(id).on("device", "datapoint", datapoint)
-
-    async def play(self, play: Play | ClusterPlay, seconds: float | None) -> None:
-        """Let the devices live for so long, on lab time; None: until `Play.stop`.
-
-        On a virtual clock nobody else moves it meanwhile. Raises LabError there where no time is given, and where
-        another run is under way.
-        """
-        clock = self._platform.context.clock
-        until = None if seconds is None else clock.now() + seconds
-        if clock.rate:
-            await play.run(until)
-            return
-        if until is None:
-            raise LabError("this clock stands still: say for how long, as in run(days=1)")
-        with clock.drive("the run of a fleet"):
-            await play.run(until)
-        if isinstance(play, Play) and play.reached:
-            await clock.advance_to(until)
-
-    def _pace(self, seed: int) -> Pace:
-        context = self._platform.context
-        if context.clock.rate:
-            return Live(context.clock)
-        return Simulated(context.clock, context.holding, self._platform.settle, seed)
-
-    def _secret(self, product: str, auth: str, identity: str) -> Credentials:
+    def _secret(self, product: str, auth: str, identity: str) -> HandedOut:
         identifiers = self._platform.context.identifiers
         if auth == "token":
-            return Credentials(token=identifiers.hex(f"token/{product}/{identity}", 40))
-        return Credentials(password=identifiers.alphanumeric(f"password/{product}/{identity}", 24))
+            return HandedOut(token=identifiers.hex(f"token/{product}/{identity}", 40))
+        return HandedOut(password=identifiers.alphanumeric(f"password/{product}/{identity}", 24))
 
 
-def _certificates(identities: Sequence[str]) -> list[Credentials]:
-    return [Credentials(certificate=KeyPair.from_pem(*client_certificate(each))) for each in identities]
+def _certificates(identities: Sequence[str]) -> list[HandedOut]:
+    made = (client_certificate(each) for each in identities)
+    return [HandedOut(certificate=certificate, key=key) for certificate, key in made]
 
 
-def _proof(credentials: Credentials) -> tuple[bytes, bytes | None]:
+def _proof(given: HandedOut) -> tuple[bytes, bytes | None]:
     """Digest and salt, as the registry keeps them."""
-    if credentials.token is not None:
-        return fingerprint(credentials.token), None
-    if credentials.password is not None:
+    if given.token is not None:
+        return fingerprint(given.token), None
+    if given.password is not None:
         salt = secrets.token_bytes(16)
-        return password_digest(credentials.password, salt), salt
-    assert credentials.certificate is not None
-    return fingerprint(credentials.certificate.certificate.public_bytes(Encoding.DER)), None
+        return password_digest(given.password, salt), salt
+    assert given.certificate is not None
+    return fingerprint(load_pem_x509_certificate(given.certificate).public_bytes(Encoding.DER)), None

@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping
 
 from labkit.control.services import OperationInfo, described
 from labkit.core.errors import LabError, SettingsError
+from labkit.core.journal import Record
 from labkit.platform import Platform
+from labkit.providers.mail import Mail
 from labkit.services.custom import CustomService
 from labkit.services.operation import Service as Service
 from labkit.services.registry import SERVICES
@@ -51,6 +53,13 @@ class FunctionsControl:
             await self._platform.services.remove(made.name)
         await self._platform.services.add(made)
         return made.name, [described(each) for each in made.operations.values()]
+
+    async def follow(self, record: Callable[[Record], object], mail: Callable[[Mail], object]) -> None:
+        """Call `record` with each record of the journal once it is complete, and `mail` with each new mail, both on
+        the loop, as long as the lab lives.
+        """
+        self._platform.context.journal.watch(record, ended=True)
+        self._platform.mailbox.watch(mail)
 
     async def remove_service(self, name: str) -> None:
         """Take out a service that was added. Raises LabError where there is none of this name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,10 +81,6 @@ class JournalControl:
     async def canonical(self) -> str:
         """The records as text that two runs of one seeded story share byte for byte."""
         return self._journal.canonical()
-
-    async def follow(self, watcher: Callable[[Record], object]) -> Callable[[], None]:
-        """Call `watcher` with each record once it is complete, on the loop, until what is returned is called."""
-        return self._journal.watch(watcher, ended=True)
 
     async def clear(self) -> None:
         """Forget what happened so far."""

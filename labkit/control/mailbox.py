@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from labkit.platform import Platform
 from labkit.providers.mail import Mail as Mail
 
@@ -21,10 +19,6 @@ class MailboxControl:
         a text, or of a solution; all that is given must hold.
         """
         return self._mailbox.find(to, subject, solution)
-
-    async def follow(self, watcher: Callable[[Mail], object]) -> Callable[[], None]:
-        """Call `watcher` with each new mail, on the loop, until what is returned is called."""
-        return self._mailbox.watch(watcher)
 
     async def clear(self) -> None:
         """Throw all mail away."""

@@ -146,8 +146,7 @@ class _LabSource:
 
     def follow(self, record: Callable[[Happened], object], mail: Callable[[Mailed], object]) -> None:
         control = self._runtime.control
-        self._runtime.run(control.journal.follow, record)
-        self._runtime.run(control.mailbox.follow, mail)
+        self._runtime.run(control.functions.follow, record, mail)
 
     def time(self) -> float:
         return self._runtime.run(self._runtime.control.clock.state).time

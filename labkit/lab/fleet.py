@@ -7,6 +7,8 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
+from labkit.control.fleets import HandedOut
+from labkit.core.certificates import KeyPair
 from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError
 from labkit.fleet.behaviour import Behaviour, behaviour
@@ -247,10 +249,17 @@ def make_fleet(
         seed = runtime.seed if runtime.seed is not None else fresh_seed()
     held = runtime.run(runtime.control.fleets.provision, product.id, names)
     members = [
-        Member(number, name, life, credentials)
-        for number, (name, life, credentials) in enumerate(zip(names, lives, held, strict=True), 1)
+        Member(number, name, life, _credentials(given))
+        for number, (name, life, given) in enumerate(zip(names, lives, held, strict=True), 1)
     ]
     return Fleet(runtime, product, seed, members)
+
+
+def _credentials(given: HandedOut) -> Credentials:
+    pair = None
+    if given.certificate is not None and given.key is not None:
+        pair = KeyPair.from_pem(given.certificate, given.key)
+    return Credentials(given.token, given.password, pair)
 
 
 def _lives(count: object, given: Behaviours | None) -> list[Behaviour]:

@@ -54,14 +54,14 @@ class Run:
         self._counted = accounts is not False
         self._route = accounts if isinstance(accounts, Solution) else None
         if accounts is True:
-            runtime.run(runtime.control.fleets.account, plan.product, self._play.accounts.handled)
+            runtime.run(runtime.control.plays.account, plan.product, self._play.accounts.handled)
         self._ending = Ending(self._play)
         runtime.keep(self._ending)
         self._task: Task[None] = runtime.begin(self._live)
         self._task.future.add_done_callback(lambda _: self._over())
 
     def _prepared(self, spread: Spread | None) -> Play | ClusterPlay:
-        run, control = self._runtime.run, self._runtime.control.fleets
+        run, control = self._runtime.run, self._runtime.control.plays
         if spread is None:
             return run(control.prepare, self._plan)
         try:
@@ -74,7 +74,7 @@ class Run:
             raise
 
     async def _live(self) -> None:
-        await self._runtime.control.fleets.play(self._play, self.lasting)
+        await self._runtime.control.plays.play(self._play, self.lasting)
         if self._counted:  # what was acknowledged is on its way to handlers
             await self._runtime.control.settle()
         if self._route is not None:

@@ -16,6 +16,7 @@ from labkit.control.clock import seconds_of
 from labkit.control.control import Control
 from labkit.control.functions import FunctionsControl
 from labkit.control.journal import SLICE, entries
+from labkit.control.plays import PlaysControl
 from labkit.core.journal import Journal
 from labkit.providers.messaging.provider import Messaging
 from labkit.settings import LabSettings, ProductSettings, SolutionSettings
@@ -38,7 +39,7 @@ def operations(control: Control) -> Iterator[tuple[str, Callable[..., Any]]]:
     subjects = {name: each for name, each in vars(control).items() if not name.startswith("_")}
     assert len(subjects) > 10
     for name, subject in subjects.items():
-        if not isinstance(subject, FunctionsControl):
+        if not isinstance(subject, FunctionsControl | PlaysControl):
             for operation, method in inspect.getmembers(subject, inspect.ismethod):
                 if not operation.startswith("_"):
                     yield f"{name}.{operation}", method

@@ -1,0 +1,71 @@
+"""Runs of fleets, in this process only: they take and give what lives here, as functions do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from labkit.core.errors import LabError
+from labkit.fleet.accounts import ALIAS
+from labkit.fleet.cluster import ClusterPlay
+from labkit.fleet.live import Live
+from labkit.fleet.pace import Pace
+from labkit.fleet.play import Plan, Play
+from labkit.fleet.simulated import Simulated
+from labkit.platform import Platform
+from labkit.settings import SolutionSettings
+
+
+class PlaysControl:
+    """Plays fleets on the lab's own loop, or has others play them."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+
+    async def prepare(self, plan: Plan) -> Play:
+        """A run of a fleet in this process: on a virtual clock one device at a time, else side by side."""
+        return Play(plan, self._pace(plan.seed))
+
+    async def spread(self, plan: Plan, client: Any, shares: int, close: Callable[[], object]) -> ClusterPlay:
+        """A run of a fleet on the workers of a dask cluster, which `client` is one of."""
+        return ClusterPlay(plan, self._platform.context.clock, client, shares, close)
+
+    async def account(self, product: str, handled: Callable[[str, object], object]) -> None:
+        """Tell `handled` of each number that counting devices write (identity, value), as a handler gets it.
+
+        The handler belongs to a solution of its own, `accounts-<product>`, so that no other is touched; it takes the
+        place of the one before.
+        """
+        id = f"accounts-{product}"
+        if id not in self._platform.context.solutions:
+            await self._platform.solutions.add(SolutionSettings(id=id, products=(product,)))
+
+        async def datapoint(data: Mapping[str, Any]) -> None:
+            if data["alias"] == ALIAS:
+                handled(data["device_sn"], data["value"][1])
+
+        self._platform.solutions.get(id).on("device", "datapoint", datapoint)
+
+    async def play(self, play: Play | ClusterPlay, seconds: float | None) -> None:
+        """Let the devices live for so long, on lab time; None: until `Play.stop`.
+
+        On a virtual clock nobody else moves it meanwhile. Raises LabError there where no time is given, and where
+        another run is under way.
+        """
+        clock = self._platform.context.clock
+        until = None if seconds is None else clock.now() + seconds
+        if clock.rate:
+            await play.run(until)
+            return
+        if until is None:
+            raise LabError("this clock stands still: say for how long, as in run(days=1)")
+        with clock.drive("the run of a fleet"):
+            await play.run(until)
+        if isinstance(play, Play) and play.reached:
+            await clock.advance_to(until)
+
+    def _pace(self, seed: int) -> Pace:
+        context = self._platform.context
+        if context.clock.rate:
+            return Live(context.clock)
+        return Simulated(context.clock, context.holding, self._platform.settle, seed)
