@@ -10,11 +10,10 @@ from __future__ import annotations
 import asyncio
 import math
 import pickle
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from labkit.core.chance import fresh_seed
 from labkit.core.clock import Clock
 from labkit.core.errors import LabError
 from labkit.fleet.accounts import Accounts
+from labkit.fleet.cluster_client import by_value
 from labkit.fleet.device import Credentials
 from labkit.fleet.measures import Measures, Tick
 from labkit.fleet.play import Failure, Plan, Row, Timings
@@ -342,75 +342,3 @@ class WorkerTimings(Timings):
     def so_far(self) -> tuple[float, float]:
         real, _ = super().so_far()
         return real, self.workers
-
-
-def by_value(share: Share) -> bytes:
-    """A share as bytes; classes of its behaviours that a worker may not be able to import travel whole.
-
-    Raises LabError for a behaviour that cannot travel.
-    """
-    import cloudpickle
-
-    modules = {type(member.behaviour).__module__ for member in share.plan.members}
-    with _travelling(cloudpickle, modules):
-        try:
-            payload: bytes = cloudpickle.dumps(share)
-        except Exception as error:  # whatever an object of the user's raises when it is pickled
-            raise LabError(f"workers: a behaviour cannot travel to another process: {error}") from error
-    return payload
-
-
-@contextmanager
-def _travelling(cloudpickle: Any, names: set[str]) -> Iterator[None]:
-    """Have classes of these modules pickled by value: all but labkit's, which every worker has."""
-    found = []
-    for name in names:
-        module = sys.modules.get(name)
-        if module is None or name == "__main__" or name.partition(".")[0] == "labkit":
-            continue
-        if name not in cloudpickle.list_registry_pickle_by_value():
-            cloudpickle.register_pickle_by_value(module)
-            found.append(module)
-    try:
-        yield
-    finally:
-        for module in found:
-            cloudpickle.unregister_pickle_by_value(module)
-
-
-def local(count: int) -> tuple[Client, Callable[[], object]]:
-    """A client of so many processes on this machine, and what closes them."""
-    from distributed import Client, LocalCluster
-
-    cluster = LocalCluster(
-        n_workers=count,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=None,
-        memory_limit=0,
-        silence_logs=50,
-    )
-    client = Client(cluster)
-
-    def close() -> None:
-        client.close()
-        cluster.close()
-
-    return client, close
-
-
-def of_cluster(given: Any) -> tuple[Client, Callable[[], object]]:
-    """A client of what is given: a client, a cluster, or the address of a scheduler. Raises LabError for others."""
-    from distributed import Client
-
-    if isinstance(given, Client):
-        if given.asynchronous:
-            raise LabError("cluster: expected a client for blocking calls, not Client(asynchronous=True)")
-        return given, lambda: None
-    if isinstance(given, str) or hasattr(given, "scheduler_address"):
-        try:
-            client = Client(given)
-        except (OSError, ValueError) as error:
-            raise LabError(f"cluster: no scheduler at {given!r}: {error}") from None
-        return client, client.close
-    raise LabError(f"cluster: expected a dask Client, a cluster or the address of a scheduler, not {given!r}")

@@ -154,12 +154,12 @@ class Herd(Shape):
             raise LabError(f"Herd: surge has to be at least 1, not {self.surge}")
 
     def at(self, elapsed: float, start: float = 0.0) -> float:
-        since = elapsed - self.begins - self.outage
+        back = self.begins + self.outage
         if elapsed < self.begins:
             return self.value
-        if since < 0:
+        if elapsed < back:
             return 0.0
-        return self.value * (1 + (self.surge - 1) * math.exp(-since / self.recovery))
+        return self.value * (1 + (self.surge - 1) * math.exp((back - elapsed) / self.recovery))
 
     def most(self, begin: float, end: float, start: float = 0.0) -> float:
         back = self.begins + self.outage

@@ -12,7 +12,7 @@ from labkit.core.certificates import KeyPair
 from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError
 from labkit.fleet.behaviour import Behaviour, behaviour
-from labkit.fleet.cluster import local, of_cluster
+from labkit.fleet.cluster_client import local, of_cluster
 from labkit.fleet.device import Credentials
 from labkit.fleet.faults import DeviceFault, FleetFaults
 from labkit.fleet.identities import identity

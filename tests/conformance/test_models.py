@@ -214,7 +214,7 @@ def local() -> Iterator[Target]:
 async def test_a_model_agrees_with_a_lab(each: Check, local: Target) -> None:
     assert each.model is not None
     async with local.scope():
-        result = await search(each.model, local, steps=size(500, 100_000), seconds=size(120, 7000))
+        result = await search(each.model, local, steps=size(250, 100_000), seconds=size(120, 7000))
     assert (
         "\n\n".join(f"{known.requirement}: {known.mismatch}\n{known.story()}" for known in result.differences)
         == ""

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -83,6 +84,15 @@ def test_a_run_is_stopped_paused_and_goes_on() -> None:
             product_of(lab).fleet(1, Reports).start()
 
 
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """As in a kernel: SIGINT raises KeyboardInterrupt, whatever tests before made of it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_of_the_cell_ends_the_run() -> None:
     with Lab(seed=7) as lab:
         product = product_of(lab)
