@@ -78,6 +78,7 @@ class Target:
         self._social = {each.name: each.applications for each in settings.providers.social}
         self._domain = settings.domain
         self._identifiers = Identifiers(None if lab is None else seed)
+        self._chances = Identifiers(seed or 0)
         self._run = self._identifiers.hex("run", 8)
         self._count = itertools.count(1)
         self._whitelisted: defaultdict[str, set[str]] = defaultdict(set)
@@ -128,8 +129,11 @@ class Target:
         return TargetProduct(self._settings[id], self._domains[id])
 
     def seed(self, name: str) -> int:
-        """A number to draw from, the same in each run with one seed; a new one for each time of asking."""
-        return int(self._identifiers.hex(f"seed {name}", 16), 16)
+        """A number to draw from, the same in each run with one seed; a new one for each time of asking.
+
+        It names nobody, so that a target elsewhere, where names are new each time, is asked the same in each run.
+        """
+        return int(self._chances.hex(f"seed {name}", 16), 16)
 
     def identity(self) -> str:
         """An identity that nobody used before."""

@@ -89,10 +89,15 @@ def integer(text: bytes) -> int:
 
 def added(keys: Keys, key: str, number: int) -> int:
     before = keys.text(key)
-    sum = (0 if before is None else integer(before)) + number  # an empty text is no number
+    sum = within((0 if before is None else integer(before)) + number)  # an empty text is no number
+    keys.put(key, str(sum).encode(), keep=True)
+    return sum
+
+
+def within(sum: int) -> int:
+    """What fits in 64 bits."""
     if not -(2**63) <= sum < 2**63:
         raise Refused("overflow")
-    keys.put(key, str(sum).encode(), keep=True)
     return sum
 
 
@@ -188,7 +193,7 @@ def field_added(keys: Keys, key: str, words: Sequence[bytes]) -> int:
         number = integer(fields.get(words[0], b"0"))
     except Refused:
         raise Refused("not an integer") from None
-    fields[words[0]] = str(number + integer(words[1])).encode()
+    fields[words[0]] = str(within(number + integer(words[1]))).encode()
     keys.kept[key] = fields
     return int(fields[words[0]])
 
