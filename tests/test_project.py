@@ -82,7 +82,13 @@ def test_each_library_that_labkit_imports_is_declared() -> None:
     jupyter = [
         *(
             ROOT / "labkit" / each
-            for each in ("reporting", "widgets", "fleet/cluster_client.py", "fleet/workers.py")
+            for each in (
+                "reporting",
+                "widgets",
+                "fleet/cluster.py",
+                "fleet/cluster_client.py",
+                "fleet/workers.py",
+            )
         ),
         *(ROOT / "labkit/conformance/models", *(ROOT / "labkit/conformance").rglob("checks_model.py")),
     ]

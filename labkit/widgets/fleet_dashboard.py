@@ -356,7 +356,7 @@ class FleetDashboard:
         self._output.show()
 
     def __repr__(self) -> str:
-        return f"<dashboard of {self._source.title}: {self._state}>"
+        return f"<dashboard of {self._source.title}>"  # of any state: stored outputs are compared
 
 
 def _html(kind: str = "", text: str = "") -> Any:

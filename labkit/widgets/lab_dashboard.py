@@ -130,7 +130,7 @@ class LabDashboard:
         self._output.show()
 
     def __repr__(self) -> str:
-        return f"<dashboard of a lab: {'closed' if self._closed else 'runs'}>"
+        return "<dashboard of a lab>"
 
 
 def _draw(axes: Axes, frame: pandas.DataFrame, colours: Mapping[str, str]) -> None:

@@ -115,6 +115,6 @@ def test_of_a_live_view_the_picture_of_its_last_state_stays(tmp_path: Path) -> N
     view, summary, picture, _ = (cell.outputs for cell in code_cells(run.notebook))
     assert summary[0].data["text/plain"] == "'3 devices, 5 min of lab time, 15 requests'"
     assert set(view[0].data) == {"image/png", "text/plain"}
-    assert view[0].data["text/plain"] == "<dashboard of 3 devices of thermostat: ended>"
+    assert view[0].data["text/plain"] == "<dashboard of 3 devices of thermostat>"
     assert view[0].data["image/png"].strip() == picture[0].data["image/png"].strip()
     assert "widgets" not in run.notebook.metadata

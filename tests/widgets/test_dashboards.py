@@ -90,7 +90,7 @@ class TestOfAFleet:
         assert "ended 2026-01-01 00:10:00 UTC 100%" in shown
         assert "24 requests" in shown  # 10 and 10, and 4 of the one that failed
         assert "1 failed" in shown
-        assert repr(dashboard) == "<dashboard of 3 devices of thermostat: ended>"
+        assert repr(dashboard) == "<dashboard of 3 devices of thermostat>"
 
     def test_its_buttons_start_pause_go_on_and_stop(self) -> None:
         with Lab(speed=600) as lab:
@@ -195,7 +195,7 @@ class TestOfALab:
         dashboard = lab.dashboard()
         lab.close()
         dashboard.refresh()
-        assert repr(dashboard) == "<dashboard of a lab: closed>"
+        assert repr(dashboard) == "<dashboard of a lab>"
 
 
 class Record:
