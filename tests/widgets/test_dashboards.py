@@ -191,11 +191,16 @@ class TestOfALab:
         assert "credentials are missing" in shown
         assert "home to ann@example.com: wet" in shown
 
-    def test_it_costs_nothing_once_the_lab_is_closed(self, lab: Lab) -> None:
+    def test_it_costs_nothing_once_the_lab_is_closed(self, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+        asked: list[float] = []
+        monkeypatch.setattr(Updates, "ask_after", lambda self, seconds: asked.append(seconds))
         dashboard = lab.dashboard()
+        dashboard.refresh()
+        assert asked  # it looks again, as long as the lab lives
+        asked.clear()
         lab.close()
         dashboard.refresh()
-        assert repr(dashboard) == "<dashboard of a lab>"
+        assert asked == []
 
 
 class Record:
