@@ -137,6 +137,23 @@ class Platform:
             if component is not self.edge:
                 await component.resume()
 
+    async def restart(self, down: float = 0.0) -> None:
+        """Cut the platform's power, and start it again; it listens anew after `down` seconds of lab time.
+
+        Every connection, held poll, running script and queued event ends where it is, and scripts lose their globals.
+        With a data file what is stored there is left, and what settings, folders and handles have set up; in memory
+        the database stays too. The clock, the providers, mails, handsets, faults and the journal are the world's.
+        """
+        context = self.context
+        detail = {"down": down, "connections": len(self.edge), "held": len(context.holding)}
+        context.journal.record("restart", "platform", "lost its power", detail=detail)
+        with context.activity:
+            for component in reversed(self._components):
+                await component.crash()
+            for component in self._components:
+                await component.recover()
+            self.edge.listen_in(down)
+
     async def reset(self) -> None:
         """Forget devices, datapoints, content, Keystore, users, mails, handsets, what happened at providers, journal.
 
@@ -181,6 +198,13 @@ class Core(Component):
 
     async def resume(self) -> None:
         self._context.clock.resume()
+
+    async def recover(self) -> None:
+        database = self._context.database
+        if database.durable:
+            database.close()
+            database.start(metadata)
+            self._context.identifiers.start = database.starts
 
     async def clear(self) -> None:
         await self._context.database.run(_empty)

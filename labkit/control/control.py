@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Self
 
 from labkit.control.addresses import AddressesControl
-from labkit.control.clock import ClockControl, Moment, seconds_of
+from labkit.control.clock import ClockControl, Moment, number_of, seconds_of
 from labkit.control.content import ContentControl
 from labkit.control.database import DatabaseControl
 from labkit.control.faults import FaultsControl
@@ -24,6 +24,7 @@ from labkit.control.providers import ProvidersControl
 from labkit.control.services import ServicesControl
 from labkit.control.solutions import SolutionsControl
 from labkit.core.clock import Clock
+from labkit.core.errors import LabError
 from labkit.platform import Platform
 from labkit.settings import LabSettings
 
@@ -87,6 +88,17 @@ class Control:
     async def settle(self) -> None:
         """Return once every request and call is answered or held as a poll, and every event is handled."""
         await self._platform.settle()
+
+    async def restart(self, down: float = 0.0) -> None:
+        """Cut the platform's power, and start it again: see `Platform.restart`. Returns once it listens or, where it
+        is to refuse connections for `down` seconds of lab time, refuses them.
+
+        Raises LabError for a time that is none, and while the run of a fleet moves the clock.
+        """
+        if number_of(down, "down") < 0:
+            raise LabError(f"down: expected seconds, 0 or more, not {down!r}")
+        self._platform.context.clock.free()
+        await self._platform.restart(float(down))
 
     async def reset(self) -> None:
         """Forget devices, datapoints, content, Keystore, users, mails, handsets, what happened at providers, journal.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, LabkitError
 from labkit.fleet.accounts import ALIAS
 from labkit.fleet.cluster import ClusterPlay
+from labkit.fleet.fleet_device import DeviceFaults, Restart
 from labkit.fleet.live import Live
 from labkit.fleet.pace import Pace
 from labkit.fleet.play import Plan, Play
@@ -54,14 +57,18 @@ class PlaysControl:
         """
         clock = self._platform.context.clock
         until = None if seconds is None else clock.now() + seconds
-        if clock.rate:
-            await play.run(until)
-            return
-        if until is None:
+        if until is None and not clock.rate:
             raise LabError("this clock stands still: say for how long, as in run(days=1)")
-        with clock.drive("the run of a fleet"):
-            await play.run(until)
-        if isinstance(play, Play) and play.reached:
+        restarts = Restarts(self._platform, play)
+        try:
+            if clock.rate:
+                await play.run(until)
+                return
+            with clock.drive("the run of a fleet"):
+                await play.run(until)
+        finally:
+            await restarts.stop()
+        if until is not None and isinstance(play, Play) and play.reached:
             await clock.advance_to(until)
 
     def _pace(self, seed: int) -> Pace:
@@ -69,3 +76,42 @@ class PlaysControl:
         if context.clock.rate:
             return Live(context.clock)
         return Simulated(context.clock, context.holding, self._platform.settle, seed)
+
+
+class Restarts:
+    """Restarts the platform while a run goes on, as its faults say."""
+
+    def __init__(self, platform: Platform, play: Play | ClusterPlay) -> None:
+        self._platform = platform
+        self._play = play
+        self._tasks: set[asyncio.Task[None]] = set()
+        clock, faults = platform.context.clock, play.plan.faults
+        self._timers = []
+        for each in () if faults is None else faults.restarts:
+            begin = partial(self._begin, each, faults)
+            self._timers.append(clock.call_at(clock.now() + (each.after or 0.0), begin))
+
+    async def stop(self) -> None:
+        """No more of them; returns once that which is under way is done."""
+        for timer in self._timers:
+            timer.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _begin(self, fault: Restart, faults: DeviceFaults | None) -> None:
+        if faults is not None:
+            faults.restarted(fault)
+        self._platform.context.activity.begin()  # time stands still meanwhile
+        task = asyncio.get_running_loop().create_task(self._restart(fault.seconds))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _restart(self, down: float) -> None:
+        context = self._platform.context
+        try:
+            await self._platform.restart(down)
+            if context.clock.driven and isinstance(self._play, Play):
+                await self._play.disconnected()  # else what they meet next would be a matter of real time
+        except LabkitError as error:
+            context.journal.record_error(error)
+        finally:
+            context.activity.end()

@@ -23,6 +23,14 @@ class Component:
     async def resume(self) -> None:
         """Go on after `suspend`, on the loop that runs now; those before it go on."""
 
+    async def crash(self) -> None:
+        """The platform loses its power: what is under way ends where it is, and what only memory held is lost; those
+        after it have.
+        """
+
+    async def recover(self) -> None:
+        """Power is back: go on with what is stored; those before it do."""
+
     async def clear(self) -> None:
         """Forget what happened, for a reset; what was set up stays."""
 

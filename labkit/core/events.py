@@ -203,6 +203,9 @@ class Events(Component):
         for key in list(self._lanes):  # of tasks that were cancelled before they began
             self._drop(key)
 
+    async def crash(self) -> None:
+        await self.stop()
+
     async def _drain(self, key: tuple[str, str]) -> None:
         lane = self._lanes[key]
         try:

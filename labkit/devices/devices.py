@@ -51,6 +51,12 @@ class Devices(Component):
         self._sequences[product, identity, alias] += 1
         return (self.context.database.starts - 1) * SEQUENCES + self._sequences[product, identity, alias]
 
+    async def crash(self) -> None:
+        self.registry.forget_all()
+        if self.context.database.durable:
+            self.state.forget_all()
+            self._sequences.clear()
+
     async def clear(self) -> None:
         self.registry.forget_all()
         self.state.forget_all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import socket
 import ssl
 from asyncio import sslproto
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.context import Context
+from labkit.core.clock import Timer
 from labkit.core.component import Component
 from labkit.core.errors import SettingsError
 from labkit.edge.certificates import Certificates, certificates
@@ -56,6 +58,7 @@ class Edge(Component):
         self._max_body = max_body
         self._server: EdgeServer | None = None
         self._tls: EdgeContext
+        self._listening: Timer | None = None  # again, after a crash
         self._tasks = Tasks()
         self._sockets: list[socket.socket] = []
 
@@ -69,25 +72,20 @@ class Edge(Component):
         self._server = EdgeServer(self._context, max_body=self._max_body)
         try:
             self._tls.prepare()
-            secure = self._listen("https_port", settings.https_port)
+            secure = self._bind("https_port", settings.https_port)
             address.https_port, address.ca_pem = secure.getsockname()[1], own.ca_pem.decode()
             if settings.http_port is not None:
-                clear = self._listen("http_port", settings.http_port)
-                address.http_port = clear.getsockname()[1]
-                self._tasks.spawn(self._accept(clear, self._clear))
+                address.http_port = self._bind("http_port", settings.http_port).getsockname()[1]
+            self._listen()
         except BaseException:
             await self.stop()
             raise
         ports = (address.https_port, address.http_port)
         self._context.journal.ports = tuple(port for port in ports if port is not None)
-        self._tasks.spawn(self._accept(secure, self._secure))
 
     async def stop(self) -> None:
         """Stop listening and end all connections; nothing of the edge is left."""
-        await self._tasks.finish()
-        for listener in self._sockets:
-            listener.close()
-        self._sockets.clear()
+        await self._let_go()
         if self._server is not None:
             await self._server.stop()
             self._server = None
@@ -98,23 +96,80 @@ class Edge(Component):
     async def resume(self) -> None:
         await self.start()
 
+    def __len__(self) -> int:
+        """How many connections are open."""
+        return 0 if self._server is None else len(self._server)
+
+    async def crash(self) -> None:
+        """Stop listening and end all connections at once."""
+        await self._let_go()
+        if self._server is not None:
+            await self._server.crash()
+
+    def listen_in(self, seconds: float) -> None:
+        """After a crash: listen at the same ports again, in so many seconds of lab time; refuse until then.
+
+        Raises SettingsError where another program has taken one.
+        """
+        address, clock = self._context.address, self._context.clock
+        self._bind("https_port", address.https_port)
+        if address.http_port is not None:
+            self._bind("http_port", address.http_port)
+        if seconds:
+            self._listening = clock.call_at(clock.now() + seconds, self._listen)
+        else:
+            self._listen()
+
     async def clear(self) -> None:
         """End the connections that nobody waits on, so that those of a replayed story are as new as its first ones."""
         if self._server is not None:
             self._server.end_idle()
+        if self._listening is not None:
+            self._listen()
 
-    def _listen(self, setting: str, port: int) -> socket.socket:
+    def _bind(self, setting: str, port: int) -> socket.socket:
+        """Take a port. It refuses connections until `_listen`."""
         host = self._context.settings.host
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        both = host == "::" and socket.has_dualstack_ipv6()
-        try:
-            listener = socket.create_server((host, port), family=family, backlog=BACKLOG, dualstack_ipv6=both)
-        except OSError as error:
-            reason = (error.strerror or str(error)).partition(" (while")[0]
-            raise SettingsError(f"{setting}: cannot listen on {host}:{port}: {reason}") from error
-        listener.setblocking(False)
+        listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         self._sockets.append(listener)
+        try:
+            if os.name == "posix":  # elsewhere it would let another program have the same port
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if listener.family == socket.AF_INET6:
+                both = host == "::" and socket.has_dualstack_ipv6()
+                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not both)
+            listener.bind((host, port))
+        except OSError as error:
+            raise self._cannot(setting, port, error) from error
+        listener.setblocking(False)
         return listener
+
+    def _listen(self) -> None:
+        """Accept connections at the ports that were taken."""
+        if self._listening is not None:
+            self._listening.cancel()
+            self._listening = None
+        greetings = (("https_port", self._secure), ("http_port", self._clear))
+        for listener, (setting, greet) in zip(self._sockets, greetings, strict=False):
+            try:
+                listener.listen(BACKLOG)
+            except OSError as error:
+                raise self._cannot(setting, listener.getsockname()[1], error) from error
+            self._tasks.spawn(self._accept(listener, greet))
+
+    def _cannot(self, setting: str, port: int, error: OSError) -> SettingsError:
+        host = self._context.settings.host
+        return SettingsError(f"{setting}: cannot listen on {host}:{port}: {error.strerror or error}")
+
+    async def _let_go(self) -> None:
+        """Stop listening, and give up the ports."""
+        if self._listening is not None:
+            self._listening.cancel()
+            self._listening = None
+        await self._tasks.finish()
+        for listener in self._sockets:
+            listener.close()
+        self._sockets.clear()
 
     async def _accept(
         self, listener: socket.socket, greet: Callable[[socket.socket], Awaitable[None]]

@@ -64,13 +64,22 @@ class EdgeServer(web.Server):
             if protocol.is_idle():
                 transport.abort()
 
+    def __len__(self) -> int:
+        """How many connections are open."""
+        return len(self._transports)
+
     async def stop(self) -> None:
         """End all connections; requests in progress get a moment to finish."""
         for protocol in self._transports:
             protocol.close()
         await self._tasks.finish(self.context.settings.guard.grace)
+        await self.crash()
+
+    async def crash(self) -> None:
+        """End all connections at once, with the requests that are in progress."""
         for transport in self._transports.values():
             transport.abort()
+        await self._tasks.finish()
         if self._transports:
             self._all_ended = self._loop.create_future()
             await self._all_ended

@@ -99,6 +99,11 @@ class Faults(Component):
             except LabkitError as error:
                 raise SettingsError(f"faults[{number}]: {error}") from None
 
+    async def crash(self) -> None:
+        """Events that are late were queued in the platform."""
+        self._lanes.clear()
+        self._arrange()
+
     async def clear(self) -> None:
         """Forget them all, and what is late."""
         self.remove_all()

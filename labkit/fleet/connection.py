@@ -83,6 +83,8 @@ class Wire(asyncio.Protocol):
 
     def __init__(self) -> None:
         self.ended = False
+        self._lost = False
+        self._losing: asyncio.Future[None] | None = None
         self._reader = AnswerReader()
         self._transport: asyncio.Transport
         self._answer: asyncio.Future[Answer] | None = None
@@ -132,7 +134,9 @@ class Wire(asyncio.Protocol):
             waiting.set_result(answer)
 
     def connection_lost(self, error: Exception | None) -> None:
-        self.ended = True
+        self.ended = self._lost = True
+        if self._losing is not None:
+            self._losing.set_result(None)
         for timer in (self._timer, self._stuck):
             if timer is not None:
                 timer.cancel()
@@ -146,6 +150,12 @@ class Wire(asyncio.Protocol):
             self._answer = None
             return
         self._fail("cut" if self._reader.begun else "no answer", "" if error is None else str(error))
+
+    async def lost(self) -> None:
+        """Return once the connection has ended, at the other end or here."""
+        if not self._lost:
+            self._losing = self._losing or asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._losing)
 
     def abort(self) -> None:
         """End the connection at once."""
@@ -253,6 +263,11 @@ class DeviceConnection:
         """The answer that is due may take as long as it will: the server holds the request."""
         if self._wire is not None:
             self._wire.wait_for_ever()
+
+    async def lost(self) -> None:
+        """Return once no connection is open."""
+        if self._wire is not None:
+            await self._wire.lost()
 
     def abort(self) -> None:
         """End the connection at once; the next request opens another."""

@@ -8,6 +8,8 @@ slow reader      the device takes `seconds` of lab time to read its answer; on a
 duplicate send   the request is sent once more, and the second answer thrown away; polls and activations are not
 wrong clock      the device's own clock jumps by `seconds`, back where they are negative; without a frequency once
 reboot           the device begins anew instead of sending, after `seconds` of lab time
+platform restart the platform loses its power `after` so many seconds of a run, and refuses connections for `seconds`;
+                 what it was about is lost (`Platform.restart`)
 """
 
 from __future__ import annotations
@@ -24,12 +26,13 @@ from labkit.fleet.connection import NoAnswerError
 if TYPE_CHECKING:
     import pandas
 
-    from labkit.fleet.fleet_device import FleetDevice
+    from labkit.fleet.fleet_device import FleetDevice, Restart
 
 ACTIONS = (
     *("activate", "write", "read", "write and read", "record", "poll", "list", "info", "download"),
     "timestamp",
 )
+RESTART = "platform restart"
 LONGEST = 366 * 86400.0  # seconds
 MOST = 1000  # faults of one fleet
 Devices = str | int | Iterable[str | int]
@@ -39,7 +42,8 @@ Devices = str | int | Iterable[str | int]
 class DeviceFault:
     """One fault. Every device counts for itself, and has chance of its own.
 
-    devices: numbers and patterns of identities; actions: of which requests; both None for all.
+    devices: numbers and patterns of identities; actions: of which requests; both None for all. after: seconds of lab
+    time into a run, for what happens once in it, to the platform.
     """
 
     name: str
@@ -50,10 +54,13 @@ class DeviceFault:
     chance: float | None
     devices: tuple[str | int, ...] | None
     actions: tuple[str, ...] | None
+    after: float | None = None
 
     @property
     def often(self) -> str:
         """How often it hits, in words."""
+        if self.after is not None:
+            return f"after {self.after:g} s"
         words = [
             f"{name} {value:g}"
             for name, value in (("chance", self.chance), ("every", self.every), ("first", self.first))
@@ -88,13 +95,15 @@ class FleetFaults:
         chance: float | None = None,
         first: int | None = None,
         seconds: float | None = None,
+        after: float | None = None,
         devices: Devices | None = None,
         actions: str | Iterable[str] | None = None,
         name: str | None = None,
     ) -> str:
         """Put a fault on the fleet, from its next run on: `fleet.faults.add("drop after", every=10)`. Gives its name.
 
-        does: drop before, drop after, delay, slow reader, duplicate send, wrong clock or reboot; seconds: of lab time.
+        does: drop before, drop after, delay, slow reader, duplicate send, wrong clock, reboot or platform restart;
+        seconds: of lab time; after: when the platform restarts, in seconds of lab time from the beginning of a run.
         every: the n-th request of each device; chance: from 0 to 1, from the device's own seed; first: at most so many
         hits a device. devices: identities (`*` stands for any characters) or numbers; actions: `write`, `poll` …
         Raises LabError naming what is wrong and what was expected.
@@ -107,6 +116,7 @@ class FleetFaults:
                 raise LabError(f"{each}: expected a number of requests, not {value!r}")
         if chance is not None and not (type(chance) in (int, float) and 0 < chance <= 1):
             raise LabError(f"chance: expected a number above 0, up to 1, not {chance!r}")
+        _check_restart(does, after, every=every, chance=chance, first=first, devices=devices, actions=actions)
         if every is not None and chance is not None:
             raise LabError("every cannot go with chance")
         if kind.once and every is None and chance is None and first is None:
@@ -120,7 +130,15 @@ class FleetFaults:
             raise LabError(f"expected at most {MOST} faults; take some out: fleet.faults.clear()")
         length = _seconds(kind, does, seconds)
         self._faults[name] = DeviceFault(
-            name, does, length, first, every, chance, _devices(devices), _actions(kind, actions)
+            name,
+            does,
+            length,
+            first,
+            every,
+            chance,
+            _devices(devices),
+            _actions(kind, actions),
+            None if after is None else _seconds(kind, does, after, "after"),
         )
         return name
 
@@ -136,7 +154,9 @@ class FleetFaults:
 
     def begin(self) -> PlayedFaults | None:
         """Those of a run that begins; None where there are none, so that nothing is paid."""
-        self._played = PlayedFaults(self._seed, tuple(self._faults.values())) if self._faults else None
+        several = tuple(each for each in self if each.does != RESTART)
+        restarts = tuple(each for each in self if each.does == RESTART)
+        self._played = PlayedFaults(self._seed, several, restarts) if self._faults else None
         return self._played
 
     def rows(self) -> list[dict[str, Any]]:
@@ -191,12 +211,21 @@ class FleetFaults:
 
 @dataclass
 class PlayedFaults:
-    """The faults of one run: `DeviceFaults` of its plan."""
+    """The faults of one run: `DeviceFaults` of its plan. restarts: of the platform, played by who plays the run."""
 
     seed: int
     faults: tuple[DeviceFault, ...]
+    restarts: tuple[DeviceFault, ...] = ()
     counts: dict[tuple[str, int], Counts] = field(default_factory=dict)
     _busy: set[int] = field(default_factory=set)  # devices that one hits now: what it does meets no other
+
+    def restarted(self, fault: Restart) -> None:
+        """Count a restart of the platform."""
+        counts = self.counts.setdefault(
+            (fault.name, 0), Counts(chance(self.seed, "fault", fault.name, 0), True)
+        )
+        counts.seen += 1
+        counts.hits += 1
 
     async def before(self, device: FleetDevice, action: str) -> None:
         """The device is about to send a request."""
@@ -215,7 +244,7 @@ class PlayedFaults:
         for fault in self.faults:
             kind = KINDS[fault.does]
             early = kind.before if kind.before is not None else not device.simulated
-            if early is before and self._hits(fault, device, action):
+            if kind.play is not None and early is before and self._hits(fault, device, action):
                 self._busy.add(device.number)
                 try:
                     await kind.play(device, fault.seconds)
@@ -271,13 +300,14 @@ async def _reboot(device: FleetDevice, seconds: float) -> None:
 
 @dataclass(frozen=True)
 class FaultKind:
-    """before: does it hit before the request leaves, or once its answer has come? None: on a virtual clock the latter.
+    """play: at a device, None where it is not one that it hits. before: does it hit before the request leaves, or once
+    its answer has come? None: on a virtual clock the latter.
 
     seconds: what they are without an argument; None where there are none, 0 where they may be left out; once: unless
     a frequency says otherwise; never: actions that it does not hit.
     """
 
-    play: Callable[[FleetDevice, float], Awaitable[None]]
+    play: Callable[[FleetDevice, float], Awaitable[None]] | None
     before: bool | None = True
     seconds: float | None = None
     negative: bool = False
@@ -293,10 +323,20 @@ KINDS = {
     "duplicate send": FaultKind(_send_again, before=False, never=frozenset({"poll", "activate"})),
     "wrong clock": FaultKind(_set_wrong, seconds=60.0, negative=True, once=True),
     "reboot": FaultKind(_reboot, seconds=0.0),
+    RESTART: FaultKind(None, seconds=0.0),
 }
 
 
-def _seconds(kind: FaultKind, does: str, seconds: object) -> float:
+def _check_restart(does: str, after: object, **of_devices: object) -> None:
+    """Raises LabError where what is of devices comes with a restart of the platform, or the other way round."""
+    if (after is not None) is not (does == RESTART):
+        raise LabError("after: expected with a platform restart, and with nothing else")
+    for name, value in of_devices.items():
+        if after is not None and value is not None:
+            raise LabError(f"{name}: a platform restart is no matter of devices")
+
+
+def _seconds(kind: FaultKind, does: str, seconds: object, name: str = "seconds") -> float:
     if kind.seconds is None:
         if seconds is not None:
             raise LabError(f"seconds: {does} takes none")
@@ -305,7 +345,7 @@ def _seconds(kind: FaultKind, does: str, seconds: object) -> float:
         return kind.seconds
     low = -LONGEST if kind.negative else 0.0
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not low <= seconds <= LONGEST:
-        raise LabError(f"seconds: expected {low:g} to {LONGEST:g}, not {seconds!r}")
+        raise LabError(f"{name}: expected {low:g} to {LONGEST:g}, not {seconds!r}")
     return float(seconds)
 
 

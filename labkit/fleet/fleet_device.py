@@ -28,8 +28,27 @@ class Reboot(BaseException):
     """The device begins anew. No `except Exception` of a behaviour catches it."""
 
 
+class Restart(Protocol):
+    """A restart of the platform. after: the beginning of the run; seconds: for which it refuses connections."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def after(self) -> float | None: ...
+    @property
+    def seconds(self) -> float: ...
+
+
 class DeviceFaults(Protocol):
-    """What can go wrong at a device. Each may sleep on the device's own time, and raise as an exchange does."""
+    """What can go wrong at a device, each of which may sleep on the device's own time, and raise as an exchange does;
+    and restarts of the platform, which are up to who plays the run.
+    """
+
+    @property
+    def restarts(self) -> Sequence[Restart]: ...
+
+    def restarted(self, fault: Any) -> None:
+        """The platform was restarted."""
 
     async def before(self, device: FleetDevice, action: str) -> None:
         """The device is about to send a request."""
@@ -312,6 +331,12 @@ class FleetDevice:
         if self._remote is not None:
             self._remote.abort()
             self._remote = None
+
+    async def disconnected(self) -> None:
+        """Return once it knows that the platform has ended its connections."""
+        await self.connection.lost()
+        if self._remote is not None:
+            await self._remote.lost()
 
     async def _password(self, length: int) -> str:
         if self._secrets is None:

@@ -149,6 +149,11 @@ class Play:
         finally:
             await self._finish()
 
+    async def disconnected(self) -> None:
+        """Return once every device knows that the platform has ended all connections."""
+        for device in tuple(self.devices.values()):
+            await device.disconnected()
+
     def stop(self) -> None:
         """End the run as soon as the device that goes on has come to rest."""
         self.pace.stop()

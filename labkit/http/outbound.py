@@ -89,6 +89,9 @@ class OutboundClient(Component):
     async def suspend(self) -> None:
         await self.stop()
 
+    async def crash(self) -> None:
+        await self.stop()
+
     def _is_own(self, target: URL) -> bool:
         """Does the lab's own listener answer there? A server of somebody else's may use a name below its domain."""
         ports = (self._address.https_port, self._address.http_port)

@@ -290,6 +290,14 @@ class Lab:
         """Wait until every request is answered or held as a poll, and every event is handled."""
         self._runtime.run(self._runtime.control.settle)
 
+    def restart(self, down: float = 0) -> None:
+        """Cut the platform's power, and start it again; for `down` seconds of lab time it refuses connections.
+
+        Connections, held polls, running scripts with their globals and queued events are lost. What is stored stays,
+        also in a lab in memory, and so does what is no part of the platform: clock, CA, providers, mails, journal.
+        """
+        self._runtime.run(self._runtime.control.restart, down)
+
     def reset(self) -> None:
         """Forget devices, datapoints, content, Keystore, users, mails, handsets, journal; products and solutions stay.
 

@@ -69,6 +69,14 @@ class Services(Component):
         for service in self:
             await service.resume()
 
+    async def crash(self) -> None:
+        for service in reversed(tuple(self)):
+            await service.crash()
+
+    async def recover(self) -> None:
+        for service in self:
+            await service.recover()
+
     async def clear(self) -> None:
         for service in self:
             await service.clear()

@@ -57,6 +57,9 @@ class CustomService(Service):
     async def suspend(self) -> None:
         await self.stop()
 
+    async def crash(self) -> None:
+        await self.stop()
+
     async def run(self, function: Callable[[], object]) -> object:
         """The result of a sync function, run in a thread."""
         if self._threads is None:

@@ -97,6 +97,11 @@ class Scripts:
         if "_host" in self.__dict__:
             self._host.clear()
 
+    def crash(self) -> None:
+        """Lose the globals of all scripts."""
+        if "_host" in self.__dict__:
+            self._host.crash()
+
     def suspend(self) -> None:
         """Hold nothing that belongs to this thread."""
         if "_host" in self.__dict__:

@@ -223,6 +223,10 @@ class Solution:
         """Hold nothing that belongs to this thread; what its scripts keep stays."""
         self._scripts.suspend()
 
+    def crash(self) -> None:
+        """Lose the globals of its scripts."""
+        self._scripts.crash()
+
     def close(self) -> None:
         """Free the Lua of it."""
         self._scripts.close()

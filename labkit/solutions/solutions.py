@@ -174,6 +174,20 @@ class Solutions(Component):
         for solution in self:
             solution.suspend()
 
+    async def crash(self) -> None:
+        self._workers.crash()
+        for solution in self:
+            solution.crash()
+
+    async def recover(self) -> None:
+        """What scripts configured is not stored; what settings, folders and cells did is there again."""
+        if not self._context.database.durable:
+            return
+        self._context.configuration.clear()
+        for solution in self:
+            self._configure(solution)
+        await self._services.set_up(*(each.id for each in self))
+
     async def clear(self) -> None:
         self._context.configuration.clear()
         for solution in self:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import copy_context
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
 from labkit.core import nesting
@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 THREADS = 8
 GRACE = 2.0
+_CRASHES: ContextVar[int] = ContextVar("crashes before this run", default=0)
 
 
 class Workers:
@@ -32,6 +33,9 @@ class Workers:
         self._threads = threads
         self._pools: dict[int, ThreadPoolExecutor] = {}  # by depth
         self._running: set[Future[Any]] = set()
+        self._left: list[ThreadPoolExecutor] = []  # by crashes
+        self._calls: set[Future[Any]] = set()
+        self._crashes = 0
         self._closed = False
 
     async def run(self, function: Callable[[], T]) -> T:
@@ -41,7 +45,9 @@ class Workers:
         depth = nesting.depth()
         if depth not in self._pools:
             self._pools[depth] = ThreadPoolExecutor(self._threads, thread_name_prefix="labkit-handler")
-        future = self._pools[depth].submit(copy_context().run, function)
+        context = copy_context()
+        context.run(_CRASHES.set, self._crashes)
+        future = self._pools[depth].submit(context.run, function)
         self._running.add(future)
         future.add_done_callback(self._running.discard)
         return await asyncio.wrap_future(future)
@@ -59,7 +65,26 @@ class Workers:
             raise LabError("these services block: an async function gets services to await")
         if self._closed:
             raise LabError("the lab is closed")
-        return asyncio.run_coroutine_threadsafe(call(), loop).result()
+        if _CRASHES.get() != self._crashes:
+            raise LabError("the platform was restarted while this handler ran")
+        future = asyncio.run_coroutine_threadsafe(call(), loop)
+        self._calls.add(future)
+        try:
+            return future.result()
+        except CancelledError:
+            raise LabError("the platform was restarted while this handler waited for a service") from None
+        finally:
+            self._calls.discard(future)
+
+    def crash(self) -> None:
+        """Nothing can end a Python thread from outside: what runs goes on, but it can call no service any more."""
+        self._crashes += 1
+        while self._pools:
+            _, pool = self._pools.popitem()
+            pool.shutdown(wait=False, cancel_futures=True)
+            self._left.append(pool)
+        for future in tuple(self._calls):
+            future.cancel()
 
     def suspend(self) -> None:
         """End the threads, of which none works; new ones come when they are needed."""
@@ -80,6 +105,6 @@ class Workers:
                 await asyncio.gather(*running, return_exceptions=True)
         except TimeoutError:
             return False
-        for pool in self._pools.values():
+        for pool in (*self._pools.values(), *self._left):
             pool.shutdown(wait=True)
         return True

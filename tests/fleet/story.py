@@ -149,6 +149,8 @@ def let_go_wrong(lab: Lab, fleet: Fleet) -> None:
     for does, seconds in (("delay", 45), ("slow reader", 20), ("reboot", 60), ("wrong clock", 90)):
         fleet.faults.add(does, chance=0.02, seconds=seconds)
     fleet.faults.add("duplicate send", chance=0.05)
+    fleet.faults.add("platform restart", after=2000)
+    fleet.faults.add("platform restart", after=9000, seconds=95)
     alias = "/onep:v1/stack/alias"
     lab.faults.add(f"POST {alias}", status=503, chance=0.03)
     lab.faults.add(f"POST {alias}", delay=40, chance=0.03)

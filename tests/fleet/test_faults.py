@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from labkit import Behaviour, Lab, LabError, NoAnswerError
+from labkit.fleet.behaviours import Counter
 from labkit.fleet.faults import FleetFaults, PlayedFaults
 from labkit.fleet.fleet_device import FleetDevice
 from labkit.lab.product import Product
@@ -30,6 +32,20 @@ class Counts(Behaviour):
                 met.append(error.kind)
             device.note(met=" ".join(met), last=device._clock.now() - before, clock=device.clock_error)
             await device.sleep(60)
+
+
+class Listens(Behaviour):
+    """Waits once for what never comes, then once more."""
+
+    async def run(self, device: FleetDevice) -> None:
+        began, met = device.now(), []
+        for _ in range(2):
+            try:
+                value = await device.wait_for("count", timeout=100)
+                met.append(f"{device.now() - began:g}: {value or 'nothing'}")
+            except NoAnswerError as error:
+                met.append(f"{device.now() - began:g}: {error.kind}")
+        device.note(met=", ".join(met))
 
 
 class Story:
@@ -118,6 +134,48 @@ def test_chance_is_the_devices_own(story: Story) -> None:
     assert list(repeated) == [many["t-004"]]
 
 
+def test_the_platform_restarts_under_a_fleet(story: Story) -> None:
+    devices = story.play({"does": "platform restart", "after": 90, "seconds": 100}, minutes=5)
+    assert list(devices["met"]) == ["ok ok refused refused ok"] * 2
+    assert story.handled == {"t-001": ["1", "2", "5"], "t-002": ["1", "2", "5"]}
+    assert repr(story.fleet.faults) == "fault 1: platform restart 100 s, after 90 s; hit 1 of 1"
+
+
+def test_what_devices_wait_for_is_cut_by_a_restart(story: Story) -> None:
+    fleet = story.product.fleet(3, Listens)
+    fleet.faults.add("platform restart", after=30)
+    run = fleet.run(minutes=3, progress=False)
+    assert list(run.devices()["met"]) == ["30: no answer, 130: nothing"] * 3
+    assert run.frame()["error no answer"].sum() == 3
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_accounts_prove_what_a_restart_loses(tmp_path: Path, durable: bool) -> None:
+    with Lab(seed=7, data=str(tmp_path / "lab.db") if durable else None) as lab:
+        product = lab.product("meter", resources={"count": "string"})
+        lab.faults.add("device datapoint", late=120)  # so that some are queued when the power goes
+        fleet = product.fleet(4, Counter(every=60))
+        fleet.faults.add("platform restart", after=330)
+        run = fleet.run(minutes=20, accounts=True, progress=False)
+        lab.clock.advance(120)
+        losses = run.losses
+        assert list(losses["sent"]) == [20] * 4
+        assert list(losses["acknowledged"]) == [20] * 4
+        assert list(losses["lost"]) == [2] * 4  # those of the last two minutes before it
+        assert lab.sql("select count(*) as n from datapoint")["n"][0] == 80  # each was stored
+
+
+def test_on_a_clock_that_runs_a_restart_is_no_end() -> None:
+    with Lab(speed=200) as lab:
+        product = lab.product("thermostat", resources={"count": "integer"})
+        fleet = product.fleet(3, Counts)
+        fleet.faults.add("platform restart", after=90, seconds=150)
+        devices = fleet.run(minutes=8, progress=False).devices()
+        for met in devices["met"]:
+            assert met.startswith("ok")
+            assert " refused ok" in met
+
+
 def test_a_table_of_them_and_what_they_did_in_the_last_run(story: Story) -> None:
     story.play(
         {"does": "drop after", "every": 2, "name": "lost"},
@@ -153,6 +211,13 @@ def test_a_table_of_them_and_what_they_did_in_the_last_run(story: Story) -> None
             "devices: expected identities such as 't-0.', or numbers, not 1.5",
         ),
         ({"does": "delay", "name": "there"}, "fault 'there' is there already"),
+        ({"does": "platform restart"}, "after: expected with a platform restart, and with nothing else"),
+        ({"does": "reboot", "after": 5}, "after: expected with a platform restart, and with nothing else"),
+        ({"does": "platform restart", "after": -1}, "after: expected 0 to"),
+        (
+            {"does": "platform restart", "after": 5, "devices": [1]},
+            "devices: a platform restart is no matter",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(wrong: dict[str, Any], expected: str) -> None:

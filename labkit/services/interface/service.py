@@ -163,6 +163,10 @@ class Interface(Service):
     async def start(self) -> None:
         await self.subscriptions.load()
 
+    async def recover(self) -> None:
+        if self._context.database.durable:
+            await self.subscriptions.load()
+
     async def clear(self) -> None:
         self.subscriptions.clear()
         self.publishers.clear()

@@ -76,6 +76,13 @@ class Keystore(Service):
         if store is not None:
             await store.stop()
 
+    async def recover(self) -> None:
+        """What the database or an outside Redis has is there again; in a lab in memory nothing was lost."""
+        if self._context.settings.keystore is not None:
+            await self.stop()
+        if self._context.settings.keystore is not None or self._context.database.durable:
+            await self.start()
+
     async def clear(self) -> None:
         for solution in self._context.solutions:
             await self.clear_(Caller(solution.id))

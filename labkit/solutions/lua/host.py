@@ -374,6 +374,10 @@ class LuaHost:
         self._began = self._now()
         self._environments.clear()
 
+    def crash(self) -> None:
+        """Drop the environments. Nothing that was drawn at random is drawn again."""
+        self._environments.clear()
+
     def suspend(self) -> None:
         """Hold nothing that belongs to this thread, for another one to go on. No run is under way."""
         self._fibers.clear()
