@@ -1,7 +1,7 @@
 """Playing checks in processes of their own, so that all cores work and none shares a lab with another.
 
-In a local run a part of the checks gets a fresh lab, two parts at a time: an area, or where it has many checks a share
-of it. Against a platform elsewhere, which all checks share, one process plays them one after the other.
+In a local run a part of the checks gets a fresh lab, a few parts at a time: an area, or where it has many checks a
+share of it. Against a platform elsewhere, which all checks share, one process plays them one after the other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from labkit.conformance.target import LOCAL_TARGET
 from labkit.conformance.verdict import Verdict
 from labkit.conformance.warm import target_of
 
-WORKERS = 2
+WORKERS = 3  # one waits now and then, for guard times above all
 MANY = 75  # checks of one job: few enough for both processes to end at about the same time
 PRELOAD = "labkit.conformance.preload"
 

@@ -32,7 +32,7 @@ from labkit.reporting.parameters import ParameterError, checked, converted, decl
 from labkit.reporting.run_notebook import NotebookRun, code_cells, read, run_notebook
 from labkit.reporting.verdicts import BAD, collected
 
-WORKERS = 2
+WORKERS = 3  # notebooks at once: one waits now and then for its kernel, its lab or the clock on the wall
 LATEST = "latest"
 PLAYED = "played"  # the parameter that gets the file of the verdicts
 SEED = 7  # as the notebooks have it by default
@@ -191,9 +191,9 @@ def _used(planned: list[tuple[Path, dict[str, Any]]], texts: Mapping[str, str]) 
 def run(
     planned: list[tuple[Path, dict[str, Any]]], output: Path, server: str = ""
 ) -> tuple[NotebookRun, ...]:
-    """Run the notebooks, two at a time, with a progress bar; each is saved in `output` as it was executed.
+    """Run the notebooks, a few at a time, with a progress bar.
 
-    server: the address of a kernel server.
+    Each is saved in `output` as it was executed, and as a page. server: the address of a kernel server.
     """
     from tqdm import tqdm
 
@@ -211,9 +211,12 @@ def run(
                     raise LabkitError("stopped")
                 bar.update()
 
-            return run_notebook(path, output / path.name, parameters, progress=progress, server=server)
+            ran = run_notebook(path, output / path.name, parameters, progress=progress, server=server)
+            (output / f"{ran.name}.html").write_text(html.notebook_page(ran), encoding="utf-8")
+            return ran
 
-        running = {pool.submit(one, path, parameters): path.stem for path, parameters in planned}
+        # the later ones take longer: begun last, one of them would keep the others' cores idle
+        running = {pool.submit(one, *each): each[0].stem for each in reversed(planned)}
         try:
             done = _watch(running, bar)
         except BaseException:
@@ -330,15 +333,13 @@ def _short(text: str, longest: int = 160) -> str:
 
 
 def write(report: Report, folder: Path) -> None:
-    """Write verdicts.json, junit.xml, report.html and a page for each notebook."""
+    """Write verdicts.json, junit.xml and report.html."""
     (folder / "verdicts.json").write_text(verdicts_json(report), encoding="utf-8")
     suites = junit(
         report.verdicts, report.runs, strict=report.strict, began=report.began, seconds=report.seconds
     )
     (folder / "junit.xml").write_text(suites, encoding="utf-8")
     (folder / "report.html").write_text(html.report_page(report), encoding="utf-8")
-    for each in report.runs:
-        (folder / f"{each.name}.html").write_text(html.notebook_page(each), encoding="utf-8")
 
 
 def verdicts_json(report: Report) -> str:
