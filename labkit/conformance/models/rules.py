@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from labkit.conformance import expect
 from labkit.conformance.verdict import Mismatch
@@ -11,6 +11,13 @@ from labkit.core.errors import LabkitError
 
 if TYPE_CHECKING:
     import httpx
+
+
+@runtime_checkable
+class Shown(Protocol):
+    """An exchange that shows itself."""
+
+    def shown(self) -> str: ...
 
 
 class Differs(LabkitError):
@@ -36,10 +43,11 @@ class Rules:
         what: str,
         actual: object,
         expected: object,
-        response: httpx.Response | None = None,
+        seen: httpx.Response | Shown | None = None,
     ) -> bool:
         """Is `actual` as the rule has it? False where the rule is left out: the model then follows the target.
 
+        seen: the exchange that shows it.
         Raises Differs where it is not, KeyError for a rule that the model did not name.
         """
         if requirement not in self.known:
@@ -49,8 +57,9 @@ class Rules:
             return True
         if requirement in self.without:
             return False
-        seen, wanted = expect.hidden(shortened(actual)), expect.hidden(shortened(expected))
-        raise Differs(requirement, Mismatch(what, wanted, seen, expect.exchange(response)))
+        exchange = seen.shown() if isinstance(seen, Shown) else expect.exchange(seen)
+        was, wanted = expect.hidden(shortened(actual)), expect.hidden(shortened(expected))
+        raise Differs(requirement, Mismatch(what, wanted, was, exchange))
 
 
 def shortened(value: object, longest: int = 300) -> str:

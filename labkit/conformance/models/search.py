@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 LONGEST = 60  # commands of one sequence
 AVERAGE = 20
+AT_ONCE = (
+    10  # sequences of one run of Hypothesis: with more it repeats parts of what it drew, mostly to no avail
+)
 SHRINKING = 15.0  # seconds of real time for the shortest sequence of one difference
 
 
@@ -136,13 +139,13 @@ class _Search:
         return self.found.steps < self.steps and time.monotonic() < self.until
 
     def _one_rule(self) -> Difference | None:
-        """Search until some rule differs, and then for its shortest sequence."""
+        """Search some sequences; where a rule differs, for its shortest one."""
         from hypothesis import HealthCheck, Phase, given, seed, settings
         from hypothesis.errors import Flaky
 
         self.best = None
         chosen = settings(
-            max_examples=max(10, (self.steps - self.found.steps) // AVERAGE),
+            max_examples=AT_ONCE,
             database=None,
             deadline=None,
             derandomize=False,
@@ -170,6 +173,8 @@ class _Search:
 
         if self.best is None and not self._left():
             raise _Enough
+        if not sequence:
+            return False
         if self.best is not None and time.monotonic() > min(self.best_by, self.until):
             raise _Enough
         if self.best is None:

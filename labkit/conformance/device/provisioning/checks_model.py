@@ -1,4 +1,4 @@
-"""Credentials by a model: activations and requests of a few devices of four products, in random order."""
+"""Credentials by a model: activations and requests of a few devices of six products, in random order."""
 
 from __future__ import annotations
 
@@ -6,24 +6,34 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from labkit.conformance.check import model_check
-from labkit.conformance.device.provisioning.game import CLOSED, OPEN, OTHER, PASSWORD, Credentials
+from labkit.conformance.device.provisioning.game import (
+    ALLOWED,
+    CLOSED,
+    FIRST,
+    OPEN,
+    OTHER,
+    PASSWORD,
+    Credentials,
+)
 from labkit.conformance.models.search import Model
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 PASSWORDS = (
-    "correct horse battery",
+    FIRST,
     "p" * 20,
     "P" * 20,
     "p" * 19,
     "é" * 20,
+    "e\u0301" * 20,  # looks the same
     "é" * 19,  # 38 bytes
     "p" * 100 + "a",
     "p" * 100 + "b",
     ":%&+= é😀" * 3,
     " " + "p" * 20,
     "p" * 20 + " ",
+    "",
 )
 
 
@@ -55,9 +65,11 @@ class Use:
     product: int
     device: int
     shows: str
+    by: int
+    carrier: str
 
     async def __call__(self, game: Credentials) -> None:
-        await game.use(self.product, self.device, self.shows)
+        await game.use(self.product, self.device, self.shows, self.by, self.carrier)
 
 
 @dataclass(frozen=True)
@@ -69,37 +81,79 @@ class Read:
         await game.read(self.product, self.device)
 
 
+@dataclass(frozen=True)
+class Connect:
+    device: int
+    certificate: int
+
+    async def __call__(self, game: Credentials) -> None:
+        await game.connect(self.device, self.certificate)
+
+
+@dataclass(frozen=True)
+class Replace:
+    device: int
+    certificate: int
+    by_device: int
+    by: int
+
+    async def __call__(self, game: Credentials) -> None:
+        await game.replace(self.device, self.certificate, self.by_device, self.by)
+
+
 def commands() -> SearchStrategy[Any]:
     """What devices do."""
     from hypothesis import strategies as st
 
     one_of = st.sampled_from
-    products = one_of([OPEN, OPEN, OPEN, OTHER, OTHER, PASSWORD, CLOSED])
-    devices = one_of([0, 0, 0, 1, 2, 3])
+    products = one_of([OPEN, OPEN, OTHER, PASSWORD, PASSWORD, PASSWORD, CLOSED, ALLOWED])
+    devices = one_of([0, 0, 0, 1, 1, 2, 3])
     passwords = one_of(PASSWORDS)
     good = one_of([each for each in PASSWORDS if len(each) >= 20])
     forms = one_of(["id", "id", "vendor", "unnamed"])
-    shows = one_of(["none", "none", "current", "current", "old", "other", "abroad", "wrong", "case", "cut"])
-    uses = one_of(["current", "current", "old", "abroad", "case", "cut", "none", "wrong"])
+    shows = one_of(
+        "none none current current other other mine mine abroad old wrong case cut longer".split()
+    ).map(lambda each: "mine as another" if each == "mine" else each)
+    uses = one_of("current current current old old abroad case cut longer composed last none wrong".split())
+    carriers = one_of(["usual"] * 6 + ["word", "wrong type", "two", "twice", "empty", "empty beside"])
     activations = st.builds(Activate, products, devices, shows, forms, passwords, devices)
+    use = st.builds(Use, products, devices, uses, devices, carriers)
+    own = st.tuples(products, devices, uses, carriers).map(lambda each: Use(*each[:3], each[1], each[3]))
+    short = one_of([each for each in PASSWORDS if len(each) < 20])
+    near = one_of("cut longer case composed".split()).map(lambda each: Use(PASSWORD, 0, each, 0, "usual"))
+    by_old = one_of([OPEN, PASSWORD]).map(lambda product: Use(product, 0, "old", 0, "usual"))
+    certificates = st.integers(0, 1)
     return st.one_of(
         st.builds(Activate, products, devices, st.just("none"), st.just("id"), good, devices),
+        st.builds(Activate, products, devices, st.just("current"), st.just("id"), good, devices),
         activations,
         activations,
-        st.builds(Use, products, devices, uses),
-        st.builds(Use, products, devices, uses),
+        st.builds(
+            Activate, st.just(PASSWORD), devices, one_of(["none", "current"]), st.just("id"), short, devices
+        ),
+        use,
+        own,
+        own,
+        near,
+        by_old,
         st.builds(Read, products, devices),
         st.builds(Both, products, devices, st.tuples(good, good)),
+        st.one_of(
+            st.builds(Connect, st.integers(0, 1), certificates),
+            st.builds(Replace, st.integers(0, 1), certificates, st.integers(0, 1), certificates),
+        ),
     )
 
 
 RULES = (
-    "DEV-PROV-1 DEV-PROV-2 DEV-PROV-5 DEV-PROV-6 DEV-PROV-7 DEV-PROV-11 DEV-PROV-15 DEV-PROV-16 DEV-PROV-17 "
-    "DEV-PROV-18 DEV-PROV-21 DEV-PROV-22 DEV-PROV-24 DEV-AUTH-1 DEV-AUTH-4 DEV-AUTH-5 DEV-AUTH-7 DEV-TLS-1"
+    "DEV-PROV-1 DEV-PROV-2 DEV-PROV-6 DEV-PROV-7 DEV-PROV-11 DEV-PROV-15 DEV-PROV-16 DEV-PROV-17 "
+    "DEV-PROV-18 DEV-PROV-21 DEV-PROV-22 DEV-PROV-24 DEV-AUTH-1 DEV-AUTH-2 DEV-AUTH-3 DEV-AUTH-4 DEV-AUTH-5 "
+    "DEV-AUTH-6 DEV-AUTH-7 DEV-AUTH-8 DEV-AUTH-9 DEV-AUTH-11 DEV-AUTH-12 DEV-CERT-1 DEV-CERT-4 DEV-CERT-8 "
+    "DEV-CERT-10 DEV-TLS-1"
 )
 
 credentials = model_check(
     "provisioning/model",
-    "credentials of devices of four products that activate again and again, as a model has them",
+    "credentials of devices of six products that activate again and again, as a model has them",
     Model(tuple(RULES.split()), commands, Credentials),
 )

@@ -1,29 +1,36 @@
-"""Playing the model of credentials: the same identities in four products."""
+"""Playing the model of credentials: the same identities in six products."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
+import unicodedata
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from labkit.conformance.device.provisioning.model import Holder, Product, Verdict
+from labkit.conformance.device.provisioning.model import Certificates, Holder, Product, Verdict
 from labkit.conformance.device_client import ALIAS
+from labkit.conformance.endpoints import key_pair
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.target import Target
-from labkit.fleet.device import FORM
+from labkit.core.certificates import KeyPair
+from labkit.fleet.device import FORM, PEM
+from labkit.fleet.flow import FlowClient
 
 if TYPE_CHECKING:
     import httpx
 
-OPEN, OTHER, PASSWORD, CLOSED = range(4)
+OPEN, OTHER, PASSWORD, CLOSED, ALLOWED = range(5)
+CERTIFICATE = "certificate-open"
+ACTIVATE = "/provision/activate"
+FIRST = f"First é {'p' * 80} "  # what is lost of it where somebody cuts, strips, folds or composes, shows
 Headers = list[tuple[str, str]]
 
 
 class Credentials:
-    """One game: devices of four products, some of which share their identities."""
+    """One game: devices of six products, some of which share their identities."""
 
-    default = "DEV-PROV-5"
+    default = "DEV-AUTH-1"
 
     def __init__(self, target: Target, rules: Rules) -> None:
         self._target = target
@@ -35,24 +42,36 @@ class Credentials:
             Product("token-other", "token", True),
             Product("password-open", "password", True),
             Product("token-closed", "token", False),
+            Product("password-closed", "password", False),
         ]
+        self.certificates = Certificates()
+        self._pairs: dict[tuple[int, int], KeyPair] = {}
+        self._clients: dict[tuple[int, int], FlowClient] = {}
         self._count = 0
         self._lost = False
 
     async def begin(self) -> None:
-        """Nothing: devices come about as they activate."""
+        """Some devices are there; at a lab of our own, one of them may register where not all may."""
+        if "settings" in self._target.offers:
+            for index in (CLOSED, ALLOWED):
+                product = self.products[index]
+                handle = await self._target.in_lab(self._target.lab.product, product.id)
+                await self._target.in_lab(handle.allow, self._identities[0])
+                product.allowed.add(self._identities[0])
+        for index, number in ((OPEN, 0), (OPEN, 1), (OTHER, 0), (PASSWORD, 0), (PASSWORD, 1)):
+            await self.activate(index, number, "none", "id", FIRST, 0)
 
     async def end(self) -> None:
-        """Every credential that is valid is served, and the last old one of each device is not."""
+        """Every credential that is valid is served, the last old one of each device is not, and values stay."""
         for index, product in enumerate(self.products):
             for number, identity in enumerate(self._identities):
-                if product.device(identity).current is not None:
-                    await self.use(index, number, "current")
+                await self.read(index, number)
                 if product.device(identity).old:
-                    await self.use(index, number, "old")
+                    await self.use(index, number, "old", number, "usual")
 
     async def close(self) -> None:
-        """Nothing is under way."""
+        for client in self._clients.values():
+            await client.close()
 
     async def play(self, command: Any) -> None:
         if not self._lost:
@@ -63,10 +82,10 @@ class Credentials:
     async def activate(
         self, index: int, number: int, shows: str, form: str, password: str, other: int
     ) -> None:
-        """Activate. shows: which credential; form: how the body names the device; other: whose credential it is."""
+        """Activate. shows: which credential; form: how the body names the device; other: who shows it."""
         product, identity = self.products[index], self._identities[number]
-        by = self._identities[other] if shows == "other" else identity
-        shown = self._shown(product, by, shows)
+        by = self._identities[other] if shows in ("other", "mine as another") else identity
+        shown = self._shown(product, by if shows == "other" else identity, shows)
         if shown is None and shows != "none":
             return
         secret = password if product.auth == "password" else None
@@ -92,32 +111,28 @@ class Credentials:
             if response.status_code == success:
                 product.device(identity).give(secret or response.text)
 
-    async def use(self, index: int, number: int, shows: str) -> None:
-        """Write and read by a credential, current or not, of this product or another."""
+    async def use(self, index: int, number: int, shows: str, other: int, carrier: str) -> None:
+        """Write by a credential, current or not, of this product or another. other: as whom; carrier: how."""
         product, identity = self.products[index], self._identities[number]
-        device = product.device(identity)
+        by = self._identities[other]
         secret = self._shown(product, identity, shows)
         if secret is None and shows != "none":
             return
         self._count += 1
         value = f"{number} of {index}: {self._count}"
-        headers = self._headers(product, identity, secret)
-        client = self._target.shared_client(product.id)
-        path = f"{ALIAS}?text"
-        response = await client.request(
-            "POST", path, content=urlencode({"text": value}), headers=[*headers, ("Content-Type", FORM)]
-        )
-        good = shows == "current"
-        rule = {"current": "DEV-PROV-5", "old": "DEV-PROV-15", "abroad": "DEV-TLS-1", "none": "DEV-AUTH-4"}
-        ours = rule.get(shows, "DEV-AUTH-5")
-        ours = "DEV-PROV-16" if shows == "old" and product.auth == "password" else ours
-        if not self._rules.holds(ours, "status", response.status_code, 200 if good else 401, response):
+        headers, status = self._carried(product, by, secret, carrier)
+        owner = product.owner(secret, by) if status is None else None
+        response = await self._write(product, value, headers)
+        rule = self._rule(product, shows, carrier, owner)
+        wanted = status or (401 if owner is None else 204)
+        seen = response.status_code
+        if wanted == 400 and 400 <= seen < 500:  # which one, is another rule's
+            self._rules.holds("DEV-AUTH-9", "status", seen, 400, response)
+            seen = 400
+        if not self._rules.holds(rule, "status", seen, wanted, response):
             self._lost = True
-            return
-        if good:
-            device.value = value
-            wanted = f"text={quote(value, safe='')}"
-            self._rules.holds("DEV-AUTH-1", "what is read", response.text, wanted, response)
+        elif owner is not None:
+            product.device(owner).value = value
 
     async def read(self, index: int, number: int) -> None:
         """What a device reads is what it wrote itself."""
@@ -130,6 +145,29 @@ class Credentials:
         response = await client.request("GET", f"{ALIAS}?text", headers=headers)
         wanted = "" if device.value is None else f"text={quote(device.value, safe='')}"
         self._rules.holds("DEV-AUTH-7", "what is read", response.text, wanted, response)
+
+    async def connect(self, number: int, certificate: int) -> None:
+        """Write on a connection that shows one of the certificates with the name of a device."""
+        identity = self._identities[number]
+        wanted, rule = self.certificates.connect(identity, certificate)
+        client = self._client(number, certificate)
+        response = await client.request("POST", ALIAS, content="text=x", headers={"Content-Type": FORM})
+        if not self._rules.holds(rule, "status", response.status_code, 204 if wanted else 401, response):
+            self._lost = True
+
+    async def replace(self, number: int, certificate: int, other: int, new: int) -> None:
+        """Replace a device's certificate by another, with its own name or another's."""
+        identity = self._identities[number]
+        served, rule = self.certificates.connect(identity, certificate)
+        client = self._client(number, certificate)
+        pem = self._pair(other, new).certificate_pem
+        response = await client.request("POST", ACTIVATE, content=pem, headers={"Content-Type": PEM})
+        wanted = 401 if not served else 204 if other == number else 400
+        rule = "DEV-CERT-4" if wanted == 204 else "DEV-CERT-10" if wanted == 400 else rule
+        if not self._rules.holds(rule, "status", response.status_code, wanted, response):
+            self._lost = True
+        elif wanted == 204 and new != certificate:
+            self.certificates.replace(identity, new)
 
     # ---- comparing
 
@@ -146,6 +184,21 @@ class Credentials:
                 self._rules.holds("DEV-PROV-2", "a new token of 40 characters", fresh, True, response)
             device.give(secret or response.text)
 
+    def _rule(self, product: Product, shows: str, carrier: str, owner: str | None) -> str:
+        """Whose rule the answer to a credential is."""
+        if carrier in ("two", "twice"):
+            return "DEV-AUTH-8"
+        if carrier == "wrong type":
+            return "DEV-AUTH-6"
+        if carrier in ("empty", "empty beside"):
+            return "DEV-AUTH-12"
+        if owner is not None:
+            own = "DEV-AUTH-2" if product.auth == "password" else "DEV-AUTH-1"
+            return "DEV-AUTH-11" if carrier == "word" and product.auth == "token" else own
+        if shows == "old":
+            return "DEV-PROV-16" if product.auth == "password" else "DEV-PROV-15"
+        return {"abroad": "DEV-TLS-1", "none": "DEV-AUTH-4"}.get(shows, "DEV-AUTH-5")
+
     def _all(self) -> set[str | None]:
         devices = [device for product in self.products for device in product.devices.values()]
         return {secret for each in devices for secret in (*each.old, each.current)}
@@ -154,7 +207,7 @@ class Credentials:
         """The credential that is shown; None where there is none of this kind."""
         device = product.device(identity)
         current = device.current
-        if shows in ("current", "other"):
+        if shows in ("current", "other", "mine as another"):
             return current
         if shows == "old":  # one that is the current one again is not old
             return next((each for each in reversed(device.old) if each != current), None)
@@ -162,12 +215,16 @@ class Credentials:
             return self._abroad(product, identity, device)
         if shows == "wrong":
             return "0" * 40
-        if shows == "cut":
-            return None if current is None else current[:-1]
-        if shows == "case":
-            changed = None if current is None else current.swapcase()
-            return None if changed == current else changed
-        return None
+        if current is None:
+            return None
+        changed = {
+            "cut": current[:-1],
+            "longer": f"{current}0",
+            "case": current.swapcase(),
+            "composed": unicodedata.normalize("NFD", current),
+            "last": current[:-1] + ("0" if current[-1] != "0" else "1"),
+        }.get(shows)
+        return None if changed == current else changed
 
     def _abroad(self, product: Product, identity: str, device: Holder) -> str | None:
         """The credential of the device of the same name in another product of this type."""
@@ -176,6 +233,11 @@ class Credentials:
         return next((each for each in found if each not in (None, device.current)), None)
 
     # ---- requests
+
+    async def _write(self, product: Product, value: str, headers: Headers) -> httpx.Response:
+        client = self._target.shared_client(product.id)
+        body = urlencode({"text": value})
+        return await client.request("POST", ALIAS, content=body, headers=[*headers, ("Content-Type", FORM)])
 
     async def _activate(
         self, product: Product, identity: str, by: str, shown: str | None, form: str, password: str | None
@@ -188,12 +250,58 @@ class Credentials:
             fields["password"] = password
         headers = [*self._headers(product, by, shown), ("Content-Type", FORM)]
         client = self._target.shared_client(product.id)
-        return await client.request("POST", "/provision/activate", content=urlencode(fields), headers=headers)
+        return await client.request("POST", ACTIVATE, content=urlencode(fields), headers=headers)
 
     def _headers(self, product: Product, identity: str, secret: str | None) -> Headers:
         if secret is None:
             return []
-        if product.auth == "token":
-            return [("X-Platform-CIK", secret)]
-        pair = base64.b64encode(f"{identity}:{secret}".encode()).decode()
-        return [("Authorization", f"Basic {pair}")]
+        return [as_token(secret) if product.auth == "token" else as_password(identity, secret)]
+
+    def _carried(
+        self, product: Product, by: str, secret: str | None, carrier: str
+    ) -> tuple[Headers, int | None]:
+        """The headers that carry a credential, and the status where the way it is sent settles that."""
+        usual = self._headers(product, by, secret)
+        token = product.auth == "token"
+        empty = ("Authorization", "") if token else ("X-Platform-CIK", "")
+        if secret is None:
+            return ([("X-Platform-CIK" if token else "Authorization", "")] if carrier == "empty" else []), 401
+        if carrier == "two":
+            return [*usual, as_password(by, secret) if token else as_token("0" * 40)], 400
+        if carrier == "twice":
+            return [*usual, *usual], 400
+        if carrier == "wrong type":
+            return [as_password(by, secret) if token else as_token(sendable(secret))], 401
+        if carrier == "empty beside":
+            return [*usual, empty], None
+        if carrier == "word" and token:
+            return [("authorization", f"ToKen {secret}")], None
+        return usual, None
+
+    def _pair(self, number: int, certificate: int) -> KeyPair:
+        found = self._pairs.get((number, certificate))
+        if found is None:
+            found = self._pairs[number, certificate] = key_pair(self._identities[number])
+        return found
+
+    def _client(self, number: int, certificate: int) -> FlowClient:
+        found = self._clients.get((number, certificate))
+        if found is None:
+            domain = self._target.product(CERTIFICATE).domain
+            found = FlowClient(self._target.address, domain, self._pair(number, certificate))
+            self._clients[number, certificate] = found
+        return found
+
+
+def as_token(secret: str) -> tuple[str, str]:
+    return "X-Platform-CIK", secret
+
+
+def as_password(identity: str, secret: str) -> tuple[str, str]:
+    pair = base64.b64encode(f"{identity}:{secret}".encode()).decode()
+    return "Authorization", f"Basic {pair}"
+
+
+def sendable(secret: str) -> str:
+    """What of a secret may stand in a header."""
+    return "".join(each for each in secret if "!" <= each <= "~") or "x"

@@ -35,12 +35,13 @@ class Verdict:
 
 @dataclass(slots=True)
 class Product:
-    """A product with its devices by identity."""
+    """A product with its devices by identity. allowed: who may register where it is not open to all."""
 
     id: str
     auth: str
     open: bool
     devices: dict[str, Holder] = field(default_factory=dict)
+    allowed: set[str] = field(default_factory=set)
 
     def device(self, identity: str) -> Holder:
         return self.devices.setdefault(identity, Holder())
@@ -62,11 +63,12 @@ class Product:
         unnamed = not named and shown is None
         owner = self.owner(shown, by)
         target = identity if named else owner
+        known = self.open or identity in self.allowed
         if shown is not None and owner is None:
             others = short or unnamed
             return Verdict(CLIENT_ERROR if others else frozenset([401]), "DEV-PROV-17")
         if short or unnamed:
-            alone = self.open and owner in (None, target) and (owner or not self.device(identity).current)
+            alone = known and owner in (None, target) and (owner or not self.device(identity).current)
             return Verdict(
                 frozenset([400]) if alone else CLIENT_ERROR, "DEV-PROV-7" if short else "DEV-PROV-22"
             )
@@ -75,8 +77,30 @@ class Product:
         if owner is not None:
             rule = "DEV-PROV-24" if not named else "DEV-PROV-16" if self.auth == "password" else "DEV-PROV-15"
             return Verdict(success, rule, target)
-        if not self.open:
+        if not known:
             return Verdict(frozenset([404]), "DEV-PROV-11")
         if self.device(identity).current is not None:
             return Verdict(frozenset([409]), "DEV-PROV-18")
-        return Verdict(success, "DEV-PROV-6" if self.auth == "password" else "DEV-PROV-1", identity)
+        rule = "DEV-PROV-6" if self.auth == "password" else "DEV-PROV-1"
+        return Verdict(success, rule if self.open else "DEV-PROV-11", identity)
+
+
+@dataclass(slots=True)
+class Certificates:
+    """A certificate product. current: by identity, the number of its certificate; old: of those that it had."""
+
+    current: dict[str, int] = field(default_factory=dict)
+    old: dict[str, set[int]] = field(default_factory=dict)
+
+    def connect(self, identity: str, number: int) -> tuple[bool, str]:
+        """Is it served, and whose rule is that? The first certificate of an identity is provisioned."""
+        if identity not in self.current:
+            self.current[identity] = number
+            return True, "DEV-CERT-1"
+        if self.current[identity] == number:
+            return True, "DEV-AUTH-3"
+        return False, "DEV-CERT-4" if number in self.old.get(identity, ()) else "DEV-CERT-8"
+
+    def replace(self, identity: str, number: int) -> None:
+        self.old.setdefault(identity, set()).add(self.current[identity])
+        self.current[identity] = number

@@ -12,18 +12,32 @@ from labkit.conformance.user.roles.game import Roles
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-ROLES = ("r", "r", "R", "s", "S", "t")
-NAMES = ("sn", "sn", "SN", "zone", "Sn")
-VALUES = ("1", "1", "2", "a", "A", "7", "*", "x" * 100)
+ROLES = ("r", "r", "r", "R", "s", "s", "S", "t")
+WRONG_ROLES = ("80", "81", "", "!é", "!a b", "!users", "!me", "!Roles", "a/b", "a.b")
+NAMES = ("sn", "sn", "SN", "zone", "Zone")
+MORE_NAMES = ("sn", "ZONE", "other", "x" * 40, "x" * 41, "s1", "", "member", "Roles", "é", "a_b")
+VALUES = ("1", "1", "2", "2", "a", "A", "7", "*")
+MORE_VALUES = ("x" * 100, "x" * 101, "007", "é", "a b", "a-b", "")
 PERMS = (
     ("GET", "/~/x/{sn}"),
     ("GET", "/~/x/{sn}"),
-    ("GET", "/~/y"),
     ("POST", "/~/x/{sn}/{ZONE}"),
+    ("POST", "/~/x/{sn}/{ZONE}"),
+    ("GET", "/~/y"),
     ("GET", "/~/X/{sn}"),
     ("GET", "~/y"),
     ("PUT", "/~/{none}"),
+    ("PUT", "/~/{}"),
 )
+WRONG_PERMS = (
+    ("get", "/~/y"),
+    ("GETGETGETGE", "/~/y"),
+    ("", "/~/y"),
+    ("GET", ""),
+    ("GET", "/~/é"),
+    ("G1", "/~/y"),
+)
+TAKES = ("deassignUser", "deassignUserParam", "deassignUserParamName", "deleteRoleParamValue")
 
 
 @dataclass(frozen=True)
@@ -44,43 +58,59 @@ def commands() -> SearchStrategy[Any]:
 
     one_of, tuples = st.sampled_from, st.tuples
     roles, names, values, perms = one_of(ROLES), one_of(NAMES), one_of(VALUES), one_of(PERMS)
-    users = one_of([0, 0, 1])
-    several = st.lists(names, max_size=3).map(tuple)
+    users = one_of([0, 0, 1, 1, 2])
+    several = st.lists(one_of((*NAMES, *MORE_NAMES)), max_size=3).map(tuple)
     pairs = st.lists(tuples(names, values), max_size=4).map(tuple)
-    given = st.lists(
-        tuples(names, one_of(("1", "2", "a", "A"))), max_size=2, unique_by=lambda each: each[0].lower()
+    any_pairs = st.lists(tuples(one_of((*NAMES, "other")), one_of((*VALUES, *MORE_VALUES))), max_size=2).map(
+        tuple
     )
+    given = st.lists(
+        tuples(names, one_of(("1", "1", "2", "a", "a", "A"))),
+        min_size=1,
+        max_size=3,
+        unique_by=lambda each: each[0].lower(),
+    ).map(tuple)
 
     def call(does: str, *args: SearchStrategy[Any]) -> SearchStrategy[Call]:
         return st.builds(Call, st.just(does), one_of([0, 0, 1]), tuples(*args))
 
-    takes = one_of(["deassignUser", "deassignUserParam", "deassignUserParamName", "deleteRoleParamValue"])
     return st.one_of(
-        call("create", roles, several),
-        call("create", roles, st.just(("sn", "zone"))),
-        call("assign", users, roles, pairs),
-        call("assign", users, roles, pairs),
-        call("perms", one_of(["addRolePerm", "addRolePerm", "deleteRolePerm"]), roles, perms),
-        call("may", users, perms, given.map(tuple)),
-        call("may", users, perms, given.map(tuple)),
-        call("perms", one_of(["createPermission", "deletePerm"]), st.just("r"), perms),
+        call("create", one_of(("t", *ROLES, *WRONG_ROLES)), several),
+        call("assign", users, tuples(tuples(roles, pairs))),
+        call("assign", users, st.lists(tuples(roles, any_pairs), max_size=2).map(tuple)),
+        call("may", users, perms, given),
+        call("may", users, perms, given),
+        call("may", users, perms, given),
+        call("add_perms", roles, st.lists(one_of((*PERMS, *PERMS, *WRONG_PERMS)), max_size=2).map(tuple)),
+        call(
+            "perms",
+            one_of(("deleteRolePerm", "deleteRolePerm", "deletePerm", "createPermission")),
+            roles,
+            perms,
+        ),
+        call("perms", st.just("createPermission"), st.just("r"), one_of(WRONG_PERMS)),
         call("add_names", roles, several),
-        call("take", users, takes, roles, names, values),
+        call("take", users, one_of(TAKES), roles, names, values),
+        call("take", users, one_of(TAKES), roles, names, values),
         call("holds", users, roles, names, values),
-        call("ask", one_of(["getRole", "listRolePerms", "listRoleUsers"]), roles),
+        call("holds", users, roles, names, values),
+        call("ask", one_of(("getRole", "listRolePerms", "listRoleUsers")), roles),
         call("ask_user", users),
-        call("values", users, roles, names, tuples(one_of((0, 1, 2)), one_of((100, 1, 2)))),
+        call("values", users, roles, names, tuples(one_of((0, 0, 1, 2, -1)), one_of((100, 1, 2, 101, 0)))),
         call("remove_name", roles, names),
         call("delete", roles),
+        call("delete_user", users),
         call("list_roles"),
         call("list_perms"),
     )
 
 
 RULES = (
-    "USR-ROLE-3 USR-ROLE-4 USR-ROLE-11 USR-ROLE-12 USR-ROLE-14 USR-ROLE-15 USR-ROLE-16 USR-ROLE-18 USR-PERM-4 "
-    "USR-PERM-5 USR-PERM-6 USR-PERM-8 USR-PERM-10 USR-PERM-11 USR-ASSIGN-7 USR-ASSIGN-9 USR-ASSIGN-10 "
-    "USR-ASSIGN-11 USR-ASSIGN-13 USR-ASSIGN-14 USR-ASSIGN-15 USR-ASSIGN-17 USR-ASSIGN-19 USR-ASSIGN-20"
+    "USR-ROLE-2 USR-ROLE-3 USR-ROLE-4 USR-ROLE-5 USR-ROLE-8 USR-ROLE-9 USR-ROLE-10 USR-ROLE-11 USR-ROLE-12 "
+    "USR-ROLE-14 USR-ROLE-15 USR-ROLE-16 USR-ROLE-18 USR-PERM-1 USR-PERM-2 USR-PERM-4 USR-PERM-5 USR-PERM-6 "
+    "USR-PERM-8 USR-PERM-9 USR-PERM-10 USR-PERM-11 USR-PERM-13 USR-PERM-14 USR-ASSIGN-1 USR-ASSIGN-3 USR-ASSIGN-7 "
+    "USR-ASSIGN-8 USR-ASSIGN-9 USR-ASSIGN-10 USR-ASSIGN-11 USR-ASSIGN-13 USR-ASSIGN-14 USR-ASSIGN-15 USR-ASSIGN-17 "
+    "USR-ASSIGN-18 USR-ASSIGN-19 USR-ASSIGN-20 USR-ASSIGN-21 USR-ASSIGN-22 USR-ASSIGN-23"
 )
 
 roles = model_check(

@@ -6,24 +6,52 @@ Names of roles and parameters count in any letter case, and the first spelling i
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+
+from labkit.conformance.models.calls import Refused
 
 ANY = "*"  # the wildcard, as a value
 PLACEHOLDER = re.compile(r"\{([A-Za-z]+)\}")
+RESERVED = frozenset(
+    "me user users permission permissions role roles parameter parameters group groups member members".split()
+)
 
 Perm = tuple[str, str]  # method, end_point
 Role = dict[str, object]
 Assignments = list[dict[str, object]]
+Assigned = Sequence[tuple[str, Sequence[tuple[str, str]]]]  # role_id, names and values
 
 
-class Refused(Exception):
-    """An error object. status: what it has; rule: whose it is."""
+def valid_role(role_id: str) -> None:
+    """Raises Refused."""
+    if re.fullmatch("[A-Za-z0-9_-]{1,80}", role_id) is None:
+        raise Refused("USR-ROLE-2", 400, choice="USR-ROLE-10")
+    if role_id.lower() in RESERVED:
+        raise Refused("USR-ROLE-8" if role_id in RESERVED else "USR-ROLE-9", 400, choice="USR-ROLE-10")
 
-    def __init__(self, status: int, rule: str) -> None:
-        super().__init__(status)
-        self.status = status
-        self.rule = rule
+
+def valid_names(names: Iterable[str]) -> None:
+    """Raises Refused."""
+    for each in names:
+        if re.fullmatch("[A-Za-z]{1,40}", each) is None:
+            raise Refused("USR-ROLE-5", 400, choice="USR-ROLE-10")
+        if each.lower() in RESERVED:
+            raise Refused("USR-ROLE-8" if each in RESERVED else "USR-ROLE-9", 400, choice="USR-ROLE-10")
+
+
+def valid_perms(perms: Iterable[Perm]) -> None:
+    """Raises Refused."""
+    for method, end_point in perms:
+        if re.fullmatch("[A-Z]{1,10}", method) is None:
+            raise Refused("USR-PERM-1", 400, choice="USR-ROLE-10")
+        if re.fullmatch("[A-Za-z0-9/_{}-]{1,150}", end_point) is None:
+            raise Refused("USR-PERM-2", 400, choice="USR-ROLE-10")
+
+
+def valid_value(value: str) -> bool:
+    """May a parameter have it?"""
+    return value == ANY or re.fullmatch("[A-Za-z0-9]{1,100}", value) is not None
 
 
 @dataclass(slots=True)
@@ -40,7 +68,7 @@ class Kept:
 
     def name(self, name: str) -> str:
         if name.lower() not in self.names:
-            raise Refused(400, "USR-ROLE-18")
+            raise Refused("USR-ROLE-18", 400)
         return name.lower()
 
 
@@ -51,21 +79,35 @@ class Access:
     roles: dict[str, Kept] = field(default_factory=dict)
     perms: list[Perm] = field(default_factory=list)
     order: dict[int, list[str]] = field(default_factory=dict)
+    deleted: set[int] = field(default_factory=set)
 
     def role(self, role_id: str) -> Kept:
         if role_id.lower() not in self.roles:
-            raise Refused(404, "USR-ROLE-18")
+            raise Refused("USR-ROLE-18", 404)
         return self.roles[role_id.lower()]
+
+    def user(self, user: int) -> None:
+        if user in self.deleted:  # and the role or the name may be missing too
+            raise Refused("USR-ASSIGN-23", 404, 400)
+
+    def delete_user(self, user: int) -> None:
+        self.deleted.add(user)
+        self.order.pop(user, None)
+        for role in self.roles.values():
+            role.held.pop(user, None)
 
     # ---- roles
 
     def create(self, role_id: str, names: Sequence[str]) -> Role:
+        valid_role(role_id)
+        valid_names(names)
         if role_id.lower() in self.roles:
-            raise Refused(409, "USR-ROLE-4")
+            raise Refused("USR-ROLE-4", 409)
         self.roles[role_id.lower()] = Kept(role_id)
         return self.add_names(role_id, names)
 
     def add_names(self, role_id: str, names: Sequence[str]) -> Role:
+        valid_names(names)
         role = self.role(role_id)
         for each in names:
             role.names.setdefault(each.lower(), each)
@@ -91,18 +133,20 @@ class Access:
     # ---- permissions
 
     def register(self, perm: Perm) -> dict[str, str]:
+        valid_perms([perm])
         if perm not in self.perms:
             self.perms.append(perm)
         return shown(perm)
 
     def unregister(self, perm: Perm) -> None:
         if perm not in self.perms:
-            raise Refused(404, "USR-PERM-5")
+            raise Refused("USR-PERM-5", 404)
         self.perms.remove(perm)
         for role in self.roles.values():
             role.perms[:] = [each for each in role.perms if each != perm]
 
     def add_perms(self, role_id: str, perms: Sequence[Perm]) -> list[dict[str, str]]:
+        valid_perms(perms)
         role = self.role(role_id)
         for each in perms:
             self.register(each)
@@ -113,7 +157,7 @@ class Access:
     def remove_perm(self, role_id: str, perm: Perm) -> list[dict[str, str]]:
         role = self.role(role_id)
         if perm not in role.perms:
-            raise Refused(404, "USR-PERM-5")
+            raise Refused("USR-PERM-5", 404)
         role.perms.remove(perm)
         return [shown(each) for each in role.perms]
 
@@ -121,6 +165,8 @@ class Access:
         wanted = [each.lower() for each in PLACEHOLDER.findall(perm[1])]
         values = {name.lower(): value for name, value in given}
         if perm not in self.perms or any(each not in values for each in wanted):
+            return False
+        if any(character in PLACEHOLDER.sub("", perm[1]) for character in "{}"):
             return False
         for role in self.roles.values():
             held = role.held.get(user, [])
@@ -132,17 +178,33 @@ class Access:
 
     # ---- assignments
 
-    def assign(self, user: int, role_id: str, values: Sequence[tuple[str, str]]) -> Assignments:
-        role = self.role(role_id)
-        folded = [(role.name(name), value) for name, value in values]
-        mine = self.order.setdefault(user, [])
-        if role.role_id.lower() not in mine:
-            mine.append(role.role_id.lower())
-        held = role.held.setdefault(user, [])
-        held += [each for each in dict.fromkeys(folded) if each not in held]
+    def assign(self, user: int, given: Assigned) -> Assignments:
+        for _, values in given:
+            if not all(valid_value(value) for _, value in values):
+                raise Refused("USR-ASSIGN-1", 400, 404, choice="USR-ASSIGN-3")
+        self.user(user)
+        wrong: list[int] = []
+        for role_id, values in given:
+            try:
+                role = self.role(role_id)
+                for name, _ in values:
+                    role.name(name)
+            except Refused as refused:
+                wrong += refused.statuses
+        if wrong:
+            raise Refused("USR-ASSIGN-8", *wrong)
+        for role_id, values in given:
+            role = self.role(role_id)
+            mine = self.order.setdefault(user, [])
+            if role.role_id.lower() not in mine:
+                mine.append(role.role_id.lower())
+            held = role.held.setdefault(user, [])
+            folded = [(role.name(name), value) for name, value in values]
+            held += [each for each in dict.fromkeys(folded) if each not in held]
         return self.held(user)
 
     def held(self, user: int) -> Assignments:
+        self.user(user)
         found: Assignments = []
         for each in self.order.get(user, []):
             role = self.roles[each]
@@ -154,6 +216,7 @@ class Access:
         return found
 
     def deassign(self, user: int, role_id: str) -> Assignments:
+        self.user(user)
         role = self.role(role_id)
         role.held.pop(user, None)
         mine = self.order.setdefault(user, [])
@@ -162,6 +225,8 @@ class Access:
 
     def take(self, user: int | None, role_id: str, name: str, value: str | None = None) -> Assignments:
         """Take a value, or all of a name, from a user, or from all."""
+        if user is not None:
+            self.user(user)
         role = self.role(role_id)
         folded = role.name(name)
         for who, values in role.held.items():
@@ -170,18 +235,25 @@ class Access:
         return [] if user is None else self.held(user)
 
     def holds(self, user: int, role_id: str, name: str, value: str) -> bool:
-        role = self.roles.get(role_id.lower())
-        held = role.held.get(user, []) if role else []
-        return (name.lower(), value) in held or (name.lower(), ANY) in held
+        self.user(user)
+        role = self.role(role_id)
+        held = role.held.get(user, [])
+        return (role.name(name), value) in held or (name.lower(), ANY) in held
 
     def users(self, role_id: str) -> list[int]:
         return sorted(self.role(role_id).held)
 
     def users_of(self, role_id: str, name: str, value: str) -> list[int]:
-        self.role(role_id).name(name)
-        return sorted(user for user in self.role(role_id).held if self.holds(user, role_id, name, value))
+        role = self.role(role_id)
+        role.name(name)
+        return sorted(user for user in role.held if self.holds(user, role_id, name, value))
 
     def values(self, user: int, role_id: str, name: str, offset: int, limit: int) -> dict[str, object]:
+        if not 1 <= limit <= 100:
+            raise Refused("USR-ASSIGN-21", 400, choice="USR-ASSIGN-22")
+        if offset < 0:
+            raise Refused("USR-ASSIGN-22", 400)
+        self.user(user)
         role = self.role(role_id)
         folded = role.name(name)
         found = [value for each, value in role.held.get(user, []) if each == folded]

@@ -1,0 +1,151 @@
+"""Calls of operations, which scripts of some solutions make: gathered, sent many in a request, judged in their order.
+
+A request costs more than the twenty calls in it. Whoever needs a result before the next step sends at once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.conformance import expect
+from labkit.conformance.models.rules import Rules
+from labkit.conformance.target import Target
+
+MOST = 40  # calls of one request: a script has a limit of time
+
+Parameters = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What an operation gave to a script. kind: the type of the value, as scripts name it."""
+
+    solution: str
+    called: str
+    parameters: Parameters
+    kind: str
+    value: Any
+
+    @property
+    def refused(self) -> bool:
+        """Is it an error object?"""
+        return isinstance(self.value, dict) and {"error", "status"} <= self.value.keys()
+
+    @property
+    def status(self) -> Any:
+        """The status of an error object; else None."""
+        return self.value["status"] if self.refused else None
+
+    def shown(self) -> str:
+        """The call and its result as text, without secrets."""
+        sent = json.dumps(self.parameters, ensure_ascii=False, default=str)
+        came = json.dumps(self.value, ensure_ascii=False, default=str)
+        text = f"a script of {self.solution}: {self.called}({sent})\n{self.kind} {came}"
+        return expect.hidden(text)[: expect.LONGEST]
+
+
+Judge = Callable[[Given], None]
+READS = ("get", "list", "has")  # how the names of operations begin that change nothing
+
+
+class Refused(Exception):
+    """The model refuses. rule: whose it is; statuses: those that the error may have; choice: whose the status is."""
+
+    def __init__(self, rule: str, *statuses: int, choice: str | None = None) -> None:
+        super().__init__(rule, *statuses)
+        self.rule = rule
+        self.statuses = statuses
+        self.choice = choice or rule
+
+
+def ignored(given: Given) -> None:
+    """What the call gives does not matter."""
+
+
+class Calls:
+    """What scripts of some solutions call, and judges of what it gives. rule: that of a script that fails as such.
+
+    lost: a change came out otherwise than the model has it, so nobody knows what there is: nothing is judged any more.
+    """
+
+    def __init__(self, target: Target, rules: Rules, rule: str, solutions: Sequence[str]) -> None:
+        self._target = target
+        self._rules = rules
+        self._rule = rule
+        self._solutions = solutions
+        self.lost = False
+        self._waiting: list[list[tuple[str, str, Parameters, Judge]]] = [[] for _ in solutions]
+
+    def add(self, index: int, called: str, parameters: Parameters, judge: Judge = ignored) -> None:
+        """Have `Service.operation` called by a script of the solution with this number, with the next `send`."""
+        service, _, operation = called.partition(".")
+        self._waiting[index].append((service, operation, parameters, judge))
+
+    def same(
+        self,
+        index: int,
+        called: str,
+        parameters: Parameters,
+        rule: str,
+        change: Callable[[], object],
+        see: Callable[[Any], Any] = lambda value: value,
+    ) -> None:
+        """Have it called, and give what the model gives. change: does it to the model; see: what of a result counts.
+
+        The model refuses by raising Refused.
+        """
+        refused: Refused | None = None
+        wanted: object = None
+        try:
+            wanted = change()
+        except Refused as error:
+            refused = error
+        operation = called.partition(".")[2]
+
+        def judge(given: Given) -> None:
+            if self.lost:
+                return
+            holds = self._rules.holds
+            if refused is not None:
+                if holds(refused.rule, f"is {operation} refused?", given.refused, True, given):
+                    fits = given.status if given.status in refused.statuses else refused.statuses[0]
+                    holds(refused.choice, f"status of {operation}", given.status, fits, given)
+                    return
+            elif given.refused:
+                if holds(rule, f"what {operation} gives", given.value, wanted, given):
+                    return
+            elif holds(rule, f"what {operation} gives", see(given.value), wanted, given):
+                return
+            self.lost = not operation.startswith(READS)
+
+        self.add(index, called, parameters, judge)
+
+    async def now(self, index: int, called: str, parameters: Parameters) -> Given:
+        """What it gives, after all that waits."""
+        found: list[Given] = []
+        self.add(index, called, parameters, found.append)
+        await self.send()
+        return found[0]
+
+    async def send(self) -> None:
+        """Make the calls that wait, one solution after the other, and judge what they give. Raises Differs."""
+        for index, waiting in enumerate(self._waiting):
+            while waiting:
+                batch, waiting[:MOST] = waiting[:MOST], []
+                await self._send(self._solutions[index], batch)
+
+    async def _send(self, solution: str, batch: Sequence[tuple[str, str, Parameters, Judge]]) -> None:
+        body = [
+            {"service": service, "operation": operation, "parameters": parameters}
+            for service, operation, parameters, _ in batch
+        ]
+        response = await self._target.shared_client(solution).request("POST", "/calls", json=body)
+        self._rules.holds(self._rule, "status", response.status_code, 200, response)
+        found = response.json() if response.status_code == 200 else []
+        self._rules.holds(self._rule, "results", len(found), len(batch), response)
+        for (service, operation, parameters, judge), each in zip(batch, found, strict=False):
+            called = f"{service}.{operation}"
+            judge(Given(solution, called, parameters, each["kind"], each.get("result")))
