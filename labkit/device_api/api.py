@@ -74,6 +74,8 @@ class ProductSite(Site):
         exchange = Exchange(self._context, self._product, connection, request, path, raw_query)
         try:
             try:
+                if self._context.faults.requests is not None:
+                    await exchange.be_changed()
                 response = await self.answer(exchange)
             except HttpError as refusal:
                 exchange.add_detail(reason=refusal.reason)

@@ -13,7 +13,7 @@ from labkit.core.journal import Record
 from labkit.device_api import forms
 from labkit.devices.products import Product
 from labkit.devices.registry import Hold
-from labkit.faults import Asked
+from labkit.faults import Asked, Given, Message
 from labkit.http.bodies import read_body
 from labkit.http.connection import Connection
 from labkit.http.error import HttpError
@@ -35,6 +35,7 @@ class Exchange:
     raw_query: str
     record: Record | None = None
     hold: Hold | None = None  # once the device is known: it tells when what it showed is no longer valid
+    given: Message | None = None  # what was asked, where faults looked at it
     asked: Asked | None = None  # what faults know of it, once one has looked
 
     def identify(self, identity: str | None = None) -> Record:
@@ -43,6 +44,21 @@ class Exchange:
             actor = self.product.id if identity is None else f"{self.product.id}/{identity}"
             self.record = self.context.journal.open("request", actor, f"{self.request.method} {self.path}")
         return self.record
+
+    async def be_changed(self) -> None:
+        """Called first, where there are faults of requests: some change what is asked. Raises HttpError as `body`."""
+        if (faults := self.context.faults.requests) is None:
+            return
+        guard = self.context.settings.guard.body
+        product = self.product
+        given = await faults.given(
+            Given(
+                self.request, self.path, self.raw_query, product.domain, BODY_LIMIT, guard, product=product.id
+            ),
+            product.id,
+        )
+        self.request, self.path, self.raw_query = given.request, given.path, given.query
+        self.given = given.message
 
     async def meet_faults(self, identity: str | None) -> None:
         """Called before the work, where there are faults of requests. identity: of the device, once it is known.
@@ -67,6 +83,7 @@ class Exchange:
                 self.connection,
                 product=self.product.id,
                 identity=identity,
+                given=self.given,
             )
         return self.asked
 

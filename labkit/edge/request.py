@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from aiohttp import hdrs, web
 from aiohttp.http import SERVER_SOFTWARE, HttpVersion10
 from aiohttp.streams import StreamReader
@@ -23,6 +25,13 @@ class EdgeRequest(web.BaseRequest):
     def content(self) -> StreamReader:
         self._go_on()
         return self._payload
+
+    def clone(self, **changed: Any) -> EdgeRequest:
+        """The same request with some of it changed, as aiohttp has it."""
+        cloned = super().clone(**changed)
+        assert isinstance(cloned, EdgeRequest)
+        cloned.date, cloned.expecting = self.date, self.expecting
+        return cloned
 
     async def read(self) -> bytes:
         self._go_on()

@@ -4,7 +4,8 @@ Where there is none, nothing is paid but one test at each of these points.
 """
 
 from labkit.faults.faults import FaultRow, Faults
+from labkit.faults.message import Message
 from labkit.faults.named import ProviderFaults
-from labkit.faults.requests import Asked, FaultAnswer
+from labkit.faults.requests import Asked, FaultAnswer, Given
 
-__all__ = ["Asked", "FaultAnswer", "FaultRow", "Faults", "ProviderFaults"]
+__all__ = ["Asked", "FaultAnswer", "FaultRow", "Faults", "Given", "Message", "ProviderFaults"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from labkit.core.errors import ServiceError
@@ -15,21 +15,39 @@ from labkit.faults.tools import Tools
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A call that faults may hit. solution: whose; cause: sequence of the journal's record that it belongs to."""
+    """A call that faults may hit. solution: whose; cause: sequence of the journal's record that it belongs to;
+    given: its parameters, as the operation gets them.
+    """
 
     solution: str
     service: str
     operation: str
     cause: int | None
+    given: Mapping[str, object] = field(default_factory=dict)
 
 
 class Calls:
     """The faults of service calls that a lab has, oldest first."""
 
     def __init__(self, faults: tuple[Fault, ...], tools: Tools) -> None:
-        self._before = tuple(each for each in faults if each.phase == "before")
+        self._given = tuple(each for each in faults if each.changes_given)
+        self._before = tuple(each for each in faults if each.phase == "before" and not each.changes_given)
         self._after = tuple(each for each in faults if each.phase == "after")
         self._tools = tools
+
+    def given(self, called: Called) -> Called:
+        """The call with its parameters as the faults change them."""
+        for fault in self._given:
+            if not _concerns(fault, called):
+                continue
+            given, found = fault.changes.apply(called.given)
+            if (
+                found
+                and isinstance(given, Mapping)
+                and self._tools.hits(fault, called.solution, called.cause)
+            ):
+                called = replace(called, given=given)
+        return called
 
     async def instead(self, called: Called, work: Callable[[], Awaitable[object]]) -> object:
         """Hold the call; then the result that a fault gives instead of the work, or that of the work.
@@ -53,6 +71,8 @@ class Calls:
         for fault in self._after:
             settings = fault.settings
             if settings.if_status not in (None, status) or not _concerns(fault, called):
+                continue
+            if not fault.if_answer.hold_in(result):
                 continue
             changed = result
             if fault.changes:
@@ -86,7 +106,11 @@ class Calls:
 
 
 def _concerns(fault: Fault, called: Called) -> bool:
-    return fault.is_at(called.service, called.operation) and fault.is_for(solution=called.solution)
+    return (
+        fault.is_at(called.service, called.operation)
+        and fault.is_for(solution=called.solution)
+        and fault.if_given.hold_in(called.given)
+    )
 
 
 def _error(fault: Fault) -> ServiceError:

@@ -43,7 +43,7 @@ class EventFaults:
 
     def _hit(self, fault: Fault, event: Event, solution: str, payload: Any) -> tuple[Any, bool]:
         """The payload as a fault changes it, and whether it hits."""
-        if not _concerns(fault, event, solution):
+        if not _concerns(fault, event, solution) or not fault.if_given.hold_in(payload):
             return payload, False
         changed, found = fault.changes.apply(payload) if fault.changes else (payload, True)
         waits = fault.settings.late is not None or fault.settings.delay is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
+from labkit.faults.conditions import Conditions
 from labkit.faults.fields import Changes
 from labkit.faults.patterns import Pattern, Patterns
 from labkit.settings import FaultSettings
@@ -22,7 +23,9 @@ class Fault:
         self.origin = origin
         self.place = settings.place
         self.phase = settings.phase
-        self.changes = Changes(settings.drop, settings.replace)
+        self.changes = Changes(settings.drop, settings.replace, settings.put, settings.edit)
+        self.if_given = Conditions(settings.if_given)
+        self.if_answer = Conditions(settings.if_answer)
         self.seen = 0
         self.hits = 0
         self._draw = draw
@@ -52,6 +55,15 @@ class Fault:
             and self._identity.match(identity)
             and self._solution.match(solution)
         )
+
+    def is_at_site(self, site: str, product: str | None, solution: str | None) -> bool:
+        """Is it meant for this site, whoever asks there?"""
+        return self._site.match(site) and self._product.match(product) and self._solution.match(solution)
+
+    @property
+    def changes_given(self) -> bool:
+        """Does it change what is asked?"""
+        return self.phase == "before" and bool(self.changes)
 
     @property
     def spent(self) -> bool:
@@ -94,13 +106,19 @@ class Fault:
             words.append(f"headers {', '.join(settings.headers)}")
         if settings.drop is not None:
             words.append(f"drop {', '.join(settings.drop)}")
-        if settings.replace is not None:
-            words.append(f"replace {', '.join(settings.replace)}")
+        for name in ("replace", "put", "edit"):
+            if (fields := getattr(settings, name)) is not None:
+                words.append(f"{name} {', '.join(fields)}")
         words += [name for name in ("lost", "doubled") if getattr(settings, name)]
         if settings.late is not None:
             words.append(f"late {settings.late:g} s")
         if settings.when == "after" and settings.status is not None:
             words.append("after the work")
+        if self.changes_given:
+            words.append("before the work")
+        for name in ("if_given", "if_answer"):
+            if (patterns := getattr(settings, name)) is not None:
+                words.append(f"{name} {', '.join(patterns)}")
         return ", ".join(words)
 
     @property

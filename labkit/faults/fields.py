@@ -1,115 +1,199 @@
-"""Fields of data that are taken out or replaced: in plain data, in JSON text and in forms.
+"""Fields of data that are taken out, replaced, put there or edited: in plain data, in JSON text and in forms.
 
 A field is named by a path: `users.email`, in which a list stands for each of its items unless a number picks one,
-`*` for every name, and `\\.` for a dot within a name. What is given is never changed: there is a copy where it differs.
+`*` for every name, and `\\.` for a dot within a name; `.` alone is the whole. What is given is never changed: there is
+a copy where it differs.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
-from urllib.parse import parse_qsl, quote
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import quote, unquote_plus
+
+from labkit.settings.edits import edit_of
 
 DEEPEST = 40  # levels of data that are looked into
 MISSING = object()  # is put in the place of a field that goes
+WHOLE = "."
 
 _DOT = re.compile(r"(?<!\\)\.")
 Path = tuple[str, ...]
 
 
-class Changes:
-    """What happens to the fields of an answer, a result or an event. drop: paths; replace: path → value."""
+class Change(NamedTuple):
+    """What happens to a field. path: as it is written; makes: of what is there what is there then; creates: also where
+    there was nothing (MISSING).
+    """
 
-    def __init__(self, drop: Iterable[str] | None, replace: Mapping[str, Any] | None) -> None:
-        self._changes: list[tuple[Path, Any]] = [(path_of(each), MISSING) for each in drop or ()]
-        self._changes += [(path_of(path), value) for path, value in (replace or {}).items()]
+    path: str
+    makes: Callable[[Any], Any]
+    creates: bool = False
+
+
+class Changes:
+    """What happens to the fields of a request, an answer, a call, a result or an event, one after the other.
+
+    drop: paths; replace, put: path → value; edit: path → edit (`settings.edits`).
+    """
+
+    def __init__(
+        self,
+        drop: Iterable[str] | None = None,
+        replace: Mapping[str, Any] | None = None,
+        put: Mapping[str, Any] | None = None,
+        edit: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._changes = [Change(path, _always(MISSING)) for path in drop or ()]
+        self._changes += [Change(path, _always(value)) for path, value in (replace or {}).items()]
+        self._changes += [Change(path, _always(value), creates=True) for path, value in (put or {}).items()]
+        self._changes += [Change(path, edit_of(each)) for path, each in (edit or {}).items()]
 
     def __bool__(self) -> bool:
         return bool(self._changes)
 
+    def __iter__(self) -> Iterator[Change]:
+        return iter(self._changes)
+
+    @property
+    def paths(self) -> list[str]:
+        """What is changed."""
+        return [each.path for each in self._changes]
+
     def apply(self, data: Any) -> tuple[Any, bool]:
-        """The data with its fields changed, and whether any of them was there."""
+        """The data with its fields changed, and whether any differs now."""
         found = False
-        for path, value in self._changes:
-            data, there = _changed(data, path, value, DEEPEST)
+        for change in self._changes:
+            data, there = changed_field(data, change)
             found = found or there
         return data, found
 
-    def apply_to_json(self, text: str) -> tuple[str, bool]:
-        """The same for JSON text; what is none stays."""
-        try:
-            data, found = self.apply(json.loads(text))
-        except (ValueError, RecursionError):
-            return text, False
-        return (json.dumps(data, ensure_ascii=False), True) if found else (text, False)
 
-    def apply_to_form(self, text: str) -> tuple[str, bool]:
-        """The same for a form, in which a path is one name."""
-        pairs = parse_qsl(text, keep_blank_values=True)
-        kept: list[tuple[str, str]] = []
-        found = False
-        for name, value in pairs:
-            change = next((each for path, each in self._changes if path in ((name,), ("*",))), None)
-            if change is None and not any(path in ((name,), ("*",)) for path, _ in self._changes):
-                kept.append((name, value))
-                continue
-            found = True
-            if change is not MISSING:
-                kept.append((name, change if isinstance(change, str) else json.dumps(change)))
-        return (
-            ("&".join(f"{quote(name, '')}={quote(value, '')}" for name, value in kept), True)
-            if found
-            else (text, False)
-        )
+def changed_field(data: Any, change: Change) -> tuple[Any, bool]:
+    """Data with one field changed, and whether it differs now."""
+    path = path_of(change.path)
+    if not path:
+        made = change.makes(data)
+        return (None if made is MISSING else made), _differs(data, made)
+    return _changed(data, path, change, DEEPEST)
 
 
-def applied_to(content_type: str) -> Callable[[Changes, str], tuple[str, bool]] | None:
-    """How changes are applied to a body of this type; None where its fields cannot be told apart."""
-    type = content_type.partition(";")[0].strip().lower()
-    if type == "application/json" or type.endswith("+json"):
-        return Changes.apply_to_json
-    if type == "application/x-www-form-urlencoded":
-        return Changes.apply_to_form
-    return None
+def changed_in_json(text: str, change: Change) -> tuple[str, bool]:
+    """The same for JSON text; what is none stays."""
+    try:
+        data, found = changed_field(json.loads(text), change)
+    except (ValueError, RecursionError):
+        return text, False
+    return (json.dumps(data, ensure_ascii=False), True) if found else (text, False)
+
+
+def changed_in_form(text: str, change: Change) -> tuple[str, bool]:
+    """The same for a form, in which a path is one name."""
+    wanted = path_of(change.path)
+    pairs: list[str] = []
+    found = there = False
+    for pair in text.split("&") if text else []:
+        written, _, value = pair.partition("=")
+        name = unquote_plus(written)
+        if wanted not in ((name,), ("*",)):
+            pairs.append(pair)
+            continue
+        there = True
+        made = change.makes(unquote_plus(value))
+        found = found or _differs(unquote_plus(value), made)
+        if made is not MISSING:
+            pairs.append(_pair(name, made))
+    if change.creates and not there and len(wanted) == 1:
+        pairs.append(_pair(wanted[0], change.makes(MISSING)))
+        found = True
+    return ("&".join(pairs), True) if found else (text, False)
+
+
+def values_at(data: Any, path: Path, depth: int = DEEPEST) -> Iterator[Any]:
+    """Every value that a path names."""
+    if not path:
+        yield data
+        return
+    name, *rest = path
+    if depth and isinstance(data, Mapping):
+        for each in data:
+            if name in ("*", str(each)):
+                yield from values_at(data[each], tuple(rest), depth - 1)
+    elif depth and isinstance(data, list | tuple):
+        index = _index(name)
+        if index is None:
+            for each in data:
+                yield from values_at(each, path, depth - 1)
+        elif index < len(data):
+            yield from values_at(data[index], tuple(rest), depth - 1)
+
+
+def values_in_form(text: str, path: Path) -> Iterator[Any]:
+    """Every value of a form that a path names."""
+    for pair in text.split("&") if text else []:
+        name, _, value = pair.partition("=")
+        if path in ((unquote_plus(name),), ("*",)):
+            yield unquote_plus(value)
 
 
 def path_of(text: str) -> Path:
-    """The names of a path."""
-    return tuple(part.replace("\\.", ".") for part in _DOT.split(text))
+    """The names of a path; none, where it is the whole."""
+    return () if text == WHOLE else tuple(part.replace("\\.", ".") for part in _DOT.split(text))
 
 
-def _changed(data: Any, path: Path, value: Any, depth: int) -> tuple[Any, bool]:
-    """`data` with what `path` names replaced by `value` (taken out, where it is MISSING); was it there?"""
+def _always(value: Any) -> Callable[[Any], Any]:
+    return lambda before: value
+
+
+def _differs(before: Any, made: Any) -> bool:
+    """Does a change make a difference? 1 is not True, nor 1.0."""
+    return made is not before and (type(made) is not type(before) or bool(made != before))
+
+
+def _pair(name: str, value: Any) -> str:
+    return f"{quote(name, '')}={quote(value if isinstance(value, str) else json.dumps(value), '')}"
+
+
+def _index(name: str) -> int | None:
+    return int(name) if name.isascii() and name.isdigit() and len(name) < 10 else None
+
+
+def _changed(data: Any, path: Path, change: Change, depth: int) -> tuple[Any, bool]:
+    """`data` with what `path` names changed, and whether it differs now."""
     if not depth:
         return data, False
     if isinstance(data, list | tuple):
-        return _changed_items(data, path, value, depth)
+        return _changed_items(data, path, change, depth)
     if not isinstance(data, Mapping):
         return data, False
     name, *rest = path
     names = [each for each in data if name in ("*", str(each))]
     copy = dict(data)
+    if not names and not rest and change.creates:
+        copy[name] = change.makes(MISSING)
+        return copy, True
     found = False
     for each in names:
-        if not rest:
-            found = True
-            if value is MISSING:
-                del copy[each]
-            else:
-                copy[each] = value
-        else:
-            copy[each], there = _changed(data[each], tuple(rest), value, depth - 1)
+        if rest:
+            copy[each], there = _changed(data[each], tuple(rest), change, depth - 1)
             found = found or there
+            continue
+        made = change.makes(data[each])
+        found = found or _differs(data[each], made)
+        if made is MISSING:
+            del copy[each]
+        else:
+            copy[each] = made
     return (copy, True) if found else (data, False)
 
 
-def _changed_items(data: Any, path: Path, value: Any, depth: int) -> tuple[Any, bool]:
+def _changed_items(data: Any, path: Path, change: Change, depth: int) -> tuple[Any, bool]:
     name, *rest = path
-    index = int(name) if name.isascii() and name.isdigit() and len(name) < 10 else None
+    index = _index(name)
     if index is None:  # each item
-        results = [_changed(each, path, value, depth - 1) for each in data]
+        results = [_changed(each, path, change, depth - 1) for each in data]
         return (
             (_like(data, [each for each, _ in results]), True)
             if any(there for _, there in results)
@@ -119,9 +203,12 @@ def _changed_items(data: Any, path: Path, value: Any, depth: int) -> tuple[Any, 
         return data, False
     items = list(data)
     if rest:
-        items[index], found = _changed(items[index], tuple(rest), value, depth - 1)
+        items[index], found = _changed(items[index], tuple(rest), change, depth - 1)
         return (_like(data, items), True) if found else (data, False)
-    items[index : index + 1] = [] if value is MISSING else [value]
+    made = change.makes(items[index])
+    if not _differs(items[index], made):
+        return data, False
+    items[index : index + 1] = [] if made is MISSING else [made]
     return _like(data, items), True
 
 

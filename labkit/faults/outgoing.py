@@ -6,11 +6,15 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import urlsplit
 
+from multidict import CIMultiDict
+
 from labkit.faults.fault import Fault
+from labkit.faults.message import Message
 from labkit.faults.tools import Tools
 from labkit.http.cause import cause_of
 
 Answer = tuple[int, str]
+Send = Callable[[str, str, Mapping[str, str], "str | None"], Awaitable[Answer]]  # method, URL, headers, body
 
 
 class Outgoing:
@@ -21,7 +25,7 @@ class Outgoing:
         self._tools = tools
 
     async def around(
-        self, method: str, url: str, headers: Mapping[str, str], send: Callable[[], Awaitable[Answer]]
+        self, method: str, url: str, headers: Mapping[str, str], body: str | None, send: Send
     ) -> Answer:
         """Status and text of the answer, from `send` or from a fault. Raises OSError where there is none."""
         parts = urlsplit(url)
@@ -29,26 +33,46 @@ class Outgoing:
         host = parts.hostname or ""
         portless = parts._replace(netloc=host).geturl()
         cause = cause_of(headers)
-        here = [each for each in self._faults if _concerns(each, method, url, portless)]
+        asked = Message(CIMultiDict(headers), body, parts.path, parts.query)
+        here = [
+            each
+            for each in self._faults
+            if _concerns(each, method, url, portless) and each.if_given.hold(asked.values)
+        ]
         for fault in here:
-            if fault.phase == "before" and self._tools.hits(fault, actor, cause):
+            if fault.changes_given:
+                changed = asked.copy()
+                if changed.apply(fault.changes) and self._tools.hits(fault, actor, cause):
+                    asked = changed
+            elif fault.phase == "before" and self._tools.hits(fault, actor, cause):
                 await self._tools.hold(fault, actor)
                 if fault.settings.cut is not None:
                     raise OSError(f"{portless.partition('?')[0]} cannot be reached: {fault.reason}")
                 if fault.settings.status is not None or fault.settings.body is not None:
                     return _answer(fault, 200, "")
-        status, text = await send()
+        if (asked.path, asked.query) != (parts.path, parts.query):
+            url = parts._replace(path=asked.path, query=asked.query).geturl()
+        answer = await send(method, url, dict(asked.headers), asked.text)
         for fault in here:
-            if fault.phase == "before" or fault.settings.if_status not in (None, status):
-                continue
-            changed, found = _with_fields(fault, text)
-            if not found or not self._tools.hits(fault, actor, cause):
-                continue
-            await self._tools.hold(fault, actor)
-            if fault.settings.cut is not None:
-                raise OSError(f"{portless.partition('?')[0]} gave no answer: {fault.reason}")
-            status, text = _answer(fault, status, changed)
-        return status, text
+            if fault.phase == "after" and (changed_text := _changed(fault, answer)) is not None:
+                if not self._tools.hits(fault, actor, cause):
+                    continue
+                await self._tools.hold(fault, actor)
+                if fault.settings.cut is not None:
+                    raise OSError(f"{portless.partition('?')[0]} gave no answer: {fault.reason}")
+                answer = _answer(fault, answer[0], changed_text)
+        return answer
+
+
+def _changed(fault: Fault, answer: Answer) -> str | None:
+    """The text of an answer as a fault makes it; None where the fault does not hit it."""
+    status, text = answer
+    message = Message(CIMultiDict(), text)
+    if fault.settings.if_status not in (None, status) or not fault.if_answer.hold(message.values):
+        return None
+    if fault.changes and not message.apply(fault.changes):
+        return None
+    return message.text
 
 
 def _concerns(fault: Fault, method: str, url: str, portless: str) -> bool:
@@ -65,11 +89,3 @@ def _answer(fault: Fault, status: int, text: str) -> Answer:
     if body is not None:
         text = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
     return fault.settings.status or status, text
-
-
-def _with_fields(fault: Fault, text: str) -> tuple[str, bool]:
-    """An answer with its fields changed: JSON, or else a form. True where there is nothing to change or it was done."""
-    if not fault.changes:
-        return text, True
-    changed, found = fault.changes.apply_to_json(text)
-    return (changed, found) if found or text.lstrip()[:1] in ("{", "[") else fault.changes.apply_to_form(text)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 from aiohttp import hdrs, web
+from multidict import CIMultiDict
 
 from labkit.faults.fault import Fault
-from labkit.faults.fields import applied_to
+from labkit.faults.message import Message
 from labkit.http.cut import CutResponse
+from labkit.settings.faults import FRAMING
 
 EMPTY = (204, 304)  # statuses of answers without a body
 Response = web.StreamResponse
@@ -36,8 +39,10 @@ def change_of(fault: Fault, response: Response) -> Change | None:
     if settings.cut is not None:
         return partial(_broken_off, response) if settings.cut == "inside" else _no_answer
     if fault.changes:
-        text, found = _fields(fault, response)
-        return partial(_with_text, response, text) if found and isinstance(response, web.Response) else None
+        message = message_of(response)
+        if not message.apply(fault.changes):
+            return None
+        return lambda: answered(fault, _with_message(response, message))
     if settings.status is not None or settings.body is not None:
         return partial(answered, fault, response)
     if settings.headers is not None:
@@ -79,20 +84,26 @@ def _with_body(response: Response, body: Any) -> web.Response:
     return web.Response(status=response.status, body=data.encode("utf-8", "replace"), headers=headers)
 
 
-def _fields(fault: Fault, response: Response) -> tuple[str, bool]:
-    """The text of a response with the fields of a fault changed; were any there?"""
-    apply = applied_to(response.headers.get(hdrs.CONTENT_TYPE, ""))
+def message_of(response: Response) -> Message:
+    """A response as faults look at it; without a text where its body is no text, or is sent piece by piece."""
     body = response.body if isinstance(response, web.Response) else None
-    if apply is None or not isinstance(body, bytes | bytearray):
-        return "", False
-    try:
-        return apply(fault.changes, body.decode())
-    except UnicodeDecodeError:
-        return "", False
+    text = None
+    if isinstance(body, bytes | bytearray):
+        with suppress(UnicodeDecodeError):
+            text = body.decode()
+    return Message(CIMultiDict(response.headers), text)
 
 
-def _with_text(response: web.Response, text: str) -> Response:
-    response.body = text.encode("utf-8", "surrogatepass")
+def _with_message(response: Response, message: Message) -> Response:
+    headers, text = response.headers, message.text
+    if isinstance(response, web.Response) and text is not None:
+        response.body = text.encode("utf-8", "surrogatepass")
+    for name in {*headers, *message.headers}:
+        values = message.headers.getall(name, [])
+        if values != headers.getall(name, []) and name.lower() not in FRAMING:
+            headers.popall(name, None)
+            for value in values:
+                headers.add(name, value)
     return response
 
 

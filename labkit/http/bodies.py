@@ -9,6 +9,7 @@ from aiohttp.http_exceptions import BadHttpMessage
 
 from labkit.http.error import HttpError
 
+BODY = web.RequestKey("BODY", bytes)  # under which a request keeps a body that was read before
 CLOSE = {"Connection": "close"}  # what is left of the body is not read
 
 
@@ -17,6 +18,10 @@ async def read_body(request: web.BaseRequest, limit: int, guard: float) -> bytes
 
     Raises HttpError: 413 beyond the limit, 408 when it does not arrive in time, 400 when it breaks off.
     """
+    if (kept := request.get(BODY)) is not None:
+        if len(kept) > limit:
+            raise HttpError(413, f"the body is larger than {limit} bytes", CLOSE)
+        return kept
     if (request.content_length or 0) > limit:
         raise HttpError(413, f"the body is larger than {limit} bytes", CLOSE)
     if not request.can_read_body:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from typing import Protocol
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
@@ -18,13 +17,14 @@ from labkit.http.address import ServerAddress
 
 LARGEST = 1024 * 1024  # bytes of an answer that are read
 Answer = tuple[int, str]
+Send = Callable[[str, str, Mapping[str, str], "str | None"], Awaitable[Answer]]  # method, URL, headers, body
 
 
 class Interferes(Protocol):
     """What may hit an outgoing request: status and text of the answer, from `send` or not."""
 
     async def around(
-        self, method: str, url: str, headers: Mapping[str, str], send: Callable[[], Awaitable[Answer]]
+        self, method: str, url: str, headers: Mapping[str, str], body: str | None, send: Send
     ) -> Answer: ...
 
 
@@ -62,7 +62,7 @@ class OutboundClient(Component):
         """Status and text of the answer. Raises OSError (TimeoutError among them) where there is none."""
         faults = None if self.faults is None else self.faults.outgoing
         if faults is not None:
-            return await faults.around(method, url, headers, partial(self._send, method, url, headers, body))
+            return await faults.around(method, url, headers, body, self._send)
         return await self._send(method, url, headers, body)
 
     async def _send(self, method: str, url: str, headers: Mapping[str, str], body: str | None) -> Answer:

@@ -77,6 +77,10 @@ class LabFaults:
         if_status: int | None = None,
         drop: Names | None = None,
         replace: Mapping[str, Any] | None = None,
+        put: Mapping[str, Any] | None = None,
+        edit: Mapping[str, Any] | None = None,
+        if_given: Mapping[str, str] | None = None,
+        if_answer: Mapping[str, str] | None = None,
         lost: bool | None = None,
         doubled: bool | None = None,
         late: float | None = None,
@@ -97,9 +101,14 @@ class LabFaults:
         (`provider google token`, with `does="slow"`); `*` stands for any characters.
 
         What: status, body (text or data), headers (an empty value takes one away); delay in seconds of lab time; cut:
-        the connection ends before the work, after it without an answer, or inside the answer; drop and replace fields
-        (`users.email`); of an event lost, doubled, late (others overtake it), or delay (others wait with it).
-        when: before the work, instead of it, or after it; if_status: of answers with this status alone.
+        the connection ends before the work, after it without an answer, or inside the answer; of an event lost,
+        doubled, late (others overtake it), or delay (others wait with it); fields (`users.email`, `.` is the whole, of
+        a request or an answer `@Name` a header, of a request `?name` one of its query and `/` its path) to drop,
+        replace, put there or edit: `edit={"updated": ["times", 1000], "name": "lower", "items": "[:-1]"}`; its error
+        names all edits.
+        when: before the work, instead of it or with other fields of what is asked; or after it. if_status: of answers
+        with this status alone; if_given, if_answer: where a field of what is asked, or of the answer, fits a pattern
+        (`{"@Accept": "*json*"}`), or with a `!` before it fits none (`!*`: is not there).
 
         How often: the first n, every n-th, by chance (0 to 1, from the lab's seed). For whom: site (host), product,
         identity, solution; patterns, too. Raises SettingsError for what cannot be, LabError for what is not there.
@@ -121,6 +130,10 @@ class LabFaults:
             if_status=if_status,
             drop=_several(drop),
             replace=replace,
+            put=put,
+            edit=edit,
+            if_given=if_given,
+            if_answer=if_answer,
             lost=lost,
             doubled=doubled,
             late=late,

@@ -12,11 +12,12 @@ from aiohttp import web
 from labkit.context import Context
 from labkit.core.bounded import cut_text
 from labkit.core.journal import Record
-from labkit.faults import Asked, FaultAnswer
+from labkit.faults import Asked, FaultAnswer, Given
 from labkit.http.connection import Connection
 from labkit.http.cut import ConnectionCut
 from labkit.providers.inbox import Arrival, Inbox
 
+BODY_LIMIT = 1024 * 1024  # bytes of a body that faults look at
 LONGEST_PATH = 1024  # characters of a path that the inbox keeps
 
 
@@ -34,9 +35,21 @@ class Receipt:
     asked: Asked | None = None
 
     async def meet_faults(self) -> None:
-        """Called before the work. Raises FaultAnswer, HttpError or ConnectionCut where a fault comes instead of it."""
-        if (faults := self.context.faults.requests) is not None:
-            await faults.before(self._asked())
+        """Called before the work, and before the body is read: a fault may change the request.
+
+        Raises FaultAnswer, HttpError or ConnectionCut where a fault comes instead of the work.
+        """
+        if (faults := self.context.faults.requests) is None:
+            return
+        asked, url = self._asked(), self.request.rel_url
+        guard = self.context.settings.guard.body
+        given = await faults.given(
+            Given(self.request, asked.path, url.raw_query_string, self.site, BODY_LIMIT, guard),
+            self.actor,
+            self.record.sequence,
+        )
+        self.request, asked.given = given.request, given.message
+        await faults.before(asked)
 
     def _asked(self) -> Asked:
         if self.asked is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
 from typing import Any, cast
@@ -134,6 +135,7 @@ class Services(Component):
         """
         found = find_service(self._context.services, caller.solution, service)
         faults = self._context.faults.calls
+        called = None if faults is None else _called(caller, service, operation, parameters)
         detail: dict[str, object] = {}
         try:
             try:
@@ -142,14 +144,16 @@ class Services(Component):
                 detail["parameters"] = redacted(parameters)  # they tell what to build
                 raise
             given = self.with_defaults(caller, declared, parameters)
+            if faults is not None and called is not None:
+                called = faults.given(replace(called, given=given))
+                given = dict(called.given)
             detail["parameters"] = declared.shown(given, values=self._shows_values)
             if not given.keys() <= declared.attributes.keys() and (unknown := declared.unknown(given)):
                 detail["unknown"] = unknown
             arguments = declared.arguments(given)
-            if faults is None:
+            if faults is None or called is None:
                 result = await declared.function(found, caller, **arguments)
             else:
-                called = Called(caller.solution, service, operation, caller.cause)
                 result = await faults.instead(called, partial(declared.function, found, caller, **arguments))
             status = 200
         except Exception as raised:  # noqa: BLE001  a user's own service may raise anything
@@ -159,8 +163,7 @@ class Services(Component):
             detail["error"] = result
             if error.__cause__ is not None:
                 detail["trace"] = _trace(error.__cause__)
-        if faults is not None and found is not None:
-            called = Called(caller.solution, service, operation, caller.cause)
+        if faults is not None and called is not None and found is not None:
             result, status = await faults.after(called, result, status, found.error_object)
         self._context.journal.record(
             "call",
@@ -196,6 +199,12 @@ def find_operation(found: Service | None, caller: Caller, service: str, operatio
     if declared is None:
         raise ServiceError(404, f"Operation {shown_name(operation)} of service {service} Not Found")
     return declared
+
+
+def _called(caller: Caller, service: str, operation: str, parameters: object) -> Called:
+    """What faults may know of a call, until its parameters are looked at."""
+    given = parameters if isinstance(parameters, Mapping) else {}
+    return Called(caller.solution, service, operation, caller.cause, given)
 
 
 def _failure(service: str, operation: str, error: Exception) -> ServiceError:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
+from labkit.settings.edits import edit_of
 from labkit.settings.places import Kind, Place, place_of
 from labkit.settings.values import HEADER, Model, Text
 
@@ -17,11 +18,12 @@ LONGEST_TIME = 366 * 86400.0  # seconds
 MOST_COUNT = 10**9
 FRAMING = ("content-length", "transfer-encoding", "connection")
 
-_CHANGES = {"status", "body", "when", "if_status", "drop", "replace", "delay"}
+FIELDS = ("drop", "replace", "put", "edit")  # which change what is there
+_CHANGES = {"status", "body", "when", "if_status", "if_given", "if_answer", "delay", *FIELDS}
 DOES: dict[Kind, frozenset[str]] = {  # what a fault can do at each kind of place
     "request": frozenset({*_CHANGES, "headers", "cut"}),
     "call": frozenset(_CHANGES),
-    "event": frozenset({"delay", "drop", "replace", "lost", "doubled", "late"}),
+    "event": frozenset({"delay", "lost", "doubled", "late", "if_given", *FIELDS}),
     "outgoing": frozenset({*_CHANGES, "cut"}),
     "provider": frozenset({"does"}),
 }
@@ -47,6 +49,11 @@ def _json(value: Any) -> Any:
     raise ValueError(f"expected at most {LARGEST} characters, as JSON")
 
 
+def _edit(value: Any) -> Any:
+    edit_of(value)
+    return _json(value)
+
+
 def _header(name: str) -> str:
     if not HEADER.fullmatch(name) or name.lower() in FRAMING:
         raise ValueError(f"expected the name of a header that frames nothing, not {name!r}")
@@ -64,6 +71,13 @@ Names = Annotated[tuple[Name, ...], BeforeValidator(_several), Field(min_length=
 Status = Annotated[int, Field(strict=True, ge=200, le=599)]
 Time = Annotated[float, Field(strict=True, gt=0, le=LONGEST_TIME, allow_inf_nan=False)]
 Count = Annotated[int, Field(strict=True, ge=1, le=MOST_COUNT)]
+Fields = Annotated[dict[Name, Any], Field(min_length=1, max_length=MOST_VALUES), AfterValidator(_json)]
+Edits = Annotated[
+    dict[Name, Annotated[Any, AfterValidator(_edit)]], Field(min_length=1, max_length=MOST_VALUES)
+]
+Conditions = Annotated[
+    dict[Name, Annotated[str, Field(max_length=4096)]], Field(min_length=1, max_length=MOST_VALUES)
+]
 Headers = Annotated[
     dict[
         Annotated[str, AfterValidator(_header)],
@@ -78,11 +92,19 @@ class FaultSettings(Model):
 
     What it does: `status`, `body` (text, or data that is sent as JSON) and `headers` (an empty value takes one away)
     of an answer; `delay` in seconds of lab time; `cut`: the connection ends before the work, after it without an
-    answer, or inside the answer; fields (`users.0.email`, a list means each of its items, `*` any name) that it
-    `drop`s or `replace`s in JSON, in a form, in the result of an operation or in an event; an event is `lost`,
-    `doubled`, or `late` by seconds of lab time, so that others overtake it (`doubled` too: the second one is late);
-    `does`: a provider's own fault. when: `before` the work, instead of which there is the fault's answer, or `after`
-    it; if_status: changes only answers of this status.
+    answer, or inside the answer; an event is `lost`, `doubled`, or `late` by seconds of lab time, so that others
+    overtake it (`doubled` too: the second one is late); `does`: a provider's own fault.
+
+    Fields of JSON, of a form, of the result of an operation or of an event it `drop`s, `replace`s where they are,
+    `put`s there in any case, or `edit`s (`settings.edits`: `{updated: [times, 1000]}`). A field is a path:
+    `users.0.email`, where a list means each of its items, `*` any name, and `.` alone the whole, which of a request
+    and of an answer is the text of the body. Of these two, `@Name` is a header, and of a request `?name` a field of
+    the query, `?` the query, `/` the path.
+
+    when: `before` the work, instead of which there is the fault's answer, or which is given what was asked with its
+    fields changed; or `after` it, where the answer is changed. Only where: `if_status`, the answer has this status;
+    `if_given`, `if_answer`: a field of what was asked, or of the answer, fits a pattern, or with a `!` before it fits
+    none (`!*`: it is not there).
 
     How often: the `first` so many, `every` n-th of those that it could hit, or by `chance` from 0 to 1.
     Whom: `site` (host), `product`, `identity`, `solution`, each a pattern or several.
@@ -102,9 +124,11 @@ class FaultSettings(Model):
     when: Literal["before", "after"] | None = None
     if_status: Annotated[int, Field(strict=True, ge=100, le=599)] | None = None
     drop: Names | None = None
-    replace: (
-        Annotated[dict[Name, Any], Field(min_length=1, max_length=MOST_VALUES), AfterValidator(_json)] | None
-    ) = None
+    replace: Fields | None = None
+    put: Fields | None = None
+    edit: Edits | None = None
+    if_given: Conditions | None = None
+    if_answer: Conditions | None = None
     lost: bool = False
     doubled: bool = False
     late: Time | None = None
@@ -112,6 +136,15 @@ class FaultSettings(Model):
     first: Count | None = None
     every: Count | None = None
     chance: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None
+
+    @field_validator(*FIELDS)
+    @classmethod
+    def _no_framing(cls, fields: Any, info: ValidationInfo) -> Any:
+        """Raises ValueError for a header that frames."""
+        for each in fields or ():
+            if each.startswith("@") and info.data.get("where", "").partition(" ")[2]:
+                _header(each[1:])
+        return fields
 
     @field_validator("where")
     @classmethod
@@ -149,14 +182,24 @@ class FaultSettings(Model):
             raise ValueError("status: expected 400 to 599 for a call, which then gets an error object")
         if self.cut is not None and self.when is not None:
             raise ValueError("when cannot go with cut, which says it itself")
-        if self.if_status is not None and self.phase == "before":
-            raise ValueError("if_status needs an answer, so it cannot go with what comes before the work")
-        if self.when == "before" and (wrong := sorted(done & {"drop", "replace"})):
-            raise ValueError(f"{', '.join(wrong)}: what changes an answer comes after the work, not before")
-        if self.when == "before" and "headers" in done and not done & {"status", "body"}:
-            raise ValueError("headers before the work need a status or a body to go with")
         if self.every is not None and self.chance is not None:
             raise ValueError("every cannot go with chance")
+        return self
+
+    @model_validator(mode="after")
+    def _in_time(self) -> Self:
+        """Raises ValueError for what cannot be at its time, before the work or after."""
+        done = {name for name in ACTIONS if getattr(self, name) not in (None, False)}
+        for name in ("if_status", "if_answer"):
+            if getattr(self, name) is not None and self.phase == "before":
+                raise ValueError(f"{name} needs an answer, so it cannot go with what comes before the work")
+        if self.when == "before" and done & {*FIELDS}:
+            if wrong := sorted(done - {*FIELDS}):
+                raise ValueError(f"{', '.join(wrong)} cannot go with what changes what is asked")
+            if self.identity is not None:
+                raise ValueError("identity: nobody knows whose a request is before it is changed")
+        if self.when == "before" and "headers" in done and not done & {"status", "body"}:
+            raise ValueError("headers before the work need a status or a body to go with")
         return self
 
     @property
@@ -171,17 +214,15 @@ class FaultSettings(Model):
             return "before" if self.cut == "before" else "after"
         if self.when is not None:
             return self.when
-        if self.if_status is not None or self.drop is not None or self.replace is not None:
+        if any(getattr(self, name) is not None for name in ("if_status", "if_answer", *FIELDS)):
             return "after"
         return "before" if self.status is not None or self.delay is not None else "after"
 
 
-ACTIONS = (
-    *("status", "body", "headers", "delay", "cut", "drop", "replace", "lost", "doubled", "late", "does"),
-)
+ACTIONS = (*("status", "body", "headers", "delay", "cut", *FIELDS, "lost", "doubled", "late", "does"),)
 APART = {
-    "cut": frozenset({"status", "body", "headers", "drop", "replace"}),
-    "body": frozenset({"drop", "replace"}),
-    "lost": frozenset({"doubled", "late", "delay", "drop", "replace"}),
+    "cut": frozenset({"status", "body", "headers", *FIELDS}),
+    "body": frozenset(FIELDS),
+    "lost": frozenset({"doubled", "late", "delay", *FIELDS}),
     "late": frozenset({"delay"}),
 }

@@ -11,7 +11,7 @@ from aiohttp import web
 from labkit.context import Context
 from labkit.core.hiding import without_issued_in_path
 from labkit.core.journal import Record
-from labkit.faults import Asked, FaultAnswer
+from labkit.faults import Asked, FaultAnswer, Given
 from labkit.http.bodies import read_body
 from labkit.http.connection import Connection
 from labkit.http.cut import ConnectionCut
@@ -55,6 +55,12 @@ class SolutionSite(Site):
         try:
             try:
                 if faults is not None and asked is not None:
+                    given = await faults.given(
+                        self._given(request, path, query), solution.id, record.sequence
+                    )
+                    asked.given = given.message
+                    request = given.request
+                    path, _, query = (request.rel_url.raw_path_qs or "/").partition("?")
                     await faults.before(asked)
                 response: web.StreamResponse = await self._answer(connection, request, path, query, record)
             except HttpError as refused:
@@ -91,6 +97,11 @@ class SolutionSite(Site):
             connection,
             solution=self._solution.id,
         )
+
+    def _given(self, request: web.BaseRequest, path: str, query: str) -> Given:
+        """A request for faults to look at and to change."""
+        guard = self._context.settings.guard.body
+        return Given(request, unquote(path), query, self.host, BODY_LIMIT, guard, solution=self._solution.id)
 
     async def _answer(
         self,

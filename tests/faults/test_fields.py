@@ -10,8 +10,11 @@ from urllib.parse import parse_qsl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from multidict import CIMultiDict
 
-from labkit.faults.fields import Changes, applied_to
+from labkit.faults.conditions import Conditions
+from labkit.faults.fields import Changes
+from labkit.faults.message import FORM, Message
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=5)
 DATA = st.recursive(
@@ -84,25 +87,35 @@ def test_a_name_of_any_kind_can_be_dropped(data: dict[str, Any]) -> None:
 
 @given(st.dictionaries(NAMES, DATA, min_size=1, max_size=5))
 def test_json_text(data: dict[str, Any]) -> None:
-    text, found = Changes(["*"], None).apply_to_json(json.dumps(data))
-    assert (json.loads(text), found) == ({}, True)
+    message = json_message(json.dumps(data))
+    assert message.apply(Changes(["*"]))
+    assert json.loads(message.text or "") == {}
 
 
 @pytest.mark.parametrize("text", ["", "no JSON", "[" * 100_000, '{"a": ', "1"])
 def test_text_that_is_no_json_stays(text: str) -> None:
-    assert Changes(["a"], None).apply_to_json(text) == (text, False)
+    message = json_message(text)
+    assert not message.apply(Changes(["a"]))
+    assert message.text == text
+
+
+def json_message(text: str) -> Message:
+    return Message(CIMultiDict({"Content-Type": "application/json"}), text)
 
 
 def test_a_form() -> None:
-    changed, found = Changes(["b"], {"a": "x & y", "c": 5}).apply_to_form("a=1&b=2&a=%C3%A9&d=+&c=")
-    assert found
-    assert parse_qsl(changed, keep_blank_values=True) == [
+    message = Message(CIMultiDict({"Content-Type": FORM}), "a=1&b=2&a=%C3%A9&d=+&c=")
+    assert message.apply(Changes(["b"], {"a": "x & y", "c": 5}, {"e": "new"}))
+    assert parse_qsl(message.text or "", keep_blank_values=True) == [
         ("a", "x & y"),
         ("a", "x & y"),
         ("d", " "),
         ("c", "5"),
+        ("e", "new"),
     ]
-    assert Changes(["z"], None).apply_to_form("a=%zz") == ("a=%zz", False)
+    message = Message(CIMultiDict({"Content-Type": FORM}), "a=%zz")
+    assert not message.apply(Changes(["z"]))
+    assert message.text == "a=%zz"
 
 
 @pytest.mark.parametrize(
@@ -111,13 +124,72 @@ def test_a_form() -> None:
         ("application/json", True),
         ("Application/JSON; charset=utf-8", True),
         ("application/problem+json", True),
-        ("application/x-www-form-urlencoded; charset=utf-8", True),
+        ("application/x-www-form-urlencoded; charset=utf-8", False),
         ("text/plain", False),
-        ("", False),
+        ("", True),
     ],
 )
 def test_which_bodies_have_fields(type: str, known: bool) -> None:
-    assert (applied_to(type) is not None) == known
+    message = Message(CIMultiDict({"Content-Type": type} if type else {}), '{"a": {"b": 1}}')
+    assert message.apply(Changes(["a.b"])) == known
+
+
+def test_a_message_has_more_fields_than_those_of_its_body() -> None:
+    message = Message(CIMultiDict({"X-A": "1", "x-a": "2", "B": "b"}), "a=1", "/x/y", "q&r=%20s&r=t")
+    fields = ("@x-A", "@b", "@none", ".", "a", "/", "?", "?q", "?r", "?*")
+    assert [list(message.values(each)) for each in fields] == [
+        ["1", "2"],
+        ["b"],
+        [],
+        ["a=1"],
+        ["1"],
+        ["/x/y"],
+        ["q&r=%20s&r=t"],
+        [""],
+        [" s", "t"],
+        ["", " s", "t"],
+    ]
+    edits = {"@x-a": ["add", 1], "/": "upper", "?r": "strip", ".": ["format", "<{}>"]}
+    assert message.apply(Changes(["?q"], {"@B": 7}, {"@New": "n"}, edits))
+    assert [*message.headers.items()] == [("X-A", "2"), ("X-A", "3"), ("B", "7"), ("New", "n")] or [
+        *message.headers.items()
+    ] == [("B", "7"), ("New", "n"), ("x-a", "2"), ("x-a", "3")]
+    assert (message.path, message.query, message.text) == ("/X/Y", "r=s&r=t", "<a=1>")
+
+
+def test_fields_are_put_where_they_are_not() -> None:
+    assert Changes(put={"a": 1}).apply({}) == ({"a": 1}, True)
+    assert Changes(put={"a": 1}).apply({"a": 1}) == ({"a": 1}, False)
+    assert Changes(put={"x.a": 1}).apply([{"x": {}}, {}]) == ([{"x": {"a": 1}}, {}], True)
+    assert Changes(put={".": 1}).apply(None) == (1, True)
+
+
+def test_what_is_the_same_afterwards_is_no_change() -> None:
+    assert Changes(replace={"a": 1}).apply({"a": 1}) == ({"a": 1}, False)
+    assert Changes(replace={"a": True}).apply({"a": 1}) == ({"a": True}, True)
+    assert Changes(edit={"a": "lower"}).apply({"a": "x"}) == ({"a": "x"}, False)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "holds"),
+    [
+        (None, True),
+        ({"a": "1"}, True),
+        ({"a": "2"}, False),
+        ({"a": "!2"}, True),
+        ({"none": "*"}, False),
+        ({"none": "!*"}, True),
+        ({"list": "two"}, False),
+        ({"list": '["one","t*'}, True),
+        ({"list.1": "two"}, True),
+        ({"d.x": "null", "a": "*"}, True),
+        ({"d.x": "null", "a": "!*"}, False),
+        ({".": "{*}"}, True),
+    ],
+)
+def test_conditions(patterns: dict[str, str] | None, holds: bool) -> None:
+    data = {"a": 1, "list": ["one", "two"], "d": {"x": None}}
+    assert Conditions(patterns).hold_in(data) == holds
 
 
 def test_data_that_is_deeper_than_it_may_be_stays() -> None:

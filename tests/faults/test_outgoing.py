@@ -22,17 +22,25 @@ class Server:
         self.asked = 0
         self.text = text
 
-    async def send(self) -> tuple[int, str]:
+    async def send(
+        self, method: str, url: str, headers: Mapping[str, str], body: str | None
+    ) -> tuple[int, str]:
         self.asked += 1
+        self.last = (url, dict(headers), body)
         return 200, self.text
 
 
 async def ask(
-    context: Context, server: Server, url: str, method: str = "GET", headers: Mapping[str, str] | None = None
+    context: Context,
+    server: Server,
+    url: str,
+    method: str = "GET",
+    headers: Mapping[str, str] | None = None,
+    body: str | None = None,
 ) -> tuple[int, str]:
     outgoing = context.faults.outgoing
     assert outgoing is not None
-    return await outgoing.around(method, url, headers or {}, server.send)
+    return await outgoing.around(method, url, headers or {}, body, server.send)
 
 
 def context_with(*faults: dict[str, Any]) -> Context:

@@ -35,7 +35,30 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"where": "GET /x", "cut": "after", "status": 500}, "cut cannot go with status"),
     ({"where": "GET /x", "cut": "after", "when": "after"}, "when cannot go with cut"),
     ({"where": "GET /x", "body": "x", "drop": "a"}, "body cannot go with drop"),
-    ({"where": "GET /x", "drop": "a", "when": "before"}, "drop: what changes an answer comes after the work"),
+    (
+        {"where": "GET /x", "drop": "a", "when": "before", "status": 500},
+        "status cannot go with what changes what",
+    ),
+    ({"where": "GET /x", "drop": "a", "when": "before", "identity": "t"}, "identity: nobody knows whose"),
+    (
+        {"where": "GET /x", "if_answer": {"a": "b"}, "status": 500, "when": "before"},
+        "if_answer needs an answer",
+    ),
+    ({"where": "GET /x", "if_given": {"a": "b"}}, "expected what 'GET /x' is to meet"),
+    ({"where": "device datapoint", "if_answer": {"a": "b"}, "lost": True}, "if_answer: is not for an event"),
+    ({"where": "provider x y", "if_given": {"a": "b"}, "does": "slow"}, "if_given: is not for a provider"),
+    ({"where": "GET /x", "if_given": {"a": 5}, "status": 500}, "if_given.a: expected a valid string"),
+    (
+        {"where": "GET /x", "put": {"@Content-Length": "5"}},
+        "put: expected the name of a header that frames nothing",
+    ),
+    (
+        {"where": "GET /x", "edit": {"a": "louder"}},
+        r"edit.a: expected an edit \(lower, upper, .*not 'louder'",
+    ),
+    ({"where": "GET /x", "edit": {"a": ["add", "1"]}}, r"edit.a: expected an edit .*not \['add', '1'\]"),
+    ({"where": "GET /x", "edit": {"a": "[1:2:0]"}}, r"edit.a: expected a part .*not '\[1:2:0\]'"),
+    ({"where": "GET /x", "edit": {}}, "edit: Dictionary should have at least 1 item"),
     ({"where": "GET /x", "headers": {"A": "b"}, "when": "before"}, "headers before the work need a status"),
     ({"where": "GET /x", "headers": {"A": "b\r\nC: d"}}, "headers.A: expected a value on one line"),
     (

@@ -109,13 +109,13 @@ class Messaging(Site, Component):
         )
 
     async def _respond(self, account: Account | ApiError, receipt: Receipt) -> web.Response:
-        request, arrival = receipt.request, receipt.arrival
+        arrival = receipt.arrival
         try:
-            data = await read_body(request, BODY, self._context.settings.guard.body)
             if (match := _ERROR.fullmatch(arrival.path)) and int(match[1]) in MEANINGS:
                 arrival.answer = "what an error code means"
                 return web.Response(text=f"{match[1]}: {MEANINGS[int(match[1])]}\n")
             await receipt.meet_faults()
+            data = await read_body(receipt.request, BODY, self._context.settings.guard.body)
             status, body = await self._answer(receipt, data, account)
         except HttpError as error:
             refused = ApiError.of(error)

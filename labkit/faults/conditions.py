@@ -1,0 +1,39 @@
+"""Where a fault hits only some: fields of what was asked or answered have to fit patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from labkit.faults.fields import path_of, values_at
+from labkit.faults.patterns import Pattern
+from labkit.settings.edits import as_text
+
+NOT = "!"
+Values = Callable[[str], Iterable[object]]
+
+
+class Conditions:
+    """By path: a pattern that one of its values has to fit, or with `!` before it none of them."""
+
+    def __init__(self, patterns: Mapping[str, str] | None) -> None:
+        self._patterns = [
+            (path, Pattern(text.removeprefix(NOT)), not text.startswith(NOT))
+            for path, text in (patterns or {}).items()
+        ]
+
+    def __bool__(self) -> bool:
+        return bool(self._patterns)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(path for path, _, _ in self._patterns)
+
+    def hold(self, values: Values) -> bool:
+        """values: gives all of a path."""
+        return all(
+            any(pattern.matches(as_text(each)) for each in values(path)) is wanted
+            for path, pattern, wanted in self._patterns
+        )
+
+    def hold_in(self, data: object) -> bool:
+        """The same for plain data."""
+        return not self._patterns or self.hold(lambda path: values_at(data, path_of(path)))
