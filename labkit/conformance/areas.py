@@ -5,7 +5,8 @@
       long_poll/            a part
         requirements.toml   what is tested
         checks.py           what tests it; several files where one would be too long: checks_tokens.py
-        mutants.py          what proves the checks; likewise
+        faults.toml         what proves the checks: faults of the lab, a row each
+        mutants.py          likewise, in code; several files as of checks
 
 Whatever has this form is found; a new area or part needs no line elsewhere.
 """
@@ -32,6 +33,13 @@ def requirement_files(root: Traversable | None = None) -> Iterator[tuple[str, Tr
     """What is tested, a file a part: file names from the root, and files."""
     for area, part in _parts(resources.files(HOME) if root is None else root):
         yield f"{area.name}/{part.name}/requirements.toml", part / "requirements.toml"
+
+
+def fault_files(root: Traversable | None = None) -> Iterator[tuple[str, Traversable]]:
+    """Fault rows, a file a part that has any: file names from the root, and files."""
+    for area, part in _parts(resources.files(HOME) if root is None else root):
+        if (file := part / "faults.toml").is_file():
+            yield f"{area.name}/{part.name}/{file.name}", file
 
 
 @cache

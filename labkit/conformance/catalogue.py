@@ -19,40 +19,27 @@ LabkitError
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from importlib.resources.abc import Traversable
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import Field, StringConstraints
 
 from labkit.conformance import areas
+from labkit.conformance.entries import (
+    CatalogueError,
+    DuplicateEntryError,
+    EntryModel,
+    MalformedEntryError,
+    Sentence,
+    parse,
+    toml,
+)
 from labkit.core.errors import LabkitError
 
 Level = Literal["must", "choice"]
-
-
-class CatalogueError(LabkitError):
-    """A file of the catalogue is wrong. entry: the id, the reference or the key that is at fault."""
-
-    def __init__(self, file: str, entry: str, message: str) -> None:
-        super().__init__(file, entry, message)  # as they came, so that it can be told to another process
-        self.file = file
-        self.entry = entry
-        self.message = message
-
-    def __str__(self) -> str:
-        return f"{self.file}: {self.entry}: {self.message}"
-
-
-class MalformedEntryError(CatalogueError):
-    """Not TOML, or an entry that does not have the form it should."""
-
-
-class DuplicateEntryError(CatalogueError):
-    """An id or a reference that is there already."""
 
 
 class RetiredIdError(CatalogueError):
@@ -176,33 +163,28 @@ def _below(requirement_id: str, prefix: str) -> bool:
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Z]+-[A-Z]+-[1-9][0-9]*$")]
 Reference = Annotated[str, StringConstraints(pattern=r"^[1-9](/[a-z0-9-]+)+$")]
 Item = Annotated[str, StringConstraints(pattern=r"^((row|header|rule)-)?[1-9][0-9]*$")]
-Sentence = Annotated[str, StringConstraints(pattern=r"^\S(.*\S)?$")]
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class _Document(_Model):
+class _Document(EntryModel):
     document: int
     title: Sentence
     section: list[dict[str, Any]]
-    nothing_to_test: list[dict[str, Any]] = []
+    nothing_to_test: list[dict[str, Any]] = Field(default=[])
 
 
-class _Section(_Model):
+class _Section(EntryModel):
     reference: Reference
     title: Sentence
     items: dict[Item, Sentence]
 
 
-class _Part(_Model):
+class _Part(EntryModel):
     retired: list[Id]
-    parts: dict[str, Sentence] = {}
+    parts: dict[str, Sentence] = Field(default={})
     requirement: list[dict[str, Any]]
 
 
-class _Requirement(_Model):
+class _Requirement(EntryModel):
     id: Id
     level: Level
     sources: Annotated[list[Reference], Field(min_length=1)]
@@ -210,12 +192,12 @@ class _Requirement(_Model):
     not_mutable: Sentence | None = None
 
 
-class _Excuse(_Model):
+class _Excuse(EntryModel):
     statement: Reference
     reason: Sentence
 
 
-M = TypeVar("M", bound=_Model)
+M = TypeVar("M", bound=EntryModel)
 
 
 def load(root: Traversable | None = None) -> Catalogue:
@@ -324,22 +306,9 @@ def _reasons(
 
 def _read(model: type[M], files: Iterable[tuple[str, Traversable]]) -> dict[str, M]:
     """What stands in files, by their names."""
-    return {name: _parse(model, _toml(name, file), name) for name, file in files}
+    return {name: parse(model, toml(name, file), name, "top level") for name, file in files}
 
 
-def _toml(name: str, file: Traversable) -> dict[str, Any]:
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise MalformedEntryError(name, "the file", f"is not TOML: {error}") from None
-
-
-def _parse(model: type[M], values: Mapping[str, Any], name: str, key: str | None = None) -> M:
+def _parse(model: type[M], values: Mapping[str, Any], name: str, key: str) -> M:
     """Make an entry of its values. key: the one that names the entry in an error."""
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        entry = "top level" if key is None else str(values.get(key, f"an entry without {key}"))
-        first = error.errors(include_url=False, include_context=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise MalformedEntryError(name, entry, f"{where}: {first['msg']}") from None
+    return parse(model, values, name, str(values.get(key, f"an entry without {key}")))

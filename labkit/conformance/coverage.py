@@ -8,7 +8,8 @@ from typing import Any
 
 from labkit.conformance.catalogue import Catalogue, Requirement, Statement, load
 from labkit.conformance.check import Check, all_checks
-from labkit.conformance.mutant import Mutant, all_mutants
+from labkit.conformance.mutant import Mutant
+from labkit.conformance.rows import all_mutants
 
 
 @dataclass(frozen=True, slots=True)

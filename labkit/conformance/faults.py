@@ -24,7 +24,7 @@ def gives(original: Any, service: str, change: Callable[[str, Any], Any]) -> Any
         result = await original(self, caller, name, operation, parameters)
         return change(operation, result) if name == service else result
 
-    return _of(service, broken)
+    return broken
 
 
 def given(original: Any, service: str, change: Callable[[str, dict[str, Any]], Any]) -> Any:
@@ -37,12 +37,6 @@ def given(original: Any, service: str, change: Callable[[str, dict[str, Any]], A
             parameters = change(operation, parameters)
         return await original(self, caller, name, operation, parameters)
 
-    return _of(service, broken)
-
-
-def _of(service: str, broken: Any) -> Any:
-    """A broken `call` says whose calls alone it changes (mutation.py asks)."""
-    broken.service = service
     return broken
 
 

@@ -1,46 +1,58 @@
 """Mutants: breaking the platform on purpose, to prove that the checks notice.
 
-A mutant patches one named function of the platform in a process of its own, starts a fresh lab there, and
-runs the checks of its requirements, of which for each requirement at least one must fail, and one smoke
-check, which must pass. The platform has no hook for this.
+A mutant is a named fault, of which for each of its requirements at least one check must tell, while one smoke check
+passes. Most are rows (rows.py): one of the faults that every lab can have. What no row can say is a patch: it replaces
+one public function of the platform in a process of its own. The platform has no hook for this.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from labkit.conformance import areas
 from labkit.conformance.verdict import Outcome, Verdict
 
-SMOKE = "timestamp/needs-no-credentials"
+SMOKE = "timestamp/is-plain-text"
 NOTICED: tuple[Outcome, ...] = ("failed", "warned")  # the verdicts of a check that notices a fault
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A fault: what it breaks, which requirements notice, and how the function is replaced."""
+    """A fault, and which requirements notice. title: what is wrong; smoke: the check that passes all the same."""
 
     name: str
     requirements: tuple[str, ...]
-    patches: str
-    replace: Callable[[Any], Any]
+    title: str
     smoke: str
 
-    @property
-    def title(self) -> str:
-        return (self.replace.__doc__ or "").strip()
+
+@dataclass(frozen=True, slots=True)
+class Patch(Mutant):
+    """A fault in code: what it breaks, and how the function is replaced; from_start: has the lab to start with it?"""
+
+    patches: str
+    replace: Callable[[Any], Any]
+    from_start: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Row(Mutant):
+    """A fault of the lab, as `lab.faults.add` takes it."""
+
+    fault: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What became of a mutant. survived: the requirements whose checks all passed."""
+    """What became of a mutant. survived: the requirements whose checks all passed; noticed: the checks that told."""
 
     mutant: str
     survived: tuple[str, ...]
     smoke_passed: bool
     broken: tuple[str, ...] = ()
+    noticed: tuple[str, ...] = ()
 
     @property
     def killed(self) -> bool:
@@ -53,29 +65,34 @@ class Trial:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """The opposite of `as_dict`."""
-        return cls(**{**values, **{name: tuple(values[name]) for name in ("survived", "broken")}})
+        lists = ("survived", "broken", "noticed")
+        return cls(**{**values, **{name: tuple(values[name]) for name in lists}})
 
 
 def mutant(
-    requirements: str, patches: str, *, smoke: str = SMOKE
-) -> Callable[[Callable[[Any], Any]], Mutant]:
-    """Declare a mutant of one or more requirements (ids separated by spaces).
+    requirements: str, patches: str, *, smoke: str = SMOKE, from_start: bool = False
+) -> Callable[[Callable[[Any], Any]], Patch]:
+    """Declare a patch that breaks one or more requirements (ids separated by spaces).
 
     patches: the function, as `labkit.package.module:Class.method`. The decorated function gets the original and
-    returns the broken one; its docstring tells the fault.
+    returns the broken one; its docstring tells the fault. It comes to a lab that is there already, which takes a tenth
+    of the time of a start; from_start: it would come too late there, for what it breaks is done while the lab starts.
     """
 
-    def declare(replace: Callable[[Any], Any]) -> Mutant:
-        return Mutant(areas.name_of(replace), tuple(requirements.split()), patches, replace, smoke)
+    def declare(replace: Callable[[Any], Any]) -> Patch:
+        title = (replace.__doc__ or "").strip()
+        return Patch(
+            areas.name_of(replace), tuple(requirements.split()), title, smoke, patches, replace, from_start
+        )
 
     return declare
 
 
-def all_mutants() -> list[Mutant]:
-    """Every mutant, in the order of the files and of the lines in them."""
-    found: list[Mutant] = []
+def all_patches() -> list[Patch]:
+    """Every fault in code, in the order of the files and of the lines in them."""
+    found: list[Patch] = []
     for module in areas.modules("mutants"):
-        found += [member for member in vars(module).values() if isinstance(member, Mutant)]
+        found += [member for member in vars(module).values() if isinstance(member, Patch)]
     return found
 
 
@@ -88,4 +105,5 @@ def judge(mutant: Mutant, verdicts: Iterable[Verdict]) -> Trial:
         tuple(each for each in mutant.requirements if each not in noticed),
         any(each.check == mutant.smoke and each.outcome == "passed" for each in verdicts),
         tuple(f"{each.check}: {each.reason}" for each in verdicts if each.outcome == "broken"),
+        tuple(each.check for each in verdicts if each.outcome in NOTICED),
     )

@@ -2,22 +2,14 @@
 
 Each process goes on with a copy: what one does to it, no other sees. It is as fresh as one that was started there,
 and comes at a tenth of the time. That it is as good, a play of all checks on copies of it says.
-
-A fault that is put in place later than a lab's start is the same fault as long as nothing of what it replaces has run
-while the lab started: `ran` knows. (What the start handed on, such as a bound method, hides the fault. Then it is not
-noticed, and whoever put it there has to try it on a lab that starts with it.)
 """
 
 from __future__ import annotations
 
 import asyncio
-import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from inspect import unwrap
-from types import CodeType, FrameType
 
 from labkit.conformance.target import LAB_YAML, LOCAL_TARGET, Target, opened
 from labkit.control.control import Control
@@ -29,28 +21,15 @@ SEED = 1
 
 @dataclass(frozen=True)
 class Warm:
-    """A suspended lab of `conformance/lab.yaml`.
-
-    code: of all functions that ran while it started; called: names of the services that its solutions called.
-    """
+    """A suspended lab of `conformance/lab.yaml`."""
 
     control: Control
     settings: LabSettings
     domains: dict[str, str]
-    code: frozenset[CodeType]
-    called: frozenset[str]
 
     def target(self) -> Target:
         """The lab, resumed: once in a process, with which it ends."""
         return Target.local(Lab.resumed(self.control, SEED), SEED, self.settings, self.domains)
-
-    def ran(self, function: object) -> bool:
-        """Has a function, method or property run while the lab started? True also where nobody can tell."""
-        parts = (
-            [function.fget, function.fset, function.fdel] if isinstance(function, property) else [function]
-        )
-        plain = [unwrap(getattr(each, "__func__", each)) for each in parts if each is not None]  # type: ignore[arg-type]
-        return any(getattr(each, "__code__", None) in (None, *self.code) for each in plain)
 
 
 _kept: list[Warm] = []  # one at most: what `prepare` made, for the processes that are forked from this one
@@ -82,24 +61,12 @@ def target_of(target: str, seed: int | None) -> Iterator[Target]:
 def warmed() -> Warm:
     """A lab as `Lab(SEED, config=LAB_YAML)` starts it, suspended. No thread or loop of it is left."""
     settings = load(LAB_YAML)
-    code: set[CodeType] = set()
-
-    def note(frame: FrameType, event: str, argument: object) -> None:
-        if event == "call":
-            code.add(frame.f_code)
 
     async def start() -> Warm:
         control = await Control.start(settings, seed=SEED)
-        called = [each.summary.partition(".")[0] for each in await control.journal.select("call")]
         domains = {each.id: each.domain for each in await control.products.all()}
         domains |= {each.id: each.domain for each in await control.solutions.all()}
         await control.suspend()
-        return Warm(control, settings, domains, frozenset(code), frozenset(called))
+        return Warm(control, settings, domains)
 
-    sys.setprofile(note)
-    threading.setprofile(note)
-    try:
-        return asyncio.run(start())
-    finally:
-        threading.setprofile(None)
-        sys.setprofile(None)
+    return asyncio.run(start())

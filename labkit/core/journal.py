@@ -14,6 +14,7 @@ from functools import partial
 from typing import cast
 
 from labkit.core.bounded import cut, cut_text, fits
+from labkit.core.traces import trace_of
 
 CAPACITY = 200_000
 FIELD = 4096
@@ -171,7 +172,8 @@ class Journal:
     def record_error(self, error: BaseException) -> None:
         """Add a record of an exception that nobody handled."""
         text = f"{type(error).__name__}: {error}"
-        self.record("error", "platform", text, status=500, detail={"error": repr(error)})
+        detail = {"error": repr(error), "trace": trace_of(error)}
+        self.record("error", "platform", text, status=500, detail=detail)
 
     @property
     def dropped(self) -> int:

@@ -102,13 +102,7 @@ class Fault:
             words.append(f"status {settings.status}")
         if settings.body is not None:
             words.append("other body" if self.place.kind != "call" else "other result")
-        if settings.headers is not None:
-            words.append(f"headers {', '.join(settings.headers)}")
-        if settings.drop is not None:
-            words.append(f"drop {', '.join(settings.drop)}")
-        for name in ("replace", "put", "edit"):
-            if (fields := getattr(settings, name)) is not None:
-                words.append(f"{name} {', '.join(fields)}")
+        words += self._named("headers", "drop", "replace", "put", "edit")
         words += [name for name in ("lost", "doubled") if getattr(settings, name)]
         if settings.late is not None:
             words.append(f"late {settings.late:g} s")
@@ -116,10 +110,12 @@ class Fault:
             words.append("after the work")
         if self.changes_given:
             words.append("before the work")
-        for name in ("if_given", "if_answer"):
-            if (patterns := getattr(settings, name)) is not None:
-                words.append(f"{name} {', '.join(patterns)}")
-        return ", ".join(words)
+        return ", ".join(words + self._named("if_given", "if_answer"))
+
+    def _named(self, *settings: str) -> list[str]:
+        """What some settings name, in words: `drop a, b`."""
+        named = ((each, getattr(self.settings, each)) for each in settings)
+        return [f"{each} {', '.join(names)}" for each, names in named if names is not None]
 
     @property
     def often(self) -> str:

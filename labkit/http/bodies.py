@@ -18,7 +18,8 @@ async def read_body(request: web.BaseRequest, limit: int, guard: float) -> bytes
 
     Raises HttpError: 413 beyond the limit, 408 when it does not arrive in time, 400 when it breaks off.
     """
-    if (kept := request.get(BODY)) is not None:
+    kept: bytes | None = request.get(BODY)
+    if kept is not None:
         if len(kept) > limit:
             raise HttpError(413, f"the body is larger than {limit} bytes", CLOSE)
         return kept

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
-from pathlib import PurePath
 from typing import Any, cast
 
 from labkit.context import Context, NamedSolution
 from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.errors import ServiceError, SettingsError
+from labkit.core.traces import trace_of
 from labkit.faults.calls import Called
 from labkit.services.bounds import shown_name
 from labkit.services.lookup import find_service, services_of
 from labkit.services.operation import Caller, Operation, Service
 from labkit.services.redaction import redacted
-
-DEEPEST_TRACE = 20  # frames
 
 
 class Services(Component):
@@ -162,7 +159,7 @@ class Services(Component):
             status = error.status
             detail["error"] = result
             if error.__cause__ is not None:
-                detail["trace"] = _trace(error.__cause__)
+                detail["trace"] = trace_of(error.__cause__)
         if faults is not None and called is not None and found is not None:
             result, status = await faults.after(called, result, status, found.error_object)
         self._context.journal.record(
@@ -212,9 +209,3 @@ def _failure(service: str, operation: str, error: Exception) -> ServiceError:
     failure = ServiceError(500, f"{service}.{operation}: {type(error).__name__}: {error}")
     failure.__cause__ = error
     return failure
-
-
-def _trace(error: BaseException) -> list[str]:
-    """Where an error comes from, without the folders of this machine; the innermost place last."""
-    frames = traceback.extract_tb(error.__traceback__)[-DEEPEST_TRACE:]
-    return [f"{PurePath(frame.filename).name}:{frame.lineno} in {frame.name}" for frame in frames]

@@ -15,15 +15,20 @@ from labkit.conformance import mutation
 from labkit.conformance.check import all_checks
 from labkit.conformance.device.write import mutants as write_mutants
 from labkit.conformance.fork_server import Ended, ForkServer
-from labkit.conformance.mutant import SMOKE, Mutant, Trial, all_mutants, judge, mutant
-from labkit.conformance.mutation import attempt, try_all
+from labkit.conformance.mutant import SMOKE, Patch, Row, Trial, all_patches, judge, mutant
+from labkit.conformance.mutation import attempt, run_rows, try_all
+from labkit.conformance.rows import all_mutants
+from labkit.conformance.target import Target, opened
 from labkit.conformance.verdict import Outcome, Verdict
 from labkit.device_api import api, wire
 from labkit.reporting.verdicts import read_verdicts
 from tests.played import all_played
 
 MUTANTS = all_mutants()
-FILES = list(dict.fromkeys(each.name.partition("/")[0] for each in MUTANTS))
+PATCHES = all_patches()
+ROWS = [each for each in MUTANTS if isinstance(each, Row)]
+FILES = list(dict.fromkeys(each.name.partition("/")[0] for each in PATCHES))
+AREAS = list(dict.fromkeys(each.requirements[0].partition("-")[0] for each in ROWS))
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +40,20 @@ def server() -> Iterator[ForkServer]:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("file", FILES)
-def test_every_mutant_is_killed(file: str, server: ForkServer) -> None:
-    mine = [each for each in MUTANTS if each.name.startswith(f"{file}/")]
+def test_every_patch_is_noticed(file: str, server: ForkServer) -> None:
+    mine = [each for each in PATCHES if each.name.startswith(f"{file}/")]
     trials = list(try_all(mine, 2, server))
     assert [each for each in trials if not each.killed] == []
     assert sorted(each.mutant for each in trials) == sorted(each.name for each in mine)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("area", AREAS)
+def test_every_row_is_noticed(area: str, server: ForkServer) -> None:
+    mine = [each for each in ROWS if each.requirements[0].startswith(f"{area}-")]
+    trials = list(try_all(mine, 2, server))
+    assert [each for each in trials if not each.killed] == []
+    assert [each.mutant for each in trials] == [each.name for each in mine]
 
 
 def test_every_smoke_check_is_there_and_is_not_to_fail() -> None:
@@ -53,7 +67,7 @@ def test_mutants_patch_public_functions_and_methods_alone() -> None:
     """So that moving a private helper breaks none; to construct and to call are what a class is there for."""
     private = {
         each.patches
-        for each in MUTANTS
+        for each in PATCHES
         if any(re.match(r"_(?!_\w+__$)", name) for name in re.split("[.:]", each.patches))
     }
     assert private == set()
@@ -62,7 +76,7 @@ def test_mutants_patch_public_functions_and_methods_alone() -> None:
 def test_what_is_put_in_place_takes_the_arguments_of_what_it_replaces() -> None:
     """Else it is the error of the call that the checks notice, not the fault."""
     wrong = []
-    for each in MUTANTS:
+    for each in PATCHES:
         original = mutation.original_of(each)
         broken = _called(each.replace(original))
         given = [
@@ -90,7 +104,7 @@ def _called(function: Any) -> Any:
 # ---- a mutant and its trial
 
 
-def one(requirements: str, patches: str = "labkit.nothing:at_all") -> Mutant:
+def one(requirements: str, patches: str = "labkit.nothing:at_all") -> Patch:
     def fault(original: Any) -> Any:
         """something goes wrong"""
         return lambda *args: f"broken {original(*args)}"
@@ -140,14 +154,14 @@ def test_a_mutant_is_not_killed_where_a_check_broke() -> None:
 
 
 def test_a_mutant_that_cannot_be_played_is_not_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(mutant: Mutant, there: object) -> Trial:
+    def fail(patch: Patch, there: object) -> Trial:
         raise AttributeError("nothing there")
 
-    monkeypatch.setattr(mutation, "run_mutant", fail)
+    monkeypatch.setattr(mutation, "run_patch", fail)
     reported: list[Any] = []
-    attempt(MUTANTS[0].name, reported.append)
+    attempt([PATCHES[0].name], reported.append)
     [trial] = map(Trial.from_dict, reported)
-    assert (trial.killed, trial.survived) == (False, MUTANTS[0].requirements)
+    assert (trial.killed, trial.survived) == (False, PATCHES[0].requirements)
     assert trial.broken == ("no trial: AttributeError: nothing there",)
 
 
@@ -162,9 +176,10 @@ class Ending(ForkServer):
 
 
 def test_a_mutant_that_kills_its_process_is_not_killed() -> None:
-    [trial] = try_all([MUTANTS[0]], 2, Ending())
-    assert (trial.killed, trial.survived) == (False, MUTANTS[0].requirements)
-    assert trial.broken == ("no trial: signal SIGSEGV: last",)
+    trials = list(try_all([PATCHES[0], *ROWS[:2]], 2, Ending()))
+    assert [(each.killed, each.broken) for each in trials] == [
+        (False, ("no trial: signal SIGSEGV: last",))
+    ] * 3
 
 
 @pytest.mark.timeout(300)
@@ -176,6 +191,88 @@ def test_what_changes_nothing_is_noticed_by_no_check(server: ForkServer) -> None
     verdicts = read_verdicts(all_played(server))
     assert [each for each in verdicts if each.outcome != "passed"] == []
     assert {each.check for each in verdicts} == {each.name for each in all_checks()}
+
+
+# ---- rows, and errors of a patch's own
+
+
+@pytest.fixture(scope="module")
+def target() -> Iterator[Target]:
+    with opened(seed=1) as target:
+        yield target
+
+
+def row(requirements: str, **fault: Any) -> Row:
+    return Row("test/row", tuple(requirements.split()), "something goes wrong", SMOKE, fault)
+
+
+ALIAS = "* /onep:v1/stack/alias"
+
+
+def test_a_row_is_noticed_and_taken_out(target: Target) -> None:
+    [trial] = run_rows([row("DEV-AUTH-10", where=ALIAS, if_status=401, drop="@WWW-Authenticate")], target)
+    assert (trial.killed, trial.noticed) == (True, ("authentication/challenge",))
+    assert len(target.lab.faults) == 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "broken"),
+    [
+        ({"where": "GET /nowhere", "status": 500}, "its fault was never hit"),
+        ({"where": ALIAS, "product": "nowhere", "status": 500}, "no trial: .*'nowhere'"),
+        ({"where": "POST /provision/activate", "status": 500}, "set-up"),
+    ],
+)
+def test_a_row_that_proves_nothing_is_broken(target: Target, fault: dict[str, Any], broken: str) -> None:
+    [trial] = run_rows([row("DEV-AUTH-7", **fault)], target)
+    assert not trial.killed
+    assert re.search(broken, trial.broken[0])
+    assert len(target.lab.faults) == 0
+
+
+def test_a_row_that_spoils_the_lab_is_broken(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checks that notice a row pass without it, afterwards."""
+    rows = [row("DEV-AUTH-10", where=ALIAS, if_status=401, drop="@WWW-Authenticate")]
+    monkeypatch.setattr(
+        target.lab.faults.__class__, "clear", lambda self: None
+    )  # as something that stays would do
+    [trial] = run_rows(rows, target)
+    monkeypatch.undo()
+    target.lab.faults.clear()
+    assert not trial.killed
+    assert trial.broken[0].startswith("authentication/challenge: also without the fault: ")
+
+
+@pytest.mark.parametrize(
+    ("patches", "requirements", "where"),
+    [
+        ("labkit.device_api.timestamp:timestamp", "DEV-TIME-1", "test_mutants.py"),
+        ("labkit.services.keystore.service:Keystore.delete_keys", "KEY-DEL-1", "test_mutants.py"),
+    ],
+)
+def test_an_error_of_a_patch_itself_is_no_proof(
+    patches: str, requirements: str, where: str, server: ForkServer
+) -> None:
+    [said, _] = server.run(f"{__name__}:play_wrong", [[requirements, patches]])
+    trial = Trial.from_dict(said.message)
+    assert not trial.killed
+    assert re.match(rf"{where}:\d+ in broken: .*TypeError", trial.broken[0])
+
+
+def play_wrong(arguments: list[str], tell: Any) -> None:
+    """In a process of its own: a patch with a mistake."""
+    requirements, patches = arguments
+
+    def wrong(original: Any) -> Any:
+        """adds a number to a text"""
+
+        def broken(*args: Any, **options: Any) -> Any:
+            return "1" + len(args)  # type: ignore[operator]
+
+        return broken
+
+    mutation.OWN_FILES = (*mutation.OWN_FILES, "test_mutants")
+    tell(mutation.run_patch(mutant(requirements, patches)(wrong), mutation.warm.take()).as_dict())
 
 
 # ---- how a function is replaced

@@ -1,4 +1,4 @@
-"""A lab that is there before a fork: a mutant on a copy of it is the same as one on a lab that started with it."""
+"""A lab that is there before a fork: patches come to copies of it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 
 from labkit import Lab
 from labkit.conformance import mutation, warm
-from labkit.conformance.faults import CALL, given, gives
-from labkit.conformance.mutant import Mutant, Trial, mutant
+from labkit.conformance.mutant import Patch, Trial, mutant
 from labkit.conformance.target import Target
 from labkit.conformance.warm import SEED, Warm, warmed
 
@@ -20,7 +19,7 @@ def there() -> Warm:
     return warmed()
 
 
-def one(patches: str, replace: Any = lambda original: original) -> Mutant:
+def one(patches: str, replace: Any = lambda original: original) -> Patch:
     return mutant("X-Y-1", patches)(replace)
 
 
@@ -30,55 +29,19 @@ def test_no_thread_is_left_for_a_fork_to_lose() -> None:
     assert threading.active_count() == before
 
 
-@pytest.mark.parametrize(
-    "patches",
-    [
-        "labkit.solutions.routes:Routes.add",  # a method
-        "labkit.solutions.routes:segments_of",  # a function
-        "labkit.services.interface.configuration:Definition.read",  # a class method
-        "labkit.edge.server:EdgeServer.stop",  # which only suspending it needs
-        "labkit.core.errors:LabkitError",  # a class: nobody knows
-    ],
-)
-def test_what_ran_while_the_lab_started_cannot_be_broken_later(there: Warm, patches: str) -> None:
-    assert not mutation.is_later(one(patches), there)
-
-
-@pytest.mark.parametrize(
-    "patches",
-    ["labkit.device_api.wire:reply", "labkit.devices.state:State.store", "labkit.edge.names:judge"],
-)
-def test_what_only_a_request_needs_did_not_run(there: Warm, patches: str) -> None:
-    assert mutation.is_later(one(patches), there)
-
-
-@pytest.mark.parametrize(("service", "later"), [("User", True), ("Notify", True), ("Keystore", False)])
-@pytest.mark.parametrize("fault", [gives, given])
-def test_a_change_of_calls_that_nobody_made_yet_comes_in_time(
-    there: Warm, fault: Any, service: str, later: bool
-) -> None:
-    """The solutions of lab.yaml call Keystore while they are set up."""
-    assert there.called == {"Keystore"}
-    changed = one(CALL, lambda original: fault(original, service, lambda operation, value: value))
-    assert mutation.is_later(changed, there) is later
-
-
-def test_a_change_of_all_calls_does_not(there: Warm) -> None:
-    assert not mutation.is_later(one(CALL), there)
-
-
 @pytest.fixture
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """On which labs a mutant is tried: its own or one that was there; it is killed on the former alone."""
+    """On which labs a patch is tried: its own or one that was there."""
     labs: list[str] = []
-    monkeypatch.setattr(mutation, "apply", lambda mutant: None)
+    monkeypatch.setattr(mutation, "apply", lambda patch: None)
     monkeypatch.setattr(Warm, "target", lambda self: "there")
     monkeypatch.setattr(Target, "local", lambda *args: "its own")
     monkeypatch.setattr(mutation, "Lab", Nothing)
+    monkeypatch.setattr(mutation, "own_errors", lambda target: ())
 
-    def play(mutant: Mutant, target: Any) -> Trial:
+    def play(patch: Patch, target: Any) -> Trial:
         labs.append(target)
-        return Trial(mutant.name, () if target == "its own" else mutant.requirements, True)
+        return Trial(patch.name, (), True)
 
     monkeypatch.setattr(mutation, "try_on", play)
     return labs
@@ -95,13 +58,15 @@ class Nothing:
     def __exit__(self, *args: object) -> None: ...
 
 
-def test_a_survivor_is_tried_again_on_a_lab_that_starts_with_it(there: Warm, tried: list[str]) -> None:
-    assert mutation.run_mutant(one("labkit.device_api.wire:reply"), there).killed
+def test_a_patch_comes_to_a_lab_that_is_there(there: Warm, tried: list[str]) -> None:
+    assert mutation.run_patch(one("labkit.device_api.wire:reply"), there).killed
+    assert mutation.run_patch(one("labkit.device_api.wire:reply")).killed
     assert tried == ["there", "its own"]
 
 
-def test_what_the_start_ran_is_tried_on_a_lab_of_its_own_alone(there: Warm, tried: list[str]) -> None:
-    assert mutation.run_mutant(one("labkit.solutions.routes:Routes.add"), there).killed
+def test_what_is_done_while_a_lab_starts_is_tried_on_a_lab_of_its_own(there: Warm, tried: list[str]) -> None:
+    late = mutant("X-Y-1", "labkit.solutions.routes:Routes.add", from_start=True)(lambda original: original)
+    assert mutation.run_patch(late, there).killed
     assert tried == ["its own"]
 
 

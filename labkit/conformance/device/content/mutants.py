@@ -171,7 +171,7 @@ def chunked_in_name(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-CONT-11", WIRES)
+@mutant("DEV-CONT-11", WIRES, from_start=True)
 def partial_content(original: Any) -> Any:
     """a range is answered 206"""
     return _wired(original, range_status=206)
@@ -228,7 +228,7 @@ def without_accept_ranges(original: Any) -> Any:
     return _headed(original, lambda headers: {n: v for n, v in headers.items() if n != "Accept-Ranges"})
 
 
-@mutant("DEV-CONT-15 DEV-CONT-16", WIRES)
+@mutant("DEV-CONT-15 DEV-CONT-16", WIRES, from_start=True)
 def both_may_lack(original: Any) -> Any:
     """bytes=- is ignored"""
     return _wired(original, strict_range=False)

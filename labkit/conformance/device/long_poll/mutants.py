@@ -96,7 +96,7 @@ def time_of_answer(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-POLL-4", "labkit.settings:LabSettings.wires")
+@mutant("DEV-POLL-4", "labkit.settings:LabSettings.wires", from_start=True)
 def modified_as_date(original: Any) -> Any:
     """Last-Modified is an HTTP-date"""
 

@@ -161,7 +161,7 @@ def first_of_a_second(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-ALIAS-11 DEV-REC-1", "labkit.settings:LabSettings.wires")
+@mutant("DEV-ALIAS-11 DEV-REC-1", "labkit.settings:LabSettings.wires", from_start=True)
 def no_length(original: Any) -> Any:
     """a 204 has no Content-Length"""
 

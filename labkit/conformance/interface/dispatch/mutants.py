@@ -128,13 +128,13 @@ def status_as_text(original: Any) -> Any:
     return _with_failure(original, lambda error: {**error, "status": str(error["status"])})
 
 
-@mutant("IFC-CALL-5 IFC-TRIG-9", INSTALL)
+@mutant("IFC-CALL-5 IFC-TRIG-9", INSTALL, from_start=True)
 def nothing_installed(original: Any) -> Any:
     """the scripts of the configuration are forgotten"""
     return lambda self, service, scripts, names: original(self, service, {}, {})
 
 
-@mutant("IFC-CALL-5 IFC-TRIG-9", INSTALL)
+@mutant("IFC-CALL-5 IFC-TRIG-9", INSTALL, from_start=True)
 def installed_over(original: Any) -> Any:
     """the scripts of the configuration replace the handlers that are there"""
 

@@ -62,7 +62,7 @@ def raises(original: Any) -> Any:
         try:
             return original(*arguments)
         except ServiceError as error:
-            raise KeyError(str(error)) from None
+            raise RuntimeError(str(error)) from None
 
     return broken
 
@@ -73,7 +73,7 @@ def arguments_lost(original: Any) -> Any:
     return lambda parameters: {}
 
 
-@mutant("SOL-ERR-5", "labkit.solutions.lua.runtime:Runtime.library")
+@mutant("SOL-ERR-5", "labkit.solutions.lua.runtime:Runtime.library", from_start=True)
 def io_in_reach(original: Any) -> Any:
     """scripts reach io"""
 

@@ -14,19 +14,19 @@ from labkit.solutions.scripted import Scripts
 CONTEXT = "labkit.solutions.solution:Solution.context"
 
 
-@mutant("SOL-EVT-1", "labkit.solutions.folder:service_and_event")
+@mutant("SOL-EVT-1", "labkit.solutions.folder:service_and_event", from_start=True)
 def names_of_files(original: Any) -> Any:
     """the name of a file does not name its handler"""
     return lambda file: ("nobody", file.stem)
 
 
-@mutant("SOL-EVT-1", "labkit.solutions.scripts:events")
+@mutant("SOL-EVT-1", "labkit.solutions.scripts:events", from_start=True)
 def one_a_file(original: Any) -> Any:
     """the last header of a file counts alone"""
     return lambda file, text, named: original(file, text, named)[-1:]
 
 
-@mutant("SOL-EVT-2", "labkit.solutions.scripted:Scripts.load")
+@mutant("SOL-EVT-2", "labkit.solutions.scripted:Scripts.load", from_start=True)
 def unnamed(original: Any) -> Any:
     """a handler is no function that others see"""
 
@@ -36,7 +36,7 @@ def unnamed(original: Any) -> Any:
     return broken
 
 
-@mutant("SOL-EVT-3", "labkit.solutions.events:arguments")
+@mutant("SOL-EVT-3", "labkit.solutions.events:arguments", from_start=True)
 def always_data(original: Any) -> Any:
     """every handler gets its event as data"""
     return lambda known, service, event: ("data",)
@@ -67,7 +67,7 @@ def must_be_handled(original: Any) -> Any:
     return broken
 
 
-@mutant("SOL-EVT-5", "labkit.solutions.lua.environments:Environment.update")
+@mutant("SOL-EVT-5", "labkit.solutions.lua.environments:Environment.update", from_start=True)
 def modules_by_require(original: Any) -> Any:
     """modules run when they are required, and not before"""
 

@@ -131,7 +131,7 @@ def empty_objects(original: Any) -> Any:
     return lambda value: original(_without_lists(value))
 
 
-@mutant("SOL-JSON-2", "labkit.solutions.lua.runtime:Runtime.library")
+@mutant("SOL-JSON-2", "labkit.solutions.lua.runtime:Runtime.library", from_start=True)
 def no_json_library(original: Any) -> Any:
     """json.parse and json.stringify do nothing"""
 

@@ -132,13 +132,13 @@ def no_allow(original: Any) -> Any:
     return broken
 
 
-@mutant("SOL-ROUTE-5", "labkit.solutions.scripts:endpoints")
+@mutant("SOL-ROUTE-5", "labkit.solutions.scripts:endpoints", from_start=True)
 def one_a_file(original: Any) -> Any:
     """the last header of a file counts alone"""
     return lambda file, text: original(file, text)[-1:]
 
 
-@mutant("SOL-ROUTE-5 SOL-REQ-4", "labkit.solutions.scripts:endpoints")
+@mutant("SOL-ROUTE-5 SOL-REQ-4", "labkit.solutions.scripts:endpoints", from_start=True)
 def no_content_types(original: Any) -> Any:
     """the content type in a header is not heeded"""
     return lambda file, text: [

@@ -51,7 +51,7 @@ def key_in_base64(original: Any) -> Any:
     return lambda key: base64.b64encode(original(key))
 
 
-@mutant("USR-JWT-3 USR-JWT-4 USR-JWT-6", f"{JWT}:signer_of")
+@mutant("USR-JWT-3 USR-JWT-4 USR-JWT-6", f"{JWT}:signer_of", from_start=True)
 def one_hash(original: Any) -> Any:
     """HS384 and HS512 use SHA-256"""
 

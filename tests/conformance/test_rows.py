@@ -1,0 +1,92 @@
+"""Fault rows: what is wrong in a file is told with the file and the row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from labkit.conformance import rows
+from labkit.conformance.entries import CatalogueError, DuplicateEntryError
+from labkit.conformance.mutant import SMOKE, Row, all_patches, mutant
+from labkit.conformance.rows import all_mutants, load_rows
+
+GOOD = """
+[no-answer]
+requirements = "AA-ONE-1 AA-ONE-2"
+wrong = "nothing comes"
+fault = {where = "GET /x", cut = "before"}
+
+[late]
+requirements = "AA-ONE-1"
+wrong = "it comes late"
+smoke = "one/other"
+fault = {where = "GET /x", delay = 5.0}
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    part = folder / "area" / "one_part"
+    part.mkdir(parents=True)
+    (part / "requirements.toml").write_text("retired = []\n")
+    (part / "faults.toml").write_text(text)
+    return folder
+
+
+def test_rows_are_read_in_their_order(tmp_path: Path) -> None:
+    assert load_rows(written(tmp_path, GOOD)) == [
+        Row(
+            "one-part/no-answer",
+            ("AA-ONE-1", "AA-ONE-2"),
+            "nothing comes",
+            SMOKE,
+            {"where": "GET /x", "cut": "before"},
+        ),
+        Row("one-part/late", ("AA-ONE-1",), "it comes late", "one/other", {"where": "GET /x", "delay": 5.0}),
+    ]
+
+
+ROW = '[x]\nrequirements = "AA-ONE-1"\nwrong = "it"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x = ", "the file: is not TOML"),
+        ('[x]\nwrong = "it"\n', "x: requirements: Field required"),
+        (ROW, "x: fault: Field required"),
+        (f'{ROW}often = 1\nfault = {{where = "GET /x", status = 500}}', "x: often: Extra inputs"),
+        (f'{ROW}fault = {{where = "GET /x"}}', "x: fault: expected what 'GET /x' is to meet"),
+        (f'{ROW}fault = {{where = "GET /x", stats = 500}}', "x: fault.stats: unknown key"),
+        (
+            f'{ROW}fault = {{where = "GET /x", status = 500, name = "y"}}',
+            "x: fault: its name is that of the row",
+        ),
+        (f'{ROW}fault = {{where = "GET /x", edit = {{a = "louder"}}}}', "x: fault.edit.a: expected an edit"),
+        ("x = 5\n", "x: expected a table"),
+    ],
+)
+def test_what_is_wrong_is_told_with_file_and_row(tmp_path: Path, text: str, expected: str) -> None:
+    with pytest.raises(CatalogueError) as raised:
+        load_rows(written(tmp_path, text))
+    assert str(raised.value).startswith(f"area/one_part/faults.toml: {expected}")
+
+
+def test_a_row_and_a_patch_cannot_have_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_answer(original: object) -> object:
+        """nothing comes"""
+        return original
+
+    patch = mutant("AA-ONE-1", "labkit.core:x")(no_answer)
+    row = Row(patch.name, ("AA-ONE-1",), "nothing comes", SMOKE, {})
+    monkeypatch.setattr(rows, "all_patches", lambda: [patch])
+    monkeypatch.setattr(rows, "load_rows", lambda: [row])
+    with pytest.raises(DuplicateEntryError, match="mutants: test-rows/no-answer: is there already"):
+        all_mutants.__wrapped__()
+
+
+def test_those_of_a_part_stand_together() -> None:
+    found = all_mutants()
+    parts = [each.name.partition("/")[0] for each in found]
+    assert sorted(parts, key=list(dict.fromkeys(parts)).index) == parts
+    assert len(found) == len(all_patches()) + len(load_rows())
