@@ -40,6 +40,11 @@ class NamedSolution(Protocol):
     @property
     def products(self) -> Sequence[str]: ...
     @property
+    def aliases(self) -> Mapping[str, str]:
+        """Names by which its scripts call products."""
+        ...
+
+    @property
     def business(self) -> str: ...
     @property
     def subscriptions(self) -> Sequence[SubscriptionSettings]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from labkit.context import Context
@@ -40,6 +40,7 @@ class Entry:
     products: tuple[str, ...] = ()
     business: str = "labkit"
     subscriptions: tuple[SubscriptionSettings, ...] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def domain(self) -> str:

@@ -70,12 +70,15 @@ class Load:
     def __init__(self) -> None:
         self._wires: list[Wire] = []
         self._tokens: list[str] = []
+        self._identities: list[str] = []
         self._writers: list[Wire] = []
         self._polls: list[asyncio.Future[tuple[int, bytes]]] = []
         self._poll_tokens: list[str] = []
         self._answered: list[float] = []
         self._numbers = itertools.count()
         self._host = ""
+        self._port = 0
+        self._context: ssl.SSLContext
 
     async def connect(
         self, port: int, ca: str, domain: str, connections: int, activate: bool, prefix: str = "device"
@@ -87,24 +90,25 @@ class Load:
         loop = asyncio.get_running_loop()
         gate = asyncio.Semaphore(32)  # more handshakes at once would only queue up at the server
 
-        async def open_one() -> tuple[Wire, str]:
+        async def open_one() -> tuple[Wire, str, str]:
+            identity = f"{prefix}-{next(self._numbers)}"
             async with gate:
                 _, wire = await loop.create_connection(
                     Wire, "127.0.0.1", port, ssl=context, server_hostname=domain, ssl_handshake_timeout=120
                 )
                 if not activate:
-                    return wire, "0" * 40
-                request = self.request(
-                    "POST", "/provision/activate", None, f"id={prefix}-{next(self._numbers)}"
-                )
+                    return wire, "0" * 40, identity
+                request = self.request("POST", "/provision/activate", None, f"id={identity}")
                 status, body = await wire.ask(request)
                 if status != 200:
                     raise BenchError(f"activate: {status} {body.decode()}")
-                return wire, body.decode()
+                return wire, body.decode(), identity
 
         opened = await asyncio.gather(*[open_one() for _ in range(connections)])
-        self._wires = [wire for wire, _ in opened]
-        self._tokens = [token for _, token in opened]
+        self._wires = [wire for wire, _, _ in opened]
+        self._tokens = [token for _, token, _ in opened]
+        self._identities = [identity for _, _, identity in opened]
+        self._context, self._port = context, port
         return {"connections": len(self._wires)}
 
     def request(self, method: str, path: str, token: str | None, body: str = "", headers: str = "") -> bytes:
@@ -149,7 +153,7 @@ class Load:
             poll = wire.ask(self.request("GET", f"{ALIAS}?text", token, headers=headers))
             poll.add_done_callback(partial(self._note, number))
             self._polls.append(poll)
-        return {"polls": len(self._polls), "tokens": self._poll_tokens}
+        return {"polls": len(self._polls), "identities": self._identities[writers:]}
 
     def _note(self, number: int, _: object) -> None:
         self._answered[number] = time.monotonic()
@@ -170,26 +174,23 @@ class Load:
         waits.sort()
         return {"wrong": wrong, "p50": waits[len(waits) // 2], "p99": waits[int(len(waits) * 0.99)]}
 
-    async def write_all(self, tokens: list[str]) -> Answer:
-        """Write to the device of each token, over all writing connections at once."""
-        left = iter(enumerate(tokens))
+    async def script(self, host: str, path: str, body: str) -> Answer:
+        """Have a script of a solution run: when it was asked to, and how long it took."""
+        loop = asyncio.get_running_loop()
+        _, wire = await loop.create_connection(
+            Wire, "127.0.0.1", self._port, ssl=self._context, server_hostname=host
+        )
+        head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
         began = time.monotonic()
-
-        async def write(wire: Wire) -> int:
-            wrong = 0
-            for number, token in left:
-                status, _ = await wire.ask(self.request("POST", ALIAS, token, f"text={number}"))
-                wrong += status != 204
-            return wrong
-
-        wrong = sum(await asyncio.gather(*map(write, self._writers)))
-        return {"began": began, "wrong": wrong, "seconds": time.monotonic() - began}
+        status, _ = await wire.ask(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        wire.close()
+        return {"began": began, "status": status, "seconds": time.monotonic() - began}
 
     async def woken(self, first: int) -> Answer:
-        """When the last poll was answered, and how many had another value than their number, from `first` on."""
+        """When the last poll was answered, and how many had another value than their number, after `first`."""
         answers = await asyncio.wait_for(asyncio.gather(*self._polls), 120)
         await asyncio.sleep(0)
-        expected = [(200, f"text={number}".encode()) for number in range(first, first + len(answers))]
+        expected = [(200, f"text={number}".encode()) for number in range(first + 1, first + 1 + len(answers))]
         wrong = sum(answer != due for answer, due in zip(answers, expected, strict=True))
         return {"last": max(self._answered, default=0.0), "wrong": wrong}
 
@@ -206,7 +207,7 @@ async def serve() -> None:
         "hammer": load.hammer,
         "poll": load.poll,
         "wake": load.wake,
-        "write_all": load.write_all,
+        "script": load.script,
         "woken": load.woken,
     }
     await obey({}, commands)

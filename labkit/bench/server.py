@@ -65,7 +65,7 @@ async def reference() -> None:
 
 async def lab(settings: dict[str, Any]) -> None:
     """Serve a lab with one product, `bench`."""
-    product = {"id": "bench", "resources": {"text": "string", "number": "number"}}
+    product = {"id": "bench", "resources": {"text": {"settable": True}, "number": "number"}}
     built = build(LabSettings, {"https_port": 0, "products": [product], **settings})
     async with Platform(built) as platform:
 

@@ -9,6 +9,7 @@ from labkit.context import Context
 from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.errors import SettingsError
+from labkit.devices.access import DeviceAccess
 from labkit.devices.content import Content
 from labkit.devices.polls import Polls
 from labkit.devices.products import Product
@@ -37,6 +38,7 @@ class Devices(Component):
         Raises SettingsError, and adds nothing, where the id is taken or a content file cannot be read.
         """
         self.products.add(product.id, product)
+        product.access = DeviceAccess(product, self.context, self.registry, self.state, self.polls)
         try:
             await self.fill(product.settings)
         except SettingsError:

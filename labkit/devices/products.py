@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from labkit.core.errors import SettingsError
 from labkit.settings import NumberRange, ProductSettings, build
+
+if TYPE_CHECKING:
+    from labkit.devices.access import DeviceAccess
 
 TRUE_OR_FALSE = frozenset({"true", "false", "1", "0"})
 
@@ -16,6 +20,7 @@ class Product:
     def __init__(self, settings: ProductSettings, domain: str) -> None:
         self.settings = settings
         self.domain = domain
+        self.access: DeviceAccess  # set with the first of its devices' data, in `Devices.add`
 
     @property
     def id(self) -> str:

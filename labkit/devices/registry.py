@@ -271,6 +271,17 @@ class Registry:
             if digest is not None:
                 self._revoke(product, identity)
 
+    async def add(self, product: str, identity: str) -> bool:
+        """Whitelist an identity that is new. False, and nothing changes, where there is a device of it."""
+
+        def add(connection: Connection) -> bool:
+            if _find(connection, product, identity) is not None:
+                return False
+            _put(connection, product, identity, whitelisted=True)
+            return True
+
+        return await self._database.run(add)
+
     async def lock(self, product: str, identity: str, locked: bool = True) -> None:
         """Keep a device out even with valid credentials, or let it in again. Raises LabError if unknown."""
         await self._change(product, identity, lambda c: _put(c, product, identity, locked=locked))

@@ -7,7 +7,7 @@ several the one received last: a point recorded ahead of its time does not hide 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Boolean, Column, Connection, Integer, String, Table
@@ -40,10 +40,10 @@ STORE = (
 )
 FEW = 8  # datapoints that one statement stores
 STORE_FEW = tuple(STORE + f", {ROW}" * (count - 1) for count in range(1, FEW + 1))  # by their count less one
-LATEST = f"SELECT value, timestamp, received FROM datapoint WHERE {RESOURCE} ORDER BY timestamp DESC LIMIT 1"
+LATEST = f"SELECT value, timestamp, number, received FROM datapoint WHERE {RESOURCE} ORDER BY timestamp DESC LIMIT 1"
 # Where the latest one was recorded ahead: its rank is `received`, and what ranks as high is not earlier.
 CURRENT = (
-    f"SELECT value FROM datapoint WHERE {RESOURCE} AND timestamp >= ? "
+    f"SELECT value, timestamp, number FROM datapoint WHERE {RESOURCE} AND timestamp >= ? "
     "ORDER BY min(timestamp, received) DESC, number DESC LIMIT 1"
 )
 DUE = (
@@ -112,9 +112,10 @@ class State:
         points: Sequence[Datapoint],
         received: int,
         read: Sequence[str] = (),
+        first_do: Callable[[Connection, Sequence[Stored]], object] | None = None,
     ) -> tuple[list[Stored], list[tuple[str, str]]]:
         """Store datapoints that were received at a time (Unix seconds); then, in the same transaction, read the
-        current values as `latest` does."""
+        current values as `latest` does. first_do: something else in it, before, with what will be stored."""
         self._current.pop((product, identity), None)
         first = self._database.starts * STARTS + self._count
         self._count += len(points)
@@ -123,14 +124,20 @@ class State:
         if self._delivered:
             for point in points:
                 marks += self._take_marks((product, identity, point.alias))
-        if 0 < len(points) <= FEW and not read and not marks:
+        if 0 < len(points) <= FEW and not read and not marks and first_do is None:
             values: list[object] = []
             for (alias, timestamp, value), number in stored:
                 values += (product, identity, alias, timestamp, value, received, number)
             await self._database.write(STORE_FEW[len(points) - 1], values)
             found: list[tuple[str, str]] = []
         else:
-            found = await self._database.run(store_points, product, identity, stored, received, marks, read)
+
+            def store(connection: Connection) -> list[tuple[str, str]]:
+                if first_do is not None:
+                    first_do(connection, stored)
+                return store_points(connection, product, identity, stored, received, marks, read)
+
+            found = await self._database.run(store)
         for point in points:
             key = (product, identity, point.alias)
             new = self._new[key] = self._new.get(key, 0) + 1
@@ -200,14 +207,21 @@ def latest_values(
 ) -> list[tuple[str, str]]:
     found = []
     for alias in aliases:
-        row = execute(connection, LATEST, (product, identity, alias)).fetchone()
-        if row is None:
-            continue
-        value, timestamp, received = row
-        if timestamp > received:
-            (value,) = execute(connection, CURRENT, (product, identity, alias, received)).fetchone()
-        found.append((alias, value))
+        current = current_value(connection, (product, identity, alias))
+        if current is not None:
+            found.append((alias, current[0]))
     return found
+
+
+def current_value(connection: Connection, key: Key) -> tuple[str, int, int] | None:
+    """The current value of an alias, with its timestamp and number."""
+    row = execute(connection, LATEST, key).fetchone()
+    if row is None:
+        return None
+    value, timestamp, number, received = row
+    if timestamp > received:
+        value, timestamp, number = execute(connection, CURRENT, (*key, received)).fetchone()
+    return value, timestamp, number
 
 
 def _due(

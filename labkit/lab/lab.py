@@ -185,6 +185,7 @@ class Lab:
         path: str | Path | Sequence[str | Path] | None = None,
         services: Mapping[str, Options] | None = None,
         environment: Mapping[str, str] | None = None,
+        aliases: Mapping[str, str] | None = None,
         business: str | None = None,
         subscriptions: Iterable[Options] | None = None,
         domain: str | None = None,
@@ -193,8 +194,8 @@ class Lab:
     ) -> Solution:
         """Add a solution, from folders or empty; without settings, the handle of one that is there already.
 
-        subscriptions: to the interfaces of other solutions, `{"publisher": "lights", "parameters": {…}}`, which need
-        not be there yet; `subscribe` does it later.
+        aliases: names by which its scripts call products. subscriptions: to the interfaces of other solutions,
+        `{"publisher": "lights", "parameters": {…}}`, which need not be there yet; `subscribe` does it later.
         """
         named = given(
             SolutionSettings,
@@ -203,6 +204,7 @@ class Lab:
             path=path,
             services=services,
             environment=environment,
+            aliases=aliases,
             business=business,
             subscriptions=_several(subscriptions),
             domain=domain,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from labkit.context import Context
 from labkit.services.config import Config
+from labkit.services.device2 import Device2
 from labkit.services.email import Email
 from labkit.services.interface.service import Interface
 from labkit.services.keystore import Keystore
@@ -13,4 +14,12 @@ from labkit.services.notify.service import Notify
 from labkit.services.operation import Service
 from labkit.services.user.service import User
 
-SERVICES: tuple[Callable[[Context], Service], ...] = (Keystore, User, Email, Config, Notify, Interface)
+SERVICES: tuple[Callable[[Context], Service], ...] = (
+    Keystore,
+    User,
+    Email,
+    Config,
+    Device2,
+    Notify,
+    Interface,
+)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from labkit.settings.values import Host, Label, Model, Text
+from labkit.settings.values import Host, Label, Model, ServiceName, Text
 
 MOST_CALLS = 2**53 - 1
 
@@ -42,13 +42,15 @@ class SubscriptionSettings(Model):
 class SolutionSettings(Model):
     """A solution: its folder or folders, the products whose data it handles, the configuration of its services.
 
-    path: of several folders, later ones add to earlier ones; business: who runs it.
+    path: of several folders, later ones add to earlier ones; business: who runs it; aliases: names by which its
+    scripts call products, `Lightbulb.setIdentityState{…}`.
     """
 
     id: Label
     domain: Host | None = None
     path: Annotated[tuple[Path, ...], BeforeValidator(_folders)] = ()
     products: tuple[Label, ...] = ()
+    aliases: dict[ServiceName, Label] = {}
     services: dict[str, dict[str, Any]] = {}
     environment: dict[str, str] = {}
     business: Text = "labkit"

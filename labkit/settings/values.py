@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 HOST = re.compile(rf"{LABEL.pattern}(\.{LABEL.pattern})*")
 ALIAS = re.compile(r"[A-Za-z0-9_.$-]{1,64}")
+SERVICE = re.compile(r"[A-Z][A-Za-z0-9_]{0,63}")
 HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110 5.6.2
 WEB_URL = re.compile(r"https?://[^\s/?#\\@]+([/?][^\s#\\]*)?")  # no fragment (RFC 6749 3.1.2)
 TEXT = re.compile(r"[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]{0,98}[^\s\x00-\x1f\x7f])?")
@@ -27,6 +28,9 @@ def _matches(pattern: re.Pattern[str], expected: str) -> AfterValidator:
 Label = Annotated[str, _matches(LABEL, "lower-case letters, digits and inner hyphens, at most 63")]
 Host = Annotated[str, _matches(HOST, "a host name in lower case")]
 Alias = Annotated[str, _matches(ALIAS, "1 to 64 letters, digits, '_', '-', '.' or '$'")]
+ServiceName = Annotated[
+    str, _matches(SERVICE, "a capital letter, then letters, digits or '_', at most 64 in all")
+]
 HeaderName = Annotated[str, _matches(HEADER, "the name of a header")]
 WebUrl = Annotated[str, _matches(WEB_URL, "an http or https URL without a fragment")]
 Text = Annotated[str, _matches(TEXT, "1 to 100 characters on one line, without spaces around")]

@@ -52,6 +52,7 @@ class Solution:
         self.id = settings.id
         self.domain = settings.domain or f"{settings.id}.apps.{context.settings.domain}"
         self.products = list(settings.products)
+        self.aliases = dict(settings.aliases)
         self.business = settings.business
         self.subscriptions: Sequence[SubscriptionSettings] = settings.subscriptions
         self.environment = dict(settings.environment)

@@ -1,0 +1,123 @@
+"""What the cloud does with the devices of a product, beside what they do themselves: identities, and their state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Column, Connection, Integer, String, Table
+
+from labkit.context import Context
+from labkit.core.database import execute
+from labkit.core.errors import LabError
+from labkit.core.tables import metadata
+from labkit.devices.identities import identity_error
+from labkit.devices.polls import Polls
+from labkit.devices.products import Product
+from labkit.devices.registry import Device, Registry
+from labkit.devices.state import Datapoint, State, Stored, current_value
+
+set_table = Table(
+    "set_value",
+    metadata,
+    Column("product", String, primary_key=True),
+    Column("identity", String, primary_key=True),
+    Column("alias", String, primary_key=True),
+    Column("value", String, nullable=False),  # that the cloud set last
+    Column("number", Integer, nullable=False),  # of its datapoint
+    Column("reported", String),  # what the device had reported before
+    sqlite_with_rowid=False,
+)
+
+LAST = "SELECT value, number, reported FROM set_value WHERE product = ? AND identity = ? AND alias = ?"
+KEEP = "INSERT OR REPLACE INTO set_value (product, identity, alias, value, number, reported) VALUES (?, ?, ?, ?, ?, ?)"
+
+
+class Value(NamedTuple):
+    """The state of an alias. reported: by the device; set: by the cloud; timestamp: of the newer one, Unix seconds."""
+
+    reported: str | None
+    set: str | None
+    timestamp: int
+
+
+class DeviceAccess:
+    """The devices of one product, for the cloud."""
+
+    def __init__(
+        self, product: Product, context: Context, registry: Registry, state: State, polls: Polls
+    ) -> None:
+        self._product = product
+        self._context = context
+        self._registry = registry
+        self._state = state
+        self._polls = polls
+
+    async def find(self, identity: str) -> Device | None:
+        """The device of an identity."""
+        return await self._registry.find(self._product.id, identity)
+
+    async def all(self) -> list[Device]:
+        """All devices by identity."""
+        return await self._registry.all(self._product.id)
+
+    async def add(self, identity: str) -> bool:
+        """Whitelist an identity that is new; False where there is a device of it.
+
+        Raises LabError for one that the product does not take.
+        """
+        if wrong := identity_error(self._product.settings.identity_format, identity):
+            raise LabError(wrong)
+        return await self._registry.add(self._product.id, identity)
+
+    async def remove(self, identity: str) -> None:
+        """Forget a device, with its credentials; what it holds open ends. Raises LabError where there is none."""
+        await self._registry.remove(self._product.id, identity)
+
+    async def state(self, identity: str) -> dict[str, Value]:
+        """The state of each alias that has one."""
+        aliases = tuple(self._product.settings.resources)
+        return await self._context.database.read(_state, self._product.id, identity, aliases)
+
+    async def set(self, identity: str, values: Mapping[str, str]) -> None:
+        """Set values for a device: they are datapoints as those that it writes, and wake who polls; no event is raised.
+
+        Raises LabError, and stores nothing, for what is no resource, may not be set by the cloud, or does not fit.
+        """
+        resources = self._product.settings.resources
+        for alias, value in values.items():
+            if alias not in resources:
+                raise LabError(f"{alias}: no resource of product {self._product.id}")
+            if not resources[alias].settable:
+                raise LabError(f"{alias}: the cloud may not set it, the resource is not settable")
+            if wrong := self._product.value_error(alias, value):
+                raise LabError(wrong)
+        now, product = self._context.clock.seconds(), self._product.id
+
+        def keep(connection: Connection, stored: Sequence[Stored]) -> None:
+            for (alias, _, value), number in stored:
+                key = (product, identity, alias)
+                reported = _value(connection, *key)
+                execute(connection, KEEP, (*key, value, number, reported and reported.reported))
+
+        points = [Datapoint(alias, now, value) for alias, value in values.items()]
+        stored, _ = await self._state.store(product, identity, points, now, first_do=keep)
+        self._polls.wake(product, identity, stored, True)
+
+
+def _state(connection: Connection, product: str, identity: str, aliases: Sequence[str]) -> dict[str, Value]:
+    found = ((alias, _value(connection, product, identity, alias)) for alias in aliases)
+    return {alias: value for alias, value in found if value is not None}
+
+
+def _value(connection: Connection, product: str, identity: str, alias: str) -> Value | None:
+    key = (product, identity, alias)
+    current = current_value(connection, key)
+    if current is None:
+        return None
+    value, timestamp, number = current
+    last = execute(connection, LAST, key).fetchone()
+    if last is None:
+        return Value(value, None, timestamp)
+    was_set, its_number, reported = last
+    return Value(reported if number == its_number else value, was_set, timestamp)

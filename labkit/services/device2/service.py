@@ -1,0 +1,256 @@
+"""The Device2 service: identities of a solution's products, and their state (platform types; document 1, Resources)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, cast
+
+from pydantic import BeforeValidator, Field
+
+from labkit.context import Context, NamedSolution
+from labkit.core.errors import LabError, ServiceError, SettingsError
+from labkit.devices.access import DeviceAccess
+from labkit.devices.identities import LONGEST
+from labkit.devices.products import Product
+from labkit.devices.registry import Device
+from labkit.faults.patterns import Pattern
+from labkit.services.arguments import Whole, is_unicode
+from labkit.services.bounds import shown_name
+from labkit.services.operation import Caller, Service, operation
+
+MOST_LISTED = 10_000
+LONGEST_VALUE = 2**20  # characters, as a device may write
+WHOLE = 1e21  # below it whole numbers are written without an exponent, as in JSON
+
+
+def _text(value: object) -> object:
+    """Scripts have numbers where an identity looks like one."""
+    if isinstance(value, str) and not is_unicode(value):
+        raise ValueError("expected valid Unicode")
+    return written(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+Identity = Annotated[str, BeforeValidator(_text), Field(min_length=1, max_length=LONGEST)]
+Pid = Annotated[str, Field(min_length=1, max_length=LONGEST)]
+Status = Literal["whitelisted", "provisioned", "locked"]
+Limit = Annotated[Whole, Field(ge=1, le=MOST_LISTED)]
+Offset = Annotated[Whole, Field(ge=0)]
+
+
+class Device2(Service):
+    """The devices of the products that the calling solution is linked to.
+
+    pid: the product's id, as events name it; it may be left out where the solution has one product alone. Each
+    product of several has a name of its own, too, where the settings say so (`aliases`): `Lightbulb.getIdentity`.
+    """
+
+    name: ClassVar[str] = "Device2"
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._named: dict[str, dict[str, OneProduct]] = {}  # of each solution, by alias
+
+    @operation
+    async def getIdentity(
+        self, caller: Caller, identity: Identity, pid: Pid | None = None
+    ) -> dict[str, object]:
+        """A device: identity, pid, status (whitelisted, provisioned, locked), locked, state. 404 for none."""
+        product, device = await self._device(caller, pid, identity)
+        return {**described(device), "state": await _state(product.access, identity)}
+
+    @operation
+    async def listIdentities(
+        self,
+        caller: Caller,
+        identity: Identity | None = None,
+        status: Status | None = None,
+        limit: Limit = 1000,
+        offset: Offset = 0,
+        pid: Pid | None = None,
+    ) -> dict[str, object]:
+        """{devices}: identity, pid, status and locked of each, by identity. identity: `*` stands for any characters."""
+        found = await self._found(caller, pid, identity, status)
+        return {"devices": [described(each) for each in found[offset : offset + limit]]}
+
+    @operation
+    async def countIdentities(
+        self,
+        caller: Caller,
+        identity: Identity | None = None,
+        status: Status | None = None,
+        pid: Pid | None = None,
+    ) -> dict[str, object]:
+        """{count} of the devices that `listIdentities` would find."""
+        return {"count": len(await self._found(caller, pid, identity, status))}
+
+    @operation
+    async def addIdentity(
+        self, caller: Caller, identity: Identity, pid: Pid | None = None
+    ) -> dict[str, object]:
+        """Whitelist an identity. 409 where it is there, 400 where the product takes no such identity."""
+        product = self._product(caller, pid)
+        try:
+            added = await product.access.add(identity)
+        except LabError as error:
+            raise ServiceError(400, f"Parameter identity validation failed: {error}.") from None
+        if not added:
+            raise ServiceError(409, f"Identity {shown_name(identity)} already exists")
+        return {}
+
+    @operation
+    async def removeIdentity(
+        self, caller: Caller, identity: Identity, pid: Pid | None = None
+    ) -> dict[str, object]:
+        """Forget a device with its credentials; its datapoints stay. 404 where there is none."""
+        product = self._product(caller, pid)
+        try:
+            await product.access.remove(identity)
+        except LabError:
+            raise _missing(identity) from None
+        return {}
+
+    @operation
+    async def getIdentityState(
+        self, caller: Caller, identity: Identity, pid: Pid | None = None
+    ) -> dict[str, object]:
+        """{alias: {reported, set, timestamp}}: what the device reported, what was set for it, and when the newer of the
+        two was, in microseconds; what never was is left out. 404 where there is no such device.
+        """
+        product, _ = await self._device(caller, pid, identity)
+        return await _state(product.access, identity)
+
+    @operation
+    async def setIdentityState(
+        self, caller: Caller, /, identity: Identity, pid: Pid | None = None, **others: object
+    ) -> dict[str, object]:
+        """Set values, `setIdentityState{identity = "t-001", target = 21}`: a datapoint of each alias, of this second,
+        which answers who polls. Texts, numbers and booleans; no event is raised.
+
+        404 where there is no such device, 400 for an alias that is no resource, is not settable, or another value than
+        the resource takes: then nothing is set.
+        """
+        if not others:
+            raise ServiceError(400, "expected at least one <alias> = <value>")
+        values = {alias: _value(alias, value) for alias, value in others.items()}
+        product, _ = await self._device(caller, pid, identity)
+        try:
+            await product.access.set(identity, values)
+        except LabError as error:
+            raise ServiceError(400, f"Parameter {error}.") from None
+        return {}
+
+    # ---- as a service of a lab
+
+    def services(self, solution: str) -> Mapping[str, Service]:
+        """The products that a solution calls by a name of their own."""
+        return self._named.get(solution, {})
+
+    def check(self, solution: NamedSolution, configuration: Mapping[str, Mapping[str, Any]]) -> None:
+        """Raises SettingsError for an alias of a product that the solution is not linked to, or that is a service's."""
+        for alias, product in solution.aliases.items():
+            if product not in solution.products:
+                raise SettingsError(f"aliases.{alias}: {product!r} is none of its products")
+            if alias in self._context.services:
+                raise SettingsError(f"aliases.{alias}: there is a service of this name")
+
+    def configured(self, solution: str) -> None:
+        found = self._context.solutions.find(solution)
+        aliases = {} if found is None else found.aliases
+        self._named[solution] = {
+            alias: OneProduct(self._context, alias, pid) for alias, pid in aliases.items()
+        }
+        if not aliases:
+            del self._named[solution]
+
+    def _pid(self, caller: Caller, pid: str | None) -> str:
+        """The product that is meant."""
+        products = self._context.solutions.get(caller.solution).products
+        if pid is not None:
+            if pid not in products:
+                raise ServiceError(404, f"Product {shown_name(pid)} Not Found")
+            return pid
+        if len(products) == 1:
+            return products[0]
+        if not products:
+            raise ServiceError(404, "the solution is linked to no product")
+        raise ServiceError(400, f"Parameter pid is required: expected one of: {', '.join(products)}.")
+
+    def _product(self, caller: Caller, pid: str | None) -> Product:
+        return cast(Product, self._context.products.get(self._pid(caller, pid)))
+
+    async def _device(self, caller: Caller, pid: str | None, identity: str) -> tuple[Product, Device]:
+        product = self._product(caller, pid)
+        device = await product.access.find(identity)
+        if device is None:
+            raise _missing(identity)
+        return product, device
+
+    async def _found(
+        self, caller: Caller, pid: str | None, identity: str | None, status: str | None
+    ) -> list[Device]:
+        pattern = None if identity is None else Pattern(identity)
+        return [
+            each
+            for each in await self._product(caller, pid).access.all()
+            if (pattern is None or pattern.matches(each.identity)) and status in (None, each.status)
+        ]
+
+
+class OneProduct(Device2):
+    """The devices of one product, by the name that a solution has for it."""
+
+    def __init__(self, context: Context, name: str, pid: str) -> None:
+        super().__init__(context)
+        self.name = name  # type: ignore[misc]  # each has its own
+        self._own = pid
+
+    def _pid(self, caller: Caller, pid: str | None) -> str:
+        if pid not in (None, self._own):
+            raise ServiceError(404, f"Product {shown_name(str(pid))} Not Found")
+        return self._own
+
+
+def described(device: Device) -> dict[str, object]:
+    """A device without its state."""
+    return {
+        "identity": device.identity,
+        "pid": device.product,
+        "status": device.status,
+        "locked": device.locked,
+    }
+
+
+async def _state(access: DeviceAccess, identity: str) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for alias, value in (await access.state(identity)).items():
+        both = {"reported": value.reported, "set": value.set}
+        known: dict[str, object] = {name: each for name, each in both.items() if each is not None}
+        found[alias] = {**known, "timestamp": value.timestamp * 1_000_000}
+    return found
+
+
+def _value(alias: str, value: object) -> str:
+    """A value as a device would read it. Raises ServiceError 400."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return written(value)
+    if not isinstance(value, str) or not is_unicode(value) or len(value) > LONGEST_VALUE:
+        raise ServiceError(
+            400,
+            f"Parameter {shown_name(alias)} validation failed: expected a number, a boolean or a text of at most "
+            f"{LONGEST_VALUE} characters.",
+        )
+    return value
+
+
+def written(number: float) -> str:
+    """A number as text, whole ones without a fraction."""
+    if math.isfinite(number) and number == int(number) and abs(number) < WHOLE:
+        return str(int(number))
+    return str(number)
+
+
+def _missing(identity: str) -> ServiceError:
+    return ServiceError(404, f"Identity {shown_name(identity)} Not Found")

@@ -1,0 +1,125 @@
+"""The dashboard of the notebook 20_live_fleet in JupyterLab: a real browser presses Start and sees numbers move."""
+
+import asyncio
+import json
+import os
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import nbformat
+import pytest
+
+from labkit.reporting.run_notebook import read
+from tests.chromium import Tab, browser, needs_chromium
+
+pytestmark = [needs_chromium, pytest.mark.timeout(900)]
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+OURS = ("JUPYTER_", "JPY_", "PYDEVD_")  # a notebook that tests this, or is tested beside it, sets some
+PATIENCE = 240.0  # seconds of real time: a guard, since a busy machine may take long
+OPTIONS = (
+    "--no-browser --allow-root --ServerApp.port=0 --ServerApp.token=token --LabApp.expose_app_in_browser=True "
+    "--LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate "
+    "--ServerApp.terminals_enabled=False"
+)
+RUN = """(async () => {
+    const app = window.jupyterapp;
+    const [panel] = app ? [...app.shell.widgets('main')] : [];
+    if (!panel || !panel.sessionContext || !document.querySelector('.jp-CodeCell')) return false;
+    await panel.sessionContext.ready;
+    app.shell.activateById(panel.id);
+    return app.commands.execute('notebook:run-all-cells').then(() => true);
+})()"""
+PRESS = """(name => {
+    const found = [...document.querySelectorAll('.labkit-dashboard button')]
+        .find(each => each.textContent.includes(name) && !each.disabled);
+    if (found) found.click();
+    return Boolean(found);
+})('%s')"""
+NUMBER = """(name => {
+    const tile = document.querySelector(`.labkit-tile[data-name="${name}"] b`);
+    return tile ? Number(tile.textContent.replaceAll(',', '')) : -1;
+})('%s')"""
+STATE = "(document.querySelector('.labkit-badge') || {}).textContent"
+DRAWN = "document.querySelectorAll('.bqplot path.line[d]').length"
+
+
+async def until(tab: Tab, expression: str, wanted: str = "value") -> None:
+    """Return once an expression is true; `wanted` is one more, of its `value`."""
+    found: Any = None
+    try:
+        async with asyncio.timeout(PATIENCE):  # it is another process: there is nothing to be told by
+            while True:
+                found = await tab.evaluate(
+                    f"(async () => {{ const value = await {expression}; return [{wanted}, value] }})()"
+                )
+                if found[0]:
+                    return
+                await asyncio.sleep(0.1)
+    except TimeoutError:
+        seen = await tab.evaluate("document.body.innerText")
+        raise AssertionError(f"{wanted} of {expression}: {found} after {PATIENCE:g} s; {seen}") from None
+
+
+@asynccontextmanager
+async def jupyterlab(folder: Path) -> AsyncIterator[str]:
+    """JupyterLab over a folder: its URL. All that it keeps goes there, too."""
+    kept = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "MPLCONFIGDIR")
+    own = {name: str(folder / "var" / name.lower()) for name in kept}
+    own["PYTHONPATH"] = str(NOTEBOOKS.parent)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "jupyterlab", *OPTIONS.split(), f"--ServerApp.root_dir={folder}"),
+        env={name: value for name, value in os.environ.items() if not name.startswith(OURS)} | own,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        info = folder / "var" / "jupyter_runtime_dir"
+        async with asyncio.timeout(PATIENCE), aiohttp.ClientSession() as session:
+            while not (found := list(info.glob("jpserver-*.json"))) or not found[0].read_text().endswith("}"):  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+            url = str(json.loads(found[0].read_text())["url"])
+            async with session.get(f"{url}api", params={"token": "token"}) as answer:
+                assert answer.status == 200
+        yield url
+    finally:
+        process.terminate()  # it ends its kernel, too
+        await process.wait()
+
+
+@pytest.fixture
+async def tab(tmp_path: Path) -> AsyncIterator[Tab]:
+    """JupyterLab with the cells of the notebook up to its dashboard."""
+    folder = tmp_path / "notebooks"
+    shutil.copytree(NOTEBOOKS / "solutions", folder / "solutions")
+    book = read(NOTEBOOKS / "20_live_fleet.ipynb")
+    shown = next(n for n, cell in enumerate(book.cells) if "fleet.dashboard(" in cell.source)
+    del book.cells[shown + 1 :]
+    book.cells[shown].outputs = []
+    [parameters] = [cell for cell in book.cells if "parameters" in cell.metadata.get("tags", [])]
+    parameters.source += "\nminutes = 10_000"  # the run lasts until it is stopped
+    nbformat.write(book, folder / "live.ipynb")
+    async with jupyterlab(folder) as url, browser(tmp_path / "profile") as tab:
+        await tab.size(1200)
+        await tab.goto(f"{url}doc/tree/live.ipynb?token=token")
+        await until(tab, RUN)
+        yield tab
+
+
+async def test_start_makes_numbers_move(tab: Tab, tmp_path: Path) -> None:
+    await until(tab, STATE, "value === 'not begun'")
+    await until(tab, PRESS % "Start")
+    await until(tab, NUMBER % "requests", "value > 0")
+    first = await tab.evaluate(NUMBER % "requests")
+    await until(tab, NUMBER % "requests", f"value > {first}")
+    await until(tab, DRAWN, "value > 0")
+    picture = tmp_path / "dashboard.png"
+    picture.write_bytes(await tab.screenshot())
+    assert picture.stat().st_size > 20_000  # a page with nothing on it is smaller
+    await until(tab, PRESS % "Stop")
+    await until(tab, STATE, "value === 'ended'")
