@@ -120,7 +120,14 @@ def commands() -> SearchStrategy[Any]:
     use = st.builds(Use, products, devices, uses, devices, carriers)
     own = st.tuples(products, devices, uses, carriers).map(lambda each: Use(*each[:3], each[1], each[3]))
     short = one_of([each for each in PASSWORDS if len(each) < 20])
-    near = one_of("cut longer case composed".split()).map(lambda each: Use(PASSWORD, 0, each, 0, "usual"))
+    near = st.tuples(one_of([OPEN, PASSWORD]), one_of("cut longer case composed".split())).map(
+        lambda each: Use(each[0], 0, each[1], 0, "usual")
+    )
+    special = one_of(["word", "wrong type", "two", "twice", "empty beside"])
+    carried = st.tuples(one_of([OPEN, PASSWORD]), special).map(
+        lambda each: Use(each[0], 0, "current", 0, each[1])
+    )
+    refused = one_of([CLOSED, ALLOWED])
     by_old = one_of([OPEN, PASSWORD]).map(lambda product: Use(product, 0, "old", 0, "usual"))
     certificates = st.integers(0, 1)
     return st.one_of(
@@ -135,6 +142,8 @@ def commands() -> SearchStrategy[Any]:
         own,
         own,
         near,
+        carried,
+        st.builds(Activate, refused, st.integers(1, 3), st.just("none"), st.just("id"), good, devices),
         by_old,
         st.builds(Read, products, devices),
         st.builds(Both, products, devices, st.tuples(good, good)),

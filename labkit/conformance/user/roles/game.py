@@ -17,11 +17,11 @@ SOLUTIONS = (PROBE, WITNESS)
 USERS = 3  # in each solution
 FIRST_ROLES = (("r", ("sn", "zone")), ("s", ("Zone", "sn")))
 FIRST_PERMS: dict[str, tuple[Perm, ...]] = {
-    "r": (("GET", "/~/x/{sn}"), ("POST", "/~/x/{sn}/{ZONE}"), ("GET", "/~/y")),
+    "r": (("GET", "/~/x/{sn}"), ("POST", "/~/x/{sn}"), ("POST", "/~/x/{sn}/{ZONE}"), ("GET", "/~/y")),
     "s": (("GET", "/~/x/{sn}"), ("POST", "/~/x/{sn}/{ZONE}"), ("GET", "/~/X/{sn}")),
 }
 FIRST_ASSIGNED: tuple[Assigned, ...] = (
-    (("r", (("sn", "1"), ("zone", "a"))), ("s", (("sn", "2"),))),
+    (("r", (("sn", "A"), ("sn", "1"), ("zone", "a"))), ("s", (("sn", "2"),))),
     (("s", (("sn", "*"), ("zone", "a"))), ("r", ())),
     (("r", (("sn", "2"), ("sn", "1"), ("sn", "A"))),),
 )

@@ -1,0 +1,242 @@
+"""A reference model of the users of one solution, written from the documents and the choices alone."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any
+
+from labkit.conformance.models.calls import Refused
+
+INACTIVE, ACTIVE = 0, 1
+NUMBERS = ("id", "status", "creation_date")
+COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
+    "eq": eq,
+    "ne": ne,
+    "gt": gt,
+    "ge": ge,
+    "lt": lt,
+    "le": le,
+}
+CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")
+
+Filter = tuple[str, str, str]  # field, operator, value
+
+
+def folded(address: str) -> str:
+    """An address in the form of a login: any letter case, composed, its domain not in Punycode."""
+    local, _, domain = unicodedata.normalize("NFC", address).casefold().rpartition("@")
+    labels = [
+        each.removeprefix("xn--").encode().decode("punycode") if each.startswith("xn--") else each
+        for each in domain.split(".")
+    ]
+    return f"{local}@{'.'.join(labels)}"
+
+
+def valid(email: str | None = None, name: str | None = None, password: str | None = None) -> None:
+    """Raises Refused."""
+    wrong = "USR-USER-7"
+    if name is not None and (not name.strip() or len(name) > 200 or CONTROL.search(name)):
+        raise Refused(wrong, 400)
+    if password is not None and not 6 <= len(password) <= 1024:
+        raise Refused(wrong, 400)
+    if email is None:
+        return
+    if len(email) > 320:
+        raise Refused("USR-USER-21", 400)
+    if re.fullmatch(r"[^@\s<>]+@([^@.\s<>]+\.)+[^@.\s<>]+", email) is None:
+        raise Refused(wrong, 400)
+
+
+@dataclass(slots=True)
+class Token:
+    """A login. text: as it came; generation: of the password that it was made by; until: it is dead from then on."""
+
+    user: int
+    generation: int
+    until: Fraction
+    text: str | None = None
+
+
+@dataclass(slots=True)
+class User:
+    """A user. number: which one it was that signed up; id, code: as they came; waits: is the code unused?"""
+
+    number: int
+    email: str
+    name: str
+    password: str
+    created: int
+    id: int | None = None
+    code: str | None = None
+    status: int = INACTIVE
+    waits: bool = True
+    generation: int = 0
+    old: list[str] = field(default_factory=list)
+    data: dict[str, Any] = field(default_factory=dict)
+    deleted: bool = False
+
+    def shown(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "email": folded(self.email),
+            "name": self.name,
+            "status": self.status,
+            "creation_date": self.created,
+        }
+
+    def holds(self, given: Filter) -> tuple[bool, bool]:
+        """Does a filter fit, and exactly so?"""
+        name, operator, value = given
+        own: Any = self.shown()[name]
+        if operator == "like":
+            text, part = str(own).casefold(), value.casefold()
+            exact = text == (folded(value) if name == "email" else part)
+            pattern = part if "%" in part else f"%{part}%"
+            found = "".join({"%": ".*", "_": "."}.get(each, re.escape(each)) for each in pattern)
+            return exact or re.fullmatch(found, text, re.DOTALL) is not None, exact
+        values: list[Any] = [each.strip() for each in value.split(",")] if operator == "in" else [value]
+        if name in NUMBERS:
+            values = [int(each) for each in values]
+        elif name == "email":
+            values = [folded(each) for each in values]
+        return (own in values if operator == "in" else COMPARED[operator](own, values[0])), False
+
+    def set(self, password: str) -> None:
+        self.old.append(self.password)
+        self.password = password
+        self.generation += 1
+
+
+@dataclass(slots=True)
+class People:
+    """Who is in a solution: all who ever signed up, in their order. now: what time it is."""
+
+    users: list[User] = field(default_factory=list)
+    tokens: list[Token] = field(default_factory=list)
+    now: Fraction = Fraction(0)
+
+    def at(self, email: str) -> User | None:
+        return next((each for each in self.alive() if folded(each.email) == folded(email)), None)
+
+    def alive(self) -> list[User]:
+        return [each for each in self.users if not each.deleted]
+
+    def sign_up(self, email: str, name: str, password: str) -> User:
+        valid(email, name, password)
+        if self.at(email):
+            raise Refused("USR-USER-8", 400)
+        user = User(len(self.users), email, name, password, int(self.now))
+        self.users.append(user)
+        return user
+
+    def activate(self, user: User | None) -> str:
+        """user: whose code it is, if anybody's."""
+        if user is None:
+            raise Refused("USR-USER-10", 400, choice="USR-USER-11")
+        if user.deleted or not user.waits:
+            raise Refused("USR-USER-11", 400)
+        user.status, user.waits = ACTIVE, False
+        return "OK"
+
+    def login(self, email: str, password: str, seconds: int) -> Token:
+        if seconds < 1:
+            raise Refused("USR-TOKEN-11", 400)
+        user = self.at(email)
+        if user is None or user.password != password:
+            raise Refused("USR-TOKEN-3", 401, choice="USR-TOKEN-4")
+        if user.status != ACTIVE:
+            raise Refused("USR-TOKEN-1", 401, choice="USR-TOKEN-4")
+        token = Token(user.number, user.generation, Fraction(int(self.now) + seconds))
+        self.tokens.append(token)
+        return token
+
+    def current(self, token: Token) -> dict[str, Any]:
+        user = self.users[token.user]
+        if self.now >= token.until:
+            raise Refused("USR-TOKEN-10", 401, choice="USR-TOKEN-11")
+        if user.deleted or user.status != ACTIVE or user.generation != token.generation:
+            raise Refused("USR-TOKEN-8", 401)
+        return user.shown()
+
+    def known(self, user: User) -> User:
+        if user.deleted:
+            raise Refused("USR-CALL-9", 404)
+        return user
+
+    def update(self, user: User, given: Mapping[str, Any]) -> dict[str, Any]:
+        valid(name=given.get("name"), password=given.get("password"))
+        if given.get("status", ACTIVE) not in (ACTIVE, INACTIVE):
+            raise Refused("USR-DATA-2", 400)
+        new = given.get("password")
+        if new is not None and given.get("original_password") != user.password:
+            raise Refused("USR-DATA-3", 400, *([404] if user.deleted else []))
+        self.known(user)
+        user.name = given.get("name", user.name)
+        user.status = given.get("status", user.status)
+        if given.get("status") == ACTIVE:
+            user.waits = False
+        if new is not None:
+            user.set(new)
+        return user.shown()
+
+    def reset(self, user: User, password: str) -> dict[str, Any]:
+        try:
+            valid(password=password)
+        except Refused:
+            raise Refused("USR-USER-18", 400, 404, choice="USR-USER-7") from None
+        if user.deleted:
+            raise Refused("USR-USER-18", 404, choice="USR-CALL-9")
+        user.set(password)
+        return {name: value for name, value in user.shown().items() if name != "status"}
+
+    def delete(self, user: User) -> None:
+        self.known(user).deleted = True
+        user.data.clear()
+
+    def listed(self, filters: Sequence[Filter], offset: int, limit: int) -> list[dict[str, Any]]:
+        if offset < 0 or limit < 1:
+            raise Refused("USR-USER-15", 400)
+        for name, operator, value in filters:
+            numbers = name in NUMBERS and operator != "like"
+            known = name in (*NUMBERS, "email", "name") and operator in (*COMPARED, "like", "in")
+            if not known or (
+                numbers and not all(each.strip().lstrip("-").isdigit() for each in value.split(","))
+            ):
+                raise Refused("USR-USER-16", 400)
+        found = []
+        for user in self.alive():
+            fits = [user.holds(each) for each in filters]
+            if all(holds for holds, _ in fits):
+                likes = [exact for (_, exact), each in zip(fits, filters, strict=True) if each[1] == "like"]
+                found.append(([not exact for exact in likes], user.number, user.shown()))
+        return [each[-1] for each in sorted(found, key=lambda each: each[:2])][offset : offset + limit]
+
+    # ---- data
+
+    def data(self, user: User, operation: str, given: Mapping[str, Any]) -> Any:
+        """An operation on a user's data. given: values by key; of deletions and reads, the keys alone count."""
+        self.known(user)
+        missing = [each for each in given if each not in user.data]
+        if operation == "createUserData":
+            if len(missing) < len(given):
+                raise Refused("USR-DATA-6", 400)
+            user.data.update(given)
+        elif operation == "updateUserData":
+            if missing:
+                raise Refused("USR-DATA-7", 400)
+            user.data.update(given)
+        elif operation == "listUserData":
+            return dict(user.data)
+        elif missing:
+            raise Refused("USR-DATA-8" if operation == "getUserData" else "USR-DATA-9", 404)
+        elif operation == "getUserData":
+            return user.data[next(iter(given))]
+        else:
+            for each in given:
+                del user.data[each]
+        return None
