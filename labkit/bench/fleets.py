@@ -18,12 +18,13 @@ DEVICES = 64  # of a load, and of a simulation
 TIMES = 4.0  # the requests of Locust's FastHttpUser that a load core of ours is asked for at least
 WRITE, LUA = 3.5, 9.0  # requests of the bare handler that a simulated write may cost, without and with Lua
 WAITING, MOST_WAITING = 2000, 60.0  # devices; KiB of the client's memory for each
-SIMULATED = 4000  # writes of a round
+SIMULATED = 4000  # writes of a round, and of a warm-up
 GROWTH = (10_000, 25_000, 50_000, 100_000)  # writes, small enough for every day
 WHOLE_GROWTH = (10_000, 100_000, 300_000, 1_000_000)
 FLAT = 0.8  # of the speed and the memory of the smallest size
 MINUTES = 10.0  # of the soak
 SOAK_RATE = 0.5  # of what the server takes
+SOUNDING = 3.0  # seconds to find out what that is
 LIMITS = {"journal": {"records": 20_000}, "datapoints": {"kept": 100}}  # so that they are reached soon
 
 TITLES = {
@@ -130,7 +131,7 @@ def growth(progress: Progress, whole: bool) -> Result:
     found = {}
     for size in WHOLE_GROWTH if whole else GROWTH:
         with Child("labkit.bench.simulated", "write", "200", core=0) as process:
-            process.ask("play", writes=4000)  # warm
+            process.ask("play", writes=SIMULATED)  # warm
             found[size] = process.ask("play", writes=size)
         progress(f"growth: {size:,} writes")
     micros = {size: each["cpu"] / each["writes"] * 1e6 for size, each in found.items()}
@@ -152,7 +153,7 @@ def soak(minutes: float, progress: Progress) -> Result:
         Child("labkit.bench.fleet_load", core=1) as fleet,
     ):
         wires.ask("connect", **server.ready, connections=DEVICES, activate=True)
-        most = wires.ask("hammer", method="POST", body=TWO, query="", seconds=3, expected=204)
+        most = wires.ask("hammer", method="POST", body=TWO, query="", seconds=SOUNDING, expected=204)
         server.ask("settle")
         rate = most["requests"] / most["seconds"] * SOAK_RATE
         fleet.ask("arrive", **server.ready, devices=DEVICES, rate=rate)

@@ -15,7 +15,7 @@ from labkit.bench import baseline, bench, rounds, users
 from labkit.bench.calls import VARIANTS
 from labkit.bench.control import BenchError
 from labkit.bench.fixture import Fixture, Unhashed
-from labkit.bench.measures import CALLS, Calls
+from labkit.bench.measures import CALLS, Calls, Result
 from labkit.bench.variant import Variant
 from labkit.cli import main
 
@@ -62,7 +62,11 @@ def test_calls_are_measured_beside_their_baseline_and_nothing_is_asked() -> None
     assert (result.required, result.met) == (None, None)
 
 
-def test_the_verb_says_nothing_of_a_threshold_where_there_is_none() -> None:
+def test_the_verb_says_nothing_of_a_threshold_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def take(calls: Calls, *_: object) -> Result:
+        return rounds.summarize_calls(calls, {"lab": [10.0], "baseline": [5.0]}, rounds=1)
+
+    monkeypatch.setattr(rounds, "take_calls", take)
     answer = CliRunner().invoke(main, ["bench", "oauth-code", "--rounds", "1", "--seconds", "0.1"])
     assert answer.exit_code == 0, answer.output
     assert "ratio" in answer.stdout
