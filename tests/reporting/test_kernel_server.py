@@ -16,9 +16,9 @@ from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import KernelManager
 
-from labkit.reporting import kernel_server, provisioner
-from labkit.reporting.kernel_server import AVAILABLE, KernelServer
-from labkit.reporting.run_notebook import code_cells, run_notebook
+from labkit.reporting import provisioner
+from labkit.reporting.kernel_server import AVAILABLE, KernelServer, start
+from labkit.reporting.run_notebook import NotebookRun, code_cells, run_notebook
 from tests.reporting.books import written
 
 pytestmark = [
@@ -36,7 +36,7 @@ def until(condition: object) -> None:
         time.sleep(0.02)
 
 
-def runs(pid: int) -> bool:
+def is_there(pid: int) -> bool:
     with suppress(ProcessLookupError):
         os.kill(pid, 0)
         return True
@@ -47,13 +47,6 @@ def runs(pid: int) -> bool:
 def no_other_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where notebooks are compared too, their kernels have a server, which the tests here must not meet."""
     monkeypatch.delenv(provisioner.ADDRESS, raising=False)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[KernelServer]:
-    with KernelServer() as server:
-        until(lambda: server.ready)
-        yield server
 
 
 class Specs(KernelSpecManager):
@@ -71,8 +64,8 @@ class Specs(KernelSpecManager):
 class Kernel:
     """A kernel, and what it answers."""
 
-    def __init__(self, server: KernelServer, folder: Path) -> None:
-        self.manager = KernelManager(kernel_spec_manager=Specs(server.address))
+    def __init__(self, server: str, folder: Path) -> None:
+        self.manager = KernelManager(kernel_spec_manager=Specs(server))
         self.manager.start_kernel(cwd=str(folder), env={**os.environ, "OWN": folder.name})
         self.client: BlockingKernelClient = self.manager.client()
         self.client.start_channels()
@@ -99,11 +92,11 @@ class Kernel:
 
 
 @pytest.fixture
-def kernels(server: KernelServer, tmp_path: Path) -> Iterator[tuple[Kernel, Kernel]]:
+def kernels(kernel_server: str, tmp_path: Path) -> Iterator[tuple[Kernel, Kernel]]:
     folders = tmp_path / "a", tmp_path / "b"
     for folder in folders:
         folder.mkdir()
-    made = Kernel(server, folders[0]), Kernel(server, folders[1])
+    made = Kernel(kernel_server, folders[0]), Kernel(kernel_server, folders[1])
     yield made
     for each in made:
         each.close()
@@ -153,7 +146,7 @@ def test_it_ends_when_it_is_asked_to_with_what_is_to_be_done_at_its_end(
     pid, mark = kernel.pid, tmp_path / "ended"
     kernel.ask(f"import atexit; _ = atexit.register(open, {str(mark)!r}, 'w')")
     kernel.manager.shutdown_kernel()
-    assert not runs(pid)
+    assert not is_there(pid)
     assert mark.exists()
     assert other.ask("print(1)") == "1"
 
@@ -173,43 +166,28 @@ def test_a_kernel_that_dies_is_told_by_its_code(kernels: tuple[Kernel, Kernel]) 
     killed.kill()  # it has ended: nobody else gets the signal
 
 
-def test_a_kernel_that_nobody_waits_for_any_more_is_killed(server: KernelServer, tmp_path: Path) -> None:
+def test_a_kernel_that_nobody_waits_for_any_more_is_killed(kernel_server: str, tmp_path: Path) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
-    kernel = kernel_server.start(
-        server.address, ["-f", str(tmp_path / "k.json")], os.environ, str(tmp_path), [nothing] * 3
-    )
+    kernel = start(kernel_server, ["-f", str(tmp_path / "k.json")], os.environ, str(tmp_path), [nothing] * 3)
     os.close(nothing)
     pid = kernel.pid
-    assert runs(pid)
+    assert is_there(pid)
     kernel.close()
-    until(lambda: not runs(pid))
+    until(lambda: not is_there(pid))
 
 
 def test_none_outlives_the_server(tmp_path: Path) -> None:
     with KernelServer() as own:
         until(lambda: own.ready)
-        kernel = Kernel(own, tmp_path)
+        kernel = Kernel(own.address, tmp_path)
         assert kernel.ask("print(1)") == "1"
-    assert not runs(kernel.pid)
+    assert not is_there(kernel.pid)
     assert not kernel.manager.is_alive()
     kernel.close()
     assert not own.ready
 
 
-def test_a_notebook_runs_as_without_a_server(server: KernelServer, tmp_path: Path) -> None:
-    code = "import os\nprint(os.getppid(), os.getcwd(), os.environ['IPYTHONDIR'] != 'mine', sep='\\n')"
-    path = written(tmp_path / "a.ipynb", "# parameters\nseed = 7", code, "1 / 0")
-    forked, alone = (run_notebook(path, server=address) for address in (server.address, ""))
-    [parent, *rest], [me, *same] = (
-        code_cells(each.notebook)[1].outputs[0].text.splitlines() for each in (forked, alone)
-    )
-    assert (rest, int(me)) == (same, os.getpid())
-    assert parent != me
-    assert forked.error is not None
-    assert alone.error is not None
-    assert (forked.error.message, forked.error.number) == (alone.error.message, alone.error.number)
-
-
+WHERE = "import os\nprint(os.getppid(), os.getcwd(), os.environ['IPYTHONDIR'] != 'mine', sep='\\n')"
 SETTINGS = """
 import matplotlib, matplotlib.pyplot, pandas, locale, signal, sys, tqdm.auto
 options = [each for each in pandas.core.config_init.cf._registered_options]
@@ -220,22 +198,44 @@ print(sys.flags, sys.warnoptions, sys.stdin.closed)
 """
 
 
-def test_libraries_that_were_there_before_the_fork_are_set_as_in_a_kernel_of_its_own(
-    server: KernelServer, tmp_path: Path
+@pytest.fixture(scope="module")
+def runs(kernel_server: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[NotebookRun, NotebookRun]:
+    """A notebook in a forked kernel, and in one of its own."""
+    path = written(
+        tmp_path_factory.mktemp("runs") / "a.ipynb", "# parameters\nseed = 7", WHERE, SETTINGS, "1 / 0"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(provisioner.ADDRESS, raising=False)
+        return run_notebook(path, server=kernel_server), run_notebook(path)
+
+
+def test_a_notebook_runs_as_without_a_server_and_there_a_kernel_starts_by_itself(
+    runs: tuple[NotebookRun, NotebookRun],
 ) -> None:
-    path = written(tmp_path / "a.ipynb", SETTINGS)
-    runs = [run_notebook(path, server=address) for address in (server.address, "")]
-    assert [each.error for each in runs] == [None, None]
-    forked, alone = (code_cells(each.notebook)[-1].outputs[0].text.splitlines() for each in runs)
+    [parent, *rest], [me, *same] = (
+        code_cells(each.notebook)[1].outputs[0].text.splitlines() for each in runs
+    )
+    assert (rest, int(me)) == (same, os.getpid())
+    assert parent != me
+    forked, alone = (each.error for each in runs)
+    assert forked is not None
+    assert alone is not None
+    assert (forked.message, forked.number) == (alone.message, alone.number)
+    assert forked.source == "1 / 0"
+
+
+def test_libraries_that_were_there_before_the_fork_are_set_as_in_a_kernel_of_its_own(
+    runs: tuple[NotebookRun, NotebookRun],
+) -> None:
+    forked, alone = (code_cells(each.notebook)[2].outputs[0].text.splitlines() for each in runs)
+    assert len(forked) == 4
     assert forked == alone
 
 
-@pytest.mark.parametrize("address", ["nowhere", ""])
-def test_where_no_server_is_a_kernel_starts_by_itself(tmp_path: Path, address: str) -> None:
+def test_where_a_server_was_killed_a_kernel_starts_by_itself(tmp_path: Path) -> None:
     path = written(tmp_path / "a.ipynb", WHO)
-    if address:
-        address = str(tmp_path / address)
-        Path(address).write_text("", encoding="utf-8")  # what a server left that was killed
-    run = run_notebook(path, server=address)
+    left = tmp_path / "nowhere"
+    left.write_text("", encoding="utf-8")  # what a server left that was killed
+    run = run_notebook(path, server=str(left))
     assert run.error is None
     assert code_cells(run.notebook)[-1].outputs[0].text.split()[3] == str(os.getpid())

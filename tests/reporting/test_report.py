@@ -1,9 +1,9 @@
 """A whole run: which notebooks get what, what is left behind, and how it ends."""
 
+from __future__ import annotations
+
 import json
-import os
-import subprocess
-import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,13 @@ from xml.etree import ElementTree
 import nbformat
 import pytest
 from click.testing import CliRunner, Result
+from jupyter_core.utils import ensure_event_loop
+from papermill.cli import papermill
 
 from labkit.cli import main
 from labkit.conformance.coverage import coverage
 from labkit.reporting import report
+from labkit.reporting.kernel_server import AVAILABLE
 from labkit.reporting.parameters import ParameterError
 from labkit.reporting.run_notebook import NotebookError, NotebookRun
 from labkit.reporting.verdicts import collected
@@ -30,8 +33,22 @@ def labkit(*arguments: object) -> Result:
     return CliRunner().invoke(main, ["report", *map(str, arguments)])
 
 
+class Shared:
+    """The server of kernels that all tests share, as a run has one of its own. address: where it is."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def __call__(self) -> nullcontext[Shared]:
+        return nullcontext(self)
+
+    @staticmethod
+    def pays(kernels: int) -> bool:
+        return AVAILABLE
+
+
 @pytest.fixture
-def play(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+def play(monkeypatch: pytest.MonkeyPatch, kernel_server: str) -> list[dict[str, Any]]:
     """Checks are not played but have the outcomes that a test puts here: [{check: verdict}, …], one for each run."""
     prepared: list[dict[str, Any]] = []
 
@@ -41,6 +58,7 @@ def play(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
     monkeypatch.setattr(report, "play", played)
     monkeypatch.setattr(report, "ForkServer", lambda preload: nullcontext())
+    monkeypatch.setattr(report, "KernelServer", Shared(kernel_server))
     return prepared
 
 
@@ -160,15 +178,18 @@ class TestAtATerminal:
         assert result.exit_code == 0, result.stderr
         assert json.loads(result.stdout)["parameters"] == {"01_a.devices": 1000, "01_a.seed": 8}
         given = ["-p", "devices", "1000", "-p", "seed", "8", "--kernel", "python3", "--language", "python"]
-        command = [sys.executable, "-m", "papermill", str(first), str(by_hand), *given]
-        # nbval's kernels come from a server that a process of its own knows nothing of.
-        outside = {
-            name: value for name, value in os.environ.items() if name != "JUPYTER_DEFAULT_PROVISIONER_NAME"
-        }
-        subprocess.run(command, check=True, capture_output=True, env=outside)
+        with ThreadPoolExecutor(1) as own:  # Jupyter leaves an event loop open
+            done = own.submit(self.papermill, [str(first), str(by_hand), *given]).result()
+        assert done.exit_code == 0, done.output
         made = [nbformat.read(each, 4) for each in (tmp_path / "reports/latest/01_a.ipynb", by_hand)]
         assert made[0].cells[-1].outputs == made[1].cells[-1].outputs
         assert made[0].cells[-1].outputs[0].data == {"text/plain": "(8, 1000)"}
+
+    def papermill(self, arguments: list[str]) -> Result:
+        try:
+            return CliRunner().invoke(papermill, arguments)
+        finally:
+            ensure_event_loop().close()
 
     def test_a_notebook_shows_the_verdicts_of_the_one_run(self, tmp_path: Path, play: list[Any]) -> None:
         first = coverage().below("DEV-TIME").checks[0]

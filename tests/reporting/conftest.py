@@ -1,0 +1,35 @@
+"""What the tests of reporting share: one server of kernels, since each would import for seconds."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from labkit.reporting import provisioner
+from labkit.reporting.kernel_server import AVAILABLE, KernelServer, is_ready
+
+PATIENCE = 60.0  # seconds of real time
+
+
+@pytest.fixture(scope="session")
+def kernel_server() -> Iterator[str]:
+    """The address of a server of kernels that is ready: that of the notebooks where they are compared too."""
+    if not AVAILABLE:
+        yield ""
+    elif address := os.environ.get(provisioner.ADDRESS):
+        _await(address)
+        yield address
+    else:
+        with KernelServer() as server:
+            _await(server.address)
+            yield server.address
+
+
+def _await(address: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while not is_ready(address):
+        assert time.monotonic() < end
+        time.sleep(0.02)
