@@ -23,4 +23,5 @@ mutant          declares a mutant; `mutation` runs it
 fork_server     starts processes that are ready at once, for mutants and for the areas of a report (`processes`), from
                 one that has done what `preload` does
 faults          faults that many mutants share
+judge/          a mutation tool, and the checks alone to notice what it changes: python -m labkit.conformance.judge
 """

@@ -1,0 +1,128 @@
+"""Judge the checks by faults that a mutation tool puts into the code: python -m labkit.conformance.judge."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from tqdm import tqdm
+
+from labkit.conformance.check import all_checks
+from labkit.conformance.fork_server import ForkServer
+from labkit.conformance.judge.equivalents import equivalents
+from labkit.conformance.judge.lines import Lines, recorded
+from labkit.conformance.judge.mutations import FOLDERS, Mutation, modules_of, mutations_of
+from labkit.conformance.judge.play import PRELOAD
+from labkit.conformance.judge.trials import Figures, Trial, figures, judged, sample, try_all
+from labkit.core.errors import LabkitError
+
+KEPT = Path("reports/judge/lines.json")
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--folder", "folders", multiple=True, type=click.Choice(FOLDERS), help="Of labkit; all, if none."
+)
+@click.option("--sample", "count", default=150, show_default=True, help="Mutants of each folder.")
+@click.option("--seed", default=1, show_default=True, help="Another one draws another sample.")
+@click.option(
+    "--only", multiple=True, metavar="ID", help="This mutant alone, equivalent or not, whatever the sample."
+)
+@click.option("--processes", default=1, show_default=True, help="Mutants at a time.")
+@click.option(
+    "--json", "file", type=click.Path(path_type=Path, dir_okay=False), help="Write all trials there."
+)
+@click.option(
+    "--lines",
+    "kept",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=KEPT,
+    show_default=True,
+    help="Keeps which checks run which lines, until a source changes.",
+)
+def main(
+    folders: Sequence[str],
+    count: int,
+    seed: int,
+    only: Sequence[str],
+    processes: int,
+    file: Path | None,
+    kept: Path,
+) -> None:
+    """Put faults into the code that serves, one at a time, and see whether the checks notice.
+
+    Prints each survivor as a diff, and a table by folder. First the checks are played on what has no fault, and once
+    more to see which lines each runs: a minute or two, unless no source has changed since.
+    """
+    began = time.monotonic()
+    folders = folders or FOLDERS
+    trials: list[Trial] = []
+    try:
+        with ForkServer(PRELOAD) as server:
+            checks = all_checks()
+            with tqdm(total=2 * len(checks), desc="checks", unit="check", leave=False) as bar:
+                lines = recorded(checks, server, kept, lambda name: bar.update())
+            if only:
+                trials = _only(only, lines, server, processes)
+            for folder in [] if only else folders:
+                trials += _folder(folder, count, seed, lines, server, processes)
+    except LabkitError as error:
+        click.echo(f"judge: {error}", err=True)
+        sys.exit(1)
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps([each.as_dict() for each in trials], indent=1), encoding="utf-8")
+    for each in trials:
+        if each.outcome == "survived":
+            click.echo(f"{each.mutation.diff()}\n  {each.why}\n")
+    for each in trials if only else ():
+        click.echo(f"{each.mutation.id} {each.outcome} {each.by} {each.why}".rstrip())
+    click.echo(table([figures(folder, trials) for folder in folders]))
+    for drifted in [each for each in equivalents() if each.mutation() is None]:
+        click.echo(f"equivalent.toml: no such mutant any more: {drifted.module}: {drifted.line}", err=True)
+    click.echo(f"{time.monotonic() - began:.0f} s")
+
+
+def _folder(
+    folder: str, count: int, seed: int, lines: Lines, server: ForkServer, processes: int
+) -> list[Trial]:
+    with tqdm(total=count, desc=folder, unit="mutant", leave=False) as bar:
+        survivors = 0
+
+        def progress(trial: Trial) -> None:
+            nonlocal survivors
+            survivors += trial.outcome == "survived"
+            bar.set_postfix(survivors=survivors)
+            bar.update(trial.outcome != "incompetent")
+
+        return judged(sample(folder, seed), count, lines, server, processes, progress)
+
+
+def _only(ids: Sequence[str], lines: Lines, server: ForkServer, processes: int) -> list[Trial]:
+    by_id: dict[str, Mutation] = {
+        each.id: each for folder in FOLDERS for module in modules_of(folder) for each in mutations_of(module)
+    }
+    if missing := [each for each in ids if each not in by_id]:
+        raise LabkitError(f"--only: there is no mutant {', '.join(missing)}")
+    return list(try_all([by_id[each] for each in ids], lines, server, processes, known=False))
+
+
+def table(rows: Sequence[Figures]) -> str:
+    """The figures by folder, as text."""
+    lines = [
+        f"{'folder':12}{'mutants':>9}{'killed':>9}{'timeouts':>10}{'equivalent':>12}{'survivors':>11}{'%':>7}"
+    ]
+    lines += [
+        f"{each.folder:12}{each.mutants:9}{each.killed:9}{each.timeouts:10}{each.equivalent:12}{each.survivors:11}"
+        f"{each.percent:7.1f}"
+        for each in rows
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,212 @@
+"""Which checks run which lines, recorded once for a state of the sources.
+
+A mutant that changes a line can be noticed by those that run it alone, so no other is played. What runs at import or
+when a lab starts may change whatever comes later: then all that run anything of the module are played, those that run
+the line themselves first. What hundreds of checks run is played by those that are most about its module.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+
+from labkit.conformance import areas
+from labkit.conformance.check import Check
+from labkit.conformance.fork_server import Ended, ForkServer
+from labkit.conformance.judge.mutations import FOLDERS, Mutation, home
+from labkit.conformance.judge.play import IMPORT, START
+from labkit.core.errors import LabkitError
+from labkit.settings.notebooks import notebooks_folder
+
+AT_MOST = 12.0  # seconds that the checks of one mutant took unmutated, without models
+LEAST = 10.0  # seconds of real time that a check has at least
+TIMES = 10  # the time that it took unmutated
+Progress = Callable[[str], object]
+BEFORE = {IMPORT, START}
+Ran = dict[str, dict[str, list[str]]]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """What a play of the checks ran.
+
+    seconds: of real time that each check took; models: those that come last; ran: by module and line the names of
+    checks, IMPORT and START.
+    """
+
+    seconds: dict[str, float]
+    models: list[str]
+    ran: Ran
+
+    def of(self, checks: AbstractSet[str]) -> Lines:
+        """What these ran, and IMPORT and START."""
+        wanted = checks | BEFORE
+        seconds = {name: each for name, each in self.seconds.items() if name in checks}
+        ran = {
+            module: {line: [each for each in names if each in wanted] for line, names in lines.items()}
+            for module, lines in self.ran.items()
+        }
+        return Lines(seconds, [each for each in self.models if each in checks], ran)
+
+    def by(self, mutation: Mutation) -> set[str]:
+        """Who runs what a mutation changes: names of checks, IMPORT and START."""
+        lines = self.ran.get(mutation.module, {})
+        return {name for line in mutation.lines for name in lines.get(str(line), [])}
+
+    def is_later(self, mutation: Mutation, than: str) -> bool:
+        """Is it in a function that does not run yet at IMPORT, or at START?"""
+        lines = self.ran.get(mutation.module, {})
+        function = mutation.function
+        return function is not None and not any(than in lines.get(str(line), []) for line in function.body)
+
+    def checks_for(self, mutation: Mutation) -> list[tuple[str, float]]:
+        """The checks that may notice, in the order of playing them, each with its limit in seconds of real time."""
+        by = self.by(mutation)
+        own = self._ordered(by - BEFORE, mutation.module)
+        rest = self._ordered(self._concerned(mutation.module) - by, mutation.module) if BEFORE & by else []
+        models = {*self.models}
+        chosen = [each for each in [*own, *rest] if each not in models]
+        ends = accumulate(self.seconds[each] for each in chosen)
+        chosen = [each for each, end in zip(chosen, ends, strict=True) if end <= AT_MOST]
+        chosen += [each for each in own if each in models]
+        return [(each, max(LEAST, TIMES * self.seconds[each])) for each in chosen]
+
+    def _concerned(self, module: str) -> AbstractSet[str]:
+        """Those that run anything of a module; all, where none does."""
+        return self._per_module.get(module, Counter()).keys() & self.seconds.keys() or self.seconds.keys()
+
+    def _ordered(self, names: AbstractSet[str], module: str) -> list[str]:
+        """Those first that are mostly about this module, then the quick ones."""
+        mine = self._per_module.get(module, Counter())
+        return sorted(
+            names & self.seconds.keys(),
+            key=lambda name: (-mine[name] / max(1, self._all[name]), self.seconds[name], name),
+        )
+
+    @cached_property
+    def _per_module(self) -> dict[str, Counter[str]]:
+        return {
+            module: Counter(name for names in lines.values() for name in names)
+            for module, lines in self.ran.items()
+        }
+
+    @cached_property
+    def _all(self) -> Counter[str]:
+        total: Counter[str] = Counter()
+        for each in self._per_module.values():
+            total.update(each)
+        return total
+
+
+def recorded(
+    checks: Sequence[Check],
+    server: ForkServer,
+    keep: Path | None = None,
+    progress: Progress = lambda name: None,
+) -> Lines:
+    """Play the checks on what is not mutated: once plainly, which is the baseline, and once to see what they run.
+
+    keep: a file; what it says is taken, as long as what is judged is the same, and for each check as long as its file
+    is. Raises LabkitError where the baseline does not pass.
+    """
+    digest, files = _digest(), _files(checks)
+    kept, old = Lines({}, [], {}), dict[str, str]()
+    if keep is not None and keep.is_file():
+        data = json.loads(keep.read_text(encoding="utf-8"))
+        if data["digest"] == digest:
+            kept, old = Lines(**data["lines"]), data["files"]
+    anew = [each.name for each in checks if files[each.name] != old.get(each.name)]
+    if not anew:
+        return kept.of({each.name for each in checks})
+    seconds = kept.seconds | dict(_baseline(anew, server, progress))
+    models = [each.name for each in checks if each.model is not None]
+    lines = Lines(seconds, models, _merged(kept.of(files.keys() - {*anew}).ran, _ran(anew, server, progress)))
+    if keep is not None:
+        keep.parent.mkdir(parents=True, exist_ok=True)
+        data = {"digest": digest, "files": files, "lines": asdict(lines)}
+        keep.write_text(json.dumps(data), encoding="utf-8")
+    return lines.of({each.name for each in checks})
+
+
+def _merged(one: Ran, other: Ran) -> Ran:
+    """Both, by module and line."""
+    return {
+        module: {
+            line: sorted({*one.get(module, {}).get(line, []), *other.get(module, {}).get(line, [])})
+            for line in one.get(module, {}).keys() | other.get(module, {}).keys()
+        }
+        for module in one.keys() | other.keys()
+    }
+
+
+def _baseline(names: Sequence[str], server: ForkServer, progress: Progress) -> Iterator[tuple[str, float]]:
+    given = {
+        "module": None,
+        "source": None,
+        "later": False,
+        "first": False,
+        "checks": [(each, 120.0) for each in names],
+    }
+    wrong = []
+    for event in server.run("labkit.conformance.judge.play:attempt", [given], processes=1):
+        if isinstance(event, Ended):
+            wrong += [event.error] if event.error else []
+        elif "incompetent" in event.message:
+            wrong.append(event.message["incompetent"])
+        elif "outcome" in event.message:
+            verdict = event.message
+            progress(verdict["check"])
+            if verdict["outcome"] == "passed":
+                yield verdict["check"], verdict["seconds"]
+            elif verdict["outcome"] != "skipped":
+                wrong.append(f"{verdict['check']}: {verdict['outcome']}: {verdict['reason']}")
+    if wrong:
+        raise LabkitError(f"judge: the checks do not pass on what is not mutated: {'; '.join(wrong)}")
+
+
+def _ran(names: Sequence[str], server: ForkServer, progress: Progress) -> Ran:
+    patterns = [f"{home()}/{folder}/*" for folder in FOLDERS]
+    found = {}
+    for event in server.run(
+        "labkit.conformance.judge.play:record", [{"files": patterns, "checks": names}], processes=1
+    ):
+        if isinstance(event, Ended):
+            if event.error:
+                raise LabkitError(f"judge: the lines that checks run: {event.error}: {event.printed[-500:]}")
+        elif "file" in event.message:
+            path = Path(event.message["file"]).relative_to(home()).as_posix()
+            found[path] = event.message["lines"]
+        else:
+            progress(event.message["check"])
+    return found
+
+
+def _digest() -> str:
+    """Of all that a play depends on, except the checks themselves."""
+    digest = hashlib.sha256()
+    for folder in (home(), notebooks_folder() / "solutions"):
+        for path in sorted(folder.rglob("*")):
+            parts = path.relative_to(folder).parts
+            own = parts[0] == "conformance" and (
+                parts[1:2] == ("judge",) or parts[-1].startswith(("checks", "mutants"))
+            )
+            if path.is_file() and "__pycache__" not in parts and path.suffix != ".toml" and not own:
+                digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _files(checks: Sequence[Check]) -> dict[str, str]:
+    """By the name of each check the digest of the file that it stands in."""
+    found: dict[str, str] = {}
+    for module in areas.modules("checks"):
+        assert module.__file__ is not None
+        digest = hashlib.sha256(Path(module.__file__).read_bytes()).hexdigest()
+        found |= {each.name: digest for each in vars(module).values() if isinstance(each, Check)}
+    return {each.name: found[each.name] for each in checks}

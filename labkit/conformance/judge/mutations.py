@@ -1,0 +1,189 @@
+"""What a mutation tool would change in the code that serves, and the sample that is drawn of it.
+
+Each place of the code (a comparison, a number, a condition …) has the same chance, however many ways there are to
+change it: else the twelve others of each `+`, nearly all of which fail at once, would be most of a sample. The draw
+goes by a hash of the seed and of what a mutation says, so that a change of the code draws anew what it touches alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from labkit.conformance.judge.left_out import Position, left_out
+from labkit.core.errors import LabkitError
+
+FOLDERS = ("device_api", "devices", "services", "solutions")
+ELSEWHERE = ("solutions/lua",)  # of the folders, what serves no request
+_NOT_USED = {"RemoveDecorator"}  # decorators are left out; what takes arguments is, too
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function or method: its qualified name, its first line (maybe that of a decorator), and its body's."""
+
+    name: str
+    line: int
+    body: range
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """One change of one module.
+
+    module: its path in labkit, `device_api/alias.py`; operator: what cosmic-ray does; line: what stands there; nth:
+    which of those that say the same (from 0); occurrence: which of the operator's in the module, as cosmic-ray
+    counts; at: line and column; lines: those of the statement, or of the head of a compound one; function: whose body
+    it is in, the outermost one.
+    """
+
+    module: str
+    operator: str
+    line: str
+    nth: int
+    occurrence: int
+    at: Position
+    lines: tuple[int, ...]
+    function: Function | None
+
+    @property
+    def folder(self) -> str:
+        return self.module.partition("/")[0]
+
+    @property
+    def id(self) -> str:
+        """The same as long as what it changes stands in the same module."""
+        return _hash(self.module, self.operator, self.line, self.nth)[:8]
+
+    def mutated(self) -> str:
+        """The module's source with the change."""
+        from cosmic_ray.mutating import mutate_code
+
+        found = mutate_code(source_of(self.module), operators()[self.operator](), self.occurrence)
+        if found is None:
+            raise LabkitError(
+                f"judge: {self.module}: {self.operator}: there is no occurrence {self.occurrence}"
+            )
+        return str(found)
+
+    def diff(self) -> str:
+        """What changes, a line or two."""
+        compared = difflib.unified_diff(
+            source_of(self.module).splitlines(), self.mutated().splitlines(), lineterm="", n=0
+        )
+        changed = [each for each in compared if not each.startswith(("---", "+++", "@@"))]
+        return "\n".join([f"{self.id} {self.module}:{self.at[0]} {self.operator}", *changed])
+
+
+def home() -> Path:
+    """The folder of labkit."""
+    return Path(str(files("labkit")))
+
+
+@cache
+def source_of(module: str) -> str:
+    """The source of a module."""
+    return (home() / module).read_text(encoding="utf-8")
+
+
+@cache
+def operators() -> dict[str, Any]:
+    """cosmic-ray's, by name. Raises LabkitError without cosmic-ray."""
+    try:
+        from cosmic_ray.operators.provider import OperatorProvider
+    except ImportError:
+        raise LabkitError("judge: cosmic-ray is not installed: it comes with labkit[test]") from None
+    provider = OperatorProvider()
+    found = {name: provider[name] for name in provider if name not in _NOT_USED}
+    return {name: each for name, each in found.items() if not each.arguments()}
+
+
+def modules_of(folder: str) -> list[str]:
+    """The modules of a folder."""
+    paths = sorted(path.relative_to(home()).as_posix() for path in (home() / folder).rglob("*.py"))
+    return [each for each in paths if not each.startswith(tuple(f"{skipped}/" for skipped in ELSEWHERE))]
+
+
+@cache
+def mutations_of(module: str) -> tuple[Mutation, ...]:
+    """All that cosmic-ray would change in a module, without what is left out."""
+    from cosmic_ray.ast import ast_nodes, get_ast
+
+    source = source_of(module)
+    skipped = left_out(source)
+    lines = source.splitlines()
+    tree = ast.parse(source)
+    statements, functions = _statements(tree), list(_functions(tree.body))
+    nodes = list(ast_nodes(get_ast(source)))
+    found = []
+    for name, kind in operators().items():
+        operator = kind()
+        alike: Counter[str] = Counter()
+        places = (start for node in nodes for start, _ in operator.mutation_positions(node))
+        for occurrence, at in enumerate(places):
+            if any(at in each for each in skipped):
+                continue
+            line = lines[at[0] - 1].strip()
+            ran = statements.get(at[0], (at[0],))
+            function = next((each for each in functions if at[0] in each.body), None)
+            found.append(Mutation(module, name, line, alike[line], occurrence, at, ran, function))
+            alike[line] += 1
+    return tuple(found)
+
+
+def drawn(modules: Iterable[str], seed: int) -> Iterator[Mutation]:
+    """One mutation for each place of the modules, in the order of the draw."""
+    places: dict[tuple[str, Position], Mutation] = {}
+    for module in modules:
+        for each in mutations_of(module):
+            other = places.get((module, each.at))
+            if other is None or _rank(each, seed) < _rank(other, seed):
+                places[module, each.at] = each
+    yield from sorted(places.values(), key=lambda each: _rank(each, seed))
+
+
+def _rank(mutation: Mutation, seed: int) -> str:
+    return _hash(seed, mutation.module, mutation.operator, mutation.line, mutation.nth)
+
+
+def _hash(*told: object) -> str:
+    return hashlib.sha256("\n".join(map(str, told)).encode()).hexdigest()
+
+
+def _functions(body: Iterable[ast.stmt], above: str = "") -> Iterator[Function]:
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = range(_first_line(node.body[0]), (node.end_lineno or node.lineno) + 1)
+            yield Function(above + node.name, _first_line(node), lines)
+        elif isinstance(node, ast.ClassDef):
+            yield from _functions(node.body, f"{above}{node.name}.")
+
+
+def _statements(tree: ast.Module) -> dict[int, tuple[int, ...]]:
+    """For each line the lines of the innermost statement there; of a compound one those of its head."""
+    found: dict[int, tuple[int, ...]] = {}
+    for node in ast.walk(tree):  # outer ones come first
+        if not isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
+            continue
+        first = _first_line(node)
+        body = getattr(node, "body", None)
+        end = getattr(node, "end_lineno", None) or first
+        last = max(first, _first_line(body[0]) - 1) if body else end
+        for line in range(first, last + 1):
+            found[line] = tuple(range(first, last + 1))
+    return found
+
+
+def _first_line(node: ast.stmt | ast.ExceptHandler | ast.match_case) -> int:
+    if isinstance(node, ast.match_case):
+        return node.pattern.lineno
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(each.lineno for each in decorators)])

@@ -1,0 +1,166 @@
+"""All mutants of a sample, one after the other, each judged by the checks alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from labkit.conformance.fork_server import Ended, ForkServer
+from labkit.conformance.judge.equivalents import reason_of
+from labkit.conformance.judge.lines import Lines
+from labkit.conformance.judge.mutations import Mutation, drawn, home, modules_of, source_of
+from labkit.conformance.judge.play import IMPORT, NOTICED, START
+
+Outcome = Literal["killed", "timeout", "survived", "equivalent", "incompetent"]
+ATTEMPT = "labkit.conformance.judge.play:attempt"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What became of a mutation. by: the check that noticed, or hung; why: what it says, or why nobody noticed."""
+
+    mutation: Mutation
+    outcome: Outcome
+    by: str = ""
+    why: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        mutation = self.mutation
+        return {
+            "id": mutation.id,
+            "module": mutation.module,
+            "operator": mutation.operator,
+            "line": mutation.line,
+            "nth": mutation.nth,
+            "at": mutation.at,
+            "outcome": self.outcome,
+            "by": self.by,
+            "why": self.why,
+            "diff": mutation.diff(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Of a folder: how many mutants, and what became of them."""
+
+    folder: str
+    mutants: int
+    killed: int
+    timeouts: int
+    equivalent: int
+    survivors: int
+
+    @property
+    def percent(self) -> float:
+        """Survivors among those that are not equivalent."""
+        return 100 * self.survivors / max(1, self.mutants - self.equivalent)
+
+
+def figures(folder: str, trials: Iterable[Trial]) -> Figures:
+    """Count the trials of a folder; those that cannot be imported are none."""
+    outcomes: list[Outcome] = [
+        each.outcome
+        for each in trials
+        if each.mutation.module.startswith(f"{folder}/") and each.outcome != "incompetent"
+    ]
+    named: list[Outcome] = ["killed", "timeout", "equivalent", "survived"]
+    return Figures(folder, len(outcomes), *map(outcomes.count, named))
+
+
+def judged(
+    mutations: Iterator[Mutation],
+    count: int,
+    lines: Lines,
+    server: ForkServer,
+    processes: int = 1,
+    progress: Callable[[Trial], object] = lambda trial: None,
+) -> list[Trial]:
+    """Judge so many of the mutations that come; one that cannot be imported is no trial, and the next one is drawn."""
+    found: list[Trial] = []
+    counted = 0
+    while missing := count - counted:
+        batch = [each for _, each in zip(range(missing), mutations, strict=False)]
+        if not batch:
+            break
+        for trial in try_all(batch, lines, server, processes):
+            found.append(trial)
+            counted += trial.outcome != "incompetent"
+            progress(trial)
+    return found
+
+
+def sample(folder: str, seed: int) -> Iterator[Mutation]:
+    """The mutations of a folder, in the order of the draw."""
+    return drawn(modules_of(folder), seed)
+
+
+def try_all(
+    mutations: Sequence[Mutation], lines: Lines, server: ForkServer, processes: int = 1, *, known: bool = True
+) -> Iterator[Trial]:
+    """Try each mutation, those that nobody can notice without a process. known: leave out those that are equivalent."""
+    waiting: dict[str, Mutation] = {}
+    given = []
+    for mutation in mutations:
+        if (trial := _without_play(mutation, lines, known)) is not None:
+            yield trial
+        else:
+            waiting[mutation.id] = mutation
+            given.append(_given(mutation, lines))
+    told: dict[str, list[dict[str, Any]]] = {name: [] for name in waiting}
+    for event in server.run(ATTEMPT, given, processes=processes):
+        id = event.argument["id"]
+        if isinstance(event, Ended):
+            yield outcome(waiting[id], told.pop(id), event)
+        else:
+            told[id].append(event.message)
+
+
+def _without_play(mutation: Mutation, lines: Lines, known: bool) -> Trial | None:
+    try:
+        same = ast.dump(ast.parse(mutation.mutated())) == ast.dump(ast.parse(source_of(mutation.module)))
+    except SyntaxError as error:
+        return Trial(mutation, "incompetent", why=str(error))
+    if same:
+        return Trial(mutation, "incompetent", why="it changes nothing")
+    if known and (reason := reason_of(mutation)) is not None:
+        return Trial(mutation, "equivalent", why=reason)
+    if not lines.by(mutation):
+        return Trial(mutation, "survived", why="no check runs it, and no import or start of a lab")
+    return None
+
+
+def _given(mutation: Mutation, lines: Lines) -> dict[str, Any]:
+    dotted = mutation.module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    function = mutation.function if lines.is_later(mutation, IMPORT) else None
+    return {
+        "id": mutation.id,
+        "function": None if function is None else [function.name, function.line],
+        "later": lines.is_later(mutation, START),
+        "module": f"labkit.{dotted}",
+        "path": str(home() / mutation.module),
+        "source": mutation.mutated(),
+        "checks": lines.checks_for(mutation),
+        "first": True,
+    }
+
+
+def outcome(mutation: Mutation, told: list[dict[str, Any]], ended: Ended[Any]) -> Trial:
+    """The trial of a mutation, from what its process told and how it ended."""
+    began = ""
+    for each in told:
+        if "incompetent" in each:
+            return Trial(mutation, "incompetent", why=each["incompetent"])
+        began = each.get("began", began)
+        if each.get("outcome") in NOTICED:
+            return Trial(mutation, "killed", each["check"], f"{each['outcome']}: {each['reason']}")
+    if ended.error == "signal SIGALRM":
+        return Trial(mutation, "timeout", began, "it hangs")
+    if ended.error:
+        last = (ended.printed.splitlines() or [""])[-1]
+        return Trial(mutation, "killed", began, f"{ended.error}: {last}")
+    played = sum("outcome" in each for each in told)
+    return Trial(mutation, "survived", why=f"{played} checks passed")

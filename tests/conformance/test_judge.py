@@ -1,0 +1,311 @@
+"""The mutation tool with checks as judge: what it leaves out, what it draws, and that it judges rightly."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from textwrap import dedent
+from types import FunctionType
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from labkit.conformance.check import all_checks
+from labkit.conformance.fork_server import Ended, ForkServer, Said
+from labkit.conformance.judge import play
+from labkit.conformance.judge.__main__ import main, table
+from labkit.conformance.judge.equivalents import equivalents, reason_of
+from labkit.conformance.judge.left_out import left_out
+from labkit.conformance.judge.lines import LEAST, Lines, recorded
+from labkit.conformance.judge.mutations import FOLDERS, Mutation, drawn, modules_of, mutations_of, source_of
+from labkit.conformance.judge.play import IMPORT, PRELOAD, START
+from labkit.conformance.judge.trials import Trial, figures, judged, outcome, try_all
+from labkit.core.errors import LabkitError
+
+FORMS = "device_api/forms.py"
+MANY = 8
+
+
+def one(**changes: Any) -> Mutation:
+    mutation = mutations_of(FORMS)[0]
+    return replace(mutation, **changes)
+
+
+# ---- what is left out
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(a: int | None, *b: int | str, c: int | str = x) -> int | None: ...",
+        "value: int | None",
+        "class C:\n    value: int | None = x",
+        "@decorated(1 + 2)\ndef f(): ...",
+        "@decorated(1 + 2)\nclass C: ...",
+        "if TYPE_CHECKING:\n    count = 1 + 2",
+        "if typing.TYPE_CHECKING:\n    count = 1 + 2",
+        "__all__ = ['a'] + ['b']",
+        "Text = str | bytes | None",
+        "Table = Mapping[str, int | None]",
+        "Table: TypeAlias = 'int' | None",
+        "value = cast(int | None, x)",
+        "T = TypeVar('T', bound=int | str)",
+        '"""1 + 2"""',
+    ],
+)
+def test_what_is_for_readers_and_type_checkers_is_left_out(
+    source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert found(source, monkeypatch) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(a: int = 1 + 2): ...",
+        "value: int | None = 1 + 2",
+        "LIMITS = FIRST | SECOND",
+        "Limits = 1 + 2",
+        "if CHECKING:\n    count = 1",
+        "value = cast(int, 1 + 2)",
+        "é = 'é' + 'é'",
+    ],
+)
+def test_what_serves_is_not_left_out(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(source.splitlines()) in {each.at[0] for each in found(source, monkeypatch)}
+
+
+def found(source: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Mutation, ...] | list[Mutation]:
+    monkeypatch.setattr("labkit.conformance.judge.mutations.source_of", lambda module: source)
+    return [*mutations_of.__wrapped__("a.py")]
+
+
+def test_columns_count_characters() -> None:
+    [span] = left_out("value = 'ä€𝄞', cast(int | str, x)")
+    assert (span.start, span.end) == ((1, 20), (1, 29))
+
+
+# ---- what is drawn
+
+
+def test_the_draw_has_each_place_once_and_follows_the_seed() -> None:
+    modules = [FORMS, "device_api/alias.py"]
+    assert {*modules} <= {*modules_of("device_api")}
+    first = [each.id for each in drawn(modules, 1)]
+    assert first == [each.id for each in drawn(modules, 1)]
+    assert first != [each.id for each in drawn(modules, 2)]
+    places = [(each.module, each.at) for each in drawn(modules, 1)]
+    assert len(places) == len({*places}) == len({*first})
+    assert {*places} == {(each.module, each.at) for module in modules for each in mutations_of(module)}
+
+
+def test_a_mutation_is_told_by_its_line_wherever_that_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = found("a = 1\nb = a + 1\n", monkeypatch)
+    after = found("c = -5\n\na = 1\nb = a + 1\n", monkeypatch)
+    assert {each.id for each in before} < {each.id for each in after}
+
+
+def test_a_mutation_knows_its_statement_and_its_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = dedent("""\
+        class C:
+            limit = 1 + 2
+
+            @decorated
+            def method(self):
+                if (
+                    self.limit
+                    > 5
+                ):
+                    return [
+                        2 + 3
+                    ]
+        """)
+    mutations = {each.at[0]: each for each in found(source, monkeypatch)}
+    assert mutations[2].function is None
+    assert mutations[8].lines == (6, 7, 8, 9)
+    assert mutations[11].lines == (10, 11, 12)
+    function = mutations[11].function
+    assert function is not None
+    assert (function.name, function.line, function.body) == ("C.method", 4, range(6, 13))
+
+
+def test_no_folder_has_code_of_lua() -> None:
+    assert [each for folder in FOLDERS for each in modules_of(folder) if "/lua/" in each] == []
+
+
+def test_each_equivalent_is_a_mutant_and_has_a_reason() -> None:
+    for each in equivalents():
+        mutation = each.mutation()
+        assert mutation is not None, f"{each.module} no longer has: {each.line}"
+        assert reason_of(mutation) == each.reason
+        assert each.reason.endswith(".")
+
+
+# ---- which checks are played
+
+
+LINES = Lines(
+    {"a": 1.0, "b": 0.1, "c": 0.1, "d": 0.1, "model": 1.0},
+    ["model"],
+    {
+        FORMS: {"1": ["a", "b", "model"], "2": ["b"], "3": [START], "4": [START, "c"]},
+        "device_api/wire.py": {"1": ["a", "b", "c"], "2": ["b"]},
+        "device_api/api.py": {"1": ["d"]},
+    },
+)
+
+
+def test_those_that_run_the_line_are_played_models_last() -> None:
+    assert [name for name, _ in LINES.checks_for(one(lines=(1,)))] == ["b", "a", "model"]
+    assert [name for name, _ in LINES.checks_for(one(lines=(1, 2)))] == ["b", "a", "model"]
+    assert LINES.checks_for(one(lines=(2,))) == [("b", LEAST)]
+    assert LINES.checks_for(one(lines=(9,))) == []
+
+
+def test_what_runs_before_or_while_a_lab_starts_is_noticed_by_any_that_run_its_module() -> None:
+    assert [name for name, _ in LINES.checks_for(one(lines=(3,)))] == ["b", "c", "a"]
+    assert next(name for name, _ in LINES.checks_for(one(lines=(4,)))) == "c"
+
+
+def test_a_function_that_a_start_runs_is_imported_anew() -> None:
+    function = mutations_of(FORMS)[0].function
+    assert function is not None
+    assert LINES.is_later(one(function=replace(function, body=range(1, 3))), START)
+    assert not LINES.is_later(one(function=replace(function, body=range(1, 4))), START)
+    assert LINES.is_later(one(function=replace(function, body=range(1, 4))), IMPORT)
+    assert not LINES.is_later(one(function=None), IMPORT)
+
+
+# ---- what a trial says
+
+
+@pytest.mark.parametrize(
+    ("told", "error", "expected"),
+    [
+        ([{"check": "a", "outcome": "failed", "reason": "x"}], "", "killed"),
+        ([{"check": "a", "outcome": "warned", "reason": "x"}], "", "killed"),
+        ([{"check": "a", "outcome": "broken", "reason": "x"}], "", "killed"),
+        ([{"check": "a", "outcome": "passed", "reason": ""}], "", "survived"),
+        ([{"check": "a", "outcome": "skipped", "reason": "x"}], "", "survived"),
+        ([{"began": "a"}], "signal SIGALRM", "timeout"),
+        ([{"began": "a"}], "signal SIGSEGV", "killed"),
+        ([{"incompetent": "SyntaxError: x"}], "", "incompetent"),
+    ],
+)
+def test_the_outcome_of_a_trial(told: list[dict[str, Any]], error: str, expected: str) -> None:
+    assert outcome(one(), told, Ended({}, error)).outcome == expected
+
+
+def test_figures_leave_out_what_cannot_be_imported_and_what_is_equivalent() -> None:
+    outcomes = ["killed", "killed", "timeout", "survived", "equivalent", "incompetent"]
+    row = figures("device_api", [Trial(one(), each) for each in outcomes])  # type: ignore[arg-type]
+    assert (row.mutants, row.killed, row.timeouts, row.equivalent, row.survivors) == (5, 2, 1, 1, 1)
+    assert row.percent == 25.0
+    assert table([row]).splitlines()[1].split() == ["device_api", "5", "2", "1", "1", "1", "25.0"]
+
+
+# ---- how a function is changed in place
+
+
+def test_a_function_is_changed_wherever_it_is_held(tmp_path: Path) -> None:
+    source = "def outer(n):\n    def inner():\n        return n + 1\n    return inner()\n"
+    path = tmp_path / "held.py"
+    names: dict[str, Any] = {}
+    exec(compile(source, str(path), "exec"), names)
+    held: list[FunctionType] = [names["outer"]]
+    assert not play.changed(str(path), source.replace("+", "-"), "nothing", 1)
+    assert play.changed(str(path), source.replace("+", "-"), "outer", 1)
+    assert held[0](5) == 4
+
+
+# ---- a small sample
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ForkServer]:
+    with ForkServer(PRELOAD) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def lines(server: ForkServer) -> Lines:
+    return recorded(CHECKS, server)
+
+
+CHECKS = [each for each in all_checks() if each.name.startswith("write/") and each.model is None][:12]
+
+
+class Harmless(Mutation):
+    """Changes what nobody can see."""
+
+    def mutated(self) -> str:
+        tree = ast.parse(source_of(self.module))
+        return f"{ast.unparse(tree)}\nNOBODY_ASKS = 1\n"
+
+
+def test_a_small_sample_is_judged_and_what_is_harmless_survives(server: ForkServer, lines: Lines) -> None:
+    """Some of the sample may survive the few checks that are played here; most cannot."""
+    trials = judged(drawn([FORMS], 1), MANY, lines, server, processes=2)
+    outcomes = Counter(each.outcome for each in trials)
+    assert outcomes["killed"] >= MANY / 2
+    assert outcomes["killed"] + outcomes["survived"] == MANY
+    assert {each.by for each in trials if each.outcome == "killed"} <= {each.name for each in CHECKS}
+    noticed = [each.mutation for each in trials if each.outcome == "killed"]
+    later = next(each for each in noticed if lines.is_later(each, START))
+    for each in (later, replace(later, function=None)):  # changed in place, and imported anew
+        harmless = Harmless(**{name: getattr(each, name) for name in Mutation.__slots__})
+        [killed] = try_all([each], lines, server)
+        [survived] = try_all([harmless], lines, server)
+        assert killed.outcome == "killed"
+        assert (survived.outcome, survived.why) == (
+            "survived",
+            f"{len(lines.checks_for(each))} checks passed",
+        )
+
+
+def test_what_no_check_runs_survives_without_a_play(lines: Lines) -> None:
+    [trial] = try_all([one(lines=(10_000,))], lines, Silent([]))
+    assert (trial.outcome, trial.why) == ("survived", "no check runs it, and no import or start of a lab")
+
+
+class Silent(ForkServer):
+    """A server that answers what it is given, without a process."""
+
+    def __init__(self, messages: list[dict[str, Any]]) -> None:
+        self.messages = messages
+
+    def run(self, function: str, arguments: Iterable[Any], **others: Any) -> Iterator[Any]:
+        for argument in arguments:
+            yield from (Said(argument, each) for each in self.messages)
+            yield Ended(argument)
+
+
+@pytest.mark.parametrize("outcome", ["failed", "warned", "broken"])
+def test_nothing_is_judged_where_the_checks_do_not_pass_unmutated(outcome: str) -> None:
+    told = {"check": CHECKS[0].name, "outcome": outcome, "reason": "odd", "seconds": 1.0}
+    with pytest.raises(LabkitError, match=f"do not pass on what is not mutated: .*: {outcome}: odd"):
+        recorded(CHECKS[:1], Silent([told]))
+
+
+def test_what_checks_ran_is_kept_until_a_source_changes(tmp_path: Path) -> None:
+    told = {"check": CHECKS[0].name, "outcome": "passed", "reason": "", "seconds": 1.5}
+    keep = tmp_path / "new" / "lines.json"
+    first = recorded(CHECKS[:1], Silent([told]), keep)
+    assert first.seconds == {CHECKS[0].name: 1.5}
+    assert recorded(CHECKS[:1], Silent([]), keep) == first
+    kept = json.loads(keep.read_text())
+    keep.write_text(json.dumps({**kept, "files": {CHECKS[0].name: "of another source"}}))
+    assert recorded(CHECKS[:1], Silent([{**told, "seconds": 2.5}]), keep).seconds == {CHECKS[0].name: 2.5}
+    keep.write_text(json.dumps({**kept, "digest": "of other sources"}))
+    assert recorded(CHECKS[:1], Silent([{**told, "seconds": 3.5}]), keep).seconds == {CHECKS[0].name: 3.5}
+
+
+def test_the_command_tells_what_it_takes() -> None:
+    text = CliRunner().invoke(main, ["--help"]).output
+    for name in ("--folder", "--sample", "--seed", "--only", "--json"):
+        assert name in text
