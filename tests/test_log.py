@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import signal
 import socket
 import ssl
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -21,6 +18,7 @@ from labkit.core.journal import Journal
 from labkit.fleet.flow import Address, FlowClient
 from labkit.log import LONGEST, WAITING, Amount, Log
 from labkit.providers.mail import Mailbox
+from tests.served import Served
 
 LAB_YAML = """
 https_port: 0
@@ -45,25 +43,14 @@ def serving(folder: Path, *options: str) -> Iterator[tuple[Address, list[str]]]:
     (folder / "acme" / "assets").mkdir()
     (folder / "acme" / "broken.yaml").write_text("a: [")
     (folder / "lab.yaml").write_text(LAB_YAML)
-    command = [
-        sys.executable,
-        "-m",
-        "labkit",
-        "serve",
-        "--config",
-        str(folder / "lab.yaml"),
-        "--json",
-        *options,
-    ]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = Served("serve", "--config", str(folder / "lab.yaml"), "--json", *options)
     lines: list[str] = []
     try:
-        assert process.stdout is not None
         ready = json.loads(process.stdout.readline())
         yield Address("127.0.0.1", ready["https_port"], Path(ready["ca_file"]).read_text()), lines
     finally:
-        process.send_signal(signal.SIGTERM)
-        lines += process.communicate(timeout=20)[1].splitlines()
+        process.terminate()
+        lines += process.communicate()[1].splitlines()
         assert process.returncode == 0
 
 

@@ -19,6 +19,7 @@ from click.testing import CliRunner
 from labkit.cli import main
 from labkit.fleet.device import VirtualDevice
 from labkit.fleet.flow import Address
+from tests.served import Served
 from tests.sizes import size
 
 LAB_YAML = """
@@ -57,21 +58,23 @@ def folder(path: Path, port: int = 0) -> Path:
 
 
 @contextmanager
-def serving(config: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, object]]]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "labkit", "serve", "--config", str(config), "--json", "--log", "none"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def serving(config: Path) -> Iterator[tuple[Served, dict[str, object]]]:
+    process = Served("serve", "--config", str(config), "--json", "--log", "none")
     try:
-        assert process.stdout is not None
         line = process.stdout.readline()
-        assert line, process.stderr.read() if process.stderr else ""
+        assert line, process.stderr.read()
         yield process, json.loads(line)
     finally:
         process.kill()
         process.communicate()
+
+
+def failing(*options: str) -> str:
+    """What it says where it cannot serve."""
+    process = Served("serve", *options)
+    out, err = process.communicate()
+    assert (process.returncode, out) == (1, "")
+    return err
 
 
 def address(ready: dict[str, object]) -> Address:
@@ -99,34 +102,30 @@ def test_serve_says_when_it_is_ready_and_ends_cleanly(tmp_path: Path, name: sign
         assert set(ready) == {"https_port", "http_port", "ca_file", "products", "solutions", "providers"}
         assert isinstance(ready["http_port"], int)
         process.send_signal(name)
-        out, err = process.communicate(timeout=20)
-        assert (process.returncode, out, err) == (0, "", "")
+        assert process.communicate() == ("", "")
+        assert process.returncode == 0
+
+
+def test_a_process_that_nothing_was_forked_for_ends_cleanly_too(tmp_path: Path) -> None:
+    """From the command to the end of the interpreter."""
+    command = [sys.executable, "-W", "error", "-m", "labkit", "serve", "--config", str(folder(tmp_path))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("labkit serves on 127.0.0.1:")
+        process.terminate()
+        _, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (0, "")
 
 
 def test_a_wrong_file_is_one_line_and_no_traceback(tmp_path: Path) -> None:
     config = folder(tmp_path)
     config.write_text(config.read_text().replace("resources", "resorces"))
-    ended = subprocess.run(
-        [sys.executable, "-m", "labkit", "serve", "--config", str(config)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert ended.returncode == 1
-    assert ended.stderr == "labkit: products[0].resorces: unknown key (line 7)\n"
+    assert failing("--config", str(config)) == "labkit: products[0].resorces: unknown key (line 7)\n"
 
 
 def test_a_ca_file_in_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-m", "labkit.cli", "serve", "--ca-file", str(tmp_path / "none" / "ca.pem")],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert ended.returncode == 1
-    assert ended.stderr == f"labkit: --ca-file: {tmp_path}/none/ca.pem: No such file or directory\n"
+    said = failing("--ca-file", str(tmp_path / "none" / "ca.pem"))
+    assert said == f"labkit: --ca-file: {tmp_path}/none/ca.pem: No such file or directory\n"
 
 
 def test_the_verbs_summaries_are_whole() -> None:
@@ -141,16 +140,9 @@ def test_the_verbs_summaries_are_whole() -> None:
 def test_a_taken_port_is_one_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         config = folder(tmp_path, taken.getsockname()[1])
-        ended = subprocess.run(
-            [sys.executable, "-m", "labkit", "serve", "--config", str(config)],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-    assert ended.returncode == 1
-    assert ended.stderr.startswith("labkit: https_port: cannot listen on 127.0.0.1:")
-    assert ended.stderr.count("\n") == 1
+        said = failing("--config", str(config))
+    assert said.startswith("labkit: https_port: cannot listen on 127.0.0.1:")
+    assert said.count("\n") == 1
 
 
 async def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ def verdicts(catalogue: Catalogue) -> Iterator[list[Verdict]]:
     with serving(LAB_YAML) as (process, ready):
         yield runner.run(all_checks(), Target.remote(json.dumps(ready)), catalogue)
         process.terminate()
-        out, err = process.communicate(timeout=20)
-        assert (process.returncode, out, err) == (0, "", "")
+        assert process.communicate() == ("", "")
+        assert process.returncode == 0
 
 
 def test_no_check_fails_and_those_that_need_a_lab_say_so(verdicts: list[Verdict]) -> None:

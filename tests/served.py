@@ -1,0 +1,61 @@
+"""`labkit` as a process of its own, forked from one that has imported it already: a start takes a second else.
+
+It may be signalled and killed as any other; only what Python does at the very end of a process is left out.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from multiprocessing.connection import Connection
+
+PATIENCE = 20.0  # seconds of real time
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["labkit.cli", "labkit.core.loops", "labkit.log", "labkit.platform", "uvloop"])
+
+
+class Served:
+    """A process that runs a verb of `labkit`, and what it prints. It has to be ended, or killed."""
+
+    def __init__(self, *arguments: str) -> None:
+        out, out_writes = FORKS.Pipe(duplex=False)
+        err, err_writes = FORKS.Pipe(duplex=False)
+        self._process = FORKS.Process(target=_run, args=(arguments, out_writes, err_writes), daemon=True)
+        self._process.start()
+        self.stdout, self.stderr = (os.fdopen(os.dup(each.fileno()), encoding="utf-8") for each in (out, err))
+        for each in (out, err, out_writes, err_writes):
+            each.close()
+
+    @property
+    def returncode(self) -> int | None:
+        """As of `subprocess.Popen`: None while it runs, -9 where it was killed."""
+        return self._process.exitcode
+
+    def send_signal(self, number: signal.Signals) -> None:
+        assert self._process.pid is not None
+        os.kill(self._process.pid, number)
+
+    def terminate(self) -> None:
+        self._process.terminate()
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def communicate(self) -> tuple[str, str]:
+        """Wait for its end; what it printed since it was last read, to standard output and to standard error."""
+        self._process.join(PATIENCE)
+        assert self.returncode is not None, "it does not end"
+        printed = tuple("" if each.closed else each.read() for each in (self.stdout, self.stderr))
+        for each in (self.stdout, self.stderr):
+            each.close()
+        return printed[0], printed[1]
+
+
+def _run(arguments: tuple[str, ...], out: Connection, err: Connection) -> None:
+    from labkit.cli import main
+
+    for number, each in enumerate((out, err), 1):
+        os.dup2(each.fileno(), number)
+        each.close()
+    main(arguments, prog_name="labkit")
