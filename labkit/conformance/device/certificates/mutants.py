@@ -11,14 +11,12 @@ from cryptography import x509
 from labkit.conformance.mutant import mutant
 from labkit.device_api.api import ProductSite
 from labkit.device_api.exchange import Exchange
-from labkit.devices.devices import Devices
 from labkit.http.connection import Connection
 from labkit.http.error import HttpError
 
 CONNECTED = "labkit.device_api.api:ProductSite.connected"
 ENDPOINT = "labkit.device_api.api:ProductSite.answer"
 PROVISION = "labkit.devices.registry:Registry.provision_certificate"
-REPLACE = "labkit.device_api.provision:replace_certificate"
 
 
 @mutant("DEV-CERT-1 DEV-CERT-2 DEV-CERT-6", CONNECTED)
@@ -27,22 +25,6 @@ def nothing_by_itself(original: Any) -> Any:
 
     async def broken(site: ProductSite, connection: Connection) -> None:
         return None
-
-    return broken
-
-
-@mutant("DEV-CERT-1", ENDPOINT)
-def first_request_lost(original: Any) -> Any:
-    """the first request of a connection is refused"""
-    seen: set[int] = set()
-
-    async def broken(api: Any, exchange: Exchange) -> web.StreamResponse:
-        connection = exchange.connection
-        if connection.certificate is not None and id(connection) not in seen:
-            seen.add(id(connection))
-            raise HttpError(401, "provisioned; ask again")
-        response: web.StreamResponse = await original(api, exchange)
-        return response
 
     return broken
 
@@ -94,17 +76,6 @@ def old_one_good_too(original: Any) -> Any:
         elif certificate in known:
             return await registry.find(product, identity)
         return device
-
-    return broken
-
-
-@mutant("DEV-CERT-4", REPLACE)
-def echoed(original: Any) -> Any:
-    """the new certificate is answered 200"""
-
-    async def broken(exchange: Exchange, devices: Devices, owner: Any) -> web.StreamResponse:
-        await original(exchange, devices, owner)
-        return web.Response(text="replaced")
 
     return broken
 
@@ -202,17 +173,3 @@ def last_one_wins(original: Any) -> Any:
 def any_name(original: Any) -> Any:
     """every CN is an identity"""
     return lambda rules, identity: None
-
-
-@mutant("DEV-CERT-10", REPLACE)
-def any_replacement(original: Any) -> Any:
-    """whatever is posted is pinned"""
-
-    async def broken(exchange: Exchange, devices: Devices, owner: Any) -> web.StreamResponse:
-        body = await exchange.body()
-        await devices.registry.provision_certificate(
-            owner.product, owner.identity, body, register=False, replacing=owner.digest
-        )
-        return web.Response(status=204)
-
-    return broken

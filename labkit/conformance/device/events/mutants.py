@@ -8,7 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from labkit.conformance.mutant import mutant
-from labkit.core.events import Event, Events
+from labkit.core.events import Events
 from labkit.device_api import emitted
 from labkit.device_api.api import ProductSite
 from labkit.device_api.authenticate import authenticate
@@ -17,17 +17,11 @@ from labkit.devices.devices import Devices
 from labkit.devices.registry import Device
 from labkit.devices.state import Datapoint, State, Stored
 from labkit.http.error import HttpError
-from labkit.solutions.delivery import Delivery
 from labkit.solutions.solution import Outcome, Solution
 
-DATAPOINT = "labkit.device_api.emitted:datapoint"
-DATA_IN = "labkit.device_api.emitted:data_in"
-DEVICE_DATA = "labkit.device_api.emitted:device_data"
 LINKED = "labkit.solutions.delivery:Delivery.concerned"
 STORED = "labkit.device_api.emitted:stored"
 WRITE = "labkit.device_api.alias:write"
-
-Payload = dict[str, Any]
 
 
 @mutant("DEV-EVT-1", STORED)
@@ -39,19 +33,6 @@ def hybrid_is_silent(original: Any) -> Any:
     ) -> None:
         if not exchange.query():
             original(exchange, devices, device, points, *rest)
-
-    return broken
-
-
-@mutant("DEV-EVT-1 DEV-EVT-5 DEV-EVT-7 DEV-EVT-9 DEV-ALIAS-10", STORED)
-def all_twice(original: Any) -> Any:
-    """every event is raised twice"""
-
-    def broken(
-        exchange: Exchange, devices: Devices, device: Device, points: Sequence[Stored], *rest: Any
-    ) -> None:
-        original(exchange, devices, device, points, *rest)
-        original(exchange, devices, device, points, *rest)
 
     return broken
 
@@ -69,68 +50,10 @@ def one_each(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-EVT-2 DEV-EVT-11", DEVICE_DATA)
-def milliseconds(original: Any) -> Any:
-    """the timestamp of a device-data event is in milliseconds"""
-    return _emitted(original, lambda event: event | {"timestamp": event["timestamp"] // 1000})
-
-
-@mutant("DEV-EVT-2 DEV-EVT-11", DEVICE_DATA)
-def no_connection(original: Any) -> Any:
-    """a device-data event has no connection_id"""
-    return _emitted(original, lambda event: {n: v for n, v in event.items() if n != "connection_id"})
-
-
-@mutant("DEV-EVT-2", DATA_IN)
-def values_as_numbers(original: Any) -> Any:
-    """values of a data_in that look like numbers are numbers"""
-
-    def numbers(event: Payload) -> Payload:
-        for entry in event["payload"]:
-            entry["values"] = {name: _number(value) for name, value in entry["values"].items()}
-        return event
-
-    return _emitted(original, numbers)
-
-
 @mutant("DEV-EVT-3", LINKED)
 def every_solution(original: Any) -> Any:
     """solutions are told of the devices of all products"""
     return lambda self, event: list(self.solutions)
-
-
-@mutant("DEV-EVT-3", LINKED)
-def first_solution(original: Any) -> Any:
-    """only the first solution of a product is told"""
-
-    def broken(self: Delivery, event: Event) -> list[Solution]:
-        return list(original(self, event))[:1]
-
-    return broken
-
-
-@mutant("DEV-EVT-4", DATAPOINT)
-def live(original: Any) -> Any:
-    """element 1 of data.value is the word live"""
-    return _emitted(original, lambda event: event | {"value": ["live", event["value"][1]]})
-
-
-@mutant("DEV-EVT-4", DATAPOINT)
-def value_as_number(original: Any) -> Any:
-    """element 2 of data.value is a number where it looks like one"""
-    return _emitted(
-        original, lambda event: event | {"value": [event["value"][0], _number(event["value"][1])]}
-    )
-
-
-@mutant("DEV-EVT-4", DATAPOINT)
-def turned_round(original: Any) -> Any:
-    """data.value has the value first"""
-
-    def turn(event: Payload) -> Payload:
-        return event if event["alias"] == "Text" else event | {"value": event["value"][::-1]}
-
-    return _emitted(original, turn)
 
 
 @mutant("DEV-EVT-5", STORED)
@@ -139,30 +62,6 @@ def first_alias_only(original: Any) -> Any:
     return lambda exchange, devices, device, points, *rest: original(
         exchange, devices, device, points[:1], *rest
     )
-
-
-@mutant("DEV-EVT-6", "labkit.devices.devices:Devices.sequence")
-def never_counted(original: Any) -> Any:
-    """seq is always 1"""
-    return lambda self, *resource: 1
-
-
-@mutant("DEV-EVT-6 DEV-EVT-7", DATAPOINT)
-def always_write(original: Any) -> Any:
-    """api is write whatever it was"""
-    return _emitted(original, lambda event: event | {"api": "write"})
-
-
-@mutant("DEV-EVT-6", DATAPOINT)
-def no_product(original: Any) -> Any:
-    """a datapoint has no vendor"""
-    return _emitted(original, lambda event: {n: v for n, v in event.items() if n != "vendor"})
-
-
-@mutant("DEV-EVT-7", DATA_IN)
-def first_entry_only(original: Any) -> Any:
-    """the data_in of a record has the first timestamp alone"""
-    return _emitted(original, lambda event: event | {"payload": event["payload"][:1]})
 
 
 @mutant("DEV-EVT-8 DEV-REC-8", "labkit.device_api.api:ProductSite.answer")
@@ -270,12 +169,6 @@ def unheard_refused(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-EVT-11", "labkit.device_api.emitted:provisioned")
-def silently_provisioned(original: Any) -> Any:
-    """a provisioning raises no event"""
-    return lambda context, product, connection, identity, cause: None
-
-
 @mutant("DEV-EVT-11", "labkit.device_api.alias:read")
 def reads_emitted(original: Any) -> Any:
     """a read raises a data_in"""
@@ -296,14 +189,3 @@ def _emitted_after(original: Any) -> Any:
         return response
 
     return broken
-
-
-def _emitted(original: Any, change: Any) -> Any:
-    return lambda *arguments: change(original(*arguments))
-
-
-def _number(value: str) -> float | str:
-    try:
-        return float(value)
-    except ValueError:
-        return value

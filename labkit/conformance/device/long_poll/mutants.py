@@ -13,19 +13,12 @@ from labkit.core.activity import Activity
 from labkit.core.holding import Holding
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.long_poll import answer
-from labkit.device_api.wire import nothing
 from labkit.devices.devices import Devices
 from labkit.devices.polls import Poll, Polls
 from labkit.devices.registry import Device
 from labkit.devices.state import Datapoint, Key, State, Stored, Waiting
-from labkit.http.error import HttpError
-from labkit.settings import LabSettings, Wire
 
-ANSWER = "labkit.device_api.long_poll:answer"
 DUE = "labkit.devices.state:State.due"
-MILLISECONDS = "labkit.device_api.long_poll:milliseconds"
-NOTHING = "labkit.device_api.wire:nothing"
-SINCE = "labkit.device_api.long_poll:timestamp"
 WAIT = "labkit.device_api.long_poll:wait"
 WAKE = "labkit.devices.polls:Polls.wake"
 
@@ -84,63 +77,6 @@ def woken_by_other_product(original: Any) -> Any:
     return _woken(original, (1, 2))
 
 
-@mutant("DEV-POLL-4", ANSWER)
-def time_of_answer(original: Any) -> Any:
-    """Last-Modified is the time of the answer"""
-
-    def broken(exchange: Exchange, devices: Devices, device: Device, found: Stored) -> web.StreamResponse:
-        response: web.StreamResponse = original(exchange, devices, device, found)
-        response.headers["Last-Modified"] = str(exchange.context.clock.seconds())
-        return response
-
-    return broken
-
-
-@mutant("DEV-POLL-4", "labkit.settings:LabSettings.wires", from_start=True)
-def modified_as_date(original: Any) -> Any:
-    """Last-Modified is an HTTP-date"""
-
-    def broken(self: LabSettings) -> Wire:
-        wire: Wire = original(self)
-        return wire.model_copy(update={"last_modified": "http-date"})
-
-    return broken
-
-
-@mutant("DEV-POLL-5", NOTHING)
-def ends_with_204(original: Any) -> Any:
-    """a poll without a datapoint ends with 204"""
-    return lambda wire, status=204, headers=None: original(wire, 204, headers)
-
-
-@mutant("DEV-POLL-6", MILLISECONDS)
-def seconds(original: Any) -> Any:
-    """Request-Timeout counts seconds"""
-    return lambda text: original(text) * 1000
-
-
-@mutant("DEV-POLL-6", MILLISECONDS)
-def half_the_time(original: Any) -> Any:
-    """a poll ends when half of its time is over"""
-    return lambda text: original(text) // 2
-
-
-@mutant("DEV-POLL-7 DEV-POLL-8", DUE)
-def since_unheard(original: Any) -> Any:
-    """datapoints that are there already answer no poll"""
-
-    async def broken(self: State, key: Key, polls: Sequence[Waiting], now: int) -> Found:
-        return [None] * len(polls), None
-
-    return broken
-
-
-@mutant("DEV-POLL-7 DEV-POLL-8", SINCE)
-def from_the_beginning(original: Any) -> Any:
-    """If-Modified-Since always means from the beginning"""
-    return lambda text: 0 * original(text)
-
-
 @mutant("DEV-POLL-8 DEV-POLL-11", DUE)
 def newest(original: Any) -> Any:
     """of several datapoints the newest answers"""
@@ -168,121 +104,6 @@ def in_the_order_of_the_body(original: Any) -> Any:
         original(exchange, devices, device, stored, api, received)
 
     return broken
-
-
-@mutant("DEV-POLL-9 DEV-POLL-10", WAIT)
-def first_of_two(original: Any) -> Any:
-    """of several aliases the first one is polled"""
-    return lambda exchange, devices, device, aliases: original(exchange, devices, device, aliases[:1])
-
-
-@mutant("DEV-POLL-10", WAIT)
-def two_unprocessable(original: Any) -> Any:
-    """a poll of two aliases is answered 422"""
-
-    async def broken(
-        exchange: Exchange, devices: Devices, device: Device, aliases: list[str]
-    ) -> web.StreamResponse:
-        if len(aliases) > 1:
-            raise HttpError(422, "one alias only")
-        response: web.StreamResponse = await original(exchange, devices, device, aliases)
-        return response
-
-    return broken
-
-
-@mutant("DEV-POLL-13", MILLISECONDS)
-def any_timeout(original: Any) -> Any:
-    """a Request-Timeout that is wrong counts as the longest"""
-
-    def broken(text: str) -> int:
-        try:
-            return int(original(text))
-        except HttpError:
-            return 300_000
-
-    return broken
-
-
-@mutant("DEV-POLL-13", MILLISECONDS)
-def two_minutes_at_most(original: Any) -> Any:
-    """a Request-Timeout above two minutes is refused"""
-
-    def broken(text: str) -> int:
-        requested = int(original(text))
-        if requested > 120_000:
-            raise HttpError(400, "Request-Timeout: at most two minutes")
-        return requested
-
-    return broken
-
-
-@mutant("DEV-POLL-14", MILLISECONDS)
-def zero_is_default(original: Any) -> Any:
-    """Request-Timeout 0 means half a minute"""
-    return lambda text: original(text) or 30_000
-
-
-@mutant("DEV-POLL-15", SINCE)
-def no_dates(original: Any) -> Any:
-    """If-Modified-Since may not be a date"""
-
-    def broken(text: str) -> int:
-        if " " in text:
-            raise HttpError(400, "If-Modified-Since: expected Unix seconds")
-        return int(original(text))
-
-    return broken
-
-
-@mutant("DEV-POLL-15", SINCE)
-def anything_is_a_date(original: Any) -> Any:
-    """an If-Modified-Since that cannot be read means from the beginning"""
-
-    def broken(text: str) -> int:
-        try:
-            return int(original(text))
-        except HttpError:
-            return 0
-
-    return broken
-
-
-@mutant("DEV-POLL-16", "labkit.device_api.alias:read")
-def conditional_read(original: Any) -> Any:
-    """a read with If-Modified-Since is answered 304"""
-
-    async def broken(exchange: Exchange, devices: Devices) -> web.StreamResponse:
-        headers = exchange.request.headers
-        if "If-Modified-Since" in headers and "Request-Timeout" not in headers:
-            return nothing(exchange.context.wire, 304)
-        response: web.StreamResponse = await original(exchange, devices)
-        return response
-
-    return broken
-
-
-@mutant("DEV-POLL-17", WAIT)
-def unknown_refused(original: Any) -> Any:
-    """a poll of an unknown alias is answered 404"""
-
-    async def broken(
-        exchange: Exchange, devices: Devices, device: Device, aliases: list[str]
-    ) -> web.StreamResponse:
-        if aliases[0] not in exchange.product.settings.resources:
-            raise HttpError(404, "unknown alias")
-        response: web.StreamResponse = await original(exchange, devices, device, aliases)
-        return response
-
-    return broken
-
-
-@mutant("DEV-POLL-18", NOTHING)
-def modified_never(original: Any) -> Any:
-    """a 304 has Last-Modified"""
-    return lambda wire, status=204, headers=None: original(
-        wire, status, {**(headers or {}), **({"Last-Modified": "0"} if status == 304 else {})}
-    )
 
 
 @mutant("DEV-POLL-19", "labkit.device_api.emitted:stored")

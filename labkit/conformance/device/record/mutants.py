@@ -8,32 +8,15 @@ from itertools import pairwise
 from typing import Any
 
 from labkit.conformance.mutant import mutant
-from labkit.device_api.exchange import Exchange
 from labkit.device_api.record import Group
-from labkit.device_api.wire import TEXT
-from labkit.devices.state import Datapoint, State, Waiting
-from labkit.http.error import HttpError
+from labkit.devices.state import State, Waiting
 
 CLASH = "labkit.device_api.record:first_clash"
 GROUPED = "labkit.device_api.record:grouped"
 POINTS = "labkit.device_api.record:recorded_points"
-REPLY = "labkit.device_api.wire:reply"
 
 Groups = dict[str, Group]
 Pairs = list[tuple[str, str]]
-
-
-@mutant("DEV-REC-1", POINTS)
-def one_point_only(original: Any) -> Any:
-    """a record of several points of one alias is answered 400"""
-
-    def broken(exchange: Exchange, now: float, alias: str, group: Group) -> list[Datapoint]:
-        if len(group) > 1:
-            raise HttpError(400, "one point at a time")
-        points: list[Datapoint] = original(exchange, now, alias, group)
-        return points
-
-    return broken
 
 
 @mutant("DEV-REC-2 DEV-REC-3 DEV-REC-10 DEV-REC-11", POINTS)
@@ -42,18 +25,6 @@ def time_of_receipt(original: Any) -> Any:
     return lambda exchange, now, alias, group: [
         each._replace(timestamp=int(now)) for each in original(exchange, now, alias, group)
     ]
-
-
-@mutant("DEV-REC-3", GROUPED)
-def first_alias_only(original: Any) -> Any:
-    """only the first alias of a body is stored"""
-    return lambda pairs: dict(list(original(pairs).items())[:1])
-
-
-@mutant("DEV-REC-4 DEV-REC-6 DEV-REC-7 DEV-REC-8", CLASH)
-def no_conflict(original: Any) -> Any:
-    """nothing is a conflict"""
-    return lambda group: None
 
 
 @mutant("DEV-REC-4", CLASH)
@@ -108,18 +79,6 @@ def across_aliases(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-REC-6", REPLY)
-def first_conflict_only(original: Any) -> Any:
-    """a 409 lists only the first alias that conflicts"""
-    return _conflict(original, lambda body: body.split("&")[0])
-
-
-@mutant("DEV-REC-6 DEV-REC-7", REPLY)
-def aliases_alone(original: Any) -> Any:
-    """a 409 lists aliases without timestamps"""
-    return _conflict(original, lambda body: "&".join(pair.split("=")[0] for pair in body.split("&")))
-
-
 @mutant("DEV-REC-6", "labkit.device_api.record:first_clash")
 def all_listed(original: Any) -> Any:
     """a 409 lists every alias of a body with several"""
@@ -155,42 +114,10 @@ def lowest_listed(original: Any) -> Any:
     return lambda group: min(math.floor(point[1]) for point in group) if original(group) else None
 
 
-@mutant("DEV-REC-8 DEV-REC-12 DEV-REC-14", POINTS)
-def faulty_left_out(original: Any) -> Any:
-    """an alias with a fault is left out, and the others are stored"""
-
-    def broken(exchange: Exchange, now: float, alias: str, group: Group) -> list[Datapoint]:
-        try:
-            points: list[Datapoint] = original(exchange, now, alias, group)
-        except HttpError:
-            return []
-        return points
-
-    return broken
-
-
-@mutant("DEV-REC-10", GROUPED)
-def whole_seconds_only(original: Any) -> Any:
-    """a timestamp may not have decimals"""
-    return _checked(original, lambda text: "." not in text)
-
-
 @mutant("DEV-REC-10", CLASH)
 def judged_in_whole_seconds(original: Any) -> Any:
     """the spacing is judged on whole seconds"""
     return lambda group: original([(text, Decimal(math.floor(at)), value) for text, at, value in group])
-
-
-@mutant("DEV-REC-11", GROUPED)
-def no_negative(original: Any) -> Any:
-    """a negative timestamp is answered 400"""
-    return _checked(original, lambda text: not text.startswith("-"))
-
-
-@mutant("DEV-REC-11", CLASH)
-def negative_never_clashes(original: Any) -> Any:
-    """a negative timestamp is no conflict with any other"""
-    return lambda group: original([point for point in group if not point[0].startswith("-")])
 
 
 @mutant("DEV-REC-12", POINTS)
@@ -203,33 +130,6 @@ def any_future(original: Any) -> Any:
 def no_future(original: Any) -> Any:
     """a timestamp may not lie ahead"""
     return lambda exchange, now, alias, group: original(exchange, now - 60, alias, group)
-
-
-@mutant("DEV-REC-13", POINTS)
-def unknown_refused(original: Any) -> Any:
-    """a record under an unknown alias is answered 404"""
-
-    def broken(exchange: Exchange, now: float, alias: str, group: Group) -> list[Datapoint]:
-        if alias not in exchange.product.settings.resources:
-            raise HttpError(404, "unknown alias")
-        points: list[Datapoint] = original(exchange, now, alias, group)
-        return points
-
-    return broken
-
-
-@mutant("DEV-REC-14", GROUPED)
-def nothing_is_fine(original: Any) -> Any:
-    """a record that cannot be read is answered 204"""
-
-    def broken(pairs: Pairs) -> Groups:
-        try:
-            groups: Groups = original(pairs)
-        except HttpError:
-            return {}
-        return groups
-
-    return broken
 
 
 @mutant("DEV-REC-15", "labkit.devices.state:State.store")
@@ -275,24 +175,5 @@ def ahead_waits(original: Any) -> Any:
     ) -> Any:
         present = [point for point in points if point.timestamp <= received]
         return await original(self, product, identity, present, received, read)
-
-    return broken
-
-
-def _conflict(original: Any, change: Any) -> Any:
-    def broken(status: int, body: bytes | str = b"", type: str = TEXT, headers: Any = None) -> Any:
-        return original(
-            status, change(body) if status == 409 and body and "=" in str(body) else body, type, headers
-        )
-
-    return broken
-
-
-def _checked(original: Any, fits: Any) -> Any:
-    def broken(pairs: Pairs) -> Groups:
-        if not all(fits(name) for name, _ in pairs):
-            raise HttpError(400, "a timestamp that is not taken")
-        groups: Groups = original(pairs)
-        return groups
 
     return broken

@@ -6,31 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from labkit.conformance.mutant import mutant
-from labkit.device_api.exchange import Exchange
-from labkit.device_api.wire import reply
 from labkit.devices.state import Datapoint, State, Stored
-from labkit.http.error import HttpError
-from labkit.settings import LabSettings, NumberRange, Wire
+from labkit.settings import LabSettings, Wire
 
-FORM = "labkit.device_api.exchange:Exchange.form"
 STORE = "labkit.devices.state:State.store"
 PARSE = "labkit.device_api.forms:parse_body"
 
 Form = list[tuple[str, str]]
 Points = Sequence[Datapoint]
 Kept = tuple[list[Stored], list[tuple[str, str]]]  # and what is read
-
-
-@mutant("DEV-ALIAS-1", STORE)
-def first_only(original: Any) -> Any:
-    """only the first alias of a write is stored"""
-    return _stored(original, lambda points: points[:1])
-
-
-@mutant("DEV-ALIAS-1 DEV-READ-4 DEV-HYBRID-4", "labkit.device_api.alias:written_values")
-def says_ok(original: Any) -> Any:
-    """where nothing is returned the answer is 200"""
-    return lambda exchange, found: original(exchange, found) if found else reply(200, "OK")
 
 
 @mutant("DEV-ALIAS-2 DEV-REC-2", STORE)
@@ -59,75 +43,10 @@ def stamps_differ(original: Any) -> Any:
     return _stored(original, spread)
 
 
-@mutant("DEV-ALIAS-4 DEV-ALIAS-9 DEV-HYBRID-3", FORM)
-def unknown_refused(original: Any) -> Any:
-    """a write that names an unknown alias is answered 404"""
-
-    async def broken(self: Exchange) -> Form:
-        pairs: Form = await original(self)
-        if self.path.endswith("/alias") and not self.product.settings.resources.keys() >= dict(pairs).keys():
-            raise HttpError(404, "unknown alias")
-        return pairs
-
-    return broken
-
-
-@mutant("DEV-ALIAS-4 DEV-HYBRID-3", FORM)
-def unknown_spoils_all(original: Any) -> Any:
-    """a write that names an unknown alias stores nothing"""
-
-    async def broken(self: Exchange) -> Form:
-        pairs: Form = await original(self)
-        unknown = dict(pairs).keys() - self.product.settings.resources.keys()
-        return [pair for pair in pairs if pair[0] in unknown] if unknown else pairs
-
-    return broken
-
-
-@mutant("DEV-ALIAS-5", "labkit.device_api.forms:decode")
-def plus_stays(original: Any) -> Any:
-    """a + in a form stays one"""
-    return lambda text: original(text.replace("+", "%2B"))
-
-
-@mutant("DEV-ALIAS-5", "labkit.device_api.forms:encode")
-def bare_answer(original: Any) -> Any:
-    """values are returned as they are, not encoded"""
-    return lambda pairs: "&".join(f"{name}={value}" for name, value in pairs)
-
-
 @mutant("DEV-ALIAS-5", PARSE)
 def ascii_only(original: Any) -> Any:
     """letters beyond ASCII are lost"""
     return lambda body: [(n, value.encode("ascii", "ignore").decode()) for n, value in original(body)]
-
-
-@mutant("DEV-ALIAS-6 DEV-HYBRID-5 DEV-REC-14", "labkit.devices.products:Product.value_error")
-def all_fits(original: Any) -> Any:
-    """every value fits every resource"""
-    return lambda self, alias, value: None
-
-
-@mutant("DEV-ALIAS-6", "labkit.devices.products:allows")
-def edges_excluded(original: Any) -> Any:
-    """the ends of an allowed range are not allowed"""
-
-    def broken(rule: Any, value: str) -> bool:
-        return bool(original(rule, value)) and not (
-            isinstance(rule, NumberRange) and float(value) in (rule.min, rule.max)
-        )
-
-    return broken
-
-
-@mutant("DEV-ALIAS-7 DEV-HYBRID-5", FORM)
-def nothing_is_something(original: Any) -> Any:
-    """a write without a pair is no error"""
-
-    async def broken(self: Exchange) -> Form:
-        return await original(self) or [("nowhere", "")]
-
-    return broken
 
 
 @mutant("DEV-ALIAS-8", PARSE)
@@ -139,12 +58,6 @@ def bare_names_dropped(original: Any) -> Any:
         return pairs
 
     return broken
-
-
-@mutant("DEV-ALIAS-8", PARSE)
-def first_counts(original: Any) -> Any:
-    """of an alias named twice the first value counts"""
-    return lambda body: original(body)[::-1]
 
 
 @mutant("DEV-ALIAS-10 DEV-REC-9", STORE)
@@ -170,12 +83,6 @@ def no_length(original: Any) -> Any:
         return wire.model_copy(update={"empty_length": False})
 
     return broken
-
-
-@mutant("DEV-ALIAS-12", PARSE)
-def small_letters(original: Any) -> Any:
-    """alias names are taken in small letters"""
-    return lambda body: [(name.lower(), value) for name, value in original(body)]
 
 
 def _stored(original: Any, change: Any) -> Any:
