@@ -15,6 +15,7 @@ it, `"[:-1]"`. A value of another kind than the edit is for stays as it is.
     not                          of a boolean
     list                         a list of the value alone
     keys values                  the names, or the values, of a table as a list
+    field <name>                 of a table: the value of this name
 """
 
 from __future__ import annotations
@@ -160,4 +161,5 @@ _KINDS: dict[str, _Kind] = {
     "list": _Kind(lambda value: [value]),
     "keys": _Kind(lambda value: [*value] if isinstance(value, dict) else value),
     "values": _Kind(lambda value: [*value.values()] if isinstance(value, dict) else value),
+    "field": _Kind(lambda value, name: value.get(name) if isinstance(value, dict) else value, (str,)),
 }
