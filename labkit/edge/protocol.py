@@ -1,7 +1,7 @@
 """HTTP on one connection: aiohttp's protocol, with the time limits and the manners that it lacks.
 
-It rests on parts of `aiohttp.web_protocol` that are not public (of 3.14): how requests are queued for their
-handlers, and what is queued for a request that cannot be read.
+It rests, as `handling` does, on parts of `aiohttp.web_protocol` that are not public (of 3.14): how requests are queued
+for their handlers, and what is queued for a request that cannot be read.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from labkit.context import Context
 from labkit.edge import limits
 from labkit.edge.errors import BodyLateError, WrongHostError
 from labkit.edge.framing import Chunked, Framing, Length, WholeBodies
+from labkit.edge.handling import RequestLoop
 from labkit.edge.hosts import wrong_host_in
 from labkit.http.connection import Connection, unwatched
 
@@ -29,7 +30,7 @@ EMPTY_LINES = re.compile(rb"[\r\n]*")  # between requests they are no head (RFC 
 BARE_END = b"\n\n"  # of a head whose line ends are wrong: no need to wait for more of it
 
 
-class EdgeProtocol(web.RequestHandler):
+class EdgeProtocol(RequestLoop):
     """One connection, from the end of its handshake on."""
 
     __slots__ = (
@@ -356,18 +357,14 @@ class EdgeProtocol(web.RequestHandler):
 
     # --- what aiohttp asks for and reports
 
-    async def finish_response(
-        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
-    ) -> tuple[web.StreamResponse, bool]:
-        """Send a response; the last one after a fault closes our half of the connection."""
-        done = await super().finish_response(request, resp, start_time)
+    def answered(self) -> None:
+        """The last answer after a fault closes our half of the connection."""
         self._watched = False
         if self._input_ended and not self._messages and not self._held:
             self.close()  # once this is done
         transport = self.transport
         if self._fault_seen and not self._messages and transport is not None and transport.can_write_eof():
             transport.write_eof()
-        return done
 
     def handle_error(
         self,

@@ -93,7 +93,9 @@ class FunctionHandler:
         }
         given = {name: offered[self._same.get(name, name)] for name in self._wanted}
         function = partial(self._function, **given)
-        return await function() if self._async else await self._workers.run(function)
+        if self._async:  # in a task, so in a context of its own: what it sets there is not for the next run
+            return await loop.create_task(function())
+        return await self._workers.run(function)
 
     def close(self) -> None:
         pass

@@ -1,0 +1,108 @@
+"""The requests of one connection, one after the other in one task: what aiohttp's protocol does with what it has read.
+
+aiohttp starts a task for each request, which costs two iterations of the loop; here the task of the connection handles
+them all. What runs code of others in it (`solutions.functions`) gives that a task of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+from aiohttp import web
+from aiohttp.http_parser import RawRequestMessage
+from aiohttp.http_writer import StreamWriter
+from aiohttp.streams import StreamReader
+from aiohttp.web_protocol import ERROR, _ErrInfo
+
+
+class RequestLoop(web.RequestHandler):
+    """Answers what `data_received` has queued, until the connection ends."""
+
+    __slots__ = ()
+
+    async def start(self) -> None:
+        """Called by aiohttp once for the connection."""
+        try:
+            while not self._force_close:
+                if not self._messages:
+                    self._waiter = self._loop.create_future()
+                    try:
+                        await self._waiter
+                    finally:
+                        self._waiter = None
+                message, payload = self._messages.popleft()
+                self._make_room()
+                if not await self._exchange(message, payload) or self._close or self._force_close:
+                    break
+                self._await_next()
+        except asyncio.CancelledError:
+            self.force_close()
+            raise
+        except Exception as error:  # noqa: BLE001  nobody else would hear of it
+            self.log_exception("not handled", exc_info=error)
+            self.force_close()
+        if not self._force_close:
+            self._task_handler = None
+            if self.transport is not None:
+                self.transport.close()
+
+    def answered(self) -> None:
+        """Called once the answer to a request is written."""
+
+    async def _exchange(self, message: RawRequestMessage | _ErrInfo, payload: StreamReader) -> bool:
+        """Answer a request, or what could not be read. May the connection be used for the next one?"""
+        assert self._request_factory is not None
+        assert self._request_handler is not None
+        fault = message if isinstance(message, _ErrInfo) else None
+        head = ERROR if fault is not None else cast(RawRequestMessage, message)
+        task = cast("asyncio.Task[None]", self._task_handler or asyncio.current_task())
+        request = self._request_factory(head, payload, self, StreamWriter(self, self._loop), task)
+        self._current_request = request
+        try:
+            if fault is not None:
+                response = self.handle_error(request, fault.status, fault.exc, fault.message)
+            else:
+                response = await self._request_handler(request)
+        except web.HTTPException as raised:
+            response = raised
+        except Exception as error:  # noqa: BLE001  whatever it is, the client gets a 500
+            response = self.handle_error(request, 500, error)
+        finally:
+            self._current_request = None
+            request._task = None  # type: ignore[assignment]  # it holds the request
+        try:
+            await response.prepare(request)
+            await response.write_eof()
+        except ConnectionError:  # the client has left
+            return False
+        self.answered()
+        if not payload.is_eof():
+            await self._linger(payload)
+        return bool(response.keep_alive)
+
+    async def _linger(self, payload: StreamReader) -> None:
+        """Take what still comes of a body that nobody has read, for a while; then the connection ends."""
+        if self._lingering_time and not self._force_close:
+            try:
+                async with asyncio.timeout(self._lingering_time):
+                    while not payload.is_eof():
+                        await payload.readany()
+            except TimeoutError:
+                pass
+        if not payload.is_eof() and not self._force_close:
+            self.close()
+
+    def _make_room(self) -> None:
+        """A queued request was taken: the parser may go on where it was held up."""
+        if self._parser is not None:
+            self._parser.message_consumed()
+        if self._buffer_paused and len(self._messages) <= self._msg_queue_resume_size:
+            self._resume_reading_if_drained()
+
+    def _await_next(self) -> None:
+        """The connection is kept for a while."""
+        self._keepalive = True
+        self._next_keepalive_close_time = close = self._loop.time() + self._keepalive_timeout
+        if self._keepalive_handle is None:
+            self._keepalive_handle = self._loop.call_at(close, self._process_keepalive)
