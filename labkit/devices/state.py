@@ -143,7 +143,7 @@ class State:
             new = self._new[key] = self._new.get(key, 0) + 1
             if new >= self._forget_after:
                 self._new[key] = 0
-                await self._database.run(_forget, key, self._kept)
+                await self._database.write(FORGET, (*key, *key, self._kept - 1))
         return stored, found
 
     async def latest(self, product: str, identity: str, aliases: Sequence[str]) -> list[tuple[str, str]]:
@@ -180,10 +180,6 @@ class State:
 
     def _take_marks(self, key: Key) -> list[tuple[str, str, str, int, int]]:
         return [(*key, timestamp, number) for timestamp, number in self._delivered.pop(key, {}).items()]
-
-
-def _forget(connection: Connection, key: Key, kept: int) -> None:
-    execute(connection, FORGET, (*key, *key, kept - 1))
 
 
 def store_points(
