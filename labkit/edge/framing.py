@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from typing import Protocol
 
-SHORT = 1024  # bytes of a head that is kept
 SIZE_DIGITS = 32  # of a chunk's size: more than any parser takes
 CONTENT_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,4})\r\n")
 # Where one of these stands anywhere in a head, its body may end elsewhere than Content-Length says.
@@ -24,23 +23,6 @@ def holds_whole_body(head: bytes, size: int) -> bool:
     head = head.lower()
     length = CONTENT_LENGTH.search(head)
     return length is not None and int(length[1]) == size and not any(word in head for word in ELSEWHERE)
-
-
-class WholeBodies:
-    """The same for the requests of one connection, where devices send one head again and again."""
-
-    __slots__ = ("_last",)
-
-    def __init__(self) -> None:
-        self._last = (b"", 0)  # head and size of which it was so
-
-    def __call__(self, head: bytes, size: int) -> bool:
-        if (head, size) == self._last:
-            return True
-        whole = holds_whole_body(head, size)
-        if whole and len(head) <= SHORT:
-            self._last = head, size
-        return whole
 
 
 class Framing(Protocol):

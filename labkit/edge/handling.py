@@ -12,7 +12,7 @@ from typing import cast
 from aiohttp import web
 from aiohttp.http_parser import RawRequestMessage
 from aiohttp.http_writer import StreamWriter
-from aiohttp.streams import StreamReader
+from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from aiohttp.web_protocol import ERROR, _ErrInfo
 
 
@@ -47,6 +47,18 @@ class RequestLoop(web.RequestHandler):
             if self.transport is not None:
                 self.transport.close()
 
+    def queue(self, message: RawRequestMessage, body: bytes) -> None:
+        """A request came whole, whose head was parsed before."""
+        payload = EMPTY_PAYLOAD
+        if body:
+            payload = StreamReader(self, self._read_bufsize, loop=self._loop)
+            payload.feed_data(body)
+            payload.feed_eof()
+        self._request_count += 1
+        self._messages.append((message, payload))
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
     def answered(self) -> None:
         """Called once the answer to a request is written."""
 
@@ -80,6 +92,10 @@ class RequestLoop(web.RequestHandler):
         if not payload.is_eof():
             await self._linger(payload)
         return bool(response.keep_alive)
+
+    def no_lingering(self) -> None:
+        """Do not wait for the rest of a body that nobody reads."""
+        self._lingering_time = 0.0
 
     async def _linger(self, payload: StreamReader) -> None:
         """Take what still comes of a body that nobody has read, for a while; then the connection ends."""

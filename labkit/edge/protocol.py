@@ -20,9 +20,10 @@ from aiohttp.web_protocol import _ErrInfo
 from labkit.context import Context
 from labkit.edge import limits
 from labkit.edge.errors import BodyLateError, WrongHostError
-from labkit.edge.framing import Chunked, Framing, Length, WholeBodies
+from labkit.edge.framing import Chunked, Framing, Length, holds_whole_body
 from labkit.edge.handling import RequestLoop
 from labkit.edge.hosts import wrong_host_in
+from labkit.edge.repeated import Repeated
 from labkit.http.connection import Connection, unwatched
 
 HEAD_END = b"\r\n\r\n"
@@ -36,7 +37,6 @@ class EdgeProtocol(RequestLoop):
     __slots__ = (
         "_body",
         "_body_timer",
-        "_comes_whole",
         "_context",
         "_fault_seen",
         "_framing",
@@ -47,6 +47,7 @@ class EdgeProtocol(RequestLoop):
         "_input_ended",
         "_keep",
         "_reader_timer",
+        "_repeated",
         "_rest",
         "_watched",
         "connection",
@@ -85,7 +86,7 @@ class EdgeProtocol(RequestLoop):
         self._framing: Framing  # of that body
         self._body_timer: asyncio.TimerHandle | None = None
         self._reader_timer: asyncio.TimerHandle | None = None
-        self._comes_whole = WholeBodies()
+        self._repeated = Repeated()
         self._input_ended = False
         self._watched = False  # the end of input ends the request that is handled
         self._fault_seen = False  # something could not be read: nothing after it means anything
@@ -106,10 +107,6 @@ class EdgeProtocol(RequestLoop):
         self._forget_body()
         self._forget_reader()
         super().connection_lost(exc)
-
-    def no_lingering(self) -> None:
-        """Do not wait for the rest of a body that nobody reads."""
-        self._lingering_time = 0.0
 
     def end(self, reason: str, detail: str) -> None:
         """End the connection at once, without a byte more, and say why."""
@@ -190,8 +187,13 @@ class EdgeProtocol(RequestLoop):
             at = cast("re.Match[bytes]", EMPTY_LINES.match(data, at)).end()
             end = data.find(HEAD_END, at) + len(HEAD_END)
             if at + len(HEAD_END) <= end <= at + limits.HEAD:  # as nearly always
-                head = data[at:end]
-                if len(data) > end and self._comes_whole(head, len(data) - end):
+                head, size = data[at:end], len(data) - end
+                known = None if self._messages else self._repeated.message(head, size)
+                if known is not None:
+                    self._forget_head()
+                    self.queue(known, data[end:])
+                    return len(data)
+                if size and holds_whole_body(head, size):
                     self._head_came(head, data[end:])
                     return len(data)
                 self._head_came(head)
@@ -231,6 +233,7 @@ class EdgeProtocol(RequestLoop):
             return
         self._forget_head()
         if payload.is_eof():
+            self._repeated.keep(head, len(body), message)
             return
         if message.method == hdrs.METH_CONNECT:
             payload.feed_eof()  # no tunnel will be dug

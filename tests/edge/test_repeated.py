@@ -1,0 +1,67 @@
+"""A head that comes again over one connection means what it meant: whatever comes with it, and between the two."""
+
+import pytest
+
+from labkit.edge.repeated import SHORT
+from tests.edge.rig import HOST, EdgeRig, get
+
+
+def post(body: str, *headers: str, length: int | None = None) -> str:
+    lines = [f"Host: {HOST}", f"Content-Length: {len(body) if length is None else length}", *headers]
+    return "POST /p HTTP/1.1\r\n" + "".join(f"{line}\r\n" for line in lines) + f"\r\n{body}"
+
+
+A = f"{HOST} POST /p "
+GOT = f"{HOST} GET /a "
+UPGRADE = get("/a", HOST, "Connection: Upgrade", "Upgrade: websocket")
+# By what is shown: each piece that is sent, and the answers that come of it.
+STORIES: dict[str, list[tuple[str, list[str]]]] = {
+    "the same": [(post(each), [A + each]) for each in ("one", "two", "one")],
+    "no body": [(get(f"/{each}"), [f"{HOST} GET /{each} "]) for each in "aaba"],
+    "another length": [(post(each), [A + each]) for each in ("one", "three", "one")],
+    "the body later": [(post("one"), [A + "one"]), (post("", length=3), []), ("two", [A + "two"])],
+    "cut in the body": [(post("one"), [A + "one"]), (post("tw", length=3), []), ("o", [A + "two"])],
+    "cut in the head": [(post("one"), [A + "one"]), (post("two")[:30], []), (post("two")[30:], [A + "two"])],
+    "two at once": [(post("one"), [A + "one"]), (post("two") + post("six"), [A + "two", A + "six"])],
+    "another behind it": [
+        (get("/a"), [GOT]),
+        (get("/a") + post("one"), [GOT, A + "one"]),
+        (get("/a"), [GOT]),
+    ],
+    "large": [(post("one", f"X: {'x' * SHORT}"), [A + "one"])] * 2,
+    "empty lines before": [(get("/a"), [GOT]), ("\r\n\r\n" + get("/a"), [GOT])],
+    "an upgrade that is not taken up": [(UPGRADE, [GOT])] * 2,
+}
+
+
+@pytest.mark.parametrize("story", STORIES)
+async def test_it_is_answered_as_if_it_came_first(rig: EdgeRig, parser: str, story: str) -> None:
+    client = await rig.connect()
+    for sent, expected in STORIES[story]:
+        client.send(sent)
+        assert [(await client.answer())[2].decode() for _ in expected] == expected
+
+
+async def test_what_cannot_be_read_after_it_is_refused(rig: EdgeRig, parser: str) -> None:
+    client = await rig.connect()
+    for _ in range(2):
+        assert (await client.answer(post("one")))[0] == 200
+    client.send(post("one").replace("POST", "PO ST"))
+    assert (await client.answer())[0] == 400
+
+
+async def test_the_host_is_judged_again(rig: EdgeRig) -> None:
+    """What the head says means the same; whether that is served here may have changed."""
+    client = await rig.connect()
+    for _ in range(2):
+        assert (await client.answer(get("/a")))[0] == 200
+    rig.context.hosts.remove(HOST)
+    client.send(get("/a"))
+    assert await client.rest() == b""
+
+
+async def test_the_connection_ends_after_a_repeated_close(rig: EdgeRig, parser: str) -> None:
+    client = await rig.connect()
+    assert (await client.answer(get("/a")))[0] == 200
+    client.send(get("/a", HOST, "Connection: close"))
+    assert (await client.rest()).startswith(b"HTTP/1.1 200 ")
