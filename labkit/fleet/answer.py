@@ -13,6 +13,7 @@ from typing import Literal
 HEAD = 64 * 1024  # bytes of a head, and of trailers
 BODY = 64 * 1024 * 1024  # bytes of a body
 SIZE_LINE = 4096  # bytes of the line before a chunk
+SHORT = 1024  # bytes of an answer that is kept, to know it again
 INTERIM = 10  # answers of 1xx before the one that counts
 
 HEAD_END = re.compile(rb"\n\r?\n")
@@ -79,16 +80,40 @@ def fields(lines: bytes, *, strict: bool = True) -> list[tuple[str, str]]:
     return found
 
 
+class Repeated:
+    """The last short answer that came in one piece, as it was read. A fleet gets the same one again and again, and its
+    devices share this.
+    """
+
+    __slots__ = ("answer", "data")
+
+    def __init__(self) -> None:
+        self.data = b""
+        self.answer: Answer | None = None
+
+
 class AnswerReader:
     """Reads one answer after the other. `expect` before each; feed it what comes until it gives the answer.
 
-    most: bytes of a body.
+    most: bytes of a body; repeated: shared by those that are likely to read the same.
     """
 
-    __slots__ = ("_body", "_buffer", "_head", "_interim", "_left", "_most", "_no_body", "_state", "_trailers")
+    __slots__ = (
+        "_body",
+        "_buffer",
+        "_head",
+        "_interim",
+        "_left",
+        "_most",
+        "_no_body",
+        "_repeated",
+        "_state",
+        "_trailers",
+    )
 
-    def __init__(self, most: int = BODY) -> None:
+    def __init__(self, most: int = BODY, repeated: Repeated | None = None) -> None:
         self._most = most
+        self._repeated = Repeated() if repeated is None else repeated
         self._buffer = b""
         self._state: State = "head"
         self._no_body = False
@@ -109,7 +134,9 @@ class AnswerReader:
 
     def feed(self, data: bytes) -> Answer | None:
         """The answer, once it is whole. Raises MalformedError. What comes after it is for the next one."""
-        if self._state == "head" and not self._buffer:
+        if self._state == "head" and not self._buffer and not self._no_body:
+            if data == self._repeated.data:
+                return self._repeated.answer
             answer = self._usual(data)
             if answer is not None:
                 return answer
@@ -129,7 +156,7 @@ class AnswerReader:
         return self._answer(keep=False)
 
     def _usual(self, data: bytes) -> Answer | None:
-        """A head with Content-Length and the whole body, all in one piece."""
+        """A head with Content-Length and the whole body, all in one piece; no answer to HEAD."""
         end = data.find(b"\r\n\r\n")
         if end < 0 or end > HEAD or not data.startswith(b"HTTP/1.1 ") or data.find(b"\n\n", 0, end) >= 0:
             return None
@@ -138,8 +165,7 @@ class AnswerReader:
         low = lines.lower()
         start = low.find(b"content-length: ")
         if (
-            self._no_body
-            or start < 0
+            start < 0
             or (start and low[start - 1] != 10)
             or low.find(b"content-length", start + 1) >= 0
             or b"transfer-encoding" in low
@@ -158,7 +184,10 @@ class AnswerReader:
         if length > self._most or len(data) < body + length:
             return None
         self._buffer = data[body + length :]
-        return Answer(int(status), 1, lines, data[body : body + length], True)
+        answer = Answer(int(status), 1, lines, data[body : body + length], True)
+        if len(data) == body + length <= SHORT:
+            self._repeated.data, self._repeated.answer = data, answer
+        return answer
 
     def _step(self) -> Answer | None:
         if self._state == "head":

@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 
 from labkit.core.certificates import KeyPair
 from labkit.core.errors import LabError, LabkitError
-from labkit.fleet.answer import Answer, AnswerReader, MalformedError
+from labkit.fleet.answer import Answer, AnswerReader, MalformedError, Repeated
 from labkit.fleet.flow import PATIENCE, Address
 
 Kind = Literal["refused", "no answer", "cut", "timeout", "malformed"]
@@ -48,6 +48,7 @@ class Server:
         self.domain = domain
         self._context: ssl.SSLContext | None = None
         self._gate = asyncio.Semaphore(HANDSHAKES)
+        self._repeated = Repeated()
 
     async def connect(self, certificate: KeyPair | None, patience: float) -> Wire:
         """Open a connection. Raises NoAnswerError."""
@@ -59,7 +60,7 @@ class Server:
         try:
             async with self._gate:
                 _, wire = await loop.create_connection(
-                    Wire,
+                    lambda: Wire(self._repeated),
                     self.address.host,
                     self.address.https_port,
                     ssl=context,
@@ -81,11 +82,11 @@ class Server:
 class Wire(asyncio.Protocol):
     """An open connection."""
 
-    def __init__(self) -> None:
+    def __init__(self, repeated: Repeated) -> None:
         self.ended = False
         self._lost = False
         self._losing: asyncio.Future[None] | None = None
-        self._reader = AnswerReader()
+        self._reader = AnswerReader(repeated=repeated)
         self._transport: asyncio.Transport
         self._answer: asyncio.Future[Answer] | None = None
         self._until: float | None = None

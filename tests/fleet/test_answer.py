@@ -260,3 +260,40 @@ def test_what_h11_accepts_is_read_alike(made: tuple[bytes, bytes], edits: list[t
     assert (ours is None) == (fast is None)
     if ours is not None and fast is not None:
         assert (fast.status_code, fast.content) == (ours.status_code, ours.content)
+
+
+# --- the same one again
+
+
+def test_the_same_answer_again_is_known_and_others_are_read() -> None:
+    reader = AnswerReader()
+    for text in (b"one", b"one", b"two", b"one"):
+        reader.expect()
+        answer = reader.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n" + text)
+        assert answer is not None
+        assert answer.content == text
+        assert not reader.begun
+
+
+def test_the_same_answer_to_head_has_no_body() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"
+    reader = AnswerReader()
+    reader.expect()
+    assert reader.feed(head + b"one") is not None
+    reader.expect("HEAD")
+    answer = reader.feed(head + b"one")
+    assert answer is not None
+    assert answer.content == b""
+    assert reader.begun  # a body that nobody asked for
+
+
+def test_an_answer_with_more_behind_it_is_not_kept() -> None:
+    data = b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n"
+    reader = AnswerReader()
+    reader.expect()
+    assert reader.feed(data + b"more") is not None
+    assert reader.begun
+    other = AnswerReader(repeated=reader._repeated)
+    other.expect()
+    assert other.feed(data + b"more") is not None
+    assert other.begun
