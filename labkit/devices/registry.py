@@ -19,7 +19,7 @@ from sqlalchemy import Boolean, Column, Connection, Integer, LargeBinary, String
 from sqlalchemy.dialects.sqlite import insert
 
 from labkit.core.clock import Clock
-from labkit.core.database import Database, execute_many
+from labkit.core.database import Database, execute, execute_many
 from labkit.core.errors import LabError
 from labkit.core.identifiers import Identifiers
 from labkit.core.tables import metadata
@@ -44,6 +44,11 @@ HAND_OUT = (
     "INSERT INTO device (product, identity, whitelisted, locked, digest, salt, provisioned) "
     "VALUES (?, ?, 1, 0, ?, ?, ?) ON CONFLICT (product, identity) DO UPDATE SET whitelisted = 1, "
     "digest = excluded.digest, salt = excluded.salt, provisioned = excluded.provisioned"
+)
+
+FIND = (
+    "SELECT product, identity, whitelisted, locked, digest, salt, provisioned FROM device "
+    "WHERE product = ? AND identity = ?"
 )
 
 Outcome = Literal["provisioned", "unknown", "taken", "locked"]
@@ -326,10 +331,14 @@ class Registry:
 
 
 def _find(connection: Connection, product: str, identity: str) -> Device | None:
-    row = connection.execute(
-        select(device_table).where(device_table.c.product == product, device_table.c.identity == identity)
-    ).first()
-    return None if row is None else Device(*row)
+    # by hand: SQLAlchemy's statement would cost several times what SQLite itself does
+    row = execute(connection, FIND, (product, identity)).fetchone()
+    return None if row is None else _device(row)
+
+
+def _device(row: tuple[str, str, int, int, bytes | None, bytes | None, int | None]) -> Device:
+    product, identity, whitelisted, locked, digest, salt, provisioned = row
+    return Device(product, identity, bool(whitelisted), bool(locked), digest, salt, provisioned)
 
 
 def by_digest(connection: Connection, product: str, digest: bytes) -> Device | None:
