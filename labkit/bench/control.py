@@ -91,6 +91,12 @@ def _say(answer: Answer) -> None:
     sys.stdout.flush()
 
 
+def be_child(main: Callable[[], Awaitable[None]]) -> None:
+    """Be a child process, pinned to the core that the command line names."""
+    prepare(int(sys.argv[1]))
+    run(main())
+
+
 def run(main: Awaitable[None]) -> None:
     """Run a child's main function on the loop that the lab uses."""
     from labkit.core.loops import run_with_uvloop

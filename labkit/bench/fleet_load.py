@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import psutil
 
-from labkit.bench.control import Answer, obey, prepare, run
+from labkit.bench.control import Answer, be_child, obey
 from labkit.core.clock import Clock
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.device import Credentials
@@ -141,10 +140,5 @@ async def serve() -> None:
     await obey({}, commands)
 
 
-def main() -> None:
-    prepare(int(sys.argv[1]))
-    run(serve())
-
-
 if __name__ == "__main__":
-    main()
+    be_child(serve)

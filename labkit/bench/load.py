@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import ssl
-import sys
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -17,7 +16,7 @@ from functools import partial
 from typing import cast
 from urllib.parse import quote
 
-from labkit.bench.control import Answer, BenchError, obey, prepare, run
+from labkit.bench.control import Answer, BenchError, be_child, obey
 
 ALIAS = "/onep:v1/stack/alias"
 
@@ -214,10 +213,5 @@ async def serve() -> None:
     load.close()
 
 
-def main() -> None:
-    prepare(int(sys.argv[1]))
-    run(serve())
-
-
 if __name__ == "__main__":
-    main()
+    be_child(serve)

@@ -54,12 +54,19 @@ class FunctionsControl:
         await self._platform.services.add(made)
         return made.name, [described(each) for each in made.operations.values()]
 
-    async def follow(self, record: Callable[[Record], object], mail: Callable[[Mail], object]) -> None:
+    async def follow(
+        self, record: Callable[[Record], object], mail: Callable[[Mail], object]
+    ) -> Callable[[], None]:
         """Call `record` with each record of the journal once it is complete, and `mail` with each new mail, both on
-        the loop, as long as the lab lives.
+        the loop, until the function that is returned is called there.
         """
-        self._platform.context.journal.watch(record, ended=True)
-        self._platform.mailbox.watch(mail)
+        ends = (self._platform.context.journal.watch(record, ended=True), self._platform.mailbox.watch(mail))
+
+        def stop() -> None:
+            for end in ends:
+                end()
+
+        return stop
 
     async def remove_service(self, name: str) -> None:
         """Take out a service that was added. Raises LabError where there is none of this name."""

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from labkit.core.errors import LabError, LabkitError
+from labkit.core.journal import Record
 from labkit.fleet.accounts import ALIAS
 from labkit.fleet.cluster import ClusterPlay
 from labkit.fleet.fleet_device import DeviceFaults, Restart
@@ -59,7 +60,8 @@ class PlaysControl:
         until = None if seconds is None else clock.now() + seconds
         if until is None and not clock.rate:
             raise LabError("this clock stands still: say for how long, as in run(days=1)")
-        restarts = Restarts(self._platform, play)
+        restarts, lag = Restarts(self._platform, play), HandlerLag(self._platform, play.plan.product)
+        play.lag = lag.take
         try:
             if clock.rate:
                 await play.run(until)
@@ -67,6 +69,7 @@ class PlaysControl:
             with clock.drive("the run of a fleet"):
                 await play.run(until)
         finally:
+            lag.stop()
             await restarts.stop()
         if until is not None and isinstance(play, Play) and play.reached:
             await clock.advance_to(until)
@@ -76,6 +79,30 @@ class PlaysControl:
         if context.clock.rate:
             return Live(context.clock)
         return Simulated(context.clock, context.holding, self._platform.settle, seed)
+
+
+class HandlerLag:
+    """How long the events of a product's devices wait for their handlers, in seconds of lab time."""
+
+    def __init__(self, platform: Platform, product: str) -> None:
+        self._context = platform.context
+        self._prefix = f"{product}/"
+        self._longest: float | None = None
+        self.stop = self._context.journal.watch(self._look)
+
+    def take(self) -> float | None:
+        """The longest since it was asked last; None where no handler ran. On a virtual clock handlers run at the
+        instant of the event, and only what a fault makes late is worth telling.
+        """
+        longest, self._longest = self._longest, None
+        return longest if longest or self._context.clock.rate else None
+
+    def _look(self, entry: Record) -> None:
+        if entry.kind != "script" or entry.cause is None:
+            return
+        event = self._context.journal.find(entry.cause)
+        if event is not None and event.kind == "event" and event.actor.startswith(self._prefix):
+            self._longest = max(self._longest or 0.0, (entry.time - event.time) / 1_000_000)
 
 
 class Restarts:

@@ -202,6 +202,11 @@ class Journal:
 
         return stop
 
+    def find(self, sequence: int) -> Record | None:
+        """The record of this number, unless the ring has let it go."""
+        back = self._sequence - sequence + 1  # recent ones are asked for most, and near the end
+        return self._records[-back] if 0 < back <= len(self._records) else None
+
     def select(self, kind: str | None = None, actor: str | None = None) -> list[Record]:
         """The records of a kind, of an actor, or of both."""
         return [

@@ -23,9 +23,9 @@ from labkit.core.errors import LabError
 from labkit.fleet.accounts import Accounts
 from labkit.fleet.cluster_client import by_value
 from labkit.fleet.device import Credentials
-from labkit.fleet.measures import Measures, Tick
+from labkit.fleet.measures import Latency, Measures, Tick
 from labkit.fleet.play import Failure, Plan, Row, Timings
-from labkit.fleet.shapes import Delayed, Portion
+from labkit.fleet.shapes import Delayed, Dial, Portion, scaled
 from labkit.fleet.workers import Message, Share, begin, command
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ class ClusterPlay:
         self.deaths: list[Death] = []
         self.total = Measures()
         self.accounts = Accounts()
+        self.arrivals = None if plan.arrivals is None else Dial(plan.arrivals)
+        self.lag: Callable[[], float | None] = lambda: None  # of handlers, since it was asked last
         self.timings = WorkerTimings()
         self.began = clock.now()
         self.until: float | None = None
@@ -145,6 +147,11 @@ class ClusterPlay:
         self.paused = False
         self._changed.set()
 
+    def scale_arrivals(self, factor: float) -> None:
+        """As Play.scale_arrivals."""
+        scaled(self.arrivals, factor)
+        self._changed.set()
+
     async def finished(self) -> None:
         """Return once the run is over and all is cleaned up."""
         await self._finished.wait()
@@ -178,7 +185,7 @@ class ClusterPlay:
 
     async def _oversee(self) -> None:
         """Start shares, start those of dead workers again, and pass on commands, until all are over."""
-        passed: tuple[bool, bool] = (False, False)
+        passed, factor = (False, False), 1.0
         waited = time.monotonic()  # for a worker to be there, or for the shares to end
         while not all(share.done for share in self._shares):
             alive = await asyncio.to_thread(self._alive)
@@ -195,6 +202,9 @@ class ClusterPlay:
             if wanted != passed:
                 await self._command("stop" if self._stopped else "pause" if self.paused else "resume")
                 passed = wanted
+            if self.arrivals is not None and self.arrivals.factor != factor:
+                factor = self.arrivals.factor
+                await self._command("scale_arrivals", factor)
             if not over and not orphans:
                 waited = time.monotonic()
             elif time.monotonic() - waited > PATIENCE:
@@ -260,13 +270,17 @@ class ClusterPlay:
         share.pid = answers[worker]
         if self.paused:
             await self._command("pause")
+        if self.arrivals is not None and self.arrivals.factor != 1:
+            await self._command("scale_arrivals", self.arrivals.factor)
 
-    async def _command(self, name: str) -> None:
+    async def _command(self, name: str, *args: float) -> None:
         for share in self._shares:
             if share.worker is not None and not share.done:
                 key = (self._topic, share.number)
                 with suppress(OSError):  # it died
-                    await asyncio.to_thread(self._client.run, command, key, name, workers=[share.worker])
+                    await asyncio.to_thread(
+                        self._client.run, command, key, name, args, workers=[share.worker]
+                    )
 
     def _end(self) -> None:
         with suppress(OSError, TimeoutError):
@@ -282,6 +296,8 @@ class ClusterPlay:
         self.rows += message.rows
         self.accounts.put(message.sent)
         self.timings.workers += message.cpu
+        if message.latency is not None:
+            self.timings.latency.merge(Latency.decode(message.latency))
         if message.tick is not None:
             tick = Tick.decode(message.tick)
             number = max(math.ceil((tick.time - self.began) / self.plan.every - 1e-9), len(self.ticks) + 1)
@@ -322,7 +338,8 @@ class ClusterPlay:
         for share in self._shares:
             states.update(share.states)
         measures = self._bins.pop(len(self.ticks) + 1, Measures())
-        tick = measures.tick(when, {state: count for state, count in states.items() if count})
+        devices = {state: count for state, count in states.items() if count}
+        tick = measures.tick(when, devices, self.lag())
         self.ticks.append(tick)
         for callback in tuple(self._subscribers):
             callback(tick)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import time
 from collections.abc import Mapping
 from typing import Any, Literal, cast
 
@@ -189,6 +190,7 @@ class DeviceConnection:
         self.opened = 0  # connections so far
         self.last: Answer | None = None  # that came
         self.stuck = 0.0  # seconds of real time for which the next answer is not read
+        self.took = 0.0  # seconds of real time, for the last answer since its request was written
         self._sent: tuple[bytes, str, float | None] | None = (
             None  # the last request, with its method and patience
         )
@@ -253,7 +255,10 @@ class DeviceConnection:
                 if self.stuck:
                     seconds, self.stuck = self.stuck, 0.0
                     wire.stick(seconds)
-                return await answer
+                began = time.perf_counter()
+                came = await answer
+                self.took = time.perf_counter() - began
+                return came
             except asyncio.CancelledError:
                 self.abort()  # an answer that nobody waits for would come before the next one
                 raise

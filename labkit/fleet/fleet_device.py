@@ -127,7 +127,7 @@ class FleetDevice:
         shape: the rate, in requests a second; without one that of the run. The latency of the first request after each
         counts from then, however late it is sent.
         """
-        rate = shape if shape is not None else self._play.plan.arrivals
+        rate = shape if shape is not None else self._play.arrivals
         if rate is None:
             raise LabError(
                 "arrivals: give the run a rate, as in run(…, arrivals=Flat(0.1)), or arrivals(shape)"

@@ -21,9 +21,9 @@ from labkit.fleet.connection import DeviceConnection, NoAnswerError, Server
 from labkit.fleet.device import Credentials, DeviceError
 from labkit.fleet.fleet_device import DeviceFaults, FleetDevice, Reboot
 from labkit.fleet.flow import Address
-from labkit.fleet.measures import Measures, Tick
+from labkit.fleet.measures import PERCENTILES, Latency, Measures, Tick
 from labkit.fleet.pace import Pace
-from labkit.fleet.shapes import Shape, online
+from labkit.fleet.shapes import Dial, Shape, online, scaled
 
 TRACE = 12  # lines of a failure's traceback that are kept
 
@@ -86,18 +86,30 @@ class Row(NamedTuple):
 
 @dataclass(slots=True)
 class Timings:
-    """Real durations, in seconds; no two runs have the same."""
+    """Real durations, in seconds; no two runs have the same. latency: of all answers but those of polls."""
 
     began: float = field(default_factory=time.perf_counter)
     cpu_began: float = field(default_factory=time.process_time)
     real: float = 0.0
     cpu: float = 0.0
+    latency: Latency = field(default_factory=Latency)
 
     def so_far(self) -> tuple[float, float]:
         """Real time, and CPU time of the whole process."""
         if self.real:
             return self.real, self.cpu
         return time.perf_counter() - self.began, time.process_time() - self.cpu_began
+
+    def figures(self, requests: int) -> dict[str, float]:
+        """Real, CPU, and of so many requests those a real second; percentiles of the latency, NaN without answers."""
+        real, cpu = self.so_far()
+        taken = self.latency.percentiles([*PERCENTILES.values(), 100.0])
+        return {
+            "real": real,
+            "cpu": cpu,
+            "requests per second": requests / real if real else 0.0,
+            **dict(zip([*PERCENTILES, "max"], taken, strict=True)),
+        }
 
     def end(self) -> None:
         self.real, self.cpu = self.so_far()
@@ -122,6 +134,8 @@ class Play:
         self.timings = Timings()
         self.states: Counter[str] = Counter(waiting=len(plan.members))
         self.devices: dict[int, FleetDevice] = {}
+        self.arrivals = None if plan.arrivals is None else Dial(plan.arrivals)
+        self.lag: Callable[[], float | None] = lambda: None  # of handlers, since it was asked last
         self._server = Server(plan.address, plan.domain)
         self._members = {member.number: member for member in plan.members}
         self._numbers = {member.identity: member.number for member in plan.members}
@@ -148,6 +162,13 @@ class Play:
             self.reached = await self.pace.play(until)
         finally:
             await self._finish()
+
+    def scale_arrivals(self, factor: float) -> None:
+        """Have so many times as many requests arrive as the shape of the run says, from each device's next one on.
+
+        Raises LabError for a run without arrivals, and for a factor that is not above 0.
+        """
+        scaled(self.arrivals, factor)
 
     async def disconnected(self) -> None:
         """Return once every device knows that the platform has ended all connections."""
@@ -217,6 +238,7 @@ class Play:
                 self._measures.requests += 1  # how long it waited is no latency
             else:
                 self._measures.answered(status, seconds)
+                self.timings.latency.add(device.connection.took)
         if self.plan.requests:
             self.rows.append(Row(self.pace.clock.now(), device.identity, action, status, seconds, kind))
 
@@ -306,7 +328,7 @@ class Play:
     def _emit(self, when: float) -> None:
         self.total.merge(self._measures)
         states = {state: count for state, count in self.states.items() if count}
-        tick = self._measures.tick(when, states)
+        tick = self._measures.tick(when, states, self.lag())
         self.ticks.append(tick)
         for callback in tuple(self._subscribers):
             callback(tick)

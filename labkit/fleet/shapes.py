@@ -229,6 +229,29 @@ class Delayed(Shape):
         return self.shape.most(begin + self.over, end + self.over, start - self.over)
 
 
+class Dial(Shape):
+    """A shape that is made larger or smaller while it is used: `factor`."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self.factor = 1.0
+
+    def at(self, elapsed: float, start: float = 0.0) -> float:
+        return self.factor * self.shape.at(elapsed, start)
+
+    def most(self, begin: float, end: float, start: float = 0.0) -> float:
+        return self.factor * self.shape.most(begin, end, start)
+
+
+def scaled(dial: Dial | None, factor: float) -> None:
+    """Turn the dial of a run. Raises LabError where there is none, and for a factor that is none."""
+    if dial is None:
+        raise LabError("arrivals: this run has no rate of them, run(…, arrivals=Flat(0.1)) gives it one")
+    if type(factor) not in (int, float) or not 0 < factor < math.inf:
+        raise LabError(f"arrivals: expected a factor above 0, not {factor!r}; pause() holds all")
+    dial.factor = float(factor)
+
+
 def arrivals(
     shape: Shape, chance: Chance, start: float, end: float = math.inf, begin: float | None = None
 ) -> Iterator[float]:

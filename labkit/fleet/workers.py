@@ -57,6 +57,7 @@ class Message:
     shown: dict[int, dict[str, object]] = field(default_factory=dict)
     credentials: dict[int, Credentials] = field(default_factory=dict)
     cpu: float = 0.0
+    latency: bytes | None = None  # of answers, in real time, once it is over
     error: str | None = None
     final: bool = False
 
@@ -83,6 +84,7 @@ class Report:
         message = self._message()
         message.final, message.error = True, error
         message.credentials = self._play.credentials()
+        message.latency = self._play.timings.latency.encode()
         self._tell(pickle.dumps(message))
 
     def _message(self) -> Message:
@@ -115,11 +117,11 @@ def begin(payload: bytes, dask_worker: Any) -> int:
     return os.getpid()
 
 
-def command(key: tuple[str, int], name: str, dask_worker: Any) -> None:
-    """Have a share `stop`, `pause` or `resume`; nothing where it is over."""
+def command(key: tuple[str, int], name: str, args: tuple[float, ...], dask_worker: Any) -> None:
+    """Have a share `stop`, `pause`, `resume` or `scale_arrivals`; nothing where it is over."""
     playing: Playing | None = dask_worker.extensions.get(PLAYS, {}).get(key)
     if playing is not None:
-        playing.command(name)
+        playing.command(name, *args)
 
 
 class Playing:
@@ -129,7 +131,9 @@ class Playing:
         self._share = share
         self._tell = tell
         self._lock = threading.Lock()
-        self._waiting: list[str] = []  # commands that came before the play was there
+        self._waiting: list[
+            tuple[str, tuple[float, ...]]
+        ] = []  # commands that came before the play was there
         self._play: Play | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -143,12 +147,12 @@ class Playing:
         with asyncio.Runner(loop_factory=factory) as runner:
             runner.run(self._run())
 
-    def command(self, name: str) -> None:
+    def command(self, name: str, *args: float) -> None:
         with self._lock:
             if self._play is None or self._loop is None:
-                self._waiting.append(name)
+                self._waiting.append((name, args))
             elif not self._loop.is_closed():
-                self._loop.call_soon_threadsafe(getattr(self._play, name))
+                self._loop.call_soon_threadsafe(getattr(self._play, name), *args)
 
     async def _run(self) -> None:
         clock = Clock.like(self._share.reading)
@@ -156,8 +160,8 @@ class Playing:
         report = Report(self._share, play, self._tell)
         with self._lock:
             self._play, self._loop = play, asyncio.get_running_loop()
-            for name in self._waiting:
-                getattr(play, name)()
+            for name, args in self._waiting:
+                getattr(play, name)(*args)
         error = None
         try:
             await play.run(self._share.until)

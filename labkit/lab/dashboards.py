@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from labkit.fleet.measures import Tick
 from labkit.lab.runtime import Client, Runtime
 from labkit.lab.show import of_entries
 from labkit.settings import FaultSettings
+from labkit.widgets.dashboard import Dashboard
 from labkit.widgets.fleet_dashboard import FleetDashboard
 from labkit.widgets.lab_dashboard import LabDashboard
 from labkit.widgets.tally import Happened, Mailed
@@ -29,11 +30,15 @@ FAULTS: Mapping[str, Mapping[str, Any]] = {
 RECORDS = 40  # of a device's journal that are shown
 
 
+D = TypeVar("D", bound=Dashboard)
+
+
 class _Failed(NamedTuple):
     time: float
     identity: str
     error: str
     seed: int
+    trace: str
 
 
 class _RunSource:
@@ -78,6 +83,13 @@ class _RunSource:
 
     def stop(self) -> None:
         self._run.stop()
+
+    @property
+    def arrivals(self) -> float | None:
+        return self._run.arrivals
+
+    def scale_arrivals(self, factor: float) -> None:
+        self._run.scale_arrivals(factor)
 
 
 class _FleetSource:
@@ -144,9 +156,15 @@ class _LabSource:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    def follow(self, record: Callable[[Happened], object], mail: Callable[[Mailed], object]) -> None:
-        control = self._runtime.control
-        self._runtime.run(control.functions.follow, record, mail)
+    def follow(
+        self, record: Callable[[Happened], object], mail: Callable[[Mailed], object]
+    ) -> Callable[[], object]:
+        stop = self._runtime.run(self._runtime.control.functions.follow, record, mail)
+
+        async def end() -> None:
+            stop()
+
+        return lambda: None if self._runtime.closed else self._runtime.begin(end)
 
     def time(self) -> float:
         return self._runtime.run(self._runtime.control.clock.state).time
@@ -155,7 +173,7 @@ class _LabSource:
 class _Closing(Client):
     """Ends a dashboard with its lab."""
 
-    def __init__(self, dashboard: FleetDashboard | LabDashboard) -> None:
+    def __init__(self, dashboard: Dashboard) -> None:
         self._dashboard = dashboard
 
     async def close(self) -> None:
@@ -164,13 +182,17 @@ class _Closing(Client):
 
 def fleet_dashboard(runtime: Runtime, fleet: Fleet, how: Mapping[str, Any]) -> FleetDashboard:
     """A live view of a fleet, until its lab ends. Raises LabError where Jupyter's libraries are missing."""
-    dashboard = FleetDashboard(_FleetSource(runtime, fleet, how))
-    runtime.keep(_Closing(dashboard))
-    return dashboard
+    return _kept(FleetDashboard(_FleetSource(runtime, fleet, how)), runtime)
 
 
 def lab_dashboard(runtime: Runtime) -> LabDashboard:
     """A live view of a lab, until it ends. Raises LabError where Jupyter's libraries are missing."""
-    dashboard = LabDashboard(_LabSource(runtime))
-    runtime.keep(_Closing(dashboard))
+    return _kept(LabDashboard(_LabSource(runtime)), runtime)
+
+
+def _kept(dashboard: D, runtime: Runtime) -> D:
+    """Have it end with its lab, unless it was closed before."""
+    closing = _Closing(dashboard)
+    runtime.keep(closing)
+    dashboard.at_end(lambda: runtime.forget(closing))
     return dashboard

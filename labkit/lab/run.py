@@ -131,6 +131,18 @@ class Run:
     def paused(self) -> bool:
         return self._play.paused
 
+    @property
+    def arrivals(self) -> float | None:
+        """How many times the arrivals that the run was given there are now; None where it was given none."""
+        return None if self._play.arrivals is None else self._play.arrivals.factor
+
+    def scale_arrivals(self, factor: float) -> None:
+        """Have `factor` times as many requests arrive as the run was told, from each device's next one on.
+
+        Raises LabError for a run that was given no `arrivals`, and for a factor that is not above 0.
+        """
+        self._call(lambda: self._play.scale_arrivals(factor))
+
     # --- what came of it
 
     def frame(self) -> pandas.DataFrame:
@@ -151,12 +163,12 @@ class Run:
         return rows.astype({"status": "Int64", "identity": "str", "action": "str", "error": "str"})
 
     def timings(self) -> pandas.Series[float]:
-        """Real durations in seconds, which no two runs share: real, cpu, requests a real second."""
+        """Real durations in seconds, which no two runs share: real, cpu, requests a real second; p50, p90, p99 and max
+        of answers but those of polls, from the request's leaving on (of workers, once they are done).
+        """
         import pandas
 
-        real, cpu = self._play.timings.so_far()
-        total = self._play.total.requests
-        return pandas.Series({"real": real, "cpu": cpu, "requests per second": total / real if real else 0.0})
+        return pandas.Series(self._play.timings.figures(self._play.total.requests))
 
     @property
     def failures(self) -> pandas.DataFrame:

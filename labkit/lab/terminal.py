@@ -93,7 +93,7 @@ class Outcome:
             "errors": self.errors,
             "failed": [{**each._asdict(), "time": _when(each.time)} for each in self.failed],
             "latency": latency,
-            "timings": dict(self.timings),
+            "timings": {name: each if each == each else None for name, each in self.timings.items()},
         }
 
     def line(self) -> str:
@@ -217,9 +217,8 @@ def against(
         factory = uvloop.new_event_loop
     with asyncio.Runner(loop_factory=factory) as runner:
         play = runner.run(live())
-    real, cpu = play.timings.so_far()
     total = play.total
-    timings = {"real": real, "cpu": cpu, "requests per second": total.requests / real if real else 0.0}
+    timings = play.timings.figures(total.requests)
     failed = [FailedDevice(each.time, each.identity, each.error) for each in play.failures]
     lasted = (play.ticks[-1].time - play.began) if play.ticks else 0.0
     return Outcome(order, seed, play.ticks, failed, total.latency, timings, lasted)

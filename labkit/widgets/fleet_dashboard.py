@@ -14,8 +14,7 @@ from labkit.fleet.measures import frame as frame_of
 from labkit.widgets import panels, style
 from labkit.widgets.charts import ERRORS, LATENCIES, STATES, overview
 from labkit.widgets.charts import rates as rates_of
-from labkit.widgets.output import Output, check_jupyter
-from labkit.widgets.updates import Updates
+from labkit.widgets.dashboard import Dashboard
 
 if TYPE_CHECKING:
     import pandas
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 WINDOW = 300  # ticks that the live pictures show; the PNG shows all
 SHOWN = 20  # devices that failed, in the table
 SPEEDS = (1, 10, 60, 600, 3600)
+ARRIVALS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)  # times the rate of the run
 HEARTBEAT = 0.5  # seconds of real time after which a run is looked at again, even if nothing came
 
 
@@ -37,6 +37,8 @@ class Failed(Protocol):
     def error(self) -> str: ...
     @property
     def seed(self) -> int: ...
+    @property
+    def trace(self) -> str: ...
 
 
 class RunSource(Protocol):
@@ -58,6 +60,12 @@ class RunSource(Protocol):
     def pause(self) -> None: ...
     def resume(self) -> None: ...
     def stop(self) -> None: ...
+    @property
+    def arrivals(self) -> float | None:
+        """How many times the rate that the run was given requests arrive; None where it was given none."""
+        ...
+
+    def scale_arrivals(self, factor: float) -> None: ...
 
 
 class FleetSource(Protocol):
@@ -87,17 +95,15 @@ class FleetSource(Protocol):
         ...
 
 
-class FleetDashboard:
+class FleetDashboard(Dashboard):
     """Widgets over a fleet. Let a cell show it; it follows whatever run the fleet has, and can start one."""
 
     def __init__(self, source: FleetSource) -> None:
-        check_jupyter()
+        super().__init__()
         self._source = source
         self._run: RunSource | None = None
         self._final = False  # the end of the run is shown
-        self._closed = False
         self._active: list[str] = []  # faults
-        self._updates = Updates(self.refresh)
         self._head, self._tiles, self._said, self._trace = (_html() for _ in range(4))
         self._panels = [
             panels.states_panel(),
@@ -108,8 +114,7 @@ class FleetDashboard:
         self._error_key, self._state_key = _html("labkit-keys"), _html("labkit-keys")
         self._failures = _box()
         self._failure_count = -1
-        self.widget = self._built()
-        self._output = Output(self.widget, self._picture, self.__repr__, self.refresh)
+        self._shown_by(self._built())
         self.refresh()
 
     def _built(self) -> Any:
@@ -140,7 +145,16 @@ class FleetDashboard:
             layout=widgets.Layout(width="auto"),
         )
         self._rate.observe(lambda change: self._acted(partial(self._source.set_rate, change["new"])), "value")
-        controls = [self._start, self._pause, self._stop, self._rate, *self._fault_controls(button)]
+        self._arrivals = widgets.Dropdown(
+            options=[(f"{each:g} ×", each) for each in ARRIVALS],
+            value=1.0,
+            description="arrivals",
+            style={"description_width": "auto"},
+            layout=widgets.Layout(width="auto", display="none"),
+        )
+        self._arrivals.observe(lambda change: self._acted(partial(self._scale, change["new"])), "value")
+        controls = [self._start, self._pause, self._stop, self._rate, self._arrivals]
+        controls += self._fault_controls(button)
         keys = [
             self._state_key,
             _html("labkit-keys"),
@@ -206,6 +220,10 @@ class FleetDashboard:
             else:
                 self._run.pause()
 
+    def _scale(self, factor: float) -> None:
+        if self._run is not None and self._run.arrivals != factor:
+            self._run.scale_arrivals(factor)
+
     def _end(self) -> None:
         if self._run is not None:
             self._run.stop()
@@ -221,13 +239,13 @@ class FleetDashboard:
 
     def _follow(self, run: RunSource) -> None:
         self._run, self._final, self._failure_count = run, False, -1
-        run.on_tick(lambda _: self._updates.ask())
+        run.on_tick(lambda _: None if self.closed else self._updates.ask())
 
     # ---- what it shows
 
     def refresh(self) -> None:
         """Show the present state; on the kernel's thread alone."""
-        if self._closed:
+        if self.closed:
             return
         newest = self._source.run()
         self._active = list(self._source.active_faults())
@@ -241,6 +259,10 @@ class FleetDashboard:
         self._draw(frame_of(ticks[-WINDOW:]))
         self._show_failures(run.failed() if run is not None else ())
         under_way = run is not None and not ended
+        arrivals = None if run is None else run.arrivals
+        self._arrivals.layout.display = "none" if arrivals is None else ""
+        if arrivals in ARRIVALS:
+            self._arrivals.value = arrivals
         self._start.disabled, self._pause.disabled, self._stop.disabled = (
             under_way,
             not under_way,
@@ -316,44 +338,35 @@ class FleetDashboard:
         self._failure_count = len(failed)
         old, lines = self._failures.children, []
         for each in list(reversed(failed))[:SHOWN]:
-            link = widgets.Button(description=each.identity, tooltip="its journal", icon="list")
+            link = widgets.Button(description=each.identity, tooltip="its trace and its journal", icon="list")
             link.add_class("labkit-failed")
-            link.on_click(
-                lambda _, identity=each.identity: self._acted(partial(self._show_journal, identity))
-            )
+            link.on_click(lambda _, failed=each: self._acted(partial(self._show_trace, failed)))
             when = datetime.fromtimestamp(each.time, UTC).strftime("%Y-%m-%d %H:%M:%S")
             text = f"{escape(each.error)} <span class='labkit-soft'>at {when}, seed {each.seed}</span>"
             lines.append(widgets.HBox([link, _html(text=text)], layout=widgets.Layout(align_items="center")))
         if lines:
             more = f", the last {SHOWN} of them" if len(failed) > SHOWN else ""
-            title = f"<b>{len(failed)} failed</b>{more}; press one to see its journal"
+            title = f"<b>{len(failed)} failed</b>{more}; press one to see its trace and its journal"
             lines.insert(0, _html(text=title))
         self._failures.children = lines
         for each in old:
             for inner in (*getattr(each, "children", ()), each):
                 inner.close()
 
-    def _show_journal(self, identity: str) -> None:
-        frame = self._source.journal(identity)
+    def _show_trace(self, failed: Failed) -> None:
+        frame = self._source.journal(failed.identity)
         columns = ["time", "kind", "actor", "summary", "status"]
         shown = frame[columns].astype({"status": "string"}).fillna("")
         shown["time"] = frame["time"].dt.strftime("%H:%M:%S.%f").str[:-3]
         lines = shown.to_numpy().tolist()
-        self._trace.value = f"<b>journal of {escape(identity)}</b>" + style.rows(columns, lines)
+        self._trace.value = (
+            f"<b>{escape(failed.identity)} failed</b><pre class='labkit-trace'>{escape(failed.trace)}</pre>"
+            f"<b>its journal</b>" + style.rows(columns, lines)
+        )
 
     def _picture(self) -> bytes:
         ticks = list(self._run.ticks) if self._run is not None else []
         return overview(frame_of(ticks), ", ".join([self._source.title, self._state, *self._notes(ticks)]))
-
-    def close(self) -> None:
-        """The lab ends: what stays is the picture. Any thread may call it."""
-        self._closed = True
-        self._output.close()
-        self._updates.call(self._output.update)
-
-    def _ipython_display_(self) -> None:
-        self.refresh()
-        self._output.show()
 
     def __repr__(self) -> str:
         return f"<dashboard of {self._source.title}>"  # of any state: stored outputs are compared

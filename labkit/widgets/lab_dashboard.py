@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from labkit.widgets import panels, style
+from labkit.widgets.dashboard import Dashboard
 from labkit.widgets.drawing import headed, plot_style, png, round_times
-from labkit.widgets.output import Output, check_jupyter
 from labkit.widgets.tally import Happened, Mailed, Tally
-from labkit.widgets.updates import Updates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,26 +29,29 @@ HEARTBEAT = 0.5  # seconds of real time between two looks
 class LabSource(Protocol):
     """What the dashboard needs to know of a lab."""
 
-    def follow(self, record: Callable[[Happened], object], mail: Callable[[Mailed], object]) -> None:
-        """Call these with what happens from now on, on the lab's own thread."""
+    def follow(
+        self, record: Callable[[Happened], object], mail: Callable[[Mailed], object]
+    ) -> Callable[[], object]:
+        """Call these with what happens from now on, on the lab's own thread, until what is returned is called, on
+        whatever thread.
+        """
+        ...
 
     def time(self) -> float:
         """Lab time in seconds."""
         ...
 
 
-class LabDashboard:
+class LabDashboard(Dashboard):
     """Widgets over a lab, from the moment on that they are made. Let a cell show it."""
 
     def __init__(self, source: LabSource) -> None:
-        check_jupyter()
+        super().__init__()
         import ipywidgets as widgets
 
         self._source = source
         self._tally = Tally()
         self._seen = -1
-        self._closed = False
-        self._updates = Updates(self.refresh)
         self._head, self._tiles, self._reasons, self._recent = (
             widgets.HTML(layout=widgets.Layout(width="100%", margin="0")) for _ in range(4)
         )
@@ -59,7 +61,7 @@ class LabDashboard:
         keys = [widgets.HTML(panels.key(colours)) for colours in CHARTS.values()]
         for each in keys:
             each.add_class("labkit-keys")
-        self.widget: Any = widgets.VBox(
+        whole = widgets.VBox(
             [
                 widgets.HTML(style.CSS, layout=widgets.Layout(display="none")),
                 self._head,
@@ -69,14 +71,14 @@ class LabDashboard:
                 self._recent,
             ]
         )
-        self.widget.add_class("labkit-dashboard")
-        self._output = Output(self.widget, self._picture, self.__repr__, self.refresh)
-        source.follow(self._tally.record, self._tally.mail)
+        whole.add_class("labkit-dashboard")
+        self._shown_by(whole)
+        self.at_end(source.follow(self._tally.record, self._tally.mail))
         self.refresh()
 
     def refresh(self) -> None:
         """Show the present state; on the kernel's thread alone."""
-        if self._closed:
+        if self.closed:
             return
         self._updates.ask_after(HEARTBEAT)
         if self._tally.changes == self._seen:
@@ -118,16 +120,6 @@ class LabDashboard:
             _bars(last, dict(self._tally.why(REASONS)))
             headed(last, "Refusals by reason")
             return png(figure)
-
-    def close(self) -> None:
-        """The lab ends: what stays is the picture. Any thread may call it."""
-        self._closed = True
-        self._output.close()
-        self._updates.call(self._output.update)
-
-    def _ipython_display_(self) -> None:
-        self.refresh()
-        self._output.show()
 
     def __repr__(self) -> str:
         return "<dashboard of a lab>"

@@ -25,6 +25,7 @@ button.labkit-failed { width: max-content; min-width: 90px; flex: none; }
 .labkit-table th { color: var(--jp-ui-font-color2, #52606d); font-weight: normal; }
 .labkit-table td { overflow-wrap: anywhere; }
 .labkit-scroll { overflow-x: auto; max-height: 260px; }
+.labkit-trace { font-size: 11px; max-height: 200px; overflow: auto; margin: 4px 0; }
 .labkit-said { color: #b02a2a; font-size: 12px; }
 .labkit-soft { color: var(--jp-ui-font-color2, #52606d); font-size: 12px; }
 </style>"""

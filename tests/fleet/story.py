@@ -10,6 +10,7 @@ from labkit import Behaviour, DeviceError, Lab
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
 from labkit.lab.fleet import Fleet
 from labkit.lab.product import Product
+from labkit.widgets.charts import overview
 
 FIRMWARE = bytes(range(256)) * 64
 COUNT = """--#EVENT device datapoint
@@ -138,7 +139,8 @@ def digest(seed: int = 7, hours: float = 10) -> str:
         frame, rows = run.frame().to_csv(), run.requests().to_csv()
         journal = lab.journal.canonical()
         assert lab.journal.dropped == 0
-    whole = "\0".join([journal, frame, rows, run.failures.drop(columns="trace").to_csv()])
+        picture = hashlib.sha256(overview(run.frame(), "the story")).hexdigest()
+    whole = "\0".join([journal, frame, rows, picture, run.failures.drop(columns="trace").to_csv()])
     return f"{hashlib.sha256(whole.encode()).hexdigest()} {journal.count(chr(10))} {run.summary}"
 
 
@@ -161,11 +163,11 @@ def let_go_wrong(lab: Lab, fleet: Fleet) -> None:
     lab.faults.add("device datapoint", late=30, chance=0.03)
 
 
-def life(count: int, number: int) -> list[str]:
+def life(count: int, number: int, hours: float = 3) -> list[str]:
     """What a device of a fleet of so many does."""
     with Lab(seed=7, journal={"records": 1_000_000}) as lab:
         fleet = product_of(lab).fleet(count, Reports)
-        fleet.run(hours=3)
+        fleet.run(hours=hours)
         actor = f"thermostat/{fleet.identities[number - 1]}"
         return [line.partition('"cause"')[0] + line.partition('"kind"')[2] for line in _lines(lab, actor)]
 

@@ -114,6 +114,19 @@ def test_an_updater_resumes_after_an_error() -> None:
     assert begins == ["0", "1000", "2000", "2000", "3000", "4000"]
 
 
+def test_an_updater_survives_errors_wherever_they_come() -> None:
+    image = bytes(3000)
+    with Lab(seed=7) as lab:
+        product = product_of(lab)
+        product.content.add("fw-1", image, description=hashlib.sha256(image).hexdigest())
+        lab.faults.add("GET /provision/download", status=503, chance=0.3)
+        lab.faults.add("GET /provision/download", cut="inside", chance=0.1)
+        run = product.fleet(4, Updater(every=600, chunk=1000)).run(hours=6)
+        assert run.failures.empty
+        assert set(run.devices().version) == {"fw-1"}
+        assert run.frame()["errors"].sum() > 0
+
+
 def test_a_bulb_does_what_it_is_told() -> None:
     class Remote(Behaviour):
         async def run(self, device: FleetDevice) -> None:

@@ -79,6 +79,17 @@ def test_devices_are_dealt_to_workers_and_their_measures_add_up(lab: Lab, client
     assert [tick.time for tick in run.ticks] == sorted(tick.time for tick in run.ticks)
     assert seen == run.ticks
     assert run.timings()["cpu"] > 0
+    assert 0 < run.timings()["p50"] <= run.timings()["max"]
+
+
+def test_the_address_of_a_scheduler_is_a_cluster_too(lab: Lab, client: Client) -> None:
+    address = client.scheduler_info()["address"]
+    fleet = lab.product("meter").fleet(4, Counting(every=0.05, most=5), seed=3)
+    run = fleet.run(seconds=60, accounts=True, cluster=address)
+    assert run.losses["handled"].tolist() == [5] * 4
+    assert {each["pid"] for _, each in run.workers().iterrows()} == set(client.run(os.getpid).values())
+    with pytest.raises(LabError, match="no scheduler at 'nonsense://'"):
+        fleet.run(seconds=1, cluster="nonsense://")
 
 
 def test_ticks_come_while_it_runs_and_it_can_be_paused_and_stopped(lab: Lab, client: Client) -> None:

@@ -45,6 +45,12 @@ def test_a_device_does_the_same_whether_there_are_20_or_200() -> None:
     assert story.life(20, 17) == story.life(200, 17)
 
 
+def test_a_device_does_the_same_among_thousands() -> None:
+    few, many = (story.life(count, 17, hours=0.7) for count in (20, 2000))
+    assert few == many
+    assert sum("request" in line for line in few) >= 2
+
+
 def _elsewhere() -> str:
     done = subprocess.run(
         [sys.executable, "-m", "tests.fleet.story"], cwd=ROOT, capture_output=True, text=True, check=True

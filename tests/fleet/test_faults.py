@@ -149,6 +149,13 @@ def test_what_devices_wait_for_is_cut_by_a_restart(story: Story) -> None:
     assert run.frame()["error no answer"].sum() == 3
 
 
+def test_the_frame_tells_how_late_handlers_were(story: Story) -> None:
+    fleet = story.product.fleet(2, Counts)
+    assert "lag" not in fleet.run(minutes=3).frame()  # handlers run at the instant of the event
+    story.lab.faults.add("device datapoint", late=7.5, first=1)
+    assert fleet.run(minutes=3).frame()["lag"].max() == 7.5
+
+
 @pytest.mark.parametrize("durable", [False, True])
 def test_accounts_prove_what_a_restart_loses(tmp_path: Path, durable: bool) -> None:
     with Lab(seed=7, data=str(tmp_path / "lab.db") if durable else None) as lab:

@@ -130,7 +130,9 @@ def test_a_clock_that_runs(speed: float | None) -> None:
         assert came.wait(30)
         run.stop()
         assert run.failures.empty
-        assert run.timings().real > 0
+        timings = run.timings()
+        assert timings.real > 0
+        assert 0 < timings.p50 <= timings.p90 <= timings.p99 <= timings["max"] < timings.real
 
 
 def test_real_time_makes_no_device_connect_anew() -> None:

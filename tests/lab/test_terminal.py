@@ -50,6 +50,20 @@ def config(tmp_path: Path) -> Path:
 
 
 class TestInALabOfItsOwn:
+    @pytest.mark.xdist_group("dask")
+    @pytest.mark.filterwarnings("ignore")  # what dask warns of is its own
+    def test_workers_play_it_on_a_clock_that_runs(self, config: Path) -> None:
+        more = ("--devices", 3, "--seconds", 600, "--workers", 2, "--json")
+        result = fleet("--config", config, "--speed", 60, *more)
+        assert result.exit_code == 0, result.stderr
+        told = json.loads(result.stdout)
+        assert (told["devices"], told["errors"], told["failed"]) == (3, {}, [])
+        assert told["requests"] >= 3
+        assert 0 < told["timings"]["p50"] < 60
+        refused = fleet("--config", config, *more)  # the virtual clock
+        assert refused.exit_code == 1
+        assert "workers=: on a virtual clock one device runs at a time" in refused.stderr
+
     def test_a_seed_gives_the_same_table_and_numbers_again(self, config: Path, tmp_path: Path) -> None:
         made: list[tuple[dict[str, Any], bytes]] = []
         for name in ("a", "b"):
@@ -59,7 +73,10 @@ class TestInALabOfItsOwn:
             )
             assert result.exit_code == 0, result.stderr
             told = json.loads(result.stdout)
-            assert set(told.pop("timings")) == {"real", "cpu", "requests per second"}
+            assert set(told.pop("timings")) == {
+                *("real", "cpu", "requests per second"),
+                *("p50", "p90", "p99", "max"),
+            }
             made.append((told, table.read_bytes()))
         assert made[0] == made[1]
         told, table_text = made[0]

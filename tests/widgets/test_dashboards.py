@@ -13,6 +13,8 @@ from labkit.core.errors import LabError
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.device import DeviceError
 from labkit.fleet.fleet_device import FleetDevice
+from labkit.fleet.measures import Tick
+from labkit.fleet.shapes import Flat
 from labkit.lab.fleet import Fleet
 from labkit.lab.run import Run
 from labkit.widgets.fleet_dashboard import FleetDashboard
@@ -70,6 +72,17 @@ def words(widget: Any) -> str:
     return " ".join(" ".join([text, *(words(each) for each in getattr(widget, "children", ()))]).split())
 
 
+class Arriving(Behaviour):
+    async def run(self, device: FleetDevice) -> None:
+        async for _ in device.arrivals():
+            await device.write(temperature=20)
+
+
+def everything(widget: Any) -> list[Any]:
+    """A widget and all within it."""
+    return [widget, *(found for each in getattr(widget, "children", ()) for found in everything(each))]
+
+
 class Going(NamedTuple):
     done: bool
     paused: bool
@@ -124,6 +137,51 @@ class TestOfAFleet:
             rate.value = 3600.0
             assert lab.clock.rate == 3600
 
+    def test_the_rate_of_arrivals_is_set_while_a_run_has_one(self) -> None:
+        with Lab(speed=600) as lab:
+            product = lab.product("thermostat", resources={"temperature": "number"})
+            fleet = product.fleet(20, Arriving)
+            dashboard = fleet.dashboard(days=30, every=60, arrivals=Flat(0.01))
+            control = next(
+                each
+                for each in everything(dashboard.widget)
+                if getattr(each, "description", "") == "arrivals"
+            )
+            assert control.layout.display == "none"
+            buttons(dashboard)["Start"].click()
+            run = fleet.last
+            assert run is not None
+            assert control.layout.display == ""
+            rates: dict[float, list[int]] = {1.0: [], 4.0: []}
+            enough = threading.Event()
+
+            def look(tick: Tick) -> None:
+                counts = rates[run.arrivals or 0]
+                counts.append(tick.requests)
+                if len(counts) >= 12:
+                    enough.set()
+
+            run.on_tick(look)
+            assert enough.wait(60)
+            enough.clear()
+            control.value = 4.0
+            assert run.arrivals == 4.0
+            assert enough.wait(60)
+            run.stop()
+            before, after = sum(rates[1.0][:12]), sum(rates[4.0][:12])
+            assert after > 2 * before > 0
+            with pytest.raises(LabError, match="expected a factor above 0"):
+                run.scale_arrivals(0)
+
+    def test_one_that_is_closed_watches_no_longer(self, lab: Lab, fleet: Fleet) -> None:
+        for dashboard in (fleet.dashboard(), lab.dashboard()):
+            before = words(dashboard.widget)
+            dashboard.close()
+            dashboard.close()
+            fleet.run(minutes=1)
+            dashboard.refresh()
+            assert words(dashboard.widget) == before
+
     def test_faults_are_put_on_the_platform_and_taken_out(self, lab: Lab, fleet: Fleet) -> None:
         lab.faults.add("GET /timestamp", status=500, name="mine")
         dashboard = fleet.dashboard()
@@ -161,7 +219,8 @@ class TestOfAFleet:
         assert "POST /onep:v1/stack/alias" not in shown
         buttons(dashboard)["t-002"].click()
         shown = words(dashboard.widget)
-        assert "journal of t-002" in shown
+        assert "t-002 failed" in shown
+        assert "raise RuntimeError(" in shown
         assert shown.count("request thermostat/t-002 POST /onep:v1/stack/alias 204") == 4
 
 

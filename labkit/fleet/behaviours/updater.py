@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
 
 
 class Updater(Behaviour):
-    """Installs the last content by name that begins with `prefix`; its description is its SHA-256.
+    """Installs the last content by name that begins with `prefix`; its description is its SHA-256."""
 
-    every: seconds between two looks; chunk: bytes of a range.
-    """
-
-    every: float = 3600
-    chunk: int = 4096
+    every: float = 3600  # seconds between two looks
+    chunk: int = 4096  # bytes of a range
     prefix: str = "fw"
 
     async def run(self, device: FleetDevice) -> None:
         device.note(version=(installed := device.memory.get("version", "")))  # which survives a reboot
         while True:
             await device.sleep(self.random.uniform(0, self.every))
-            newest = max((id for id in await device.content() if id.startswith(self.prefix)), default="")
-            if newest > installed and await self.install(device, newest):
-                device.memory["version"] = newest
-                await device.reboot(seconds=30)
+            with suppress(*EXCHANGE_ERRORS):  # it looks again
+                found = [each for each in await device.content() if each.startswith(self.prefix)]
+                if (newest := max(found, default="")) > installed and await self.install(device, newest):
+                    device.memory["version"] = newest
+                    await device.reboot(seconds=30)
 
     async def install(self, device: FleetDevice, id: str) -> bool:
         _, size, _, digest = (await device.content_info(id)).split(",", 3)
