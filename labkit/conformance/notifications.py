@@ -99,8 +99,7 @@ class Notify(Probe):
 
     def number(self, identity: str) -> str:
         """A phone number that nobody else has, of 15 digits."""
-        _, run, count = identity.split("-")
-        return f"+1{int(run, 16) % 10**9:09d}{int(count) % 10**5:05d}"
+        return number_of(identity)
 
     async def bound(self, kind: str = "apn", **more: object) -> Table:
         """A new binding. Raises SetUpError where the target makes none."""
@@ -196,3 +195,9 @@ class Notify(Probe):
         return Mismatch(
             f"what {operation} gives", expected, expect.hidden(actual), expect.exchange(self.last)
         )
+
+
+def number_of(identity: str) -> str:
+    """A phone number of 15 digits, of a fresh identity alone."""
+    _, run, count = identity.split("-")
+    return f"+1{int(run, 16) % 10**9:09d}{int(count) % 10**5:05d}"

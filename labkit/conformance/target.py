@@ -17,6 +17,7 @@ from labkit.conformance.set_up import SetUpError, set_up
 from labkit.conformance.verdict import Unavailable
 from labkit.core.errors import SettingsError
 from labkit.core.identifiers import Identifiers
+from labkit.fleet.connection import DeviceConnection, Server
 from labkit.fleet.device import VirtualDevice
 from labkit.fleet.flow import Address, FlowClient
 from labkit.settings import ApplicationSettings, LabSettings, MessagingService, ProductSettings, load
@@ -82,8 +83,9 @@ class Target:
         self._run = self._identifiers.hex("run", 8)
         self._count = itertools.count(1)
         self._whitelisted: defaultdict[str, set[str]] = defaultdict(set)
-        self._clients: list[VirtualDevice | FlowClient | Connections] = []
+        self._clients: list[VirtualDevice | FlowClient | DeviceConnection | Connections] = []
         self._shared: dict[str, FlowClient] = {}
+        self._connections: dict[str, DeviceConnection] = {}
         self._tasks: list[asyncio.Task[Any]] = []
 
     @classmethod
@@ -174,6 +176,13 @@ class Target:
             self._shared[id] = self.client(id)
         return self._shared[id]
 
+    def connection(self, id: str) -> DeviceConnection:
+        """The same for a connection that costs little and takes one request at a time, each in one write."""
+        if id not in self._connections:
+            self._connections[id] = DeviceConnection(Server(self.address, self._domains[id]))
+            self._clients.append(self._connections[id])
+        return self._connections[id]
+
     async def _password(self, length: int) -> str:
         return self._identifiers.alphanumeric("password", length)
 
@@ -235,6 +244,7 @@ class Target:
             await asyncio.gather(*tasks, return_exceptions=True)
             clients, self._clients = self._clients, []
             self._shared.clear()
+            self._connections.clear()
             for client in clients:
                 await client.close()
 

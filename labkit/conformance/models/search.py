@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from labkit.conformance.models.rules import Differs, Rules, shortened
 from labkit.conformance.verdict import Mismatch, Unavailable
+from labkit.fleet.connection import NoAnswerError
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
@@ -207,6 +208,13 @@ class _Search:
             await game.end()
         except Differs as differs:
             return Difference(differs.requirement, differs.mismatch, tuple(sequence[:played]))
+        except NoAnswerError as error:
+            if error.kind == "refused":
+                raise
+            if game.default in rules.without:
+                return None
+            mismatch = Mismatch("a request", "an answer", str(error))
+            return Difference(game.default, mismatch, tuple(sequence[:played]))
         except httpx.TransportError as error:
             if isinstance(error, httpx.ConnectError):
                 raise

@@ -114,6 +114,11 @@ def commands() -> SearchStrategy[Any]:
             one_of(("id", "password", "Name", "code", "status")), one_of(("eq", "has", "LIKE")), just("x")
         ),
     )
+    named = st.one_of(
+        tuples(just("name"), just("like"), one_of(LIKES)),
+        tuples(just("name"), just("in"), one_of(("Ann, Anna", "Anna,ann", "a_b , xa_bx"))),
+        tuples(just("email"), just("in"), one_of(("@0", f"{EMAILS[0]}, {EMAILS[3]}"))),
+    )
     some = st.lists(filters, min_size=1, max_size=2).map(tuple)
 
     def call(does: str, *args: SearchStrategy[Any]) -> SearchStrategy[Call]:
@@ -147,11 +152,18 @@ def commands() -> SearchStrategy[Any]:
         call("get", users, st.booleans()),
         call("update", users, changes, one_of("current current wrong none".split())),
         call("update", users, changes, just("current")),
+        call(
+            "update",
+            users,
+            st.fixed_dictionaries({"password": passwords}),
+            one_of(("wrong", "none", "current")),
+        ),
         call("reset", users, one_of((*PASSWORDS, *WRONG_PASSWORDS))),
         call("delete", users),
         listing,
         listing,
-        listing,
+        call("list", tuples(named), just(0), one_of((1000, 1000, 1))),
+        call("again"),
         call("data", users, data, values),
         call("data", users, data, values),
         st.builds(Advance, one_of((1024, 1024, 512, 128, 896, 2048))),

@@ -16,6 +16,7 @@ from labkit.conformance.user.users.model import Filter, People, Token, User, fol
 
 SOLUTIONS = (PROBE, WITNESS)
 FIRST = "First é password "
+NAMES = ("Anna", "Ann", "xa_bx")
 CODE = re.compile("[A-Za-z0-9]{40}")
 LONG = 7200  # seconds: of a token that asks for nothing else
 EMAILS = (
@@ -48,12 +49,13 @@ class Users:
     async def begin(self) -> None:
         await self.moments.begin()
         for index, emails in ((0, EMAILS[0:5:2]), (1, EMAILS[0:3:2])):
-            for email in emails:
-                await self._sign_up(index, email, "Ann", FIRST)
+            for email, name in zip(emails, NAMES, strict=False):
+                await self._sign_up(index, email, name, FIRST)
         await self._calls.send()
         for index in (0, 1):
             await self.activate(index, 0, "own")
             await self.login(index, 0, 0, "current", LONG)
+        await self.login(0, 0, 0, "current", 2)
         await self.activate(0, 1, "own")
         await self.data(0, 0, "createUserData", {"k": "x"})
 
@@ -61,8 +63,11 @@ class Users:
         """Everybody is looked at once more, what they hold is, and whether the tokens are good."""
         for index, people in enumerate(self.people):
             await self.list(index, (), 0, 1000)
+            await self.list(index, (), 1, 2)
+            await self.list(index, (("name", "like", "_n"),), 0, 1000)
             for user in people.users:
                 self._data(index, user, "listUserData", {})
+                await self.list(index, (("name", "like", user.name.upper()),), 0, 1000)
             for number in range(len(people.tokens)):
                 await self.current(index, number, "as it is")
         await self._calls.send()
@@ -198,6 +203,13 @@ class Users:
             index, "USR-DATA-4", "deleteUser", {"id": user.id}, lambda: self.people[index].delete(user)
         )
 
+    async def again(self, index: int) -> None:
+        """deleteUser of whoever came last, and createUser with the same address."""
+        user = self.people[index].users[-1]
+        await self.delete(index, user.number)
+        await self._sign_up(index, user.email, user.name, FIRST)
+        await self._calls.send()
+
     async def list(self, index: int, filters: Sequence[Filter], offset: int, limit: int) -> None:
         """listUsers: those of this game. A value `@1` is what the field of that user is."""
         own = [self._filled(index, each) for each in filters]
@@ -228,6 +240,10 @@ class Users:
         """Let time pass, after all that waits."""
         await self._calls.send()
         await self.moments.advance(ticks)
+        for index, people in enumerate(self.people):
+            for number, token in enumerate(people.tokens):
+                if abs(token.until - self.moments.now) <= 1:  # it dies about now
+                    await self.current(index, number, "as it is")
 
     # ---- comparing
 

@@ -202,11 +202,10 @@ class People:
         if offset < 0 or limit < 1:
             raise Refused("USR-USER-15", 400)
         for name, operator, value in filters:
-            numbers = name in NUMBERS and operator != "like"
             known = name in (*NUMBERS, "email", "name") and operator in (*COMPARED, "like", "in")
-            if not known or (
-                numbers and not all(each.strip().lstrip("-").isdigit() for each in value.split(","))
-            ):
+            values = value.split(",") if operator == "in" else [value]
+            numbers = name in NUMBERS and operator != "like"
+            if not known or (numbers and not all(each.strip().isdigit() for each in values)):
                 raise Refused("USR-USER-16", 400)
         found = []
         for user in self.alive():
