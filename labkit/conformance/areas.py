@@ -58,7 +58,15 @@ def _modules(kind: str) -> Iterator[ModuleType]:
 
 def name_of(function: object) -> str:
     """How a check or mutant is called: `long-poll/times-out`, its part and its function."""
-    module, name = function.__module__, getattr(function, "__name__", "")
+    return _named(function.__module__, getattr(function, "__name__", ""))
+
+
+def named(module: ModuleType, name: str) -> str:
+    """How a mutant is called that a variable of a module holds."""
+    return _named(module.__name__, name)
+
+
+def _named(module: str, name: str) -> str:
     *_, part, file = ("", *module.split("."))
     return f"{part if file.partition('_')[0] in ('checks', 'mutants') else file}/{name}".replace("_", "-")
 

@@ -8,7 +8,7 @@ one public function of the platform in a process of its own. The platform has no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 from labkit.conformance import areas
@@ -79,20 +79,38 @@ def mutant(
     of the time of a start; from_start: it would come too late there, for what it breaks is done while the lab starts.
     """
 
-    def declare(replace: Callable[[Any], Any]) -> Patch:
-        title = (replace.__doc__ or "").strip()
+    def declare(change: Callable[[Any], Any]) -> Patch:
+        title = (change.__doc__ or "").strip()
         return Patch(
-            areas.name_of(replace), tuple(requirements.split()), title, smoke, patches, replace, from_start
+            areas.name_of(change), tuple(requirements.split()), title, smoke, patches, change, from_start
         )
 
     return declare
+
+
+def patch(
+    requirements: str,
+    patches: str,
+    title: str,
+    change: Callable[[Any], Any],
+    *,
+    smoke: str = SMOKE,
+    from_start: bool = False,
+) -> Patch:
+    """The same in one expression, where what is broken is one: `no_length = patch("DEV-X-1", SIZE, "…", lambda …)`.
+
+    change: gets the original, gives the broken one. The patch is called as the variable that holds it.
+    """
+    return Patch("", tuple(requirements.split()), title, smoke, patches, change, from_start)
 
 
 def all_patches() -> list[Patch]:
     """Every fault in code, in the order of the files and of the lines in them."""
     found: list[Patch] = []
     for module in areas.modules("mutants"):
-        found += [member for member in vars(module).values() if isinstance(member, Patch)]
+        for name, member in vars(module).items():
+            if isinstance(member, Patch):
+                found.append(member if member.name else replace(member, name=areas.named(module, name)))
     return found
 
 

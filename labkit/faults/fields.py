@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote_plus
 
-from labkit.settings.edits import edit_of
+from labkit.settings.edits import edit_of, sibling_of
 
 DEEPEST = 40  # levels of data that are looked into
 MISSING = object()  # is put in the place of a field that goes
@@ -25,12 +25,13 @@ Path = tuple[str, ...]
 
 class Change(NamedTuple):
     """What happens to a field. path: as it is written; makes: of what is there what is there then; creates: also where
-    there was nothing (MISSING).
+    there was nothing (MISSING); sibling: the name beside it whose value it takes, where that is there.
     """
 
     path: str
     makes: Callable[[Any], Any]
     creates: bool = False
+    sibling: str | None = None
 
 
 class Changes:
@@ -49,7 +50,9 @@ class Changes:
         self._changes = [Change(path, _always(MISSING)) for path in drop or ()]
         self._changes += [Change(path, _always(value)) for path, value in (replace or {}).items()]
         self._changes += [Change(path, _always(value), creates=True) for path, value in (put or {}).items()]
-        self._changes += [Change(path, edit_of(each)) for path, each in (edit or {}).items()]
+        self._changes += [
+            Change(path, edit_of(each), sibling=sibling_of(each)) for path, each in (edit or {}).items()
+        ]
 
     def __bool__(self) -> bool:
         return bool(self._changes)
@@ -180,7 +183,7 @@ def _changed(data: Any, path: Path, change: Change, depth: int) -> tuple[Any, bo
             copy[each], there = _changed(data[each], tuple(rest), change, depth - 1)
             found = found or there
             continue
-        made = change.makes(data[each])
+        made = data.get(change.sibling, data[each]) if change.sibling else change.makes(data[each])
         found = found or _differs(data[each], made)
         if made is MISSING:
             del copy[each]

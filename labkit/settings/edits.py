@@ -16,6 +16,7 @@ it, `"[:-1]"`. A value of another kind than the edit is for stays as it is.
     list                         a list of the value alone
     keys values                  the names, or the values, of a table as a list
     field <name>                 of a table: the value of this name
+    sibling <name>               the value that stands beside it, under this name
 """
 
 from __future__ import annotations
@@ -59,6 +60,15 @@ def edit_of(written: Any) -> Edit:
     if kind is None or not fits:
         raise ValueError(_expected(written))
     return lambda value: kind.function(value, *arguments)
+
+
+def sibling_of(written: Any) -> str | None:
+    """The name beside it whose value an edit takes; None for every other edit."""
+    return (
+        written[1]
+        if isinstance(written, list | tuple) and written[:1] in (["sibling"], ("sibling",))
+        else None
+    )
 
 
 def _expected(written: Any) -> str:
@@ -161,5 +171,6 @@ _KINDS: dict[str, _Kind] = {
     "list": _Kind(lambda value: [value]),
     "keys": _Kind(lambda value: [*value] if isinstance(value, dict) else value),
     "values": _Kind(lambda value: [*value.values()] if isinstance(value, dict) else value),
+    "sibling": _Kind(lambda value, name: value, (str,)),  # `sibling_of` tells whose
     "field": _Kind(lambda value, name: value.get(name) if isinstance(value, dict) else value, (str,)),
 }

@@ -164,6 +164,12 @@ def test_fields_are_put_where_they_are_not() -> None:
     assert Changes(put={".": 1}).apply(None) == (1, True)
 
 
+def test_a_field_takes_the_value_beside_it() -> None:
+    edit = {"users.id": ["sibling", "name"]}
+    data = {"users": [{"id": 1, "name": "a"}, {"id": 2}]}
+    assert Changes(edit=edit).apply(data) == ({"users": [{"id": "a", "name": "a"}, {"id": 2}]}, True)
+
+
 def test_what_is_the_same_afterwards_is_no_change() -> None:
     assert Changes(replace={"a": 1}).apply({"a": 1}) == ({"a": 1}, False)
     assert Changes(replace={"a": True}).apply({"a": 1}) == ({"a": True}, True)

@@ -57,6 +57,7 @@ MADE: list[tuple[Any, Any, Any]] = [
     (["field", "a"], {"a": 1}, 1),
     (["field", "b"], {"a": 1}, None),
     (["field", "a"], ["a"], ["a"]),
+    (["sibling", "a"], 1, 1),
     ("[0]", "ab", "a"),
     ("[-1]", [1, 2], 2),
     ("[5]", "ab", "ab"),

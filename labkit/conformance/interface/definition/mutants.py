@@ -3,85 +3,201 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
-from labkit.conformance.mutant import mutant
+from labkit.conformance.mutant import mutant, patch
 from labkit.core.errors import SettingsError
 
 READ = "labkit.services.interface.configuration:Definition.read"
+SECTIONS = ("operations", "events")
 
 Table = dict[str, Any]
+Text = Callable[[str], str]
+Change = Callable[[Any], Any]
 
 
-def _read(original: Any, change: Any) -> Any:
-    """Have a configuration read as another: change(plain)."""
+def read(change: Callable[[Table], Table]) -> Change:
+    """Have a configuration read as another."""
 
-    def broken(cls: Any, /, plain: Any, **named: Any) -> Any:
-        return original.__func__(cls, change(dict(plain)), **named)
+    def replace(original: Any) -> Any:
+        def broken(cls: Any, /, plain: Any, **named: Any) -> Any:
+            return original.__func__(cls, change(dict(plain)), **named)
 
-    return classmethod(broken)
+        return classmethod(broken)
 
-
-def _text(original: Any, key: str, change: Any) -> Any:
-    """Have a text of a configuration read as another."""
-
-    def changed(plain: Table) -> Table:
-        return plain | {key: change(plain[key])} if isinstance(plain.get(key), str) else plain
-
-    return _read(original, changed)
+    return replace
 
 
-def _most(original: Any, key: str, most: int) -> Any:
-    """Refuse a text that is longer."""
-
-    def checked(text: str) -> str:
-        if len(text) > most:
-            raise SettingsError(f"{key}: at most {most} characters")
-        return text
-
-    return _text(original, key, checked)
+def in_table(key: str, kind: type, change: Callable[[Any], Any]) -> Callable[[Table], Table]:
+    """Change a value of a table where it is of this kind."""
+    return lambda table: table | {key: change(table[key])} if isinstance(table.get(key), kind) else table
 
 
-def _entries(original: Any, sections: tuple[str, ...], change: Any) -> Any:
-    """Have the entries of sections read as others: change(entry)."""
+def text(key: str, change: Text) -> Change:
+    return read(in_table(key, str, change))
+
+
+def entries(change: Callable[[Table], Table], *sections: str) -> Change:
+    """Have the entries of sections read as others."""
 
     def changed(plain: Table) -> Table:
-        for section in sections:
-            if isinstance(entries := plain.get(section), list):
-                plain[section] = [change(dict(each)) for each in entries]
+        for section in sections or SECTIONS:
+            if isinstance(found := plain.get(section), list):
+                plain[section] = [change(dict(each)) for each in found]
         return plain
 
-    return _read(original, changed)
+    return read(changed)
 
 
-@mutant("IFC-DEF-1", READ)
-def long_keys(original: Any) -> Any:
-    """a default_script_key of 64 characters is taken"""
-    return _text(original, "default_script_key", lambda key: key[:63])
+def contact(change: Callable[[Table], Table]) -> Change:
+    return read(in_table("contact", dict, change))
 
 
-@mutant("IFC-DEF-1", READ)
-def keys_with_digits_first(original: Any) -> Any:
-    """a default_script_key may begin with a digit"""
-    return _text(original, "default_script_key", lambda key: re.sub(r"^\d", "d", key))
+def tags(change: Callable[[list[Any]], list[Any]]) -> Change:
+    return read(in_table("tags", list, change))
 
 
-@mutant("IFC-DEF-1", READ)
-def short_keys(original: Any) -> Any:
-    """a default_script_key of one character is taken"""
-    return _text(original, "default_script_key", lambda key: key * 2 if len(key) == 1 else key)
+def parameter(key: str, change: Text) -> Change:
+    return entries(in_table(key, str, change), "parameters")
 
 
-@mutant("IFC-DEF-1", READ)
-def keys_of_62(original: Any) -> Any:
-    """a default_script_key has at most 62 characters"""
-    return _most(original, "default_script_key", 62)
+def without(key: str) -> Callable[[Table], Table]:
+    return lambda table: {name: each for name, each in table.items() if name != key}
 
 
-@mutant("IFC-DEF-1", READ)
-def special_keys(original: Any) -> Any:
-    """a default_script_key may have other characters"""
-    return _text(original, "default_script_key", lambda key: re.sub(r"[^A-Za-z0-9]", "x", key))
+def cut(length: int) -> Text:
+    return lambda text: text[:length]
+
+
+def refuse(fits: Callable[[str], object]) -> Text:
+    """Refuse a text that does not fit."""
+
+    def checked(text: str) -> str:
+        if not fits(text):
+            raise SettingsError(f"expected another text, not {text!r}")
+        return text
+
+    return checked
+
+
+def other(pattern: str, by: str) -> Text:
+    return lambda text: re.sub(pattern, by, text)
+
+
+KEY = "default_script_key"
+long_keys = patch("IFC-DEF-1", READ, "a default_script_key of 64 characters is taken", text(KEY, cut(63)))
+keys_with_digits_first = patch(
+    "IFC-DEF-1", READ, "a default_script_key may begin with a digit", text(KEY, other(r"^\d", "d"))
+)
+short_keys = patch(
+    "IFC-DEF-1", READ, "a default_script_key of one character is taken", text(KEY, other("^(.)$", r"\1\1"))
+)
+keys_of_62 = patch(
+    "IFC-DEF-1",
+    READ,
+    "a default_script_key has at most 62 characters",
+    text(KEY, refuse(lambda key: len(key) <= 62)),
+)
+special_keys = patch(
+    "IFC-DEF-1", READ, "a default_script_key may have other characters", text(KEY, other("[^A-Za-z0-9]", "x"))
+)
+name_required = patch(
+    "IFC-DEF-2",
+    READ,
+    "a name of which no key can be made is refused",
+    text("name", refuse(lambda name: re.match("[A-Za-z]", name))),
+)
+long_names = patch("IFC-DEF-3", READ, "a name of 101 characters is taken", text("name", cut(100)))
+names_of_99 = patch(
+    "IFC-DEF-3",
+    READ,
+    "a name has at most 99 characters",
+    text("name", refuse(lambda name: len(name) <= 99)),
+)
+long_descriptions = patch(
+    "IFC-DEF-4", READ, "a description of 1001 characters is taken", text("description", cut(1000))
+)
+descriptions_of_999 = patch(
+    "IFC-DEF-4",
+    READ,
+    "a description has at most 999 characters",
+    text("description", refuse(lambda text: len(text) <= 999)),
+)
+any_email = patch("IFC-DEF-5", READ, "the email of a contact may be anything", contact(without("email")))
+long_contacts = patch(
+    "IFC-DEF-5",
+    READ,
+    "the name of a contact may be of 101 characters",
+    contact(in_table("name", str, cut(100))),
+)
+many_tags = patch("IFC-DEF-6", READ, "eleven tags are taken", tags(lambda tags: tags[:10]))
+nine_tags = patch(
+    "IFC-DEF-6",
+    READ,
+    "ten tags are refused",
+    tags(lambda tags: tags if len(tags) < 10 else ["x"] * 11),
+)
+long_tags = patch(
+    "IFC-DEF-6",
+    READ,
+    "a tag of 21 characters is taken",
+    tags(lambda tags: [tag[:20] if isinstance(tag, str) else tag for tag in tags]),
+)
+empty_tags = patch(
+    "IFC-DEF-6", READ, "an empty tag is taken", tags(lambda tags: [tag or "x" for tag in tags])
+)
+short_parameters = patch(
+    "IFC-DEF-7",
+    READ,
+    "a parameter's name of two characters is taken",
+    parameter("name", other("^(..)$", r"\1x")),
+)
+long_parameters = patch(
+    "IFC-DEF-7", READ, "a parameter's name of 101 characters is taken", parameter("name", cut(100))
+)
+long_parameter_descriptions = patch(
+    "IFC-DEF-7",
+    READ,
+    "a parameter's description of 1001 characters is taken",
+    parameter("description", cut(1000)),
+)
+any_parameter = patch(
+    "IFC-DEF-7",
+    READ,
+    "a parameter without type may be of any",
+    entries(lambda each: {"type": ["string", "number", "boolean", "array", "object"], **each}, "parameters"),
+)
+no_items = patch(
+    "IFC-DEF-7", READ, "items of a parameter are not read", entries(without("items"), "parameters")
+)
+one_letter = patch(
+    "IFC-DEF-8",
+    READ,
+    "an operation's name of one letter is taken",
+    entries(in_table("name", str, other("^a$", "aa"))),
+)
+any_letter = patch(
+    "IFC-DEF-8",
+    READ,
+    "names of operations may have underscores and other letters",
+    entries(in_table("name", str, other(r"[_\W]|[^\x00-\x7f]", "x"))),
+)
+letters_alone = patch(
+    "IFC-DEF-8",
+    READ,
+    "names of operations have no digits",
+    entries(in_table("name", str, refuse(lambda name: not re.search(r"\d", name)))),
+)
+any_mode = patch(
+    "IFC-DEF-9",
+    READ,
+    "a mode that is none is ignored",
+    read(lambda plain: plain if plain.get("mode") in ("sync", "async") else without("mode")(plain)),
+)
+sync_alone = patch(
+    "IFC-DEF-9", READ, "the mode async is refused", text("mode", refuse(lambda mode: mode == "sync"))
+)
 
 
 @mutant("IFC-DEF-2", READ)
@@ -89,192 +205,6 @@ def id_as_key(original: Any) -> Any:
     """the default of default_script_key is the solution's id, whatever the name"""
 
     def broken(cls: Any, /, plain: Any, *, solution: str, name: str) -> Any:
-        return original.__func__(cls, {"default_script_key": solution, **plain}, solution=solution, name=name)
+        return original.__func__(cls, {KEY: solution, **plain}, solution=solution, name=name)
 
     return classmethod(broken)
-
-
-@mutant("IFC-DEF-2", READ)
-def name_required(original: Any) -> Any:
-    """a name of which no key can be made is refused"""
-
-    def checked(name: str) -> str:
-        if not re.match(r"[A-Za-z]", name):
-            raise SettingsError("default_script_key: is required")
-        return name
-
-    return _text(original, "name", checked)
-
-
-@mutant("IFC-DEF-3", READ)
-def long_names(original: Any) -> Any:
-    """a name of 101 characters is taken"""
-    return _text(original, "name", lambda name: name[:100])
-
-
-@mutant("IFC-DEF-3", READ)
-def names_of_99(original: Any) -> Any:
-    """a name has at most 99 characters"""
-    return _most(original, "name", 99)
-
-
-@mutant("IFC-DEF-4", READ)
-def long_descriptions(original: Any) -> Any:
-    """a description of 1001 characters is taken"""
-    return _text(original, "description", lambda text: text[:1000])
-
-
-@mutant("IFC-DEF-4", READ)
-def descriptions_of_999(original: Any) -> Any:
-    """a description has at most 999 characters"""
-    return _most(original, "description", 999)
-
-
-def _contact(original: Any, change: Any) -> Any:
-    def changed(plain: Table) -> Table:
-        contact = plain.get("contact")
-        return plain | {"contact": change(dict(contact))} if isinstance(contact, dict) else plain
-
-    return _read(original, changed)
-
-
-@mutant("IFC-DEF-5", READ)
-def any_email(original: Any) -> Any:
-    """the email of a contact may be anything"""
-    return _contact(
-        original, lambda contact: {name: each for name, each in contact.items() if name != "email"}
-    )
-
-
-@mutant("IFC-DEF-5", READ)
-def long_contacts(original: Any) -> Any:
-    """the name of a contact may be of 101 characters"""
-    return _contact(original, lambda contact: contact | {"name": contact.get("name", "")[:100]})
-
-
-def _tags(original: Any, change: Any) -> Any:
-    def changed(plain: Table) -> Table:
-        tags = plain.get("tags")
-        return plain | {"tags": change(tags)} if isinstance(tags, list) else plain
-
-    return _read(original, changed)
-
-
-@mutant("IFC-DEF-6", READ)
-def many_tags(original: Any) -> Any:
-    """eleven tags are taken"""
-    return _tags(original, lambda tags: tags[:10])
-
-
-@mutant("IFC-DEF-6", READ)
-def nine_tags(original: Any) -> Any:
-    """ten tags are refused"""
-    return _tags(original, lambda tags: tags if len(tags) < 10 else ["x"] * 11)
-
-
-@mutant("IFC-DEF-6", READ)
-def long_tags(original: Any) -> Any:
-    """a tag of 21 characters is taken"""
-    return _tags(original, lambda tags: [tag[:20] if isinstance(tag, str) else tag for tag in tags])
-
-
-@mutant("IFC-DEF-6", READ)
-def empty_tags(original: Any) -> Any:
-    """an empty tag is taken"""
-    return _tags(original, lambda tags: [tag or "x" for tag in tags])
-
-
-def _parameter(original: Any, key: str, change: Any) -> Any:
-    def changed(entry: Table) -> Table:
-        return entry | {key: change(entry[key])} if isinstance(entry.get(key), str) else entry
-
-    return _entries(original, ("parameters",), changed)
-
-
-@mutant("IFC-DEF-7", READ)
-def short_parameters(original: Any) -> Any:
-    """a parameter's name of two characters is taken"""
-    return _parameter(original, "name", lambda name: name + "x" if len(name) == 2 else name)
-
-
-@mutant("IFC-DEF-7", READ)
-def long_parameters(original: Any) -> Any:
-    """a parameter's name of 101 characters is taken"""
-    return _parameter(original, "name", lambda name: name[:100])
-
-
-@mutant("IFC-DEF-7", READ)
-def long_parameter_descriptions(original: Any) -> Any:
-    """a parameter's description of 1001 characters is taken"""
-    return _parameter(original, "description", lambda text: text[:1000])
-
-
-@mutant("IFC-DEF-7", READ)
-def any_parameter(original: Any) -> Any:
-    """a parameter without type may be of any"""
-    every = ["string", "number", "boolean", "array", "object"]
-    return _entries(original, ("parameters",), lambda entry: {"type": every, **entry})
-
-
-@mutant("IFC-DEF-7", READ)
-def no_items(original: Any) -> Any:
-    """items of a parameter are not read"""
-    return _entries(
-        original,
-        ("parameters",),
-        lambda entry: {name: each for name, each in entry.items() if name != "items"},
-    )
-
-
-SECTIONS = ("operations", "events")
-
-
-@mutant("IFC-DEF-8", READ)
-def one_letter(original: Any) -> Any:
-    """an operation's name of one letter is taken"""
-    return _entries(
-        original,
-        SECTIONS,
-        lambda entry: entry | {"name": "aa"} if entry.get("name") == "a" else entry,
-    )
-
-
-@mutant("IFC-DEF-8", READ)
-def any_letter(original: Any) -> Any:
-    """names of operations may have underscores and other letters"""
-    return _entries(
-        original,
-        SECTIONS,
-        lambda entry: entry | {"name": re.sub(r"[_\W]|[^\x00-\x7f]", "x", str(entry.get("name", "")))},
-    )
-
-
-@mutant("IFC-DEF-8", READ)
-def letters_alone(original: Any) -> Any:
-    """names of operations have no digits"""
-
-    def checked(entry: Table) -> Table:
-        if re.search(r"\d", str(entry.get("name"))):
-            raise SettingsError("operations[0].name: expected letters")
-        return entry
-
-    return _entries(original, SECTIONS, checked)
-
-
-@mutant("IFC-DEF-9", READ)
-def any_mode(original: Any) -> Any:
-    """a mode that is none is ignored"""
-    return _read(
-        original,
-        lambda plain: (
-            plain
-            if plain.get("mode") in ("sync", "async")
-            else {name: each for name, each in plain.items() if name != "mode"}
-        ),
-    )
-
-
-@mutant("IFC-DEF-9", READ)
-def sync_alone(original: Any) -> Any:
-    """the mode async is refused"""
-    return _text(original, "mode", lambda mode: mode if mode == "sync" else "both")

@@ -6,45 +6,8 @@ from typing import Any
 
 from labkit.conformance.faults import given
 from labkit.conformance.mutant import mutant
-from labkit.services.interface.store import Subscriptions
 
-SPEND = "labkit.services.interface.store:Subscriptions.spend"
 QUOTA = "labkit.services.interface.subscribing:checked_quota"
-MANY = 50
-
-
-@mutant("IFC-QUO-1", SPEND)
-def a_default_quota(original: Any) -> Any:
-    """a subscriber without a quota may call 50 times"""
-    calls: dict[str, int] = {}
-
-    async def broken(self: Subscriptions, id: str, now: float) -> Any:
-        calls[id] = calls.get(id, 0) + 1
-        return "calls_daily" if calls[id] > MANY else await original(self, id, now)
-
-    return broken
-
-
-def _never(original: Any, quota: str) -> Any:
-    """Let pass what one quota refuses."""
-
-    async def broken(self: Subscriptions, id: str, now: float) -> Any:
-        spent = await original(self, id, now)
-        return None if spent == quota else spent
-
-    return broken
-
-
-@mutant("IFC-QUO-2", SPEND)
-def daily_ignored(original: Any) -> Any:
-    """calls_daily refuses nothing"""
-    return _never(original, "calls_daily")
-
-
-@mutant("IFC-QUO-3", SPEND)
-def monthly_ignored(original: Any) -> Any:
-    """calls_monthly refuses nothing"""
-    return _never(original, "calls_monthly")
 
 
 def _other_quota(original: Any, more: int) -> Any:

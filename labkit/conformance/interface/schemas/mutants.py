@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from labkit.conformance.mutant import mutant
+from labkit.conformance.mutant import mutant, patch
 from labkit.services.interface.keywords import Keywords
 from labkit.services.interface.schemas import Schema
 
@@ -13,46 +14,88 @@ HAS_DEFAULT = "labkit.services.interface.keywords:Keywords.has_default"
 FILLED = "labkit.services.interface.schemas:Schema.filled"
 
 Table = dict[str, Any]
+Change = Callable[[Any], Any]
 
 
-def _schema(original: Any, change: Any) -> Any:
-    """Have values validated by another schema: change(schema)."""
-    return lambda self: change(original(self))
+def other_schema(change: Callable[[Table], Table]) -> Change:
+    """Have values validated by another schema."""
+    return lambda original: lambda self: change(original(self))
 
 
-def _without(original: Any, *names: str) -> Any:
+def without(*names: str) -> Change:
     """Have keywords ignored."""
-    return _schema(
-        original, lambda schema: {name: each for name, each in schema.items() if name not in names}
-    )
+    return other_schema(lambda schema: {name: each for name, each in schema.items() if name not in names})
 
 
-@mutant("IFC-SCH-1", DRAFT7)
-def any_type(original: Any) -> Any:
-    """type narrows nothing"""
-    return _without(original, "type")
+def renamed(**names: str) -> Change:
+    """Have keywords read as others."""
+    return other_schema(lambda schema: {names.get(name, name): each for name, each in schema.items()})
 
 
-@mutant("IFC-SCH-1", DRAFT7)
-def integers_are_numbers(original: Any) -> Any:
-    """a number with a fraction is an integer"""
+def retyped(one: str, other: str) -> Change:
+    """Have a type read as another."""
 
     def changed(schema: Table) -> Table:
-        types = ["number" if each == "integer" else each for each in schema.get("type", ())]
+        types = [other if each == one else each for each in schema.get("type", ())]
         return schema | {"type": types} if types else schema
 
-    return _schema(original, changed)
+    return other_schema(changed)
 
 
-@mutant("IFC-SCH-1", DRAFT7)
-def numbers_are_integers(original: Any) -> Any:
-    """a number has no fraction"""
-
-    def changed(schema: Table) -> Table:
-        types = ["integer" if each == "number" else each for each in schema.get("type", ())]
-        return schema | {"type": types} if types else schema
-
-    return _schema(original, changed)
+any_type = patch("IFC-SCH-1", DRAFT7, "type narrows nothing", without("type"))
+integers_are_numbers = patch(
+    "IFC-SCH-1", DRAFT7, "a number with a fraction is an integer", retyped("integer", "number")
+)
+numbers_are_integers = patch("IFC-SCH-1", DRAFT7, "a number has no fraction", retyped("number", "integer"))
+no_bounds = patch("IFC-SCH-2", DRAFT7, "maximum and minimum narrow nothing", without("maximum", "minimum"))
+bounds_included = patch(
+    "IFC-SCH-2",
+    DRAFT7,
+    "exclusive bounds are included",
+    renamed(exclusiveMaximum="maximum", exclusiveMinimum="minimum"),
+)
+bounds_excluded = patch(
+    "IFC-SCH-2",
+    DRAFT7,
+    "maximum and minimum are excluded",
+    renamed(maximum="exclusiveMaximum", minimum="exclusiveMinimum"),
+)
+any_length = patch("IFC-SCH-3", DRAFT7, "lengths narrow nothing", without("maxLength", "minLength"))
+any_text = patch("IFC-SCH-3", DRAFT7, "pattern narrows nothing", without("pattern"))
+any_of_the_enum = patch("IFC-SCH-3", DRAFT7, "enum narrows nothing", without("enum"))
+any_number_of_items = patch(
+    "IFC-SCH-4", DRAFT7, "maxItems and minItems narrow nothing", without("maxItems", "minItems")
+)
+any_items = patch(
+    "IFC-SCH-4", DRAFT7, "items and additionalItems narrow nothing", without("items", "additionalItems")
+)
+items_again = patch("IFC-SCH-4", DRAFT7, "uniqueItems narrows nothing", without("uniqueItems"))
+additional_items = patch("IFC-SCH-4", DRAFT7, "additionalItems narrows nothing", without("additionalItems"))
+nothing_required = patch("IFC-SCH-5", DRAFT7, "required narrows nothing", without("required"))
+any_properties = patch(
+    "IFC-SCH-5",
+    DRAFT7,
+    "properties narrow nothing",
+    without("properties", "patternProperties", "additionalProperties"),
+)
+additional_properties = patch(
+    "IFC-SCH-5", DRAFT7, "additionalProperties narrows nothing", without("additionalProperties")
+)
+any_number_of_properties = patch(
+    "IFC-SCH-5",
+    DRAFT7,
+    "maxProperties and minProperties narrow nothing",
+    without("maxProperties", "minProperties"),
+)
+no_defaults = patch(
+    "IFC-SCH-6", HAS_DEFAULT, "defaults are not filled in", lambda original: property(lambda self: False)
+)
+defaults_that_are_false = patch(
+    "IFC-SCH-6",
+    HAS_DEFAULT,
+    "a default of false, 0 or nothing is none",
+    lambda original: property(lambda self: original.fget(self) and bool(self.default)),
+)
 
 
 @mutant("IFC-SCH-1", FILLED)
@@ -64,104 +107,6 @@ def booleans_are_numbers(original: Any) -> Any:
         return original(self, int(value) if numeric and isinstance(value, bool) else value)
 
     return broken
-
-
-@mutant("IFC-SCH-2", DRAFT7)
-def no_bounds(original: Any) -> Any:
-    """maximum and minimum narrow nothing"""
-    return _without(original, "maximum", "minimum")
-
-
-@mutant("IFC-SCH-2", DRAFT7)
-def bounds_included(original: Any) -> Any:
-    """exclusive bounds are included"""
-    names = {"exclusiveMaximum": "maximum", "exclusiveMinimum": "minimum"}
-    return _schema(original, lambda schema: {names.get(name, name): each for name, each in schema.items()})
-
-
-@mutant("IFC-SCH-2", DRAFT7)
-def bounds_excluded(original: Any) -> Any:
-    """maximum and minimum are excluded"""
-    names = {"maximum": "exclusiveMaximum", "minimum": "exclusiveMinimum"}
-    return _schema(original, lambda schema: {names.get(name, name): each for name, each in schema.items()})
-
-
-@mutant("IFC-SCH-3", DRAFT7)
-def any_length(original: Any) -> Any:
-    """lengths narrow nothing"""
-    return _without(original, "maxLength", "minLength")
-
-
-@mutant("IFC-SCH-3", DRAFT7)
-def any_text(original: Any) -> Any:
-    """pattern narrows nothing"""
-    return _without(original, "pattern")
-
-
-@mutant("IFC-SCH-3", DRAFT7)
-def any_of_the_enum(original: Any) -> Any:
-    """enum narrows nothing"""
-    return _without(original, "enum")
-
-
-@mutant("IFC-SCH-4", DRAFT7)
-def any_number_of_items(original: Any) -> Any:
-    """maxItems and minItems narrow nothing"""
-    return _without(original, "maxItems", "minItems")
-
-
-@mutant("IFC-SCH-4", DRAFT7)
-def any_items(original: Any) -> Any:
-    """items and additionalItems narrow nothing"""
-    return _without(original, "items", "additionalItems")
-
-
-@mutant("IFC-SCH-4", DRAFT7)
-def items_again(original: Any) -> Any:
-    """uniqueItems narrows nothing"""
-    return _without(original, "uniqueItems")
-
-
-@mutant("IFC-SCH-4", DRAFT7)
-def additional_items(original: Any) -> Any:
-    """additionalItems narrows nothing"""
-    return _without(original, "additionalItems")
-
-
-@mutant("IFC-SCH-5", DRAFT7)
-def nothing_required(original: Any) -> Any:
-    """required narrows nothing"""
-    return _without(original, "required")
-
-
-@mutant("IFC-SCH-5", DRAFT7)
-def any_properties(original: Any) -> Any:
-    """properties narrow nothing"""
-    return _without(original, "properties", "patternProperties", "additionalProperties")
-
-
-@mutant("IFC-SCH-5", DRAFT7)
-def additional_properties(original: Any) -> Any:
-    """additionalProperties narrows nothing"""
-    return _without(original, "additionalProperties")
-
-
-@mutant("IFC-SCH-5", DRAFT7)
-def any_number_of_properties(original: Any) -> Any:
-    """maxProperties and minProperties narrow nothing"""
-    return _without(original, "maxProperties", "minProperties")
-
-
-@mutant("IFC-SCH-6", HAS_DEFAULT)
-def no_defaults(original: Any) -> Any:
-    """defaults are not filled in"""
-    return property(lambda self: False)
-
-
-@mutant("IFC-SCH-6", HAS_DEFAULT)
-def defaults_that_are_false(original: Any) -> Any:
-    """a default of false, 0 or nothing is none"""
-    return property(lambda self: original.fget(self) and bool(self.default))
 
 
 @mutant("IFC-SCH-6", FILLED)
