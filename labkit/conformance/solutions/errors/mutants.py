@@ -5,53 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from aiohttp import web
-
 from labkit.conformance.mutant import mutant
 from labkit.core.errors import ServiceError
-from labkit.solutions.lua import LuaLimitError
 from labkit.solutions.lua.runtime import Runtime
-from labkit.solutions.response import Response, reply
-
-STATUS = "labkit.solutions.handlers:status_of"
-ANSWER = "labkit.solutions.solution:Solution.answer"
-
-
-@mutant("SOL-ERR-1 SOL-ERR-2 SOL-ERR-3", STATUS)
-def clients_fault(original: Any) -> Any:
-    """an error of a script is the client's fault"""
-    return lambda error: 400
-
-
-@mutant("SOL-ERR-1", ANSWER)
-def as_if_nothing(original: Any) -> Any:
-    """an error of a script is answered as if nothing had been"""
-
-    async def broken(*arguments: Any) -> Any:
-        try:
-            return await original(*arguments)
-        except Exception:  # noqa: BLE001 - whatever it is
-            return reply(None, Response())
-
-    return broken
-
-
-@mutant("SOL-ERR-2", "labkit.solutions.response:failure")
-def no_json(original: Any) -> Any:
-    """an error is told as text"""
-    return lambda status, text, headers=None: web.Response(status=status, text=text, headers=headers)
 
 
 @mutant("SOL-ERR-2", "labkit.solutions.handlers:explain")
 def no_details(original: Any) -> Any:
     """the journal does not tell what the error was"""
     return lambda error: type(error).__name__
-
-
-@mutant("SOL-ERR-3", STATUS)
-def stopped_silently(original: Any) -> Any:
-    """a script that was stopped is answered 200"""
-    return lambda error: 200 if isinstance(error, LuaLimitError) else original(error)
 
 
 @mutant("SOL-ERR-4", "labkit.services.calls:find_operation")

@@ -29,17 +29,6 @@ def repeated_values(original: Any) -> Any:
     return broken
 
 
-@mutant("SOL-MET-2 SOL-MET-4", HANDLE)
-def twice(original: Any) -> Any:
-    """each event is handled twice"""
-
-    async def broken(self: Solution, *arguments: Any, **more: Any) -> Any:
-        await original(self, *arguments, **more)
-        return await original(self, *arguments, **more)
-
-    return broken
-
-
 @mutant("SOL-MET-2", "labkit.solutions.delivery:Delivery.concerned")
 def all_products(original: Any) -> Any:
     """solutions handle events of all products"""

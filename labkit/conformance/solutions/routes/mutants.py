@@ -8,30 +8,13 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from aiohttp import web
-
 from labkit.conformance.mutant import mutant
-from labkit.http.error import HttpError
 from labkit.http.sites import HostTable, Site
 from labkit.solutions.lua.environments import Environment, Environments
-from labkit.solutions.request import Request
-from labkit.solutions.response import Response, reply
 from labkit.solutions.routes import Node, Route, Routes
 from labkit.solutions.scripted import RouteHandler
 from labkit.solutions.site import SolutionSite
 from labkit.solutions.solution import Solution
-
-WITHOUT_ROUTE = "labkit.solutions.site:SolutionSite.without_route"
-
-
-@mutant("SOL-ROUTE-1 SOL-RESP-1 SOL-MET-1", "labkit.solutions.solution:Solution.answer")
-def no_script(original: Any) -> Any:
-    """a route is answered without its script"""
-
-    async def broken(self: Solution, route: Route, request: Request, cause: int | None) -> web.Response:
-        return reply(None, Response())
-
-    return broken
 
 
 @mutant("SOL-ROUTE-1 SOL-MET-2", "labkit.solutions.solution:Solution.run")
@@ -62,18 +45,6 @@ def first_solution(original: Any) -> Any:
     return broken
 
 
-@mutant("SOL-ROUTE-2", WITHOUT_ROUTE)
-def has_timestamp(original: Any) -> Any:
-    """a solution's domain has a /timestamp"""
-
-    async def broken(self: SolutionSite, request: Any, path: str, match: Any) -> Any:
-        if path == "/timestamp":
-            return web.Response(text="0")
-        return await original(self, request, path, match)
-
-    return broken
-
-
 @mutant("SOL-ROUTE-3", "labkit.solutions.routes:Node.ends")
 def placeholders_first(original: Any) -> Any:
     """a placeholder goes before an exact segment"""
@@ -93,41 +64,6 @@ def not_decoded(original: Any) -> Any:
     def broken(self: Routes, method: str, path: str) -> Any:
         match = original(self, method, path)
         return replace(match, parameters={n: quote(v, safe="") for n, v in match.parameters.items()})
-
-    return broken
-
-
-@mutant("SOL-ROUTE-3", "labkit.solutions.routes:segments_of")
-def slash_counts(original: Any) -> Any:
-    """a slash at the end of a path is another path"""
-    return lambda path: path.removeprefix("/").split("/")
-
-
-@mutant("SOL-ROUTE-3", "labkit.solutions.routes:single_slashes")
-def slashes_count(original: Any) -> Any:
-    """each of doubled slashes counts"""
-    return lambda path: path
-
-
-@mutant("SOL-ROUTE-4", WITHOUT_ROUTE)
-def wrong_method_unknown(original: Any) -> Any:
-    """a wrong method is answered 404"""
-
-    async def broken(*arguments: Any) -> Any:
-        raise HttpError(404, "unknown path")
-
-    return broken
-
-
-@mutant("SOL-ROUTE-4", WITHOUT_ROUTE)
-def no_allow(original: Any) -> Any:
-    """a wrong method is answered without Allow"""
-
-    async def broken(*arguments: Any) -> Any:
-        try:
-            return await original(*arguments)
-        except HttpError as refused:
-            raise HttpError(refused.status, refused.reason) from None
 
     return broken
 
