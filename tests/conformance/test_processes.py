@@ -13,6 +13,8 @@ from labkit.conformance.check import Check, all_checks, select
 from labkit.conformance.fork_server import Ended, ForkServer, Said
 from labkit.conformance.verdict import Verdict
 
+pytestmark = pytest.mark.xdist_group("processes")  # the server takes a while to be there
+
 
 def some() -> list[Check]:
     """Quick ones of two areas, in an order that is not theirs."""
@@ -20,9 +22,15 @@ def some() -> list[Check]:
     return found[::-1]
 
 
-def test_each_is_played_once_and_they_come_in_order() -> None:
+@pytest.fixture(scope="module")
+def server() -> Iterator[ForkServer]:
+    with ForkServer(processes.PRELOAD) as server:
+        yield server
+
+
+def test_each_is_played_once_and_they_come_in_order(server: ForkServer) -> None:
     noted: list[Verdict] = []
-    verdicts = processes.play(some(), seed=3, progress=noted.append)
+    verdicts = processes.play(some(), seed=3, progress=noted.append, server=server)
     assert [(each.check, each.outcome) for each in verdicts] == [(each.name, "passed") for each in some()]
     assert sorted(each.check for each in noted) == sorted(each.name for each in some())
     assert all(each.seconds > 0 for each in verdicts)
@@ -98,9 +106,9 @@ def test_where_processes_cannot_be_started_all_is_broken(monkeypatch: pytest.Mon
     assert all("No module named 'labkit.nowhere'" in each.reason for each in verdicts)
 
 
-def test_a_target_that_is_none_says_why(tmp_path: Any) -> None:
+def test_a_target_that_is_none_says_why(server: ForkServer, tmp_path: Any) -> None:
     described = tmp_path / "ready.json"
     described.write_text(json.dumps({"https_port": 1}))
-    [verdict, *_] = processes.play(some(), str(described))
+    [verdict, *_] = processes.play(some(), str(described), server=server)
     assert verdict.outcome == "broken"
     assert verdict.reason.endswith("target: ca_file: is required")
