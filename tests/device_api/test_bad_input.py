@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import pytest
 from sqlalchemy import Connection
 
+from tests.cases import case
 from tests.device_api.rig import (
     ACTIVATE,
     ALIAS,
     DOWNLOAD,
     PASSWORD,
     RECORD,
+    Client,
     DeviceRig,
     Headers,
     check_refusal,
@@ -253,11 +255,19 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("bad", BAD, ids=[each.about for each in BAD])
-async def test_it_is_refused(rig: DeviceRig, bad: Bad) -> None:
+async def test_it_is_refused(rig: DeviceRig) -> None:
     await rig.platform.devices.content.add("token", "fw", b"0123456789")
     await rig.platform.devices.content.add("token", "empty", b"")
-    client = await (rig.connect(bad.product) if bad.anonymous else rig.device(bad.product))
+    for number, bad in enumerate(BAD):
+        with case(bad.about):
+            client = await (
+                rig.connect(bad.product) if bad.anonymous else rig.device(bad.product, f"d{number}")
+            )
+            await check_refused(rig, client, bad)
+            client.leave()
+
+
+async def check_refused(rig: DeviceRig, client: Client, bad: Bad) -> None:
     before = await rig.kept()
     answer = await client.ask(bad.method, bad.path, bad.body, headers=bad.headers, form=bad.form)
     assert answer.status == bad.status

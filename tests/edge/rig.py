@@ -123,6 +123,14 @@ class EdgeRig:
         self._clients.clear()
         self.connections.clear()
 
+    async def clear(self) -> None:
+        """Close all connections and forget what was refused, for the next case of a test."""
+        for client in self._clients:
+            await client.close()
+        self.forget()
+        self.something.clear()
+        self.context.journal.clear()
+
     async def refusal(self) -> tuple[str, str]:
         """The one thing that was refused, waited for."""
         async with asyncio.timeout(PATIENCE):

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.http.connection import Connection
+from tests.cases import case
 from tests.edge.rig import HOST, OTHER, PATIENCE, SOON, EdgeRig, InMemory, get, tell
 
 FIELDS = [f"X-{number}: y" for number in range(200)]
@@ -79,47 +80,52 @@ def check(answer: bytes, status: int) -> None:
         assert sign not in answer
 
 
-@pytest.mark.parametrize("kind", MALFORMED)
-async def test_a_head_that_cannot_be_read(rig: EdgeRig, kind: str, parser: str) -> None:
-    data, status = MALFORMED[kind]
-    check(await rig.ask(data), status)
-    reason, detail = await rig.refusal()
-    assert reason == "request cannot be read"
-    assert detail.startswith(str(status))
-    assert (rig.connections, rig.errors) == ([], [])
+async def test_a_head_that_cannot_be_read(rig: EdgeRig, parser: str) -> None:
+    for kind, (data, status) in MALFORMED.items():
+        with case(kind):
+            check(await rig.ask(data), status)
+            reason, detail = await rig.refusal()
+            assert reason == "request cannot be read"
+            assert detail.startswith(str(status))
+            assert (rig.connections, rig.errors) == ([], [])
+        await rig.clear()
 
 
-@pytest.mark.parametrize("kind", MALFORMED)
-async def test_it_may_come_in_small_pieces(rig: EdgeRig, kind: str, parser: str) -> None:
+async def test_it_may_come_in_small_pieces(rig: EdgeRig, parser: str) -> None:
     await rig.start(http=True)
-    data, status = MALFORMED[kind]
-    client = await rig.connect_plainly()
-    step = max(1, len(data) // 100)
-    for start in range(0, len(data), step):
-        client.send(data[start : start + step])
-        await client.turn()
-    check(await client.rest(), status)
+    for kind, (data, status) in MALFORMED.items():
+        client = await rig.connect_plainly()
+        step = max(1, len(data) // 100)
+        with case(kind):
+            for start in range(0, len(data), step):
+                client.send(data[start : start + step])
+                await client.turn()
+            check(await client.rest(), status)
+        await rig.clear()
 
 
 @pytest.mark.parametrize("http", [False, True])
-@pytest.mark.parametrize("kind", MALFORMED)
-async def test_another_host_gets_no_byte(rig: EdgeRig, kind: str, http: bool, parser: str) -> None:
+async def test_another_host_gets_no_byte(rig: EdgeRig, http: bool, parser: str) -> None:
     """The name is judged first: whoever asks for another host learns nothing."""
+    rig.hosts = (HOST,)
     await rig.start(http=True)
-    client = await (rig.connect_plainly() if http else rig.connect())
-    data = MALFORMED[kind][0].replace(HOST, OTHER)
-    rig.context.hosts.remove(OTHER)
-    assert await client.ask(data) == b""
-    reason, detail = await rig.refusal()
-    assert reason == "wrong host"
-    assert OTHER in detail
+    for kind, (data, _) in MALFORMED.items():
+        with case(kind):
+            client = await (rig.connect_plainly() if http else rig.connect())
+            assert await client.ask(data.replace(HOST, OTHER)) == b""
+            reason, detail = await rig.refusal()
+            assert reason == "wrong host"
+            assert OTHER in detail
+        await rig.clear()
 
 
-@pytest.mark.parametrize("kind", NO_HOST)
-async def test_where_no_host_can_be_read_no_byte_comes(rig: EdgeRig, kind: str, parser: str) -> None:
-    assert await rig.ask(NO_HOST[kind]) == b""
-    assert (await rig.refusal())[0] == "wrong host"
-    assert (rig.connections, rig.errors) == ([], [])
+async def test_where_no_host_can_be_read_no_byte_comes(rig: EdgeRig, parser: str) -> None:
+    for kind, data in NO_HOST.items():
+        with case(kind):
+            assert await rig.ask(data) == b""
+            assert (await rig.refusal())[0] == "wrong host"
+            assert (rig.connections, rig.errors) == ([], [])
+        await rig.clear()
 
 
 @pytest.mark.parametrize(
@@ -162,9 +168,15 @@ async def test_requests_in_the_same_piece_are_answered_before_it(
         get("/", OTHER, "X : y") if last == "of another host" else MALFORMED[last][0]
     )
     client = await rig.connect()
-    for start in range(0, len(data), size):
-        client.send(data[start : start + size])
+    start, near = (
+        0,
+        len("".join(PIPELINED)) + 200,
+    )  # what is far in a line that is too long need not come byte by byte
+    while start < len(data):
+        end = start + (size if start < near else max(size, 100))
+        client.send(data[start:end])
         await client.turn()
+        start = end
     bodies = [(await client.answer())[2].decode().split(" ", 2)[2] for _ in PIPELINED]
     assert bodies == ["/1 ", "/2 a=1", "/3 \r\na"]
     if last == "of another host":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -235,6 +235,15 @@ async def filled(count: int) -> Database:
     return database
 
 
+@pytest.fixture(scope="module")
+def databases() -> Iterator[dict[int, Database]]:
+    """With few bindings and with many, by their number, for tests that only look."""
+    made = {count: asyncio.run(filled(count)) for count in (40, 150, 4000)}
+    yield made
+    for each in made.values():
+        each.close()
+
+
 @pytest.mark.parametrize(
     ("wanted", "matches"),
     [
@@ -247,38 +256,30 @@ async def filled(count: int) -> Database:
         (Selection(identities=("i1",), tags=("every", "half")), 1),
     ],
 )
-async def test_finding_costs_what_the_matches_cost(wanted: Selection, matches: int) -> None:
-    few, many = await filled(40), await filled(4000)
-    try:
-        costs = []
-        for database in (few, many):
-            found, cost = await work(database, lambda at: bindings.select(at, "IS-one", wanted))
-            assert len(found) == matches
-            costs.append(cost)
-        assert costs[1] <= 1.2 * costs[0] + 20, costs
-        assert costs[1] < 4000
-    finally:
-        few.close()
-        many.close()
+async def test_finding_costs_what_the_matches_cost(
+    databases: dict[int, Database], wanted: Selection, matches: int
+) -> None:
+    costs = []
+    for database in (databases[40], databases[4000]):
+        found, cost = await work(database, lambda at: bindings.select(at, "IS-one", wanted))
+        assert len(found) == matches
+        costs.append(cost)
+    assert costs[1] <= 1.2 * costs[0] + 20, costs
+    assert costs[1] < 4000
 
 
 @pytest.mark.parametrize(
     "wanted", [Selection(), Selection(tags=("every",)), Selection(tags=("half", "every"))]
 )
-async def test_a_page_costs_what_it_holds(wanted: Selection) -> None:
-    few, many = await filled(150), await filled(4000)
-    try:
-        costs = []
-        for database in (few, many):
-            (found, more), cost = await work(
-                database, lambda at: bindings.page(at, "IS-one", wanted, 50, older=140)
-            )
-            assert (len(found) == 50 or not more, cost > 0) == (True, True)
-            costs.append(cost)
-        assert costs[1] <= 1.2 * costs[0] + 20, costs
-    finally:
-        few.close()
-        many.close()
+async def test_a_page_costs_what_it_holds(databases: dict[int, Database], wanted: Selection) -> None:
+    costs = []
+    for database in (databases[150], databases[4000]):
+        (found, more), cost = await work(
+            database, lambda at: bindings.page(at, "IS-one", wanted, 50, older=140)
+        )
+        assert (len(found) == 50 or not more, cost > 0) == (True, True)
+        costs.append(cost)
+    assert costs[1] <= 1.2 * costs[0] + 20, costs
 
 
 async def test_a_binding_costs_the_same_however_many_there_are() -> None:
