@@ -160,15 +160,15 @@ LINES = Lines(
 )
 
 
-def test_those_that_run_the_line_are_played_models_last() -> None:
+def test_those_that_run_the_line_are_played() -> None:
     assert [name for name, _ in LINES.checks_for(one(lines=(1,)))] == ["b", "a", "model"]
     assert [name for name, _ in LINES.checks_for(one(lines=(1, 2)))] == ["b", "a", "model"]
     assert LINES.checks_for(one(lines=(2,))) == [("b", LEAST)]
     assert LINES.checks_for(one(lines=(9,))) == []
 
 
-def test_what_runs_before_or_while_a_lab_starts_is_noticed_by_any_that_run_its_module() -> None:
-    assert [name for name, _ in LINES.checks_for(one(lines=(3,)))] == ["b", "c", "a"]
+def test_what_runs_before_or_while_a_lab_starts_may_be_noticed_by_any() -> None:
+    assert [name for name, _ in LINES.checks_for(one(lines=(3,)))] == ["b", "c", "a", "d"]
     assert next(name for name, _ in LINES.checks_for(one(lines=(4,)))) == "c"
 
 
@@ -237,7 +237,7 @@ def lines(server: ForkServer) -> Lines:
     return recorded(CHECKS, server)
 
 
-CHECKS = [each for each in all_checks() if each.name.startswith("write/") and each.model is None][:12]
+CHECKS = [each for each in all_checks() if each.name.startswith("write/") and each.model is None][:6]
 
 
 class Harmless(Mutation):
@@ -255,17 +255,15 @@ def test_a_small_sample_is_judged_and_what_is_harmless_survives(server: ForkServ
     assert outcomes["killed"] >= MANY / 2
     assert outcomes["killed"] + outcomes["survived"] == MANY
     assert {each.by for each in trials if each.outcome == "killed"} <= {each.name for each in CHECKS}
-    noticed = [each.mutation for each in trials if each.outcome == "killed"]
-    later = next(each for each in noticed if lines.is_later(each, START))
-    for each in (later, replace(later, function=None)):  # changed in place, and imported anew
-        harmless = Harmless(**{name: getattr(each, name) for name in Mutation.__slots__})
-        [killed] = try_all([each], lines, server)
-        [survived] = try_all([harmless], lines, server)
-        assert killed.outcome == "killed"
-        assert (survived.outcome, survived.why) == (
-            "survived",
-            f"{len(lines.checks_for(each))} checks passed",
-        )
+    later = next(
+        each.mutation for each in trials if each.outcome == "killed" and lines.is_later(each.mutation, START)
+    )
+    harmless = Harmless(**{name: getattr(later, name) for name in Mutation.__slots__})
+    anew = replace(later, function=None)  # imported anew, where the others are changed in place
+    trials = list(try_all([anew, harmless], lines, server, processes=2))
+    killed, survived = sorted(trials, key=lambda each: each.outcome)
+    assert (killed.mutation, killed.outcome) == (anew, "killed")
+    assert (survived.outcome, survived.why) == ("survived", f"{len(lines.checks_for(later))} checks passed")
 
 
 def test_what_no_check_runs_survives_without_a_play(lines: Lines) -> None:

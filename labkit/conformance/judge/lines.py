@@ -1,8 +1,8 @@
 """Which checks run which lines, recorded once for a state of the sources.
 
 A mutant that changes a line can be noticed by those that run it alone, so no other is played. What runs at import or
-when a lab starts may change whatever comes later: then all that run anything of the module are played, those that run
-the line themselves first. What hundreds of checks run is played by those that are most about its module.
+when a lab starts may change whatever comes later: then all are played, those that run the line themselves first. Models
+are slow, but find more than others: they come after some.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from labkit.conformance.judge.play import IMPORT, START
 from labkit.core.errors import LabkitError
 from labkit.settings.notebooks import notebooks_folder
 
-AT_MOST = 12.0  # seconds that the checks of one mutant took unmutated, without models
+SOON = 5.0  # seconds that those checks took unmutated which come before models
 LEAST = 10.0  # seconds of real time that a check has at least
 TIMES = 10  # the time that it took unmutated
 Progress = Callable[[str], object]
@@ -70,17 +70,13 @@ class Lines:
         """The checks that may notice, in the order of playing them, each with its limit in seconds of real time."""
         by = self.by(mutation)
         own = self._ordered(by - BEFORE, mutation.module)
-        rest = self._ordered(self._concerned(mutation.module) - by, mutation.module) if BEFORE & by else []
-        models = {*self.models}
-        chosen = [each for each in [*own, *rest] if each not in models]
-        ends = accumulate(self.seconds[each] for each in chosen)
-        chosen = [each for each, end in zip(chosen, ends, strict=True) if end <= AT_MOST]
-        chosen += [each for each in own if each in models]
+        rest = self._ordered(self.seconds.keys() - by, mutation.module) if BEFORE & by else []
+        models = [each for each in own if each in self.models]
+        others = [each for each in [*own, *rest] if each not in self.models]
+        ends = accumulate(self.seconds[each] for each in others)
+        soon = sum(end <= SOON for end in ends)
+        chosen = [*others[:soon], *models, *others[soon:]]
         return [(each, max(LEAST, TIMES * self.seconds[each])) for each in chosen]
-
-    def _concerned(self, module: str) -> AbstractSet[str]:
-        """Those that run anything of a module; all, where none does."""
-        return self._per_module.get(module, Counter()).keys() & self.seconds.keys() or self.seconds.keys()
 
     def _ordered(self, names: AbstractSet[str], module: str) -> list[str]:
         """Those first that are mostly about this module, then the quick ones."""

@@ -7,7 +7,7 @@ import re
 
 from labkit.conformance import device_client, endpoints, expect
 from labkit.conformance.check import check
-from labkit.conformance.endpoints import PRODUCTS, WRITE, Headers
+from labkit.conformance.endpoints import PRODUCTS, READ, WRITE, Headers
 from labkit.conformance.target import Target
 from labkit.fleet.device import VirtualDevice
 
@@ -136,6 +136,20 @@ async def other_type(target: Target) -> None:
             await endpoints.refused(target.client(PRODUCTS[auth]), 401, headers=each)
     for auth in ("token", "password"):
         await endpoints.refused(endpoints.showing(target, PRODUCTS[auth], shower.certificate), 401)
+
+
+@check("DEV-AUTH-5", "what proves a device of one product proves none of another, whichever is asked")
+async def other_product(target: Target) -> None:
+    identity = target.identity()
+    products = ("token-open", "token-other", "by-word", "content")
+    devices = [target.device(each, identity) for each in products]
+    for each in devices:
+        await each.activate()
+    for each in devices:
+        assert each.token is not None
+        for product in products:
+            response = await READ.by(target.client(product), [(TOKEN, each.token)])
+            expect.status(response, *([200, 204] if target.product(product).domain == each.domain else [401]))
 
 
 @check("DEV-AUTH-7", "what one device writes, another of the product does not read")

@@ -92,6 +92,28 @@ async def ahead(target: Target) -> None:
         expect.header(response, "Last-Modified", str(stamp))
 
 
+@check(
+    "DEV-POLL-24",
+    "of points recorded ahead each answers at its time, in whichever order they came",
+    needs={"clock"},
+)
+async def several_ahead(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    now = await device_client.now(device)
+    poll = await device_client.begin(target, device, "text", since=now)
+    for ahead in (40, 10, 30, 20):
+        points = [("alias", "text"), (str(now + ahead), f"at-{ahead}")]
+        expect.status(await device_client.record(device, points), 204)
+    for ahead in (10, 20, 30, 40):
+        await target.advance(now + ahead - 1 - await device_client.now(device))
+        await poll.waits()
+        await target.advance(1)
+        response = expect.status(await poll.answer(), 200)
+        expect.body(response, f"text=at-{ahead}")
+        expect.header(response, "Last-Modified", str(now + ahead))
+        poll = await device_client.begin(target, device, "text", since=now + ahead)
+
+
 @check("DEV-POLL-25", "what is written before the time that a poll waits from does not answer it")
 async def future(target: Target) -> None:
     device = await target.activated(PRODUCT)

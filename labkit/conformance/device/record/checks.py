@@ -27,6 +27,15 @@ async def own_timestamps(target: Target) -> None:
     await _expect_points(target, device, "text", points)
 
 
+@check("DEV-REC-2", "as many points as there are in one request")
+async def many_points(target: Target) -> None:
+    for count in (8, 9, 50):
+        device, past = await _device(target)
+        points = {past + 2 * number: f"{number} of {count}" for number in range(count)}
+        expect.status(await device_client.record(device, _points("text", points)), 204)
+        await _expect_points(target, device, "text", points)
+
+
 @check("DEV-REC-3", "the pairs of several aliases in one body are all stored")
 async def several_aliases(target: Target) -> None:
     device, past = await _device(target)

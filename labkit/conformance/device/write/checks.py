@@ -120,6 +120,31 @@ async def edges_fit(target: Target) -> None:
         expect.equal(alias, await device_client.value(device, alias), value)
 
 
+@check("DEV-ALIAS-6", "what fits whole numbers and listed values, and what does not")
+async def listed_values(target: Target) -> None:
+    device = await target.activated("by-older")
+    for alias, fitting, others in (
+        (
+            "whole",
+            ("0", "-7", "+3", "9007199254740993", "007"),
+            ("1.0", "1.5", "1e3", "", " 1", "1_0", "٣", "0x1", "inf"),
+        ),
+        (
+            "chosen",
+            ("1", "1.0", "2.5", "25e-1", "10", "10.5", "11"),
+            ("0", "2", "2.4", "3", "9.99", "11.01", "nan", "x"),
+        ),
+        ("truth", ("true", "1"), ("false", "0", "True", "")),
+    ):
+        for value in fitting:
+            expect.status(await device_client.write(device, {alias: value}), 204)
+            expect.equal(alias, await device_client.value(device, alias), value)
+        for value in others:
+            expect.refusal(await device_client.write(device, {"text": value, alias: value}), 400)
+            expect.equal(alias, await device_client.value(device, alias), fitting[-1])
+            expect.equal("text", await device_client.value(device, "text"), None)
+
+
 @check("DEV-ALIAS-7", "a write without a pair is answered 400")
 async def no_pair(target: Target) -> None:
     device = await target.activated(PRODUCT)

@@ -1,0 +1,128 @@
+"""What a device finds after a restart, how much is kept of it, and what becomes of one that is locked or removed.
+
+Restarts and small settings are those of a lab of the check's own.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labkit.conformance import device_client, endpoints, expect
+from labkit.conformance.check import check
+from labkit.conformance.endpoints import READ, WRITE
+from labkit.conformance.target import Target
+
+if TYPE_CHECKING:
+    from labkit.lab.device import Device
+    from labkit.lab.lab import Lab
+
+KEPT = 100
+MANY = 30  # values of an alias in each start of a lab
+TYPES = ("token", "password", "certificate")
+
+
+def own_lab(**settings: Any) -> Lab:
+    """A lab with a product of each type."""
+    from labkit.lab.lab import Lab
+
+    products = [{"id": each, "auth": each, "resources": {"text": "string"}} for each in TYPES]
+    return Lab(1, passwords={"memory": 8, "passes": 1}, products=products, **settings)
+
+
+@check(
+    "DEV-KEEP-1 DEV-KEEP-2",
+    "credentials, values, contents and seq over two restarts on a data file",
+    needs={"settings"},
+)
+async def restarted(target: Target) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        await target.in_lab(_over_restarts, Path(folder) / "lab.db")
+
+
+def _over_restarts(file: Path) -> None:
+    content, last, before = bytes(range(256)) * 600, "", 0
+    held: dict[str, Any] = {}
+    for start in range(3):
+        with own_lab(data=file) as lab:
+            devices = {each: lab.product(each).device("d-1") for each in TYPES}
+            if start:
+                for each, device in devices.items():
+                    device.use(held[each])
+                    expect.equal(
+                        f"what is read on {each} after a restart", device.read("text"), {"text": last}
+                    )
+                    stranger = lab.product(each).device(f"d-2 of start {start}")
+                    response = stranger.request("GET", READ.path, credentials=False)
+                    expect.equal("status without credentials", response.status_code, 401)
+                downloaded = devices["token"].download("large")
+                expect.true("the content is as before", downloaded == content, len(downloaded))
+            else:
+                lab.product("token").content.add("large", content)
+                held = {each: device.activate().credentials for each, device in devices.items()}
+            last = f"{MANY - 1} of start {start}"
+            counted = _written(lab, devices, [f"{number} of start {start}" for number in range(MANY)])
+            wanted = [*range(counted[0], counted[0] + MANY)]
+            expect.equal("seq of an alias's datapoints", counted, wanted)
+            expect.true("seq goes on above those before", counted[0] > before, counted[0])
+            expect.equal("the first seq of all is 1", before or counted[0], before or 1)
+            before = counted[-1]
+
+
+def _written(lab: Lab, devices: dict[str, Device], values: list[str]) -> list[int]:
+    """Write values one after the other, all within one second; the seq of the first device's datapoints."""
+    told: list[Any] = []
+    solution = lab.solution("told", products=[lab.product("token")])
+    solution.on("device", "datapoint", lambda data: told.append(data["seq"]))
+    for value in values:
+        for device in devices.values():
+            device.write(text=value)
+            expect.equal("what is read after a write", device.read("text"), {"text": value})
+    lab.settle()
+    return told
+
+
+@check("DEV-KEEP-3", "the newest datapoints are kept, as many as the settings say", needs={"settings"})
+async def newest(target: Target) -> None:
+    await target.in_lab(_newest)
+
+
+def _newest() -> None:
+    with own_lab(datapoints={"kept": KEPT}) as lab:
+        first = int(lab.clock.time) - 1000
+        for count in (KEPT, 3 * KEPT):
+            device = lab.product("token").device(f"d-{count}").activate()
+            for number in range(count):
+                device.record({"text": {first + number: f"point {number}"}})
+            oldest = device.poll("text", 0, since=first - 1)
+            expect.true("there is an oldest point", oldest is not None, oldest)
+            number = int(str(oldest).split()[-1])
+            kept = count - number
+            expect.true(
+                f"{KEPT} to {KEPT * 11 // 10} of {count} are kept", KEPT <= kept <= KEPT * 11 // 10, kept
+            )
+            expect.equal("what is read", device.read("text"), {"text": f"point {count - 1}"})
+
+
+@check("DEV-KEEP-4", "a device is locked, unlocked, removed, and its namesake is not", needs={"settings"})
+async def removed(target: Target) -> None:
+    identity = target.identity()
+    one, other = target.device("token-open", identity), target.device("token-other", identity)
+    neighbour = await target.activated("token-open")
+    for each in (one, other, neighbour):
+        if each is not neighbour:
+            await each.activate()
+        expect.status(await device_client.write(each, {"text": "before"}), 204)
+    product = target.lab.product("token-open")
+    for change, status in ((product.lock, 401), (product.unlock, 200), (product.remove, 401)):
+        await target.in_lab(change, identity)
+        expect.status(await READ.by(one), status)
+        for each in (other, neighbour):
+            expect.status(await READ.by(each), 200)
+    expect.status(await WRITE.by(one), 401)
+    expect.equal("its namesake's value", await device_client.stored(other, "text"), {"text": "before"})
+    one = target.device("token-open", identity)
+    await one.activate()
+    expect.equal("what it finds", await device_client.stored(one, "text"), {"text": "before"})
+    await endpoints.refused(target.client("token-other"), 401, headers=[("X-Platform-CIK", one.token or "")])

@@ -1,0 +1,48 @@
+"""Faults of what is kept of devices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from labkit.conformance.mutant import mutant
+from labkit.devices.devices import Devices
+from labkit.devices.registry import Registry
+
+
+@mutant("DEV-KEEP-2", "labkit.devices.devices:Devices.sequence")
+def counted_anew(original: Any) -> Any:
+    """seq begins at 1 after each restart"""
+
+    def broken(self: Devices, product: str, identity: str, alias: str) -> int:
+        number: int = original(self, product, identity, alias)
+        return number % 10**9
+
+    return broken
+
+
+@mutant("DEV-KEEP-4", "labkit.devices.registry:Registry.remove")
+def removed_by_name_alone(original: Any) -> Any:
+    """a device that is removed is so at another product, too"""
+
+    async def broken(self: Registry, product: str, identity: str) -> None:
+        await original(self, product, identity)
+        if await self.find("token-other", identity) is not None:
+            await original(self, "token-other", identity)
+
+    return broken
+
+
+@mutant("DEV-KEEP-1", "labkit.devices.registry:Registry.by_password")
+def any_password_afterwards(original: Any) -> Any:
+    """a password is forgotten when the platform starts again"""
+
+    async def broken(self: Registry, product: str, identity: str, password: str) -> Any:
+        return None if self._database.starts > 1 else await original(self, product, identity, password)
+
+    return broken
+
+
+@mutant("DEV-KEEP-3", "labkit.devices.state:State.__init__")
+def half_is_kept(original: Any) -> Any:
+    """half as many datapoints are kept as the settings say"""
+    return lambda self, database, kept=10_000: original(self, database, kept // 2)
