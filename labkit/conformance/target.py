@@ -70,6 +70,7 @@ class Target:
         self.http_port = http_port
         self.offers = frozenset() if lab is None else LOCAL if lab.clock.rate == 0 else LOCAL - {"clock"}
         self.fresh = lab is not None  # nobody used it before this run
+        self.kept: set[str] = set()  # ids of solutions that a check made, for its next time
         self._lab = lab
         self._domains = domains
         self.guard = settings.guard
@@ -177,9 +178,13 @@ class Target:
         return self._shared[id]
 
     def connection(self, id: str) -> DeviceConnection:
-        """The same for a connection that costs little and takes one request at a time, each in one write."""
+        """The same for a connection that costs little and takes one request at a time, each in one write.
+
+        id: also of a solution that a check made itself.
+        """
         if id not in self._connections:
-            self._connections[id] = DeviceConnection(Server(self.address, self._domains[id]))
+            domain = self._domains.get(id, f"{id}.apps.{self._domain}")
+            self._connections[id] = DeviceConnection(Server(self.address, domain))
             self._clients.append(self._connections[id])
         return self._connections[id]
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from labkit.conformance import expect
@@ -48,6 +50,7 @@ class Given:
 
 
 Judge = Callable[[Given], None]
+_Waiting = tuple[int, str, str, Parameters, Judge]  # number of the solution, service, operation
 JSON = {"Content-Type": "application/json"}
 READS = ("get", "list", "has")  # how the names of operations begin that change nothing
 
@@ -69,21 +72,26 @@ def ignored(given: Given) -> None:
 class Calls:
     """What scripts of some solutions call, and judges of what it gives. rule: that of a script that fails as such.
 
-    lost: a change came out otherwise than the model has it, so nobody knows what there is: nothing is judged any more.
+    ordered: what one solution calls matters to the others, so the order of all counts; else each solution's calls are
+    sent together. lost: a change came out otherwise than the model has it, so nobody knows what there is: nothing is
+    judged any more.
     """
 
-    def __init__(self, target: Target, rules: Rules, rule: str, solutions: Sequence[str]) -> None:
+    def __init__(
+        self, target: Target, rules: Rules, rule: str, solutions: Sequence[str], *, ordered: bool = False
+    ) -> None:
         self._target = target
         self._rules = rules
         self._rule = rule
         self._solutions = solutions
         self.lost = False
-        self._waiting: list[list[tuple[str, str, Parameters, Judge]]] = [[] for _ in solutions]
+        self._ordered = ordered
+        self._waiting: list[_Waiting] = []
 
     def add(self, index: int, called: str, parameters: Parameters, judge: Judge = ignored) -> None:
         """Have `Service.operation` called by a script of the solution with this number, with the next `send`."""
         service, _, operation = called.partition(".")
-        self._waiting[index].append((service, operation, parameters, judge))
+        self._waiting.append((index, service, operation, parameters, judge))
 
     def same(
         self,
@@ -132,16 +140,19 @@ class Calls:
         return found[0]
 
     async def send(self) -> None:
-        """Make the calls that wait, one solution after the other, and judge what they give. Raises Differs."""
-        for index, waiting in enumerate(self._waiting):
-            while waiting:
-                batch, waiting[:MOST] = waiting[:MOST], []
-                await self._send(self._solutions[index], batch)
+        """Make the calls that wait, and judge what they give. Raises Differs."""
+        waiting, self._waiting = self._waiting, []
+        if not self._ordered:
+            waiting.sort(key=itemgetter(0))
+        for index, calls in groupby(waiting, itemgetter(0)):
+            batch = list(calls)
+            for start in range(0, len(batch), MOST):
+                await self._send(self._solutions[index], batch[start : start + MOST])
 
-    async def _send(self, solution: str, batch: Sequence[tuple[str, str, Parameters, Judge]]) -> None:
+    async def _send(self, solution: str, batch: Sequence[_Waiting]) -> None:
         body = [
             {"service": service, "operation": operation, "parameters": parameters}
-            for service, operation, parameters, _ in batch
+            for _, service, operation, parameters, _ in batch
         ]
         answer = await self._target.connection(solution).request(
             "POST", "/calls", headers=JSON, content=json.dumps(body, ensure_ascii=False)
@@ -150,6 +161,6 @@ class Calls:
         script = Given(solution, "a script that calls operations", {}, str(answer.status_code), answer.text)
         self._rules.holds(self._rule, "status", answer.status_code, 200, script)
         self._rules.holds(self._rule, "results", len(found), len(batch), script)
-        for (service, operation, parameters, judge), each in zip(batch, found, strict=False):
+        for (_, service, operation, parameters, judge), each in zip(batch, found, strict=False):
             called = f"{service}.{operation}"
             judge(Given(solution, called, parameters, each["kind"], each.get("result")))

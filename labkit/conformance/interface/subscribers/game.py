@@ -1,0 +1,359 @@
+"""Playing the model of subscriptions: two publishers and three subscribers of two businesses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from labkit.conformance import device_client
+from labkit.conformance.interface.partners import INTERFACE
+from labkit.conformance.interface.subscribers.model import (
+    ADDED,
+    REMOVED,
+    RESTRICTED,
+    UPDATED,
+    Interfaces,
+    Table,
+    service,
+)
+from labkit.conformance.models.calls import Calls, Given, Refused
+from labkit.conformance.models.moments import Moments
+from labkit.conformance.models.rules import Rules
+from labkit.conformance.target import LAB_YAML, Target
+from labkit.core.errors import SettingsError
+
+if TYPE_CHECKING:
+    from labkit.lab.interface import Subscription
+
+CALL = LAB_YAML.parent / "fixtures" / "solutions" / "call"
+PUBLISHERS = {"modellights": ["acme", "labkit"], "modelradio": ["acme"]}  # the businesses on their whitelists
+SUBSCRIBERS = {"modelhome": "acme", "modelflat": "acme", "modelshed": "labkit"}
+SOLUTIONS = (*PUBLISHERS, *SUBSCRIBERS)
+SILENT = "modelshed"
+KEYS = ("lights", "radio", "own")
+KEEP = "Keystore.command{key = '@key', command = 'rpush', args = {to_json(@value)}}\n"
+SUBSCRIPTION = "{event = '@kind', solution = subscription.solution_id, parameters = subscription.parameters}"
+HEARD = KEEP.replace("@key", "heard").replace("@value", SUBSCRIPTION)
+GOT = "local made = {who = '@who', by = '@by', data = event}\n" + KEEP.replace("@key", "got").replace(
+    "@value", "made"
+)
+
+
+def definition(whitelist: Sequence[str]) -> Table:
+    """What a publisher of the game offers."""
+    properties = {
+        "floor": {"type": "integer"},
+        "level": {"type": "integer", "default": 3},
+        "zone": {"type": "string"},
+    }
+    return {
+        "whitelist": list(whitelist),
+        "parameters": [
+            {"name": "region", "default": "north"},
+            {"name": "floor", "type": "integer"},
+            {"name": RESTRICTED, "restricted": True, "default": "in"},
+        ],
+        "operations": [
+            {
+                "name": "echo",
+                "parameters": {"type": "object", "properties": properties},
+                "script": "return event",
+            }
+        ],
+        "events": [{"name": "changed"}],
+    }
+
+
+class Subscriptions:
+    """One game. Its solutions are those of the game before; what they kept and subscribed to is not."""
+
+    default = "IFC-CALL-4"
+
+    def __init__(self, target: Target, rules: Rules) -> None:
+        self._target = target
+        self._rules = rules
+        self._calls = Calls(target, rules, self.default, SOLUTIONS, ordered=True)
+        self._device = target.device("token-open", client=target.shared_client("token-open"))
+        self.moments = Moments(target, lambda: device_client.now(self._device))
+        self._handles: dict[tuple[str, str], Subscription] = {}
+        welcome = {
+            id: frozenset(who for who, business in SUBSCRIBERS.items() if business in businesses)
+            for id, businesses in PUBLISHERS.items()
+        }
+        self.model = Interfaces(welcome, frozenset([SILENT]))
+
+    async def begin(self) -> None:
+        await self._target.in_lab(self._prepare)
+        await self.moments.begin()
+        for solution in SOLUTIONS:
+            for key in ("heard", "got"):
+                self._calls.add(SOLUTIONS.index(solution), "Keystore.delete", {"key": key})
+        await self._calls.send()
+        await self.subscribe("modelhome", "modellights", "lights", {}, {"calls_daily": 2})
+        await self.subscribe("modelflat", "modelradio", "radio", {"floor": 1}, {"calls_monthly": 3})
+        await self.subscribe("modelshed", "modellights", "lights", {}, {})
+
+    async def end(self) -> None:
+        """Every subscription, what the publishers heard and what the subscribers got."""
+        for publisher in PUBLISHERS:
+            await self.listed(publisher, {}, 0, 20)
+        await self._calls.send()
+        await self._target.settle()
+        self._kept(self.model.heard, "heard", PUBLISHERS, "IFC-LIFE-3")
+        self._kept(self.model.got, "got", SUBSCRIBERS, "IFC-TRIG-1")
+        await self._calls.send()
+
+    async def close(self) -> None:
+        for handle in self._handles.values():
+            await self._target.in_lab(handle.remove)
+        await self._target.settle()
+
+    async def play(self, command: Any) -> None:
+        await command(self)
+
+    # ---- what commands do
+
+    async def subscribe(self, who: str, publisher: str, key: str, parameters: Table, quota: Table) -> None:
+        """A subscription, by the settings of the subscriber."""
+        await self._calls.send()
+        if self._calls.lost:
+            return
+        self.model.now = self.moments.now
+        wrong = self.model.subscribe(who, publisher, key, parameters, quota)
+        solution = await self._target.in_lab(self._target.lab.solution, who)
+        given = partial(solution.subscribe, publisher, script_key=key, parameters=parameters, quota=quota)
+        made: Subscription | None = None
+        with suppress(SettingsError):
+            made = await self._target.in_lab(given)
+        if wrong == "IFC-LIFE-13":  # one that is there as it is given stays
+            return
+        what, taken = f"is the subscription of {who} taken?", made is not None
+        if not self._rules.holds(wrong or "IFC-LIFE-1", what, taken, wrong is None):
+            self._calls.lost = True
+        if made is not None:
+            self._handles[who, publisher] = made
+        if made is not None and wrong is None:
+            self.model.all[who, publisher].id = (await self._target.in_lab(getattr, made, "info")).id
+
+    async def update(
+        self, who: str, publisher: str, parameters: Table, quota: Table, route: tuple[str | None] | None
+    ) -> None:
+        """A change by the settings of the subscriber."""
+        handle = self._handles.get((who, publisher))
+        if handle is None:
+            return
+        await self._calls.send()
+        if self._calls.lost:
+            return
+        self.model.now = self.moments.now
+        triggers = (
+            {} if route is None else {"changed": route[0] and {"service": "scripts", "event": route[0]}}
+        )
+        wanted = True
+        try:
+            self.model.update(who, publisher, parameters, quota, route)
+        except Refused:
+            wanted = False
+        change = partial(handle.update, parameters=parameters, quota=quota, triggers=triggers)
+        try:
+            await self._target.in_lab(change)
+            seen = True
+        except SettingsError:
+            seen = False
+        self._calls.lost = not self._rules.holds("IFC-LIFE-11", "is the update taken?", seen, wanted)
+
+    async def remove(self, who: str, publisher: str) -> None:
+        """The end of a subscription."""
+        handle = self._handles.pop((who, publisher), None)
+        if handle is None:
+            return
+        await self._calls.send()
+        if not self._calls.lost:
+            self.model.remove(who, publisher)
+        await self._target.in_lab(handle.remove)
+
+    async def call(self, who: str, key: str, arguments: Sequence[Table]) -> None:
+        """Calls of an operation, one after the other."""
+        for each in arguments:
+            self._same(
+                who,
+                f"{service(key)}.echo",
+                dict(each),
+                "IFC-CALL-6",
+                partial(self.model.call, who, key, each),
+            )
+
+    async def configure(self, who: str, key: str, parameters: Table) -> None:
+        """Config.setParameters."""
+        body = {"service": key, "parameters": parameters}
+        change = partial(self.model.configure, who, key, parameters)
+        self._same(who, "Config.setParameters", body, "IFC-LIFE-8", change)
+
+    async def set(self, publisher: str, who: str, parameters: Table, quota: Table) -> None:
+        """setSubscriber."""
+        body = {"subscriber_id": who, "parameters": parameters, "quota": quota}
+        change = partial(self.model.update, who, publisher, parameters, quota)
+        self._same(publisher, f"{INTERFACE}.setSubscriber", body, "IFC-SUB-11", change)
+
+    async def get(self, publisher: str, who: str) -> None:
+        """getSubscriber."""
+
+        def get() -> Table:
+            found = self.model.all.get((who, publisher))
+            if found is None:
+                raise Refused("IFC-SUB-15", 404)
+            return {"id": found.id, "solution_id": who, **found.shown(), "times": True}
+
+        known = self.model.all.get((who, publisher))
+        times = (None, None) if known is None else (known.created, known.updated)
+
+        def see(found: Any) -> Any:
+            if not isinstance(found, dict):
+                return found
+            both = zip((found.pop("created_at", None), found.pop("updated_at", None)), times, strict=True)
+            fit = all(
+                abs(datetime.fromisoformat(str(text)).timestamp() - (time or 0)) < 0.01 for text, time in both
+            )
+            return {**found, "times": fit}
+
+        self._same(publisher, f"{INTERFACE}.getSubscriber", {"subscriber_id": who}, "IFC-SUB-7", get, see)
+
+    async def listed(self, publisher: str, wanted: Table, offset: int, limit: int) -> None:
+        """listSubscribers."""
+
+        def see(found: Any) -> Any:
+            if not isinstance(found, dict) or not isinstance(found.get("items"), list):
+                return found
+            names = ("solution_id", "parameters", "quota", "triggers")
+            return {**found, "items": [{name: each.get(name) for name in names} for each in found["items"]]}
+
+        body = {"parameters": wanted, "offset": offset, "limit": limit}
+        rule = "IFC-SUB-9" if wanted else "IFC-SUB-8"
+        change = partial(self.model.listed, publisher, wanted, offset, limit)
+        self._same(publisher, f"{INTERFACE}.listSubscribers", body, rule, change, see)
+
+    async def trigger(self, publisher: str, data: object, mode: str) -> None:
+        """trigger: sync, or async and then what came of it."""
+        synchronous = mode == "sync"
+
+        def change() -> Any:
+            found = []
+            for who, given in self.model.handled(publisher, data):
+                entry: Table = {"solution_id": who, "instance_id": self.model.all[who, publisher].id}
+                if synchronous:
+                    entry |= {"status": 404} if given is None else {"status": 200, "result": given}
+                found.append(entry)
+            return found
+
+        def see(found: Any) -> Any:
+            if not isinstance(found, list):
+                return found
+            shown = [each if each.get("status") == 200 else {**each, "result": None} for each in found]
+            return [{name: value for name, value in each.items() if value is not None} for each in shown]
+
+        body = {"event": "changed", "data": data} | ({} if mode == "default" else {"mode": mode})
+        self._same(
+            publisher,
+            f"{INTERFACE}.trigger",
+            body,
+            "IFC-TRIG-2" if synchronous else "IFC-TRIG-3",
+            change,
+            see,
+        )
+        if not synchronous:
+            await self._calls.send()
+            await self._target.settle()
+
+    async def trigger_one(self, publisher: str, who: str, data: object, by_id: bool, mode: str) -> None:
+        """triggerOne, by the id of the solution or of the subscription."""
+        found = self.model.all.get((who, publisher))
+
+        def change() -> Any:
+            if found is None:
+                raise Refused("IFC-TRIG-12", 404, choice="IFC-TRIG-14")
+            [(_, given)] = self.model.handled(publisher, data, who)
+            if mode == "async":
+                return None
+            if given is None:
+                raise Refused("IFC-TRIG-15", 404)
+            return given
+
+        target = found.id if by_id and found is not None else who
+        body = {"target": target, "event": "changed", "data": data} | (
+            {} if mode == "default" else {"mode": mode}
+        )
+        self._same(publisher, f"{INTERFACE}.triggerOne", body, "IFC-TRIG-7", change)
+        if mode == "async":
+            await self._calls.send()
+            await self._target.settle()
+
+    async def reload(self, solution: str) -> None:
+        """Read the folder of a solution anew, which changes nothing here."""
+        await self._calls.send()
+        handle = await self._target.in_lab(self._target.lab.solution, solution)
+        await self._target.in_lab(handle.reload)
+
+    async def advance(self, seconds: float) -> None:
+        """Let time pass, after all that waits."""
+        await self._calls.send()
+        await self.moments.advance(round(seconds * 1024))
+
+    # ---- comparing
+
+    def _same(
+        self,
+        solution: str,
+        called: str,
+        body: Table,
+        rule: str,
+        change: Callable[[], object],
+        see: Callable[[Any], Any] = lambda value: value,
+    ) -> None:
+        self.model.now = self.moments.now
+        self._calls.same(SOLUTIONS.index(solution), called, body, rule, change, see)
+
+    def _kept(
+        self, wanted: Mapping[str, list[Table]], key: str, solutions: Mapping[str, Any], rule: str
+    ) -> None:
+        """What handlers put into the Keystore of their solutions."""
+        for solution in solutions:
+            own = wanted.get(solution, [])
+
+            def judge(given: Given, solution: str = solution, own: list[Table] = own) -> None:
+                if not self._calls.lost:
+                    found = given.value.get("value") if isinstance(given.value, dict) else None
+                    seen = [parsed(each) for each in found] if isinstance(found, list) else found
+                    self._rules.holds(rule, f"what {solution} {key}", seen, own, given)
+
+            body = {"key": key, "command": "lrange", "args": [0, -1]}
+            self._calls.add(SOLUTIONS.index(solution), "Keystore.command", body, judge)
+
+    def _prepare(self) -> None:
+        """In a thread: make the solutions, where no game before did."""
+        lab = self._target.lab
+        if SILENT in self._target.kept:
+            return
+        self._target.kept.add(SILENT)
+        for id, businesses in PUBLISHERS.items():
+            made = lab.solution(id, path=CALL, services={INTERFACE: definition(businesses)})
+            for kind in (ADDED, UPDATED, REMOVED):
+                made.on("interface", kind, lua=HEARD.replace("@kind", kind))
+        for id, business in SUBSCRIBERS.items():
+            made = lab.solution(id, path=CALL, business=business)
+            made.on("scripts", "go", lua=handler(id, "routed"))
+            for key in KEYS if id != SILENT else ():
+                made.on(key, "changed", lua=handler(id, key))
+
+
+def handler(who: str, by: str) -> str:
+    """A script that keeps what it gets, and gives it."""
+    return f"{GOT.replace('@who', who).replace('@by', by)}return made"
+
+
+def parsed(text: object) -> Any:
+    """What JSON text means."""
+    return json.loads(str(text))
