@@ -1,6 +1,5 @@
-"""Faults that many mutants share: calls of a service that are given something else, or give something else.
-
-They patch `labkit.services.calls:Services.call` (CALL), the one way to every operation.
+"""What faults in code share: calls of a service that are given something else or give something else, which patch the
+one way to every operation (CALL), and functions that do more than they should.
 """
 
 from __future__ import annotations
@@ -40,24 +39,27 @@ def given(original: Any, service: str, change: Callable[[str, dict[str, Any]], A
     return broken
 
 
-def with_result(original: Any, operation: str, change: Callable[[Any], Any]) -> Any:
-    """Change what one operation of User gives where it succeeds."""
-    return gives(
-        original,
-        "User",
-        lambda called, result: change(result) if called == operation and not failed(result) else result,
-    )
-
-
-def with_parameters(original: Any, operation: str, change: Callable[[dict[str, Any]], Any]) -> Any:
-    """Change what one operation of User is given."""
-    return given(
-        original,
-        "User",
-        lambda called, parameters: change(parameters) if called == operation else parameters,
-    )
-
-
 def failed(result: object) -> bool:
     """Is it an error object?"""
     return isinstance(result, dict) and "error" in result
+
+
+def beforehand(original: Any, also: Callable[..., object]) -> Any:
+    """Do something else first, with the same arguments: also(*arguments)."""
+
+    def broken(*given: Any, **named: Any) -> Any:
+        also(*given)
+        return original(*given, **named)
+
+    return broken
+
+
+def afterwards(original: Any, also: Callable[..., object]) -> Any:
+    """Do something else afterwards: also(result, *arguments)."""
+
+    def broken(*given: Any, **named: Any) -> Any:
+        result = original(*given, **named)
+        also(result, *given)
+        return result
+
+    return broken

@@ -26,7 +26,7 @@ def test_names_are_those_of_part_and_function() -> None:
 
     for module, name in (
         ("labkit.conformance.device.long_poll.checks", "long-poll/times-out"),
-        ("labkit.conformance.user.oauth.mutants_tokens", "oauth/times-out"),
+        ("labkit.conformance.user.oauth.checks_tokens", "oauth/times-out"),
         ("tests.conformance.test_checks", "test-checks/times-out"),
     ):
         times_out.__module__ = module

@@ -1,10 +1,11 @@
-"""Faults of what users are assigned."""
+"""Faults of what users are assigned that no row can say: what is kept, and whose."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from labkit.conformance.faults import CALL, given, with_parameters
+from labkit.conformance.faults import CALL, beforehand, given
 from labkit.conformance.mutant import mutant
 from labkit.core.database import execute
 from labkit.services.user.roles import assignments
@@ -17,61 +18,29 @@ ASSIGNMENTS = "labkit.services.user.roles.assignments"
 @mutant("USR-ASSIGN-2 USR-ASSIGN-4", CALL)
 def wildcard_is_a_word(original: Any) -> Any:
     """the wildcard is taken as the text 'wildcard'"""
-
-    def word(value: Any) -> Any:
-        if isinstance(value, list):
-            return [word(item) for item in value]
-        if not isinstance(value, dict):
-            return value
-        return (
-            "wildcard"
-            if value == {"type": "wildcard"}
-            else {name: word(item) for name, item in value.items()}
-        )
-
-    return given(original, "User", lambda operation, parameters: word(parameters))
-
-
-@mutant("USR-ASSIGN-5", f"{ASSIGNMENTS}:assign")
-def last_alone(original: Any) -> Any:
-    """assignUser gives the newest assignment alone"""
-    return lambda *args: original(*args)[-1:]
-
-
-@mutant("USR-ASSIGN-5 USR-ASSIGN-19", f"{ASSIGNMENTS}:assignments_of")
-def values_by_name(original: Any) -> Any:
-    """the parameters of an assignment are an object of values by name"""
-
-    def broken(*args: Any) -> Any:
-        return [
-            {**held, "parameters": {each["name"]: each["value"] for each in held["parameters"]}}
-            for held in original(*args)
-        ]
-
-    return broken
+    return given(
+        original,
+        "User",
+        lambda _, parameters: json.loads(
+            json.dumps(parameters).replace('{"type": "wildcard"}', '"wildcard"')
+        ),
+    )
 
 
 @mutant("USR-ASSIGN-7", f"{ASSIGNMENTS}:assign")
 def replaced(original: Any) -> Any:
     """assignUser replaces what the user holds"""
-
-    def broken(connection: Any, solution: str, id: int, roles: Any) -> Any:
-        statement = "DELETE FROM assignment WHERE solution = ? AND user_id = ?"
-        execute(connection, statement, (solution, id))
-        return original(connection, solution, id, roles)
-
-    return broken
+    delete = "DELETE FROM assignment WHERE solution = ? AND user_id = ?"
+    return beforehand(
+        original, lambda connection, solution, user, roles: execute(connection, delete, (solution, user))
+    )
 
 
 @mutant("USR-ASSIGN-9", f"{ASSIGNMENTS}:delete_value")
 def in_all_roles(original: Any) -> Any:
     """deleteRoleParamValue takes the value in all roles"""
-
-    def broken(connection: Any, solution: str, role_id: str, name: str, value: str) -> None:
-        statement = "DELETE FROM assigned_value WHERE solution = ? AND parameter = ? AND value = ?"
-        execute(connection, statement, (solution, name, value))
-
-    return broken
+    delete = "DELETE FROM assigned_value WHERE solution = ? AND parameter = ? AND value = ?"
+    return lambda connection, solution, role_id, *of: execute(connection, delete, (solution, *of))
 
 
 @mutant("USR-ASSIGN-9", f"{ASSIGNMENTS}:delete_value")
@@ -80,18 +49,10 @@ def value_stays(original: Any) -> Any:
     return lambda *args: None
 
 
-@mutant("USR-ASSIGN-10", f"{ASSIGNMENTS}:holders")
-def ids_as_text(original: Any) -> Any:
-    """listRoleUsers gives ids as texts"""
-    return lambda *args: [str(id) for id in original(*args)]
-
-
 @mutant("USR-ASSIGN-11", f"{ASSIGNMENTS}:value_holders")
 def holders_of_role(original: Any) -> Any:
     """listRoleParamUsers gives all who hold the role"""
-    return lambda connection, solution, role_id, name, value: assignments.holders(
-        connection, solution, role_id
-    )
+    return lambda *args: assignments.holders(*args[:3])
 
 
 @mutant("USR-ASSIGN-13", f"{ASSIGNMENTS}:deassign")
@@ -109,7 +70,7 @@ def from_everybody(original: Any) -> Any:
 @mutant("USR-ASSIGN-13", f"{ASSIGNMENTS}:deassign")
 def role_stays(original: Any) -> Any:
     """deassignUser takes nothing"""
-    return lambda connection, solution, user, role_id: assignments.assignments_of(connection, solution, user)
+    return lambda *args: assignments.assignments_of(*args[:3])
 
 
 @mutant("USR-ASSIGN-14 USR-PERM-17", f"{ASSIGNMENTS}:deassign_values")
@@ -121,7 +82,7 @@ def all_values(original: Any) -> Any:
 @mutant("USR-ASSIGN-14 USR-ASSIGN-15 USR-PERM-17", f"{ASSIGNMENTS}:deassign_values")
 def values_stay(original: Any) -> Any:
     """deassignUserParam and deassignUserParamName take nothing"""
-    return lambda connection, solution, user, *rest: assignments.assignments_of(connection, solution, user)
+    return lambda *args: assignments.assignments_of(*args[:3])
 
 
 @mutant("USR-ASSIGN-15", f"{ASSIGNMENTS}:deassign_values")
@@ -145,7 +106,7 @@ def empty_unlisted(original: Any) -> Any:
 @mutant("USR-ASSIGN-17", f"{ASSIGNMENTS}:has_role")
 def role_is_enough(original: Any) -> Any:
     """hasUserRoleParam says OK to who holds the role"""
-    return lambda connection, solution, user, role_id, *rest: (
+    return lambda connection, solution, user, role_id, *_: (
         user in assignments.holders(connection, solution, role_id)
     )
 
@@ -153,45 +114,7 @@ def role_is_enough(original: Any) -> Any:
 @mutant("USR-ASSIGN-12", f"{ASSIGNMENTS}:value_holders")
 def without_wildcards(original: Any) -> Any:
     """listRoleParamUsers leaves out who holds the wildcard"""
-
-    def broken(connection: Any, solution: str, role_id: str, name: str, value: str) -> Any:
-        query = "SELECT user_id FROM assigned_value WHERE role = ? AND parameter = ? AND value = ? ORDER BY user_id"
-        return [id for (id,) in execute(connection, query, (role_id, name, value))]
-
-    return broken
-
-
-@mutant("USR-ASSIGN-20", f"{ASSIGNMENTS}:page")
-def total_of_page(original: Any) -> Any:
-    """total is the number of items on the page"""
-
-    def broken(*args: Any) -> Any:
-        page = original(*args)
-        return {**page, "total": len(page["items"])}
-
-    return broken
-
-
-@mutant("USR-ASSIGN-20", f"{ASSIGNMENTS}:page")
-def first_page(original: Any) -> Any:
-    """offset does not count"""
-    return lambda *args: original(*args[:5], 0, *args[6:])
-
-
-@mutant("USR-ASSIGN-21", CALL)
-def ten_by_default(original: Any) -> Any:
-    """limit is 10 where it is not given"""
-    return with_parameters(
-        original, "listUserRoleParamValues", lambda parameters: {"limit": 10, **parameters}
+    query = (
+        "SELECT user_id FROM assigned_value WHERE role = ? AND parameter = ? AND value = ? ORDER BY user_id"
     )
-
-
-@mutant("USR-ASSIGN-21", CALL)
-def limit_cut(original: Any) -> Any:
-    """a limit above 100 counts as 100"""
-
-    def cut(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        limit = parameters.get("limit")
-        return {**parameters, "limit": min(limit, 100)} if isinstance(limit, int) else parameters
-
-    return given(original, "User", cut)
+    return lambda connection, solution, *of: [id for (id,) in execute(connection, query, of)]
