@@ -116,6 +116,7 @@ class DeviceRig:
 
     def __init__(self, platform: Platform) -> None:
         self.platform = platform
+        self.pairs: dict[str, KeyPair] = {}  # certificates of provisioned devices, by identity
         self._clients: list[Client] = []
 
     async def connect(
@@ -136,7 +137,8 @@ class DeviceRig:
     async def device(self, product: str = "token", identity: str = "d") -> Client:
         """A provisioned device of a product, on a connection of its own."""
         if product == "certificate":
-            client = await self.connect(product, pair(identity))
+            self.pairs[identity] = pair(identity)
+            client = await self.connect(product, self.pairs[identity])
             assert (await client.ask("GET", DOWNLOAD)).status == 200
             return client
         client = await self.connect(product)

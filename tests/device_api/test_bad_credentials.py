@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ssl
 
-import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from tests.cases import case
 from tests.device_api.rig import (
     ACTIVATE,
     ALIAS,
@@ -48,17 +48,19 @@ PEMS = {
 }
 
 
-@pytest.mark.parametrize("about", PEMS)
-async def test_a_certificate_that_replaces_nothing(rig: DeviceRig, about: str) -> None:
-    body, status = PEMS[about]
-    client = await rig.device("certificate")
+async def test_a_certificate_that_replaces_nothing(rig: DeviceRig) -> None:
+    await rig.device("certificate")
+    own = rig.pairs["d"]
     before = await rig.kept()
-    answer = await client.ask("POST", ACTIVATE, body, headers=[PEM], form=False)
-    assert answer.status == status
-    check_refusal(answer)
-    assert await rig.kept() == before
-    if status == 400:
-        assert (await client.ask("GET", DOWNLOAD)).status == 200
+    for about, (body, status) in PEMS.items():
+        client = await rig.connect("certificate", own)
+        with case(about):
+            answer = await client.ask("POST", ACTIVATE, body, headers=[PEM], form=False)
+            assert answer.status == status
+            check_refusal(answer)
+            assert await rig.kept() == before
+            if status == 400:
+                assert (await client.ask("GET", DOWNLOAD)).status == 200
 
 
 async def test_a_certificate_declared_as_something_else(rig: DeviceRig) -> None:
@@ -74,44 +76,44 @@ async def test_a_certificate_declared_as_something_else(rig: DeviceRig) -> None:
 # --- credentials: see test_authenticate for who gets what ---------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("about", "product", "headers", "status"),
-    [
-        ("missing", "token", [], 401),
-        ("empty", "token", [("X-Platform-CIK", "")], 401),
-        ("wrong", "token", [("X-Platform-CIK", "0" * 40)], 401),
-        ("not UTF-8", "token", [("X-Platform-CIK", "\udcff" * 40)], 401),
-        ("wrong, in Authorization", "token", [("Authorization", f"token {'0' * 40}")], 401),
-        ("of another type", "token", [basic("d", PASSWORD)], 401),
-        ("an unknown scheme", "token", [("Authorization", "Digest username=d")], 401),
-        ("nothing behind the scheme", "token", [("Authorization", "token")], 401),
-        ("missing", "password", [], 401),
-        ("wrong", "password", [basic("d", PASSWORD + "x")], 401),
-        ("of nobody", "password", [basic("nobody", PASSWORD)], 401),
-        ("no Base64", "password", [("Authorization", "Basic *")], 401),
-        ("Base64 of no UTF-8", "password", [("Authorization", "Basic /w==")], 401),
-        ("not ASCII", "password", [("Authorization", "Basic \udcff\udcff\udcff=")], 401),
-        ("no colon", "password", [("Authorization", "Basic ZA==")], 401),
-        ("two: header twice", "token", [("X-Platform-CIK", "0" * 40), ("X-Platform-CIK", "0" * 40)], 400),
-        ("two: two headers", "token", [("X-Platform-CIK", "0" * 40), basic("d", PASSWORD)], 400),
-        ("two: Authorization twice", "password", [basic("d", PASSWORD), basic("d", PASSWORD)], 400),
-    ],
-)
-async def test_bad_credentials(
-    rig: DeviceRig, about: str, product: str, headers: Headers, status: int
-) -> None:
-    await rig.device(product)
-    client = await rig.connect(product)
+BAD: list[tuple[str, str, Headers, int]] = [
+    ("missing", "token", [], 401),
+    ("empty", "token", [("X-Platform-CIK", "")], 401),
+    ("wrong", "token", [("X-Platform-CIK", "0" * 40)], 401),
+    ("not UTF-8", "token", [("X-Platform-CIK", "\udcff" * 40)], 401),
+    ("wrong, in Authorization", "token", [("Authorization", f"token {'0' * 40}")], 401),
+    ("of another type", "token", [basic("d", PASSWORD)], 401),
+    ("an unknown scheme", "token", [("Authorization", "Digest username=d")], 401),
+    ("nothing behind the scheme", "token", [("Authorization", "token")], 401),
+    ("missing", "password", [], 401),
+    ("wrong", "password", [basic("d", PASSWORD + "x")], 401),
+    ("of nobody", "password", [basic("nobody", PASSWORD)], 401),
+    ("no Base64", "password", [("Authorization", "Basic *")], 401),
+    ("Base64 of no UTF-8", "password", [("Authorization", "Basic /w==")], 401),
+    ("not ASCII", "password", [("Authorization", "Basic \udcff\udcff\udcff=")], 401),
+    ("no colon", "password", [("Authorization", "Basic ZA==")], 401),
+    ("two: header twice", "token", [("X-Platform-CIK", "0" * 40), ("X-Platform-CIK", "0" * 40)], 400),
+    ("two: two headers", "token", [("X-Platform-CIK", "0" * 40), basic("d", PASSWORD)], 400),
+    ("two: Authorization twice", "password", [basic("d", PASSWORD), basic("d", PASSWORD)], 400),
+]
+
+
+async def test_bad_credentials(rig: DeviceRig) -> None:
+    for product in ("token", "password"):
+        await rig.device(product)
     before = await rig.kept()
-    for method, path, body in (
-        ("POST", ALIAS, "text=x"),
-        ("GET", POLL, None),
-        ("POST", POLL, "text=x"),
-        ("POST", RECORD, "alias=text&1=x"),
-        ("GET", DOWNLOAD, None),
-    ):
-        answer = await client.ask(method, path, body, headers=headers)
-        assert answer.status == status
-        check_refusal(answer)
-        assert (answer.header("WWW-Authenticate") is not None) == (status == 401)
-    assert await rig.kept() == before
+    for about, product, headers, status in BAD:
+        client = await rig.connect(product)
+        for method, path, body in (
+            ("POST", ALIAS, "text=x"),
+            ("GET", POLL, None),
+            ("POST", POLL, "text=x"),
+            ("POST", RECORD, "alias=text&1=x"),
+            ("GET", DOWNLOAD, None),
+        ):
+            with case(f"{product}: {about}: {method} {path}"):
+                answer = await client.ask(method, path, body, headers=headers)
+                assert answer.status == status
+                check_refusal(answer)
+                assert (answer.header("WWW-Authenticate") is not None) == (status == 401)
+        assert await rig.kept() == before, about
