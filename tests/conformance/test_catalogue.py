@@ -11,7 +11,8 @@ import pytest
 
 from labkit.conformance import catalogue
 from labkit.conformance.areas import requirement_files
-from labkit.conformance.catalogue import Catalogue, CatalogueError, UnknownRequirementError
+from labkit.conformance.catalogue import Catalogue, UnknownRequirementError
+from labkit.conformance.entries import CatalogueError, DuplicateEntryError
 from labkit.core.errors import LabkitError
 
 # The form of the documents, counted by hand: numbered items, table rows, listed headers, other rules.
@@ -341,14 +342,14 @@ def test_what_is_wrong_is_refused_by_file_and_entry(
 def test_a_section_that_is_there_twice_is_refused(folder: Path) -> None:
     file = folder / TEA
     file.write_text(STATEMENTS + STATEMENTS[STATEMENTS.index("[[section]]") :] + EXCUSE, encoding="utf-8")
-    with pytest.raises(catalogue.DuplicateEntryError, match=r"pot/statements.toml: 1/pots/1: "):
+    with pytest.raises(DuplicateEntryError, match=r"pot/statements.toml: 1/pots/1: "):
         catalogue.load(folder)
 
 
 def test_a_statement_with_two_reasons_is_refused(folder: Path) -> None:
     file = folder / TEA
     file.write_text(STATEMENTS + EXCUSE + EXCUSE, encoding="utf-8")
-    with pytest.raises(catalogue.DuplicateEntryError, match=r"pot/statements.toml: 1/pots/rule-1: "):
+    with pytest.raises(DuplicateEntryError, match=r"pot/statements.toml: 1/pots/rule-1: "):
         catalogue.load(folder)
 
 

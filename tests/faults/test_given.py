@@ -153,9 +153,10 @@ def test_only_events_with_such_a_payload_are_hit(lab: Lab) -> None:
     heard: list[object] = []
     acme = lab.solution("acme")
 
-    @acme.on("device", "datapoint")
     def hear(data: Any) -> None:
         heard.append((data["alias"], data["value"]))
+
+    acme.on("device", "datapoint")(hear)
 
     fault = lab.faults.add("device datapoint", if_given={"alias": "message"}, edit={"value": "[::-1]"})
     one = device(lab)
