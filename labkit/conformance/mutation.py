@@ -25,7 +25,8 @@ from labkit.core.errors import LabkitError
 from labkit.lab.lab import Lab
 from labkit.settings import load as read_settings
 
-PATIENCE = 120.0  # seconds of real time for one patch, or the rows of an area
+PATIENCE = 120.0  # seconds of real time for one process
+TOGETHER = 60  # rows that share one
 OWN_FILES = ("mutants",)  # how the files of patches begin
 OWN_ERRORS = ("TypeError", "AttributeError", "NameError", "UnboundLocalError", "KeyError", "IndexError")
 PRELOAD = __name__
@@ -96,6 +97,7 @@ def run_rows(rows: Iterable[Row], target: Target) -> list[Trial]:
 
 def try_row(row: Row, target: Target) -> Trial:
     """Add the row's fault, run checks until each requirement has one that notices, and take the fault out."""
+    target.lab.journal.clear()  # which some checks read whole
     faults = target.lab.faults
     try:
         fault = faults.add(**row.fault, name=row.name)
@@ -213,7 +215,10 @@ def _jobs(mutants: Iterable[Mutant]) -> list[list[str]]:
             rows.setdefault(each.requirements[0].partition("-")[0], []).append(each.name)
         else:
             jobs.append([each.name])
-    return [*rows.values(), *jobs]
+    shared = [
+        names[first : first + TOGETHER] for names in rows.values() for first in range(0, len(names), TOGETHER)
+    ]
+    return [*sorted(shared, key=len, reverse=True), *jobs]
 
 
 def attempt(names: Sequence[str], tell: Callable[[Any], None]) -> None:
