@@ -153,7 +153,7 @@ class Context:
         journal = Journal(clock.micros, settings.journal.records, settings.journal.field)
         activity = Activity()
         holding = Holding(activity)
-        events = Events(journal, activity)
+        events = Events(journal, activity, holding=holding)
         hosts = HostTable(settings.domain)
         products: Directory[NamedProduct] = Directory("product")
         solutions: Directory[NamedSolution] = Directory("solution")

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 class Activity:
@@ -33,6 +38,36 @@ class Activity:
             for future in waiting:
                 if not future.done():
                     future.set_result(None)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Within, a piece of work that goes on waits for others: what these do is what is going on."""
+        self.end()
+        try:
+            yield
+        finally:
+            self.begin()
+
+    async def gather(self, works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+        """The results of several works, side by side, each a piece of work of its own; the one that waits for them
+        stands for the last of them.
+
+        Raises what the first raises that does.
+        """
+        left = len(works)
+
+        def ended(_: object) -> None:
+            nonlocal left
+            left -= 1
+            if left:
+                self.end()
+
+        tasks = [asyncio.ensure_future(work) for work in works]
+        for number, task in enumerate(tasks):
+            if number:
+                self.begin()
+            task.add_done_callback(ended)
+        return await asyncio.gather(*tasks)
 
     def __enter__(self) -> Activity:
         self.begin()

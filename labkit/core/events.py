@@ -13,6 +13,7 @@ from typing import Any
 
 from labkit.core.activity import Activity
 from labkit.core.component import Component
+from labkit.core.holding import Holding
 from labkit.core.journal import Journal
 
 Payload = Mapping[str, object]
@@ -75,9 +76,16 @@ class Events(Component):
     about to raise more events for a full source waits there first, so that queues stay bounded.
     """
 
-    def __init__(self, journal: Journal, activity: Activity, capacity: int = LANE_CAPACITY) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        activity: Activity,
+        capacity: int = LANE_CAPACITY,
+        holding: Holding | None = None,
+    ) -> None:
         self.journal = journal
         self._activity = activity
+        self._holding = Holding(activity) if holding is None else holding
         self._capacity = capacity
         self.receivers: Receivers = lambda event: ()
         self.interfere: Interfere | None = None  # queues an event, or not, where faults may hit it
@@ -180,9 +188,12 @@ class Events(Component):
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         waiting = self._waiting.setdefault(source, deque())
         waiting.append(future)
+        self._holding.begin(source)  # what it waits for may itself be held for lab time
         try:
             await future
         finally:
+            if not future.done() or future.cancelled():  # given up
+                self._holding.end(source)
             waiting.remove(future)
             if not waiting:
                 del self._waiting[source]
@@ -192,6 +203,7 @@ class Events(Component):
         """Let the first that waits for a source go on, if there is capacity; it lets the next one."""
         waiting = self._waiting.get(source)
         if waiting and not waiting[0].done() and self._load.get(source, 0) < self._capacity:
+            self._holding.end(source)  # from here on there is work to do, though the task has yet to run
             waiting[0].set_result(None)
 
     async def stop(self) -> None:

@@ -77,6 +77,7 @@ class Solution:
             seed=int(context.identifiers.hex(f"{self.id} random", 8), 16) if seeded else None,
             cpu=context.settings.guard.script_cpu,
             at_once=context.settings.guard.scripts,
+            waiting=context.activity.paused,
         )
         self._handlers = Registrations(self._scripts.event)
         for endpoint in folder.endpoints:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -123,8 +122,8 @@ class Dispatch:
         """As `trigger`, of several side by side."""
         with deeper():
             pass  # too deep is the call's own error
-        entries = (self.trigger(cause, each, event, data) for each in subscriptions)
-        return await asyncio.gather(*entries)
+        entries = [self.trigger(cause, each, event, data) for each in subscriptions]
+        return await self._context.activity.gather(entries)
 
     def post(
         self, cause: int | None, subscription: Subscription, event: PublishedEvent, data: object

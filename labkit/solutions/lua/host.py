@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -104,6 +105,7 @@ class LuaHost:
     too, so that a run repeats. None: numbers that nobody can foretell.
     environment: for os.getenv.
     modules: name (`dir.name`) -> source; in each environment all of them run before the first script.
+    waiting: within it, a run waits while too many others are under way.
 
     Raises LuaSyntaxError for a module that does not compile.
     """
@@ -118,8 +120,10 @@ class LuaHost:
         environment: Mapping[str, str] | None = None,
         modules: Mapping[str, str] | None = None,
         limits: LuaLimits | None = None,
+        waiting: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self._call = call
+        self._waiting = waiting
         self._write_log = write_log
         self._now = now
         self._began = now()
@@ -236,7 +240,11 @@ class LuaHost:
         """
         if _WITHIN_A_RUN.get() or nesting.depth():
             return await self._drive_at_once(function, texts, context)
-        await self._turns.acquire()
+        if self._turns.locked():
+            with self._waiting():
+                await self._turns.acquire()
+        else:
+            await self._turns.acquire()
         _WITHIN_A_RUN.set(True)
         try:
             return await self._drive_at_once(function, texts, context)

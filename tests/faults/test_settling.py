@@ -1,0 +1,120 @@
+"""What waits for something that a fault delays is no activity: the lab settles, and its clock can be advanced."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from labkit import Behaviour, Lab
+from labkit.core.activity import Activity
+from labkit.fleet.fleet_device import FleetDevice
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    with Lab(seed=7, guard={"scripts": 2}) as lab:
+        yield lab
+
+
+def settled(lab: Lab) -> None:
+    """Raises TimeoutError where it does not settle."""
+
+    async def settle() -> None:
+        async with asyncio.timeout(20):
+            await lab._runtime.control.settle()
+
+    lab._runtime.run(settle)
+
+
+@pytest.mark.parametrize("delayed", [1, 2, 3])
+def test_handlers_of_several_subscribers(lab: Lab, delayed: int) -> None:
+    lights = lab.solution("lights")
+    lights.publish(events=[{"name": "changed"}])
+    homes = [lab.solution(f"home{number}") for number in range(3)]
+    for number, home in enumerate(homes):
+        home.subscribe("lights")
+        home.on("lights", "changed", lua='Keystore.set({key = "seen", value = "yes"}) return {seen = 1}')
+        if number < delayed:
+            lab.faults.add("Keystore.set", delay=5 + number, solution=home.id)
+    lights.route("GET", "/all", lua='return Interface.trigger({event = "changed", mode = "sync"})')
+    begun = lab.begin(lights.get, "/all")
+    settled(lab)
+    assert not begun.done
+    for number in range(delayed):
+        lab.clock.advance(5 if not number else 1)
+        settled(lab)
+    assert [each["status"] for each in begun.result().json()] == [200] * 3
+    assert [home.Keystore.get(key="seen") for home in homes] == [{"value": "yes"}] * 3
+    settled(lab)
+
+
+def test_more_delayed_runs_than_may_be_under_way(lab: Lab) -> None:
+    product = lab.product("thermostat", resources={"message": "string"})
+    acme = lab.solution("acme", products=[product])
+    acme.on(
+        "device", "datapoint", lua='Keystore.command({key = "n", command = "incr", args = {}}) print("done")'
+    )
+    lab.faults.add("Keystore.command", delay=5, solution="acme", first=5)
+    for number in range(5):
+        product.device(f"t-{number}").activate().write(message="x")
+    settled(lab)
+    for seen in ("2", "4", "5"):  # two at a time
+        lab.clock.advance(5)
+        settled(lab)
+        assert acme.Keystore.get(key="n") == {"value": seen}
+
+
+class Floods(Behaviour):
+    """Records as much as may be queued, then writes once more."""
+
+    async def run(self, device: FleetDevice) -> None:
+        now = device.now()
+        await device.record({"message": {now - number: number for number in range(1100)}})
+        await device.write(message="last")
+        device.note(written=device.now() - now)
+
+
+def test_a_full_queue_behind_a_delayed_handler(lab: Lab) -> None:
+    product = lab.product("thermostat", resources={"message": "string"})
+    acme = lab.solution("acme", products=[product])
+    acme.on("device", "datapoint", lua='Keystore.command({key = "n", command = "incr", args = {}})')
+    lab.faults.add("Keystore.command", delay=5, solution="acme", first=1)
+    run = product.fleet(2, Floods).run(minutes=1, progress=False)
+    assert run.devices()["written"].tolist() == [5, 0]  # the other one's queue is its own
+    assert acme.Keystore.get(key="n") == {"value": "2202"}
+
+
+async def test_a_gather_is_as_many_works_as_go_on() -> None:
+    activity = Activity()
+    gates = [asyncio.Event() for _ in range(3)]
+
+    async def work(number: int) -> int:
+        await gates[number].wait()
+        return number
+
+    async def all_of_them() -> list[int]:
+        with activity:
+            return await activity.gather([work(number) for number in range(3)])
+
+    task = asyncio.ensure_future(all_of_them())
+    await asyncio.sleep(0)
+    for left in (3, 2, 1):
+        assert activity.running == left
+        gates[left - 1].set()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    assert await task == [0, 1, 2]
+    assert activity.running == 0
+    with activity:
+        assert await activity.gather([]) == []
+    task = asyncio.ensure_future(all_of_them())
+    gates[0].clear()
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert activity.running == 0
