@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -26,6 +27,7 @@ AT_ONCE = (
     10  # sequences of one run of Hypothesis: with more it repeats parts of what it drew, mostly to no avail
 )
 SHRINKING = 15.0  # seconds of real time for the shortest sequence of one difference
+LEAVING_OUT = 5.0  # the same for what can be left out of that at last
 
 
 class Game(Protocol):
@@ -162,12 +164,24 @@ class _Search:
 
         played = given(_sequences(self.model.commands()))(play)
         try:
-            seed(self.target.seed("sequences"))(chosen(played))()
-        except (_Found, Flaky, _Enough):  # flaky: a difference that does not come every time is one too
-            pass
+            with suppress(
+                _Found, Flaky, _Enough
+            ):  # flaky: a difference that does not come every time is one too
+                seed(self.target.seed("sequences"))(chosen(played))()
+            with suppress(_Enough):
+                self._leave_out()
         except _Broken as error:
             raise error.__cause__ or error  # noqa: B904 - it is the cause itself
         return self.best
+
+    def _leave_out(self) -> None:
+        """Leave out what a difference does not need: Hypothesis may have come to its end before it did."""
+        if self.best is None or not self.shrink:
+            return
+        self.best_by = time.monotonic() + LEAVING_OUT
+        for number in reversed(range(len(self.best.sequence))):
+            if len(self.best.sequence) > 1:
+                self._differs(self.best.sequence[:number] + self.best.sequence[number + 1 :])
 
     def _differs(self, sequence: Sequence[Any]) -> bool:
         from anyio import from_thread
@@ -176,7 +190,7 @@ class _Search:
             raise _Enough
         if not sequence:
             return False
-        if self.best is not None and time.monotonic() > min(self.best_by, self.until):
+        if self.best is not None and time.monotonic() > self.best_by:
             raise _Enough
         if self.best is None:
             self.found.steps += len(sequence)
@@ -190,7 +204,7 @@ class _Search:
         if difference is None or (self.best and difference.requirement != self.best.requirement):
             return False
         if self.best is None:
-            self.best_by = time.monotonic() + SHRINKING
+            self.best_by = min(time.monotonic() + SHRINKING, self.until)
         if self.best is None or len(difference.sequence) <= len(self.best.sequence):
             self.best = difference
         return True

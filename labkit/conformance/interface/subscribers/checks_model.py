@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 SECONDS = (0.25, 3599.75, 86_399.0, 86_400.0, 86_400 * 30.5)
+SPENDING = (("modelhome", "lights", "modellights"), ("modelflat", "radio", "modelradio"))
 PLAIN: tuple[tuple[dict[str, Any], ...], ...] = (({},), ({},) * 3, ({},) * 5)
 DATA: tuple[object, ...] = (None, 0, "text é😀", {"level": 1}, [1, "a"], True, "")
 
@@ -46,6 +47,7 @@ def commands() -> SearchStrategy[Any]:
         one_of(("region", "floor", "level", "zone", "odd")), one_of((0, 7, "y")), max_size=2
     )
     bursts = st.lists(arguments, min_size=1, max_size=3).map(tuple)
+    then = one_of((86_400.0, 86_400 * 30.5, 86_400 * 365.0, {"region": "x"}, {"region": "north", "floor": 2}))
     routes = one_of((None, (None,), ("go",), ("go",)))
     data, modes = one_of(DATA), one_of(("sync", "async", "default"))
 
@@ -56,8 +58,15 @@ def commands() -> SearchStrategy[Any]:
         call("call", who, one_of(("lights", "lights", "radio")), one_of(PLAIN)),
         call("call", who, key, bursts),
         call("call", who, key, bursts),
-        call("subscribe", who, publisher, one_of(("lights", "radio", "own", "OWN")), good, limits),
-        call("subscribe", who, publisher, one_of(("lights", "radio", "own", "OWN")), parameters, limits),
+        call("subscribe", who, publisher, one_of(("lights", "radio", "own", "OWN", "LIGHTS")), good, limits),
+        call(
+            "subscribe",
+            who,
+            publisher,
+            one_of(("lights", "radio", "own", "OWN", "LIGHTS")),
+            parameters,
+            limits,
+        ),
         call("update", who, publisher, good, changes, routes),
         call("update", who, publisher, parameters, changes, routes),
         call("configure", who, key.filter(lambda each: each != "Lights"), parameters),
@@ -65,11 +74,19 @@ def commands() -> SearchStrategy[Any]:
             "configure",
             who,
             one_of(("lights", "radio")),
-            one_of(({"zone": "x"}, {"floor": 2}, {"region": "x"})),
+            one_of(({"zone": "x"}, {"zone": "x", "floor": 2}, {"region": "x"})),
         ),
         call("set", publisher, who, good, limits),
         call("set", publisher, who, parameters, limits),
         call("get", publisher, who),
+        call(
+            "set",
+            just("modellights"),
+            just("modelhome"),
+            just({}),
+            one_of(({"calls_monthly": 5}, {"calls_daily": 1})),
+        ),
+        st.builds(Call, just("spend"), tuples(one_of(SPENDING), then).map(lambda each: (*each[0], each[1]))),
         call("trigger", publisher, data, modes),
         call("trigger", publisher, data, just("sync")),
         call("trigger_one", publisher, who, data, st.booleans(), modes),

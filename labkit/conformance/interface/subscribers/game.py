@@ -93,9 +93,9 @@ class Subscriptions:
             for key in ("heard", "got"):
                 self._calls.add(SOLUTIONS.index(solution), "Keystore.delete", {"key": key})
         await self._calls.send()
+        await self.subscribe("modelshed", "modellights", "lights", {}, {})
         await self.subscribe("modelhome", "modellights", "lights", {}, {"calls_daily": 2})
         await self.subscribe("modelflat", "modelradio", "radio", {"floor": 1}, {"calls_monthly": 3})
-        await self.subscribe("modelshed", "modellights", "lights", {}, {})
 
     async def end(self) -> None:
         """Every subscription, what the publishers heard and what the subscribers got."""
@@ -186,6 +186,15 @@ class Subscriptions:
                 "IFC-CALL-6",
                 partial(self.model.call, who, key, each),
             )
+
+    async def spend(self, who: str, key: str, publisher: str, then: float | Table) -> None:
+        """Calls, as many as a quota has, then seconds or other parameters, and some calls more."""
+        await self.call(who, key, [{}] * 3)
+        if isinstance(then, dict):
+            await self.set(publisher, who, then, {})
+        else:
+            await self.advance(then)
+        await self.call(who, key, [{}] * 2)
 
     async def configure(self, who: str, key: str, parameters: Table) -> None:
         """Config.setParameters."""
@@ -282,7 +291,11 @@ class Subscriptions:
                 raise Refused("IFC-TRIG-15", 404)
             return given
 
-        target = found.id if by_id and found is not None else who
+        others = (each for (name, _), each in self.model.all.items() if name == who)
+        asked = found or next(
+            others, None
+        )  # the id of another publisher's subscription is none of this one's
+        target = asked.id if by_id and asked is not None else who
         body = {"target": target, "event": "changed", "data": data} | (
             {} if mode == "default" else {"mode": mode}
         )
