@@ -80,30 +80,6 @@ def old_one_good_too(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-CERT-5 DEV-CERT-9", PROVISION)
-def everybody_registers(original: Any) -> Any:
-    """a certificate is provisioned whether self-registration is on or off"""
-
-    async def broken(registry: Any, product: str, identity: str, certificate: bytes, **how: Any) -> Any:
-        if how.get("replacing") is None:
-            await registry.allow(product, [identity])
-        return await original(registry, product, identity, certificate, **how)
-
-    return broken
-
-
-@mutant("DEV-CERT-5", PROVISION)
-def whitelist_unread(original: Any) -> Any:
-    """with self-registration off no certificate is provisioned"""
-
-    async def broken(registry: Any, product: str, identity: str, certificate: bytes, **how: Any) -> Any:
-        if not how["register"] and how.get("replacing") is None:
-            return "unknown"
-        return await original(registry, product, identity, certificate, **how)
-
-    return broken
-
-
 @mutant("DEV-CERT-5", PROVISION)
 def pinned_though_refused(original: Any) -> Any:
     """a refused certificate takes its CN all the same"""

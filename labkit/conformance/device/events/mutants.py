@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from aiohttp import web
@@ -56,14 +56,6 @@ def every_solution(original: Any) -> Any:
     return lambda self, event: list(self.solutions)
 
 
-@mutant("DEV-EVT-5", STORED)
-def first_alias_only(original: Any) -> Any:
-    """a write of several aliases raises one datapoint"""
-    return lambda exchange, devices, device, points, *rest: original(
-        exchange, devices, device, points[:1], *rest
-    )
-
-
 @mutant("DEV-EVT-8 DEV-REC-8", "labkit.device_api.api:ProductSite.answer")
 def refusals_emitted(original: Any) -> Any:
     """a write or record that is refused raises events"""
@@ -93,14 +85,6 @@ def refusals_emitted(original: Any) -> Any:
 def empty_data_in(original: Any) -> Any:
     """a write raises one more data_in, of nothing"""
     return _emitted_after(original)
-
-
-@mutant("DEV-ALIAS-9", "labkit.device_api.emitted:stored")
-def silent_of_nothing(original: Any) -> Any:
-    """a write that stores nothing raises nothing"""
-    return lambda exchange, devices, device, stored, api, received: (
-        original(exchange, devices, device, stored, api, received) if stored else None
-    )
 
 
 @mutant("DEV-EVT-9", "labkit.core.events:Events.queue")
@@ -150,21 +134,6 @@ def silent_after_failure(original: Any) -> Any:
         if outcome.error is not None:
             failed.add(self.id)
         return outcome
-
-    return broken
-
-
-@mutant("DEV-EVT-10", STORED)
-def unheard_refused(original: Any) -> Any:
-    """a write that no solution handles is answered 404"""
-
-    def broken(
-        exchange: Exchange, devices: Devices, device: Device, points: Sequence[Stored], *rest: Any
-    ) -> None:
-        solutions: Iterable[Any] = exchange.context.solutions
-        if not any(device.product in each.products for each in solutions):
-            raise HttpError(404, "nobody handles this")
-        original(exchange, devices, device, points, *rest)
 
     return broken
 

@@ -6,29 +6,19 @@ from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
-from aiohttp import web
-
 from labkit.conformance.mutant import mutant
 from labkit.core.activity import Activity
 from labkit.core.holding import Holding
 from labkit.device_api.exchange import Exchange
-from labkit.device_api.long_poll import answer
 from labkit.devices.devices import Devices
 from labkit.devices.polls import Poll, Polls
 from labkit.devices.registry import Device
 from labkit.devices.state import Datapoint, Key, State, Stored, Waiting
 
 DUE = "labkit.devices.state:State.due"
-WAIT = "labkit.device_api.long_poll:wait"
 WAKE = "labkit.devices.polls:Polls.wake"
 
 Found = tuple[list[Stored | None], int | None]
-
-
-@mutant("DEV-POLL-1", WAKE)
-def never_woken(original: Any) -> Any:
-    """a write wakes no poll"""
-    return lambda self, product, identity, stored, written: None
 
 
 @mutant("DEV-POLL-1 DEV-POLL-17", "labkit.devices.polls:Polls.wait")
@@ -37,24 +27,6 @@ def never_held(original: Any) -> Any:
 
     async def broken(self: Polls, poll: Poll, until: float) -> Stored | None:
         return poll.future.result() if poll.future.done() else None
-
-    return broken
-
-
-@mutant("DEV-POLL-2", WAIT)
-def earlier_value(original: Any) -> Any:
-    """without If-Modified-Since, a poll is answered with the value that is there"""
-
-    async def broken(
-        exchange: Exchange, devices: Devices, device: Device, aliases: list[str]
-    ) -> web.StreamResponse:
-        if "If-Modified-Since" not in exchange.request.headers:
-            key = (device.product, device.identity, aliases[0])
-            [found], _ = await devices.state.due(key, [Waiting(0, False)], exchange.context.clock.seconds())
-            if found is not None:
-                return answer(exchange, devices, device, found)
-        response: web.StreamResponse = await original(exchange, devices, device, aliases)
-        return response
 
     return broken
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from labkit.conformance.mutant import mutant
 from labkit.devices.polls import Poll, Polls
-from labkit.devices.registry import Hold
 from labkit.devices.state import Key, State, Stored, Waiting
 
 DUE = "labkit.devices.state:State.due"
@@ -113,13 +112,3 @@ def ahead_unseen(original: Any) -> Any:
 def future_unheard(original: Any) -> Any:
     """any write answers a poll that waits"""
     return lambda self, fresh, written: written or original(self, fresh, written)
-
-
-@mutant("DEV-POLL-26", "labkit.devices.registry:Hold.revoke")
-def goes_on(original: Any) -> Any:
-    """a poll goes on though the credentials that it showed were replaced"""
-
-    def broken(self: Hold) -> None:
-        return None
-
-    return broken

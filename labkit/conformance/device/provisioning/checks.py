@@ -102,7 +102,7 @@ async def formats(target: Target) -> None:
     fits = {
         "token-open": [f"{mine} ,;.:/%ü", long],
         "format-base10": [number],
-        "format-base16": [f"id:{upper}", f"id:{upper[:9]}"],
+        "format-base16": [f"id:{upper}", f"id:{upper[-9:]}"],
         "format-uuid": [uuid],
         "format-mac": [":".join(pairs), "-".join(pairs[::-1]), "".join(pairs[::2] * 2).upper()],
     }

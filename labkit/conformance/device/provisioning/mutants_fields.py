@@ -8,19 +8,12 @@ from labkit.conformance.mutant import mutant
 from labkit.settings import IdentityFormat
 
 IDENTITY_ERROR = "labkit.devices.identities:identity_error"
-IDENTITY = "labkit.device_api.provision:identity_of"
 
 
 # ---- passwords
 
 
 # ---- identities
-
-
-@mutant("DEV-PROV-8 DEV-PROV-9", IDENTITY_ERROR)
-def any_identity(original: Any) -> Any:
-    """every identity fits every format"""
-    return lambda rules, identity: None
 
 
 @mutant("DEV-PROV-9", IDENTITY_ERROR)
@@ -44,9 +37,3 @@ def no_prefix(original: Any) -> Any:
 def half_as_long(original: Any) -> Any:
     """an opaque identity has 128 characters at most"""
     return lambda rules, identity: "too long" if len(identity) > 128 else original(rules, identity)
-
-
-@mutant("DEV-PROV-21", IDENTITY)
-def any_owner(original: Any) -> Any:
-    """a device may activate for another"""
-    return lambda exchange, fields, owner: original(exchange, fields, None)

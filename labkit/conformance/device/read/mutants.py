@@ -34,26 +34,7 @@ def oldest(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-READ-3 DEV-READ-4 DEV-HYBRID-4", LATEST)
-def empty_for_nothing(original: Any) -> Any:
-    """an alias without a value comes back empty"""
-
-    def broken(connection: Connection, product: str, identity: str, aliases: Iterable[str]) -> Found:
-        found = dict(original(connection, product, identity, aliases))
-        return [(alias, found.get(alias, "")) for alias in aliases]
-
-    return broken
-
-
 @mutant("DEV-READ-6", NAMED)
 def as_often_as_named(original: Any) -> Any:
     """an alias named twice comes twice"""
     return lambda exchange: [name for name, _ in exchange.query() if name]
-
-
-@mutant("DEV-READ-6", NAMED)
-def bare_names_only(original: Any) -> Any:
-    """a name with = in a query is not taken for an alias"""
-    return lambda exchange: list(
-        dict.fromkeys(name for name, value in exchange.query() if name and value is None)
-    )

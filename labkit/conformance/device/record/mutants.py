@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
@@ -12,11 +11,7 @@ from labkit.device_api.record import Group
 from labkit.devices.state import State, Waiting
 
 CLASH = "labkit.device_api.record:first_clash"
-GROUPED = "labkit.device_api.record:grouped"
 POINTS = "labkit.device_api.record:recorded_points"
-
-Groups = dict[str, Group]
-Pairs = list[tuple[str, str]]
 
 
 @mutant("DEV-REC-2 DEV-REC-3 DEV-REC-10 DEV-REC-11", POINTS)
@@ -67,63 +62,10 @@ def equal_only(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-REC-5", GROUPED)
-def across_aliases(original: Any) -> Any:
-    """equal timestamps of different aliases are a conflict"""
-
-    def broken(pairs: Pairs) -> Groups:
-        groups: Groups = original(pairs)
-        together = [point for group in groups.values() for point in group]
-        return dict.fromkeys(groups, together)
-
-    return broken
-
-
-@mutant("DEV-REC-6", "labkit.device_api.record:first_clash")
-def all_listed(original: Any) -> Any:
-    """a 409 lists every alias of a body with several"""
-
-    def broken(group: Group) -> int | None:
-        clash: int | None = original(group)
-        return clash or (math.floor(group[0][1]) if len(group) == 2 else None)
-
-    return broken
-
-
-@mutant("DEV-REC-7", CLASH)
-def second_of_the_pair(original: Any) -> Any:
-    """a 409 lists the later timestamp of the clashing pair"""
-
-    return lambda group: original(group[::-1])
-
-
-@mutant("DEV-REC-7", CLASH)
-def as_sent(original: Any) -> Any:
-    """a 409 lists timestamps as they were sent"""
-
-    def broken(group: Group) -> str | None:
-        first = original(group)
-        return next((text for text, number, _ in group if math.floor(number) == first), None)
-
-    return broken
-
-
 @mutant("DEV-REC-7", CLASH)
 def lowest_listed(original: Any) -> Any:
     """a 409 lists the lowest timestamp of an alias"""
     return lambda group: min(math.floor(point[1]) for point in group) if original(group) else None
-
-
-@mutant("DEV-REC-10", CLASH)
-def judged_in_whole_seconds(original: Any) -> Any:
-    """the spacing is judged on whole seconds"""
-    return lambda group: original([(text, Decimal(math.floor(at)), value) for text, at, value in group])
-
-
-@mutant("DEV-REC-12", POINTS)
-def any_future(original: Any) -> Any:
-    """a timestamp may lie in the future, however far"""
-    return lambda exchange, now, alias, group: original(exchange, now + 1e6, alias, group)
 
 
 @mutant("DEV-REC-12", POINTS)
