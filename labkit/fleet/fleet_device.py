@@ -95,6 +95,7 @@ class FleetDevice:
         self._intended: float | None = None
         self._seen: dict[str, str] = {}  # Last-Modified of what its polls brought, by alias
         self._secrets: Chance | None = None
+        self._counted: tuple[int, int] | None = None  # epoch and number, of its last count
         self._remote: DeviceConnection | None = None  # by which it writes as others
 
     # --- time
@@ -149,10 +150,15 @@ class FleetDevice:
         """Store the value of each alias: `write(temperature=21.5)`."""
         await self._exchange("write", self.virtual.write, _values(values, more))
 
-    async def count(self) -> int:
-        """Write this device's next number to the alias `count`, for the accounts of the run (`run.losses`)."""
-        accounts, epoch = self._play.accounts, self.epoch
-        number = accounts.sent(self.identity, epoch)
+    async def count(self, again: bool = False) -> int:
+        """Write this device's next number to the alias `count`, for the accounts of the run (`run.losses`).
+
+        again: write the one before once more, of which no answer came.
+        """
+        accounts = self._play.accounts
+        if not again or self._counted is None:
+            self._counted = (self.epoch, accounts.sent(self.identity, self.epoch))
+        epoch, number = self._counted
         await self.write({ALIAS: stamp(epoch, number)})
         accounts.acknowledged(self.identity, epoch, number)
         return number

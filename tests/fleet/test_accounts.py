@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit import Behaviour, Lab
+from labkit import Behaviour, Lab, NoAnswerError
 from labkit.core.errors import LabError
 from labkit.fleet.accounts import COLUMNS, Accounts, of_route, read, stamp
+from labkit.fleet.fleet_device import FleetDevice
 
 SOLUTION = Path(__file__).parents[2] / "notebooks/solutions/accounts"
 FATES = st.sampled_from(["arrives", "arrives", "lost", "doubled", "unanswered", "unanswered and arrives"])
@@ -208,6 +209,32 @@ def test_a_run_keeps_its_accounts_to_the_handler_and_epochs_go_on_over_runs(by_r
         assert each.summary.endswith(line)
     with pytest.raises(LabError, match="accounts=True"):
         plain.losses.head()
+
+
+def test_a_number_that_is_sent_again_until_it_is_acknowledged_may_be_doubled() -> None:
+    class Insists(Behaviour):
+        async def run(self, device: FleetDevice) -> None:
+            for _ in range(5):
+                again = False
+                while True:
+                    try:
+                        await device.count(again)
+                        break
+                    except NoAnswerError:
+                        again = True
+                        await device.sleep(1)
+                await device.sleep(10)
+
+    with Lab(seed=7) as lab:
+        product = lab.product("meter", resources={"count": "integer"})
+        lab.faults.add("POST /onep:v1/stack/alias", cut="after", every=3)
+        run = product.fleet(2, Insists).run(minutes=5, accounts=True, progress=False)
+        losses = run.losses
+        assert (
+            losses["sent"].tolist() == losses["acknowledged"].tolist() == losses["handled"].tolist() == [5, 5]
+        )
+        assert losses["doubled"].sum() >= 2
+        assert losses[["lost", "unanswered", "unknown"]].to_numpy().sum() == 0
 
 
 def test_a_number_that_the_handler_never_got_is_lost() -> None:
