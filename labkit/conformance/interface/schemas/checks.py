@@ -184,6 +184,38 @@ async def wrong_schemas(target: Target) -> None:
             expect.true(f"it names {key}", f"{section}[1].{part}" in text and key in text, text)
 
 
+@check("IFC-SCH-9", "patterns to their bound, alone and together", needs={"settings"})
+async def longest_patterns(target: Target) -> None:
+    await payloads(target, {"pattern": f"^{'a?' * 249}$"}, ("", "a" * 249), ("b", "a" * 250))
+    await payloads(target, {"pattern": "[b-y]" * 100}, ("c" * 100,), ("a" * 100,))
+    for schema in (
+        {"pattern": "a" * 1001},
+        {"pattern": "(a{1,100}){1,10}"},
+        {"patternProperties": {f"{letter}{'[b-y]' * 100}": {} for letter in "abcdef"}},
+    ):
+        await refused(target, {"events": [{"name": "sent", "parameters": schema}]})
+
+
+@check("IFC-SCH-1", "several types at once, of the data of operations too", needs={"settings"})
+async def several_types(target: Target) -> None:
+    types = ["string", "integer", "null"]
+    await payloads(target, {"type": types}, ("", 5, None), (1.5, True, [1], {"a": 1}))
+    schema = {"type": "object", "properties": {"class": {"type": types}, "a": {"type": ["boolean", "array"]}}}
+    publisher = await accepted(target, {"operations": [{"name": "tell", "parameters": schema}]})
+    await publisher.on("interface", "tell", "return {kind = type(operation.class), a = operation.a}")
+    home = await own(target)
+    await home.subscribe(publisher, script_key="bell")
+    for data, kind in (({"class": "x"}, "string"), ({"class": 5, "a": [1]}, "number"), ({"a": True}, "nil")):
+        found = await home.call("bell", "tell", **data)
+        expect.equal(
+            f"what the handler makes of {data}",
+            found,
+            {"kind": kind, **({"a": data["a"]} if "a" in data else {})},
+        )
+    for wrong in ({"class": 1.5}, {"class": [1]}, {"a": "x"}):
+        expect.equal(f"status of {wrong}", await home.status("bell", "tell", **wrong), 400)
+
+
 @check("IFC-SCH-10", "patterns that would backtrack for ages", needs={"settings"})
 async def patterns(target: Target) -> None:
     for pattern in ("^(a+)+$", "^(a|aa)+$", "^(a|a?)+$", "(x+x+)+y"):

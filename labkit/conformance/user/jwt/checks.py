@@ -254,6 +254,19 @@ async def malformed(target: Target) -> None:
         await refuses(user, 400, token)
 
 
+@check("USR-JWT-13", "payloads are nested 100 deep at most, by tables and by lists")
+async def depth(target: Target) -> None:
+    user = User(target)
+    for opening, closing, outer in (('{"a":', "}", 0), ("[", "]", 1)):
+        for count, status in ((99, 0), (101, 400), (150, 400)):
+            inner = f"{opening * (count - outer)}1{closing * (count - outer)}"
+            token = made(f'{{"x":{inner}}}' if outer else inner)
+            if status:
+                await refuses(user, status, token)
+            else:
+                await verifies(user, token)
+
+
 @check("USR-JWT-14", "a token of the past has expired, one of the future is not valid yet")
 async def times(target: Target) -> None:
     user = User(target)

@@ -88,6 +88,18 @@ async def redirects(target: Target) -> None:
     shop.same("the clients", await shop.clients(shop.ann), before)
 
 
+@check("USR-OAUTH-4", "fifty redirects are taken, in a list or a text; more are not")
+async def many_redirects(target: Target) -> None:
+    shop = await Shop.open(target)
+    many = [f"{CALLBACK}/{number}" for number in range(51)]
+    for several in (many[:50], ",".join(many[:50])):
+        client = await shop.register(shop.ann, several)
+        shop.same("redirects", client.get("redirect"), ",".join(many[:50]))
+    mine: dict[str, Any] = {"id": shop.ann.id, "name": "Other"}
+    for too_many in (many, ",".join(many)):
+        await shop.refused("createOauthClient", 400, **mine, redirect=too_many)
+
+
 @check("USR-OAUTH-5", "an update changes name and redirect, which count at once")
 async def updates(target: Target) -> None:
     shop = await Shop.open(target)

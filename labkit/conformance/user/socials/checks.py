@@ -243,6 +243,27 @@ async def wrong_fields(target: Target) -> None:
     user.same("one scope as text", made, {**social, "scope": ["email"]})
 
 
+@check("USR-SOC-15", "fields at their bounds are kept, and beyond them are 400")
+async def bounds_of_fields(target: Target) -> None:
+    user = Socials(target)
+    social = await user.ready()
+    host = "https://a.example/"
+    for change, beyond in (
+        (
+            {"scope": [f"s{number}" for number in range(50)]},
+            {"scope": [f"s{number}" for number in range(51)]},
+        ),
+        ({"scope": ["s" * 500]}, {"scope": ["s" * 501]}),
+        ({"redirect": host + "x" * (2000 - len(host))}, {"redirect": host + "x" * (2001 - len(host))}),
+        ({"client_id": "c" * 500}, {"client_id": "c" * 501}),
+    ):
+        await user.nothing("updateSocial", consumer=GOOGLE, **change)
+        social |= change
+        user.same("the social", await user.table("getSocial", consumer=GOOGLE), social)
+        await user.refused("updateSocial", 400, consumer=GOOGLE, **beyond)
+        user.same("the social", await user.table("getSocial", consumer=GOOGLE), social)
+
+
 # ---- state and request token
 
 

@@ -234,6 +234,25 @@ async def bad_filters(target: Target) -> None:
         expect.true("the filter is named", "filter" in message, message, user.last)
 
 
+@check("USR-USER-16", "filters to their bounds: 100 of 10,000 characters each, 20,000 in all")
+async def long_filters(target: Target) -> None:
+    user = User(target)
+    field, number = "email::eq::", "id::eq::1"
+    for fitting in (
+        [field + "x" * (10_000 - len(field))] * 2,
+        [number] * 100,
+    ):
+        user.same("who is found", await user.table("listUsers", filter=fitting), [])
+    for beyond in (
+        [field + "x" * (10_001 - len(field))],
+        [*[field + "x" * (10_000 - len(field))] * 2, number],
+        [number] * 101,
+        [f"id::eq::{2**63}"],
+        [f"id::eq::{'9' * 21}"],
+    ):
+        await user.refused("listUsers", 400, filter=beyond)
+
+
 @check("USR-USER-17", "after a reset the new password counts, and the old one does not")
 async def reset(target: Target) -> None:
     user = User(target)
