@@ -216,6 +216,11 @@ async def hook(target: Target) -> None:
 async def named(target: Target) -> None:
     probe = Probe(target, SITE)
     probe.same("what a module gives", await probe.ask("GET", "/deep"), {"text": "of a module in a folder"})
+    device = await target.activated(PRODUCT)
+    for value in ("first", "second"):
+        expect.status(await device_client.write(device, {"text": value}), 204)
+    found = await events_of(target, device.identity, 2, SITE)
+    same("what the handler in a folder kept", found, ["first", "second"])
 
 
 def _cors(response: httpx.Response) -> dict[str, str]:

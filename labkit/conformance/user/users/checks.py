@@ -237,7 +237,7 @@ async def bad_filters(target: Target) -> None:
 @check("USR-USER-16", "filters to their bounds: 100 of 10,000 characters each, 20,000 in all")
 async def long_filters(target: Target) -> None:
     user = User(target)
-    field, number = "email::eq::", "id::eq::1"
+    field, number = "email::eq::", f"id::eq::{2**53 - 1}"
     for fitting in (
         [field + "x" * (10_000 - len(field))] * 2,
         [number] * 100,

@@ -1,0 +1,77 @@
+"""Requests at the bounds of what a script can be given."""
+
+from __future__ import annotations
+
+import json
+
+from labkit.conformance import expect, raw
+from labkit.conformance.check import check
+from labkit.conformance.probe import JSON, PROBE, Probe
+from labkit.conformance.target import Target
+from labkit.fleet.device import FORM
+
+LARGEST = 2**20  # bytes of a body
+DEEPEST = 99  # lists or tables within each other
+
+
+@check("SOL-REQ-6", "what no script could be given is answered 400")
+async def unreadable(target: Target) -> None:
+    probe = Probe(target)
+    for method, path, kind, content in (
+        ("GET", "/requests/%ff", JSON, b""),
+        ("GET", "/requests/a?x=%ff", JSON, b""),
+        ("POST", "/requests/form/a", FORM, b"x=%ff"),
+        ("POST", "/requests/form/a", FORM, b"x=\xff"),
+        ("POST", "/requests/json/a", JSON, b'{"a": NaN}'),
+        ("POST", "/requests/json/a", JSON, b'{"a": "\xff"}'),
+    ):
+        response = await probe.request(method, path, content=content, headers={"Content-Type": kind})
+        expect.status(response, 400)
+    for opening, closing in (("[", "]"), ('{"a":', "}")):
+        for depth, status in ((DEEPEST, 200), (DEEPEST + 1, 400), (5000, 400)):
+            deep = f"{opening * depth}1{closing * depth}"
+            headers = {"Content-Type": JSON}
+            response = await probe.request("POST", "/requests/json/a", content=deep.encode(), headers=headers)
+            if status != 200:
+                expect.status(response, status)
+            else:
+                expect.status(
+                    response, 200, 500
+                )  # 500: what came in cannot be nested once more on its way out
+    flat = json.dumps([[number] for number in range(DEEPEST + 50)]).encode()
+    found = await probe.ask("POST", "/requests/json/a", content=flat, headers={"Content-Type": JSON})
+    probe.same("what is wide alone", found.get("body"), json.loads(flat))
+
+
+@check("SOL-REQ-7", "bodies up to the largest arrive as they are, a larger one is refused")
+async def large_bodies(target: Target) -> None:
+    probe = Probe(target)
+    headers = {"Content-Type": "text/plain"}
+    for size in (0, 128 * 1024, 128 * 1024 + 1, LARGEST - 1, LARGEST):
+        text = ("é0123456789" * (size // 12 + 1)).encode()[:size].decode(errors="replace")[: size // 2]
+        text += "x" * (size - len(text.encode()))
+        response = await probe.request("POST", "/responses/echo", content=text.encode(), headers=headers)
+        expect.true(f"{size} bytes come back", expect.status(response, 200).text == text, len(response.text))
+    for size in (LARGEST + 1, LARGEST + 1024):
+        expect.status(
+            await probe.request("POST", "/responses/echo", content=b"x" * size, headers=headers), 413
+        )
+
+
+@check("SOL-REQ-8", "HEAD runs a GET route, and what has no body sends none")
+async def without_body(target: Target) -> None:
+    probe = Probe(target)
+    given = expect.status(await probe.request("GET", "/routes"), 200)
+    response = expect.status(await probe.request("HEAD", "/routes"), 200)
+    for name in ("Content-Type", "Content-Length"):
+        expect.header(response, name, given.headers.get(name))
+    async with raw.connect(target, target.client(PROBE).name) as connection:
+        headers = [("Content-Type", JSON)]
+        for code, length in ((204, None), (304, None), (203, 4), (200, 4)):
+            body = json.dumps({"set": {"code": code, "message": "body"}}).encode()
+            response = await connection.ask("POST", "/responses", headers, body)
+            expect.status(response, code)
+            expect.body(response, b"" if length is None else b"body")
+        response = await connection.ask("HEAD", "/routes")
+        expect.body(expect.status(response, 200), b"")
+        expect.body(expect.status(await connection.ask("GET", "/routes"), 200), "all of them")
