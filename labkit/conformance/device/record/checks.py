@@ -174,6 +174,20 @@ async def negative(target: Target) -> None:
     expect.equal("the newest value", await device_client.value(device, "text"), "half a minute ago")
 
 
+@check("DEV-REC-11", "a second back, and parts of one; 0 and 1 are of the year 1970")
+async def a_little_back(target: Target) -> None:
+    for back, earliest in (("-1", 1), ("-1.5", 2), ("-0.5", 1), ("-0.001", 1)):
+        device = await target.activated(PRODUCT)
+        before = await device_client.now(device)
+        expect.status(await device_client.record(device, [("alias", "text"), (back, "a")]), 204)
+        after = await device_client.now(device)
+        stamp, _ = await device_client.datapoint(target, device, "text")
+        expect.true(f"{back} is a little before now", before - earliest <= stamp <= after, stamp)
+    device = await target.activated(PRODUCT)
+    expect.status(await device_client.record(device, [("alias", "text"), ("1", "a"), ("2", "b")]), 204)
+    expect.equal("the point of 1970", await device_client.datapoint(target, device, "text"), (1, "a"))
+
+
 @check("DEV-REC-11", "a negative timestamp conflicts with an absolute one of the same time")
 async def negative_conflict(target: Target) -> None:
     device = await target.activated(PRODUCT)

@@ -188,11 +188,13 @@ async def wrong_schemas(target: Target) -> None:
 async def longest_patterns(target: Target) -> None:
     await payloads(target, {"pattern": f"^{'a?' * 249}$"}, ("", "a" * 249), ("b", "a" * 250))
     await payloads(target, {"pattern": "[b-y]" * 100}, ("c" * 100,), ("a" * 100,))
-    for schema in (
+    together: dict[str, Any] = {f"{letter}{'[b-y]' * 100}": {} for letter in "abcdef"}
+    beyond: tuple[dict[str, Any], ...] = (
         {"pattern": "a" * 1001},
         {"pattern": "(a{1,100}){1,10}"},
-        {"patternProperties": {f"{letter}{'[b-y]' * 100}": {} for letter in "abcdef"}},
-    ):
+        {"patternProperties": together},
+    )
+    for schema in beyond:
         await refused(target, {"events": [{"name": "sent", "parameters": schema}]})
 
 

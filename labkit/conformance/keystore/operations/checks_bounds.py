@@ -9,12 +9,12 @@ from labkit.conformance.target import Target
 
 LONGEST = 2**20  # bytes of a value
 LARGEST = 2**63 - 1
-KINDS = (
-    ("set", "value"),
-    ("rpush", "a", "bc"),
-    ("sadd", "a", "bc"),
-    ("hset", "f", "abc"),
-    ("zadd", 1, "abc"),
+KINDS: tuple[tuple[str, tuple[object, ...]], ...] = (
+    ("set", ("value",)),
+    ("rpush", ("a", "bc")),
+    ("sadd", ("a", "bc")),
+    ("hset", ("f", "abc")),
+    ("zadd", (1, "abc")),
 )
 
 
@@ -79,7 +79,7 @@ async def many_pages(target: Target) -> None:
 @check("KEY-MORE-3", "info counts keys and bytes of every kind")
 async def counted(target: Target) -> None:
     store, name = Keystore(target), target.identity()
-    for number, (command, *args) in enumerate(KINDS):
+    for number, (command, args) in enumerate(KINDS):
         before = (await store.done("info"))["usage"]
         await store.command(f"{name}{number}", command, *args)
         after = (await store.done("info"))["usage"]
