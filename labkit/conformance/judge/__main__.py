@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -17,7 +18,7 @@ from labkit.conformance.judge.equivalents import equivalents
 from labkit.conformance.judge.lines import Lines, recorded
 from labkit.conformance.judge.mutations import FOLDERS, Mutation, modules_of, mutations_of
 from labkit.conformance.judge.play import PRELOAD
-from labkit.conformance.judge.trials import Figures, Trial, figures, judged, sample, try_all
+from labkit.conformance.judge.trials import Figures, Trial, figures, judged, sample
 from labkit.core.errors import LabkitError
 
 KEPT = Path("reports/judge/lines.json")
@@ -30,11 +31,14 @@ KEPT = Path("reports/judge/lines.json")
 @click.option("--sample", "count", default=150, show_default=True, help="Mutants of each folder.")
 @click.option("--seed", default=1, show_default=True, help="Another one draws another sample.")
 @click.option(
-    "--only", multiple=True, metavar="ID", help="This mutant alone, equivalent or not, whatever the sample."
+    "--only", multiple=True, metavar="ID", help="This mutant of the folders alone, equivalent or not."
 )
 @click.option("--processes", default=1, show_default=True, help="Mutants at a time.")
 @click.option(
-    "--json", "file", type=click.Path(path_type=Path, dir_okay=False), help="Write all trials there."
+    "--json",
+    "file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write each trial there, a line of JSON.",
 )
 @click.option(
     "--lines",
@@ -62,20 +66,20 @@ def main(
     folders = folders or FOLDERS
     trials: list[Trial] = []
     try:
-        with ForkServer(PRELOAD) as server:
+        with ForkServer(PRELOAD) as server, _writer(file) as write:
             checks = all_checks()
             with tqdm(total=2 * len(checks), desc="checks", unit="check", leave=False) as bar:
                 lines = recorded(checks, server, kept, lambda name: bar.update())
-            if only:
-                trials = _only(only, lines, server, processes)
-            for folder in [] if only else folders:
-                trials += _folder(folder, count, seed, lines, server, processes)
+            for folder in folders:
+                mutants = _named(folder, only) if only else sample(folder, seed)
+                trials += _judged(
+                    folder, mutants, len(only) or count, not only, lines, server, processes, write
+                )
+            if missing := {*only} - {each.mutation.id for each in trials}:
+                raise LabkitError(f"judge: --only: there is no mutant {', '.join(sorted(missing))}")
     except LabkitError as error:
-        click.echo(f"judge: {error}", err=True)
+        click.echo(str(error), err=True)
         sys.exit(1)
-    if file is not None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps([each.as_dict() for each in trials], indent=1), encoding="utf-8")
     for each in trials:
         if each.outcome == "survived":
             click.echo(f"{each.mutation.diff()}\n  {each.why}\n")
@@ -87,8 +91,26 @@ def main(
     click.echo(f"{time.monotonic() - began:.0f} s")
 
 
-def _folder(
-    folder: str, count: int, seed: int, lines: Lines, server: ForkServer, processes: int
+@contextmanager
+def _writer(file: Path | None) -> Iterator[Callable[[Trial], object]]:
+    """Writes a line of JSON for each trial, at once: whoever interrupts a run has what it found."""
+    if file is None:
+        yield lambda trial: None
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w", encoding="utf-8", buffering=1) as lines:
+        yield lambda trial: lines.write(json.dumps(trial.as_dict()) + "\n")
+
+
+def _judged(
+    folder: str,
+    mutants: Iterator[Mutation],
+    count: int,
+    known: bool,
+    lines: Lines,
+    server: ForkServer,
+    processes: int,
+    write: Callable[[Trial], object],
 ) -> list[Trial]:
     with tqdm(total=count, desc=folder, unit="mutant", leave=False) as bar:
         survivors = 0
@@ -98,17 +120,14 @@ def _folder(
             survivors += trial.outcome == "survived"
             bar.set_postfix(survivors=survivors)
             bar.update(trial.outcome != "incompetent")
+            write(trial)
 
-        return judged(sample(folder, seed), count, lines, server, processes, progress)
+        return judged(mutants, count, lines, server, processes, progress, known=known)
 
 
-def _only(ids: Sequence[str], lines: Lines, server: ForkServer, processes: int) -> list[Trial]:
-    by_id: dict[str, Mutation] = {
-        each.id: each for folder in FOLDERS for module in modules_of(folder) for each in mutations_of(module)
-    }
-    if missing := [each for each in ids if each not in by_id]:
-        raise LabkitError(f"--only: there is no mutant {', '.join(missing)}")
-    return list(try_all([by_id[each] for each in ids], lines, server, processes, known=False))
+def _named(folder: str, ids: Sequence[str]) -> Iterator[Mutation]:
+    for module in modules_of(folder):
+        yield from (each for each in mutations_of(module) if each.id in ids)
 
 
 def table(rows: Sequence[Figures]) -> str:

@@ -78,6 +78,8 @@ def judged(
     server: ForkServer,
     processes: int = 1,
     progress: Callable[[Trial], object] = lambda trial: None,
+    *,
+    known: bool = True,
 ) -> list[Trial]:
     """Judge so many of the mutations that come; one that cannot be imported is no trial, and the next one is drawn."""
     found: list[Trial] = []
@@ -86,7 +88,7 @@ def judged(
         batch = [each for _, each in zip(range(missing), mutations, strict=False)]
         if not batch:
             break
-        for trial in try_all(batch, lines, server, processes):
+        for trial in try_all(batch, lines, server, processes, known=known):
             found.append(trial)
             counted += trial.outcome != "incompetent"
             progress(trial)
