@@ -5,40 +5,32 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from labkit.conformance.mutant import mutant
+from labkit.conformance.mutant import mutant, patch
 from labkit.core.errors import SettingsError
-from labkit.services.interface.publishers import Publishers
-from labkit.services.interface.subscribing import Subscribing
-from labkit.services.interface.subscription import Subscription
-from labkit.services.interface.wanted import WantedSubscriptions
 
-WANTED = "labkit.services.interface.wanted:WantedSubscriptions."
-ADD = "labkit.services.interface.subscribing:Subscribing.add"
-MADE = "labkit.services.interface.subscribing:Subscribing.made"
-CHANGE = "labkit.services.interface.subscribing:Subscribing.change"
-REMOVE = "labkit.services.interface.subscribing:Subscribing.remove"
+WANTED = "labkit.services.interface.wanted:WantedSubscriptions"
+SUBSCRIBING = "labkit.services.interface.subscribing:Subscribing"
+CHANGE = f"{SUBSCRIBING}.change"
+SET_UP = f"{WANTED}.of_subscriber"
 OF_KEY = "labkit.services.interface.publishers:Publishers.of_key"
-OPERATIONS = "labkit.services.interface.publishers:Publishers.operations"
 
 
-@mutant("IFC-SET-1", ADD)
+@mutant("IFC-SET-1", f"{SUBSCRIBING}.add")
 def first_alone(original: Any) -> Any:
     """of those that wait for a publisher the first is subscribed alone"""
 
-    async def broken(self: Subscribing, made: Subscription, *cause: Any) -> Subscription:
-        if made.given is not None and self._subscriptions.of_publisher(made.publisher):
-            return made
-        added: Subscription = await original(self, made, *cause)
-        return added
+    async def broken(self: Any, made: Any, *cause: Any) -> Any:
+        late = made.given is not None and self._subscriptions.of_publisher(made.publisher)
+        return made if late else await original(self, made, *cause)
 
     return broken
 
 
-@mutant("IFC-SET-1", WANTED + "of_publisher")
+@mutant("IFC-SET-1", f"{WANTED}.of_publisher")
 def wrong_one_ends_it(original: Any) -> Any:
     """a subscription that cannot be keeps those away that wait beside it"""
 
-    async def broken(self: WantedSubscriptions, publisher: str) -> None:
+    async def broken(self: Any, publisher: str) -> None:
         try:
             for each in self._context.solutions:
                 self.check(each, self._context.configuration.get(each.id, {}))
@@ -49,111 +41,105 @@ def wrong_one_ends_it(original: Any) -> Any:
     return broken
 
 
-def _made(original: Any, change: Any) -> Any:
+def _made(change: Any) -> Any:
     """Change the parameters that a subscription begins with: change(parameters, of settings, of files)."""
 
-    def broken(self: Subscribing, subscriber: str, publisher: str, **named: Any) -> Any:
-        solution = self._context.solutions.find(subscriber)
-        named_there = solution.subscriptions if solution is not None else ()
-        if mine := [each.parameters for each in named_there if each.publisher == publisher]:
-            files = self._context.configuration.get(subscriber, {}).values()
-            beside = {name: value for each in files for name, value in each.items()}
-            named["parameters"] = change(named["parameters"], mine[0], beside)
-        return original(self, subscriber, publisher, **named)
+    def replaced(original: Any) -> Any:
+        def broken(self: Any, subscriber: str, publisher: str, **named: Any) -> Any:
+            solution = self._context.solutions.find(subscriber)
+            named_there = solution.subscriptions if solution is not None else ()
+            if mine := [each.parameters for each in named_there if each.publisher == publisher]:
+                files = self._context.configuration.get(subscriber, {}).values()
+                beside = {name: value for each in files for name, value in each.items()}
+                named["parameters"] = change(named["parameters"], mine[0], beside)
+            return original(self, subscriber, publisher, **named)
 
-    return broken
+        return broken
 
-
-@mutant("IFC-SET-2", MADE)
-def settings_alone(original: Any) -> Any:
-    """a file beside settings is not read"""
-    return _made(original, lambda both, mine, beside: mine)
+    return replaced
 
 
-@mutant("IFC-SET-2", MADE)
-def file_first(original: Any) -> Any:
-    """a file's parameters count before those of settings"""
-    return _made(original, lambda both, mine, beside: {**both, **beside})
+MADE = f"{SUBSCRIBING}.made"
+settings_alone = patch(
+    "IFC-SET-2", MADE, "a file beside settings is not read", _made(lambda both, mine, beside: mine)
+)
+file_first = patch(
+    "IFC-SET-2", MADE, "a file counts before settings", _made(lambda both, mine, beside: {**both, **beside})
+)
 
 
-def _change(original: Any, **other: Any) -> Any:
-    """Have some arguments of a change be others: change(value)."""
-
-    async def broken(self: Subscribing, subscription: Any, **named: Any) -> Any:
-        changed = {name: change(named[name]) for name, change in other.items() if named.get(name)}
-        return await original(self, subscription, **{**named, **changed})
-
-    return broken
-
-
-@mutant("IFC-SET-3", CHANGE)
-def nothing_dropped(original: Any) -> Any:
-    """parameters that settings do not name any more stay"""
-    return _change(original, dropped=lambda names: frozenset())
+def _change(name: str, value: Any) -> Any:
+    """Have an argument of a change be another, where it is given: value(argument)."""
+    return lambda original: (
+        lambda self, subscription, **named: original(
+            self, subscription, **(named | {name: value(named[name])} if named.get(name) else named)
+        )
+    )
 
 
-@mutant("IFC-SET-3", CHANGE)
-def quota_stays(original: Any) -> Any:
-    """a quota that settings do not name any more stays"""
-    return _change(original, quota=lambda quota: {n: each for n, each in quota.items() if each is not None})
+nothing_dropped = patch(
+    "IFC-SET-3", CHANGE, "parameters that settings drop stay", _change("dropped", lambda _: frozenset())
+)
+quota_stays = patch(
+    "IFC-SET-3",
+    CHANGE,
+    "a quota that settings do not name any more stays",
+    _change("quota", lambda quota: {name: each for name, each in quota.items() if each is not None}),
+)
+old_key = patch(
+    "IFC-SET-3", CHANGE, "the key of a subscription never changes", _change("script_key", lambda key: None)
+)
 
 
-@mutant("IFC-SET-3", CHANGE)
-def old_key(original: Any) -> Any:
-    """the key of a subscription never changes"""
-    return _change(original, script_key=lambda key: None)
-
-
-def _before(original: Any, change: Any) -> Any:
+def _before(change: Any) -> Any:
     """Do something to each subscription of a solution that is set up: change(self, subscription)."""
 
-    async def broken(self: WantedSubscriptions, id: str) -> None:
-        for each in self._subscriptions.of_subscriber(id):
-            await change(self, each)
-        await original(self, id)
+    def replaced(original: Any) -> Any:
+        async def broken(self: Any, id: str) -> None:
+            for each in self._subscriptions.of_subscriber(id):
+                await change(self, each)
+            await original(self, id)
 
-    return broken
+        return broken
+
+    return replaced
 
 
-@mutant("IFC-SET-3", WANTED + "of_subscriber")
-def settings_over_all(original: Any) -> Any:
-    """what others set of a subscription is set back whenever the solution is set up"""
+def _given(by_settings: bool) -> Any:
+    """Have subscriptions be as if settings had set all of them."""
 
-    async def change(self: WantedSubscriptions, each: Subscription) -> None:
-        if each.given is not None:
+    async def change(self: Any, each: Any) -> None:
+        if (each.given is not None) is by_settings:
             await self._subscriptions.change(each.id, lambda found: replace(found, given={}))
 
-    return _before(original, change)
+    return change
 
 
-@mutant("IFC-SET-4", WANTED + "of_subscriber")
-def all_end(original: Any) -> Any:
-    """what a cell subscribed to ends when settings do not name it"""
-
-    async def change(self: WantedSubscriptions, each: Subscription) -> None:
-        if each.given is None:
-            await self._subscriptions.change(each.id, lambda found: replace(found, given={}))
-
-    return _before(original, change)
+async def _ended(self: Any, each: Any) -> None:
+    if each.given is not None and self._publishers.find(each.publisher) is None:
+        await self._subscribing.remove(each)
 
 
-@mutant("IFC-SET-4", WANTED + "of_subscriber")
-def ends_meanwhile(original: Any) -> Any:
-    """a subscription ends when its solution is set up while the publisher publishes nothing"""
+settings_over_all = patch(
+    "IFC-SET-3", SET_UP, "each set-up sets back what others set of a subscription", _before(_given(True))
+)
+all_end = patch(
+    "IFC-SET-4", SET_UP, "what a cell subscribed to ends when settings do not name it", _before(_given(False))
+)
+ends_meanwhile = patch(
+    "IFC-SET-4",
+    SET_UP,
+    "a subscription ends when its solution is set up while the publisher publishes nothing",
+    _before(_ended),
+)
 
-    async def change(self: WantedSubscriptions, each: Subscription) -> None:
-        if each.given is not None and self._publishers.find(each.publisher) is None:
-            await self._subscribing.remove(each)
 
-    return _before(original, change)
-
-
-@mutant("IFC-SET-4", REMOVE)
+@mutant("IFC-SET-4", f"{SUBSCRIBING}.remove")
 def none_ends(original: Any) -> Any:
     """a subscription stays when nothing names it any more"""
 
-    async def broken(self: Subscribing, subscription: Subscription, *cause: Any) -> bool:
-        return False if subscription.given is not None else await original(self, subscription, *cause)
+    async def broken(self: Any, subscription: Any, *cause: Any) -> bool:
+        return subscription.given is None and await original(self, subscription, *cause)
 
     return broken
 
@@ -162,9 +148,8 @@ def none_ends(original: Any) -> Any:
 def exact_key(original: Any) -> Any:
     """a file finds its publisher in the right letter case alone"""
 
-    def broken(self: Publishers, key: str) -> str | None:
-        found: str | None = original(self, key)
-        definition = self.find(found) if found is not None else None
+    def broken(self: Any, key: str) -> Any:
+        definition = self.find(found) if (found := original(self, key)) is not None else None
         return found if definition is not None and key in (definition.default_script_key, found) else None
 
     return broken
@@ -176,12 +161,8 @@ def by_key_alone(original: Any) -> Any:
     return lambda self, key: None if key in self else original(self, key)
 
 
-@mutant("IFC-SET-6", OPERATIONS)
+@mutant("IFC-SET-6", "labkit.services.interface.publishers:Publishers.operations")
 def old_operations(original: Any) -> Any:
     """subscribers have the operations that a publisher had first"""
     first: dict[Any, Any] = {}
-
-    def broken(self: Publishers, solution: str, service: str) -> Any:
-        return first.setdefault((solution, service), original(self, solution, service))
-
-    return broken
+    return lambda self, *of: first.setdefault(of, original(self, *of))

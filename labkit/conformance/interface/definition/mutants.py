@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from labkit.conformance.mutant import mutant, patch
+from labkit.conformance.mutant import Patch, mutant, patch
 from labkit.core.errors import SettingsError
 
 READ = "labkit.services.interface.configuration:Definition.read"
-SECTIONS = ("operations", "events")
+KEY = "default_script_key"
+ANY = {"type": ["string", "number", "boolean", "array", "object"]}
 
 Table = dict[str, Any]
 Text = Callable[[str], str]
@@ -29,48 +30,35 @@ def read(change: Callable[[Table], Table]) -> Change:
     return replace
 
 
-def in_table(key: str, kind: type, change: Callable[[Any], Any]) -> Callable[[Table], Table]:
-    """Change a value of a table where it is of this kind."""
-    return lambda table: table | {key: change(table[key])} if isinstance(table.get(key), kind) else table
-
-
-def text(key: str, change: Text) -> Change:
-    return read(in_table(key, str, change))
-
-
-def entries(change: Callable[[Table], Table], *sections: str) -> Change:
-    """Have the entries of sections read as others."""
-
-    def changed(plain: Table) -> Table:
-        for section in sections or SECTIONS:
-            if isinstance(found := plain.get(section), list):
-                plain[section] = [change(dict(each)) for each in found]
-        return plain
-
-    return read(changed)
-
-
-def contact(change: Callable[[Table], Table]) -> Change:
-    return read(in_table("contact", dict, change))
-
-
-def tags(change: Callable[[list[Any]], list[Any]]) -> Change:
-    return read(in_table("tags", list, change))
-
-
-def parameter(key: str, change: Text) -> Change:
-    return entries(in_table(key, str, change), "parameters")
-
-
 def without(key: str) -> Callable[[Table], Table]:
     return lambda table: {name: each for name, each in table.items() if name != key}
+
+
+def reads(requirement: str, title: str, change: Callable[[Table], Table]) -> Patch:
+    """A configuration is read as another."""
+    return patch(requirement, READ, title, read(change))
+
+
+def value(requirement: str, title: str, path: str, change: Change, kind: type = str) -> Patch:
+    """A value of a configuration is read as another, where it is of this kind; a list stands for its items."""
+    return reads(requirement, title, lambda plain: _with(plain, path.split("."), change, kind))
+
+
+def _with(plain: Any, path: list[str], change: Change, kind: type) -> Any:
+    if not path and isinstance(plain, kind):
+        return change(plain)
+    if isinstance(plain, list):
+        return [_with(each, path, change, kind) for each in plain]
+    if not path or not isinstance(plain, dict) or path[0] not in plain:
+        return plain
+    return plain | {path[0]: _with(plain[path[0]], path[1:], change, kind)}
 
 
 def cut(length: int) -> Text:
     return lambda text: text[:length]
 
 
-def refuse(fits: Callable[[str], object]) -> Text:
+def only(fits: Callable[[str], object]) -> Text:
     """Refuse a text that does not fit."""
 
     def checked(text: str) -> str:
@@ -81,123 +69,58 @@ def refuse(fits: Callable[[str], object]) -> Text:
     return checked
 
 
+def most(length: int) -> Text:
+    return only(lambda text: len(text) <= length)
+
+
 def other(pattern: str, by: str) -> Text:
     return lambda text: re.sub(pattern, by, text)
 
 
-KEY = "default_script_key"
-long_keys = patch("IFC-DEF-1", READ, "a default_script_key of 64 characters is taken", text(KEY, cut(63)))
-keys_with_digits_first = patch(
-    "IFC-DEF-1", READ, "a default_script_key may begin with a digit", text(KEY, other(r"^\d", "d"))
+long_keys = value("IFC-DEF-1", "a key of 64 characters is taken", KEY, cut(63))
+digits_first = value("IFC-DEF-1", "a key may begin with a digit", KEY, other(r"^\d", "d"))
+short_keys = value("IFC-DEF-1", "a key of one character is taken", KEY, other("^(.)$", r"\1\1"))
+keys_of_62 = value("IFC-DEF-1", "a key has at most 62 characters", KEY, most(62))
+special_keys = value("IFC-DEF-1", "a key may have any characters", KEY, other("[^A-Za-z0-9]", "x"))
+name_required = value(
+    "IFC-DEF-2", "a name of which no key can be made is refused", "name", only(re.compile("[A-Za-z]").match)
 )
-short_keys = patch(
-    "IFC-DEF-1", READ, "a default_script_key of one character is taken", text(KEY, other("^(.)$", r"\1\1"))
+long_names = value("IFC-DEF-3", "a name of 101 characters is taken", "name", cut(100))
+names_of_99 = value("IFC-DEF-3", "a name has at most 99 characters", "name", most(99))
+long_texts = value("IFC-DEF-4", "a description of 1001 characters is taken", "description", cut(1000))
+texts_of_999 = value("IFC-DEF-4", "a description has at most 999 characters", "description", most(999))
+any_email = value("IFC-DEF-5", "an email may be anything", "contact", without("email"), dict)
+long_contacts = value("IFC-DEF-5", "a contact's name may be of 101 characters", "contact.name", cut(100))
+many_tags = value("IFC-DEF-6", "eleven tags are taken", "tags", lambda tags: tags[:10], list)
+nine_tags = value("IFC-DEF-6", "ten tags are refused", "tags", lambda tags: tags + tags[9:], list)
+long_tags = value("IFC-DEF-6", "a tag of 21 characters is taken", "tags", cut(20))
+empty_tags = value("IFC-DEF-6", "an empty tag is taken", "tags", other("^$", "x"))
+short_parameters = value(
+    "IFC-DEF-7", "a parameter's name may have two characters", "parameters.name", other("^(..)$", r"\1x")
 )
-keys_of_62 = patch(
-    "IFC-DEF-1",
-    READ,
-    "a default_script_key has at most 62 characters",
-    text(KEY, refuse(lambda key: len(key) <= 62)),
+long_parameters = value(
+    "IFC-DEF-7", "a parameter's name may have 101 characters", "parameters.name", cut(100)
 )
-special_keys = patch(
-    "IFC-DEF-1", READ, "a default_script_key may have other characters", text(KEY, other("[^A-Za-z0-9]", "x"))
+long_explanations = value(
+    "IFC-DEF-7", "a parameter's description may have 1001", "parameters.description", cut(1000)
 )
-name_required = patch(
-    "IFC-DEF-2",
-    READ,
-    "a name of which no key can be made is refused",
-    text("name", refuse(lambda name: re.match("[A-Za-z]", name))),
+any_parameter = value(
+    "IFC-DEF-7", "a parameter without type is taken", "parameters", lambda each: ANY | each, dict
 )
-long_names = patch("IFC-DEF-3", READ, "a name of 101 characters is taken", text("name", cut(100)))
-names_of_99 = patch(
-    "IFC-DEF-3",
-    READ,
-    "a name has at most 99 characters",
-    text("name", refuse(lambda name: len(name) <= 99)),
+no_items = value("IFC-DEF-7", "items of a parameter are not read", "parameters", without("items"), dict)
+one_letter = value("IFC-DEF-8", "a name may have one letter", "operations.name", other("^a$", "aa"))
+any_letter = value(
+    "IFC-DEF-8", "names may have other characters", "operations.name", other(r"[_\W]|[^\x00-\x7f]", "x")
 )
-long_descriptions = patch(
-    "IFC-DEF-4", READ, "a description of 1001 characters is taken", text("description", cut(1000))
+letters_alone = value(
+    "IFC-DEF-8", "names of operations have no digits", "operations.name", only(lambda name: name.isalpha())
 )
-descriptions_of_999 = patch(
-    "IFC-DEF-4",
-    READ,
-    "a description has at most 999 characters",
-    text("description", refuse(lambda text: len(text) <= 999)),
-)
-any_email = patch("IFC-DEF-5", READ, "the email of a contact may be anything", contact(without("email")))
-long_contacts = patch(
-    "IFC-DEF-5",
-    READ,
-    "the name of a contact may be of 101 characters",
-    contact(in_table("name", str, cut(100))),
-)
-many_tags = patch("IFC-DEF-6", READ, "eleven tags are taken", tags(lambda tags: tags[:10]))
-nine_tags = patch(
-    "IFC-DEF-6",
-    READ,
-    "ten tags are refused",
-    tags(lambda tags: tags if len(tags) < 10 else ["x"] * 11),
-)
-long_tags = patch(
-    "IFC-DEF-6",
-    READ,
-    "a tag of 21 characters is taken",
-    tags(lambda tags: [tag[:20] if isinstance(tag, str) else tag for tag in tags]),
-)
-empty_tags = patch(
-    "IFC-DEF-6", READ, "an empty tag is taken", tags(lambda tags: [tag or "x" for tag in tags])
-)
-short_parameters = patch(
-    "IFC-DEF-7",
-    READ,
-    "a parameter's name of two characters is taken",
-    parameter("name", other("^(..)$", r"\1x")),
-)
-long_parameters = patch(
-    "IFC-DEF-7", READ, "a parameter's name of 101 characters is taken", parameter("name", cut(100))
-)
-long_parameter_descriptions = patch(
-    "IFC-DEF-7",
-    READ,
-    "a parameter's description of 1001 characters is taken",
-    parameter("description", cut(1000)),
-)
-any_parameter = patch(
-    "IFC-DEF-7",
-    READ,
-    "a parameter without type may be of any",
-    entries(lambda each: {"type": ["string", "number", "boolean", "array", "object"], **each}, "parameters"),
-)
-no_items = patch(
-    "IFC-DEF-7", READ, "items of a parameter are not read", entries(without("items"), "parameters")
-)
-one_letter = patch(
-    "IFC-DEF-8",
-    READ,
-    "an operation's name of one letter is taken",
-    entries(in_table("name", str, other("^a$", "aa"))),
-)
-any_letter = patch(
-    "IFC-DEF-8",
-    READ,
-    "names of operations may have underscores and other letters",
-    entries(in_table("name", str, other(r"[_\W]|[^\x00-\x7f]", "x"))),
-)
-letters_alone = patch(
-    "IFC-DEF-8",
-    READ,
-    "names of operations have no digits",
-    entries(in_table("name", str, refuse(lambda name: not re.search(r"\d", name)))),
-)
-any_mode = patch(
+any_mode = reads(
     "IFC-DEF-9",
-    READ,
     "a mode that is none is ignored",
-    read(lambda plain: plain if plain.get("mode") in ("sync", "async") else without("mode")(plain)),
+    lambda plain: plain if plain.get("mode") in ("sync", "async") else without("mode")(plain),
 )
-sync_alone = patch(
-    "IFC-DEF-9", READ, "the mode async is refused", text("mode", refuse(lambda mode: mode == "sync"))
-)
+sync_alone = value("IFC-DEF-9", "the mode async is refused", "mode", only(lambda mode: mode == "sync"))
 
 
 @mutant("IFC-DEF-2", READ)

@@ -1,56 +1,31 @@
-"""Faults of quotas."""
+"""Faults of quotas that no row can say."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from labkit.conformance.faults import given
-from labkit.conformance.mutant import mutant
+from labkit.conformance.mutant import patch
 
 QUOTA = "labkit.services.interface.subscribing:checked_quota"
 
+Counts = dict[str, Any]
 
-def _other_quota(original: Any, more: int) -> Any:
+
+def _other(change: Callable[[Counts], Counts]) -> Any:
     """Keep another quota than was given."""
-
-    def broken(quota: Any, **options: Any) -> Any:
-        kept = original(quota, **options)
-        return {name: each if each is None else max(0, each + more) for name, each in kept.items()}
-
-    return broken
+    return lambda original: lambda quota, **options: change(original(quota, **options))
 
 
-@mutant("IFC-QUO-2 IFC-QUO-3", QUOTA)
-def one_too_many(original: Any) -> Any:
-    """one call more than the quota is served"""
-    return _other_quota(original, 1)
+def _more(count: int) -> Any:
+    return _other(lambda kept: {name: each and max(0, each + count) for name, each in kept.items()})
 
 
-@mutant("IFC-QUO-2 IFC-QUO-3", QUOTA)
-def one_too_few(original: Any) -> Any:
-    """the last call of the quota is refused"""
-    return _other_quota(original, -1)
-
-
-@mutant("IFC-QUO-3", QUOTA)
-def monthly_by_day(original: Any) -> Any:
-    """calls_monthly counts by the day"""
-
-    def broken(quota: Any, **options: Any) -> Any:
-        kept = original(quota, **options)
-        return {"calls_daily": kept["calls_monthly"]} if kept.get("calls_monthly") else kept
-
-    return broken
-
-
-@mutant("IFC-QUO-8", "labkit.services.calls:Services.call")
-def numbers_alone(original: Any) -> Any:
-    """a count that comes as text is left out"""
-
-    def numbers(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        quota = parameters.get("quota")
-        if operation != "setSubscriber" or not isinstance(quota, dict):
-            return parameters
-        return {**parameters, "quota": {n: each for n, each in quota.items() if not isinstance(each, str)}}
-
-    return given(original, "Interface", numbers)
+one_too_many = patch("IFC-QUO-2 IFC-QUO-3", QUOTA, "one call more than the quota is served", _more(1))
+one_too_few = patch("IFC-QUO-2 IFC-QUO-3", QUOTA, "the last call of the quota is refused", _more(-1))
+monthly_by_day = patch(
+    "IFC-QUO-3",
+    QUOTA,
+    "calls_monthly counts by the day",
+    _other(lambda kept: {"calls_daily": kept.pop("calls_monthly", None), **kept}),
+)

@@ -1,38 +1,26 @@
-"""Faults of events to all subscribers, and to one."""
+"""Faults of events to all subscribers, and to one, that no row can say."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.mutant import mutant
-from labkit.services.interface.dispatch import Dispatch
+from labkit.conformance.interface.definition.mutants import READ, read, without
+from labkit.conformance.mutant import mutant, patch
 
 ALL = "labkit.services.interface.dispatch:Dispatch.trigger_all"
-POST = "labkit.services.interface.dispatch:Dispatch.post"
-NAMES = "labkit.services.interface.dispatch:argument_names"
-BIND = "labkit.solutions.registrations:Registrations.bound"
 ROUTE = "labkit.services.interface.subscription:Subscription.handler_of"
-READ = "labkit.services.interface.configuration:Definition.read"
 
 
 @mutant("IFC-TRIG-1 IFC-TRIG-2", ALL)
 def first_alone(original: Any) -> Any:
     """trigger reaches the first subscriber alone"""
-
-    async def broken(self: Dispatch, cause: Any, subscriptions: Any, event: Any, data: Any) -> Any:
-        return await original(self, cause, subscriptions[:1], event, data)
-
-    return broken
+    return lambda self, cause, subscriptions, *given: original(self, cause, subscriptions[:1], *given)
 
 
 @mutant("IFC-TRIG-1", ALL)
 def data_as_text(original: Any) -> Any:
     """trigger brings its data as text"""
-
-    async def broken(self: Dispatch, cause: Any, subscriptions: Any, event: Any, data: Any) -> Any:
-        return await original(self, cause, subscriptions, event, str(data))
-
-    return broken
+    return lambda *given: original(*given[:-1], str(given[-1]))
 
 
 @mutant("IFC-TRIG-1 IFC-TRIG-10", ROUTE)
@@ -41,37 +29,27 @@ def other_handler(original: Any) -> Any:
     return lambda self, event: (self.script_key, "quiet")
 
 
-@mutant("IFC-TRIG-3 IFC-TRIG-7", POST)
+@mutant("IFC-TRIG-3 IFC-TRIG-7", "labkit.services.interface.dispatch:Dispatch.post")
 def never_posted(original: Any) -> Any:
     """an async event is acknowledged and lost"""
-    return lambda self, cause, subscription, event, data: {
-        "instance_id": subscription.id,
-        "solution_id": subscription.subscriber,
-    }
+    return lambda self, cause, to, *_: {"instance_id": to.id, "solution_id": to.subscriber}
 
 
-@mutant("IFC-TRIG-5", READ)
-def mode_forgotten(original: Any) -> Any:
-    """the mode of the configuration is forgotten"""
-
-    def broken(cls: Any, /, plain: Any, **named: Any) -> Any:
-        return original.__func__(cls, {key: each for key, each in plain.items() if key != "mode"}, **named)
-
-    return classmethod(broken)
+mode_forgotten = patch(
+    "IFC-TRIG-5", READ, "the mode of the configuration is forgotten", read(without("mode"))
+)
 
 
-@mutant("IFC-TRIG-8", NAMES)
+@mutant("IFC-TRIG-8", "labkit.services.interface.dispatch:argument_names")
 def no_title(original: Any) -> Any:
     """payloads are called event, whatever the schema says"""
     return lambda schema, *others: ("event", *(each for each in others if each != "event"))
 
 
-@mutant("IFC-TRIG-8", BIND)
+@mutant("IFC-TRIG-8", "labkit.solutions.registrations:Registrations.bound")
 def no_default_title(original: Any) -> Any:
     """payloads without a title are called data"""
-    return lambda self, registration, names: original(
-        self, registration, ("data",) if names == ("event",) else names
-    )
+    return lambda self, to, names: original(self, to, ("data",) if names == ("event",) else names)
 
 
 @mutant("IFC-TRIG-10", ROUTE)
