@@ -7,13 +7,36 @@ them all. What runs code of others in it (`solutions.functions`) gives that a ta
 from __future__ import annotations
 
 import asyncio
-from typing import cast
 
 from aiohttp import web
 from aiohttp.http_parser import RawRequestMessage
 from aiohttp.http_writer import StreamWriter
-from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
+from aiohttp.streams import EMPTY_PAYLOAD, EmptyStreamReader, StreamReader
 from aiohttp.web_protocol import ERROR, _ErrInfo
+
+
+class WholeBody(EmptyStreamReader):
+    """A body that is all there: no flow to control, nothing to wait for."""
+
+    __slots__ = ("_body",)
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__()
+        self._body = body
+
+    def at_eof(self) -> bool:
+        return not self._body
+
+    def read_nowait(self, n: int = -1) -> bytes:
+        body = self._body
+        taken, self._body = (body, b"") if n < 0 else (body[:n], body[n:])
+        return taken
+
+    async def read(self, n: int = -1) -> bytes:
+        return self.read_nowait(n)
+
+    async def readany(self) -> bytes:
+        return self.read_nowait()
 
 
 class RequestLoop(web.RequestHandler):
@@ -49,13 +72,8 @@ class RequestLoop(web.RequestHandler):
 
     def queue(self, message: RawRequestMessage, body: bytes) -> None:
         """A request came whole, whose head was parsed before."""
-        payload = EMPTY_PAYLOAD
-        if body:
-            payload = StreamReader(self, self._read_bufsize, loop=self._loop)
-            payload.feed_data(body)
-            payload.feed_eof()
         self._request_count += 1
-        self._messages.append((message, payload))
+        self._messages.append((message, WholeBody(body) if body else EMPTY_PAYLOAD))
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
@@ -67,8 +85,9 @@ class RequestLoop(web.RequestHandler):
         assert self._request_factory is not None
         assert self._request_handler is not None
         fault = message if isinstance(message, _ErrInfo) else None
-        head = ERROR if fault is not None else cast(RawRequestMessage, message)
-        task = cast("asyncio.Task[None]", self._task_handler or asyncio.current_task())
+        head = ERROR if isinstance(message, _ErrInfo) else message
+        task = self._task_handler or asyncio.current_task()
+        assert task is not None
         request = self._request_factory(head, payload, self, StreamWriter(self, self._loop), task)
         self._current_request = request
         try:

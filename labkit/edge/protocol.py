@@ -184,7 +184,8 @@ class EdgeProtocol(RequestLoop):
         """Take from `data` what belongs to a head; gives where that ends."""
         before = len(self._head)
         if not before:
-            at = cast("re.Match[bytes]", EMPTY_LINES.match(data, at)).end()
+            if data[at] in b"\r\n":
+                at = cast("re.Match[bytes]", EMPTY_LINES.match(data, at)).end()
             end = data.find(HEAD_END, at) + len(HEAD_END)
             if at + len(HEAD_END) <= end <= at + limits.HEAD:  # as nearly always
                 head, size = data[at:end], len(data) - end

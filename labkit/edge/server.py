@@ -126,7 +126,8 @@ class EdgeServer(web.Server):
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         assert isinstance(request, EdgeRequest)
-        protocol = cast(EdgeProtocol, request.protocol)
+        protocol = request.protocol
+        assert isinstance(protocol, EdgeProtocol)
         connection = protocol.connection
         if wrong := self.wrong_host(protocol, request):  # before all else, so that a stranger learns nothing
             protocol.end("wrong host", wrong)
