@@ -78,7 +78,7 @@ class PlaysControl:
         context = self._platform.context
         if context.clock.rate:
             return Live(context.clock)
-        return Simulated(context.clock, context.holding, self._platform.settle, seed)
+        return Simulated(context.clock, context.holding, context.activity.idle, seed)
 
 
 class HandlerLag:

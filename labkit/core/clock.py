@@ -92,7 +92,8 @@ class Clock:
 
     def micros(self) -> int:
         """Lab time in whole microseconds."""
-        return int(self.now() * 1_000_000)
+        now = self.now() if self._rate else self._lab  # without a call: every record of a journal asks
+        return int(now * 1_000_000)
 
     def settle_with(self, settle: Callable[[], Awaitable[object]]) -> None:
         """Wait for `settle()` after each instant that `advance` passes, so that what it woke has run."""

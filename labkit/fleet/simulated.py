@@ -148,6 +148,8 @@ class Simulated:
 
     def _due(self) -> bool:
         """Is an answer on its way, or has the platform yet to learn that a device has left?"""
+        if not self._left and not self._held:  # as nearly always
+            return False
         count = self._holding.count
         self._left = {actor: most for actor, most in self._left.items() if count(actor) > most}
         return bool(self._left) or any(held > count(actor) for actor, held in self._held.items())
