@@ -196,6 +196,8 @@ class DeviceConnection:
         )
         self._wire: Wire | None = None
         self._asking = False
+        self._asked: tuple[str, str, Mapping[str, str] | None, int] | None = None  # last
+        self._head = b""  # of that
         self._host = f"Host: {server.domain}\r\n"
 
     @property
@@ -222,19 +224,27 @@ class DeviceConnection:
                 f"request: no option {next(iter(others))!r}, there are: headers, content, patience"
             )
         body = content.encode() if isinstance(content, str) else content
+        asked = (method, path, headers, len(body))
+        if asked != self._asked:  # devices ask for the same again and again
+            self._head = self._made(*asked)
+            self._asked = (method, path, dict(headers or {}), len(body))
+        if self._asking:
+            raise LabError("a device asks for one thing at a time: await the answer first")
+        self.last = await self._send(self._head + body, method, patience)
+        return self.last
+
+    def _made(self, method: str, path: str, headers: Mapping[str, str] | None, length: int) -> bytes:
+        """The head of a request with a body of so many bytes. Raises LabError for what would be more lines."""
         lines = [f"{method} {path} HTTP/1.1\r\n{self._host}"]
         for name, value in (headers or {}).items():
             lines.append(f"{name}: {value}\r\n")
-        if body or method == "POST":
-            lines.append(f"Content-Length: {len(body)}\r\n")
+        if length or method == "POST":
+            lines.append(f"Content-Length: {length}\r\n")
         lines.append("\r\n")
         head = "".join(lines)
-        if head.count("\n") != len(headers or ()) + 3 + bool(body or method == "POST") or "\0" in head:
+        if head.count("\n") != len(headers or ()) + 3 + bool(length or method == "POST") or "\0" in head:
             raise LabError(f"{method} {path!r}: a line end in the path or a header")
-        if self._asking:
-            raise LabError("a device asks for one thing at a time: await the answer first")
-        self.last = await self._send(head.encode("utf-8", "surrogateescape") + body, method, patience)
-        return self.last
+        return head.encode("utf-8", "surrogateescape")
 
     async def again(self) -> Answer:
         """Send the last request once more, on the connection that there is. Raises as `request` does."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qsl, quote, quote_plus
@@ -77,7 +77,7 @@ class Client(Protocol):
 
     certificate: KeyPair | None
 
-    async def request(self, method: str, path: str, **options: Any) -> Any: ...
+    def request(self, method: str, path: str, **options: Any) -> Coroutine[Any, Any, Any]: ...
     async def close(self) -> None: ...
 
 
@@ -127,9 +127,9 @@ class VirtualDevice:
         await self._client.close()
         self._client.certificate = certificate
 
-    async def request(
+    def request(
         self, method: str, path: str, *, credentials: bool = True, **options: Any
-    ) -> httpx.Response:
+    ) -> Coroutine[Any, Any, httpx.Response]:
         """Send any request, with the device's credentials unless told otherwise; the answer as it came.
 
         In a fleet it is an Answer, which has the names that are used here.
@@ -140,8 +140,7 @@ class VirtualDevice:
         elif credentials and self.password is not None and "auth" not in options:
             pair = b64encode(f"{self.identity}:{self.password}".encode()).decode()
             headers.setdefault("Authorization", f"Basic {pair}")
-        response: httpx.Response = await self._client.request(method, path, headers=headers, **options)
-        return response
+        return self._client.request(method, path, headers=headers, **options)
 
     async def activate(self) -> None:
         """Provision; when the device has credentials already, replace them."""
@@ -150,11 +149,13 @@ class VirtualDevice:
         elif self.auth == "password":
             password = await self._secret(24)
             fields = {"id": self.identity, "password": password}
-            await self._expect("activate", STORED, "POST", "/provision/activate", form=fields)
+            await self._expect(
+                "activate", STORED, "POST", "/provision/activate", form=encoded(fields.items())
+            )
             self.password = password
         else:
             response = await self._expect(
-                "activate", DONE, "POST", "/provision/activate", form={"id": self.identity}
+                "activate", DONE, "POST", "/provision/activate", form=encoded([("id", self.identity)])
             )
             self.token = response.text
 
@@ -180,7 +181,7 @@ class VirtualDevice:
 
     async def write(self, values: Values) -> None:
         """Store the value of each alias."""
-        await self._expect("write", STORED, "POST", "/onep:v1/stack/alias", form=values)
+        await self._expect("write", STORED, "POST", "/onep:v1/stack/alias", form=encoded(values.items()))
 
     async def read(self, aliases: Sequence[str]) -> dict[str, str]:
         """The newest value of each alias that has one."""
@@ -189,7 +190,9 @@ class VirtualDevice:
 
     async def write_and_read(self, values: Values, aliases: Sequence[str]) -> dict[str, str]:
         """Hybrid: store, then read."""
-        response = await self._expect("write and read", FOUND, "POST", _alias_path(aliases), form=values)
+        response = await self._expect(
+            "write and read", FOUND, "POST", _alias_path(aliases), form=encoded(values.items())
+        )
         return _form(response)
 
     async def poll(self, alias: str, timeout: float, since: str | int | None = None) -> Point | None:
@@ -214,7 +217,7 @@ class VirtualDevice:
         for alias, values in points.items():
             pairs.append(("alias", alias))
             pairs += [(str(timestamp), value) for timestamp, value in values.items()]
-        await self._expect("record", STORED, "POST", "/onep:v1/stack/record", form=pairs)
+        await self._expect("record", STORED, "POST", "/onep:v1/stack/record", form=encoded(pairs))
 
     async def content(self) -> list[str]:
         """The ids of the content that the product offers."""
@@ -244,12 +247,12 @@ class VirtualDevice:
         statuses: tuple[int, ...],
         method: str,
         path: str,
-        form: Values | Sequence[tuple[str, object]] | None = None,
+        form: str | None = None,
         **options: Any,
     ) -> Response:
         """Send a request; raises DeviceError unless the status is among those expected."""
         if form is not None:
-            options["content"] = encoded(form.items() if isinstance(form, Mapping) else form)
+            options["content"] = form
             options["headers"] = {"Content-Type": FORM, **options.get("headers", {})}
         response: Response = await self.request(method, path, **options)
         if response.status_code not in statuses:
