@@ -58,6 +58,14 @@ class Reply(web.Response):
         await self._write_headers()
         return writer
 
+    async def write_eof(self, data: bytes = b"") -> None:
+        writer, body = self._payload_writer, self._body
+        if self._eof_sent or writer is None or not (body is None or isinstance(body, bytes)):
+            await super().write_eof(data)
+            return
+        await writer.write_eof(b"" if body is None or self._must_be_empty_body else body)
+        self._eof_sent, self._req, self._payload_writer = True, None, None
+
     def _length(self) -> int | None:
         """What Content-Length says: the answer to HEAD has that of GET, if there is one; None for none at all."""
         if self._status in (204, 304):

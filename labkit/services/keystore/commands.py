@@ -67,6 +67,8 @@ def plain(reply: Reply) -> Plain:
     Text that is not UTF-8 comes with U+FFFD in place of what cannot be read. Scores come beside their members
     in one list, as in RESP2, and in Redis' own wording.
     """
+    if reply is None or type(reply) is int:
+        return reply
     if isinstance(reply, bytes):
         return reply.decode("utf-8", "replace")
     if isinstance(reply, float):

@@ -75,7 +75,8 @@ def _as_is(store: Store, command: Command) -> Settled:
 
 def expire(store: Store, command: Command) -> Settled:
     name, key, *rest = command
-    _check_conditions(rest[1:])
+    if len(rest) > 1:
+        _check_conditions(rest[1:])
     amount = _integer(rest[0]) if rest else None
     if amount is None:
         return _as_is(store, command)

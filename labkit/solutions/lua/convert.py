@@ -71,7 +71,10 @@ def to_lua(value: object, most_bytes: int) -> bytes:
     """
     out = bytearray()
     try:
-        _put(out, value, DEPTH)
+        if type(value) is dict:  # as nearly always
+            _put_object(out, value, DEPTH)
+        else:
+            _put(out, value, DEPTH)
     except (_HoleError, UnicodeEncodeError):
         out[:] = _JSON + _json(value)
     if len(out) > most_bytes:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -131,6 +132,7 @@ class LuaHost:
         self._counts: dict[str, int] = {}  # of runs, by script
         self._environment = dict(environment or {})
         self._limits = limits or LuaLimits()
+        self._to_lua = partial(to_lua, most_bytes=self._limits.value_bytes)
         self._slow: set[int] = set()  # functions that went long when they last ran: others come first
         self._last = _REQUIRE
         self._scheduler = Scheduler()
@@ -345,9 +347,6 @@ class LuaHost:
         """Names the random numbers of a run: the next one of this script."""
         count = self._counts[script] = self._counts.get(script, 0) + 1
         return f"{self._seed} {script} {count}"
-
-    def _to_lua(self, value: object) -> bytes:
-        return to_lua(value, self._limits.value_bytes)
 
     def _end(self, run: _Run) -> LabkitError:
         """Why a run that was answered may not go on."""
