@@ -1,5 +1,6 @@
 """For tests and notebooks alike: which items stay together on a worker, and what the notebooks' kernels come from."""
 
+import gc
 import os
 
 import pytest
@@ -44,6 +45,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.suffix == ".ipynb":
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
             item.add_marker(pytest.mark.timeout(300))  # the first one may wait for all checks to be played
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Let no test look for garbage in what thousands of them and all that is imported are made of: it takes 0.3 s."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
