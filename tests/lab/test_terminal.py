@@ -183,7 +183,7 @@ class TestElsewhere:
     ) -> None:
         target = tmp_path / "ready.json"
         target.write_text(json.dumps(ready))
-        options = ("--devices", 3, "--seconds", 1.2, "-p", "every=0.2", "--json", "--auth", auth)
+        options = ("--devices", 3, "--seconds", 0.5, "-p", "every=0.1", "--json", "--auth", auth)
         result = fleet("--target", target, *options, product=product)
         assert result.exit_code == 0, result.output
         told = json.loads(result.stdout)
@@ -199,7 +199,7 @@ class TestElsewhere:
 
     def test_a_url_and_the_file_of_its_ca_do_as_well(self, lab: Lab, ready: dict[str, Any]) -> None:
         url, ca_file = ready["products"]["thermostat"], ready["ca_file"]
-        options = ("--devices", 2, "--seconds", 0.5, "-p", "every=0.2")
+        options = ("--devices", 2, "--seconds", 0.2, "-p", "every=0.1")
         result = fleet("--target", url, "--ca-file", ca_file, *options)
         assert result.exit_code == 0, result.output
 
