@@ -6,8 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from labkit.conformance.mutant import mutant, patch
-from labkit.services.interface.keywords import Keywords
-from labkit.services.interface.schemas import Schema
 
 DRAFT7 = "labkit.services.interface.keywords:Keywords.draft7"
 HAS_DEFAULT = "labkit.services.interface.keywords:Keywords.has_default"
@@ -101,33 +99,26 @@ defaults_that_are_false = patch(
 @mutant("IFC-SCH-1", FILLED)
 def booleans_are_numbers(original: Any) -> Any:
     """true is the number 1"""
-
-    def broken(self: Schema, value: Any) -> Any:
-        numeric = {*(self.keywords.type or ())} & {"integer", "number"}
-        return original(self, int(value) if numeric and isinstance(value, bool) else value)
-
-    return broken
+    return lambda self, value: original(
+        self,
+        int(value)
+        if isinstance(value, bool) and {*(self.keywords.type or ())} & {"integer", "number"}
+        else value,
+    )
 
 
 @mutant("IFC-SCH-6", FILLED)
 def defaults_above(original: Any) -> Any:
     """a table that was given gets no defaults"""
-
-    def broken(self: Schema, value: Any) -> Any:
-        filled = original(self, value)
-        if not isinstance(value, dict) or not isinstance(filled, dict):
-            return filled
-        return {name: value.get(name, each) for name, each in filled.items()}
-
-    return broken
+    return lambda self, value: (
+        (filled := original(self, value))
+        and ({**filled, **value} if isinstance(value, dict) and isinstance(filled, dict) else filled)
+    )
 
 
 @mutant("IFC-SCH-7", DRAFT7)
 def examples_alone(original: Any) -> Any:
     """only what stands under examples is let through"""
-
-    def broken(self: Keywords) -> Any:
-        schema = original(self)
-        return schema | {"enum": dict.fromkeys(map(str, self.examples))} if self.examples else schema
-
-    return broken
+    return lambda self: (
+        original(self) | ({"enum": dict.fromkeys(map(str, self.examples))} if self.examples else {})
+    )

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from labkit.conformance.mutant import mutant
-from labkit.core.errors import ServiceError
 from labkit.solutions.lua.runtime import Runtime
 
 
@@ -14,19 +13,6 @@ from labkit.solutions.lua.runtime import Runtime
 def no_details(original: Any) -> Any:
     """the journal does not tell what the error was"""
     return lambda error: type(error).__name__
-
-
-@mutant("SOL-ERR-4", "labkit.services.calls:find_operation")
-def raises(original: Any) -> Any:
-    """an unknown service or operation raises in the script"""
-
-    def broken(*arguments: Any) -> Any:
-        try:
-            return original(*arguments)
-        except ServiceError as error:
-            raise RuntimeError(str(error)) from None
-
-    return broken
 
 
 @mutant("SOL-ERR-6", "labkit.services.calls:redacted")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from labkit.conformance.faults import afterwards
 from labkit.conformance.mutant import mutant
 from labkit.core.errors import LabError
 from labkit.core.events import Event, EventKind, Events
-from labkit.solutions.lua.environments import Environment
-from labkit.solutions.lua.program import Program
-from labkit.solutions.scripted import Scripts
 
 CONTEXT = "labkit.solutions.solution:Solution.context"
 
@@ -29,11 +27,7 @@ def one_a_file(original: Any) -> Any:
 @mutant("SOL-EVT-2", "labkit.solutions.scripted:Scripts.load", from_start=True)
 def unnamed(original: Any) -> Any:
     """a handler is no function that others see"""
-
-    def broken(self: Scripts, *arguments: Any, **named: Any) -> Any:
-        return original(self, *arguments, **{**named, "publish": False})
-
-    return broken
+    return lambda *arguments, **named: original(*arguments, **{**named, "publish": False})
 
 
 @mutant("SOL-EVT-3", "labkit.solutions.events:arguments", from_start=True)
@@ -70,9 +64,4 @@ def must_be_handled(original: Any) -> Any:
 @mutant("SOL-EVT-5", "labkit.solutions.lua.environments:Environment.update", from_start=True)
 def modules_by_require(original: Any) -> Any:
     """modules run when they are required, and not before"""
-
-    def broken(self: Environment, program: Program) -> None:
-        original(self, program)
-        self.to_run.clear()
-
-    return broken
+    return afterwards(original, lambda _, environment, program: environment.to_run.clear())

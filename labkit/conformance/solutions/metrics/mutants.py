@@ -2,31 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from labkit.conformance.mutant import mutant
-from labkit.solutions.solution import Outcome, Solution
-
-HANDLE = "labkit.solutions.solution:Solution.handle"
-
-
-@mutant("SOL-MET-2", HANDLE)
-def repeated_values(original: Any) -> Any:
-    """a value that is the same as the one before is not handled"""
-    last: dict[object, object] = {}
-
-    async def broken(
-        self: Solution, registration: Any, raised: tuple[str, str], argument: Mapping[str, Any], **more: Any
-    ) -> Any:
-        if raised[1] == "datapoint":
-            resource, value = (self.id, argument["device_sn"], argument["alias"]), argument["value"][1]
-            if last.get(resource) == value:
-                return Outcome(204)
-            last[resource] = value
-        return await original(self, registration, raised, argument, **more)
-
-    return broken
 
 
 @mutant("SOL-MET-2", "labkit.solutions.delivery:Delivery.concerned")
@@ -48,16 +26,10 @@ def tomorrow(original: Any) -> Any:
 
 
 @mutant("SOL-MET-6", "labkit.solutions.functions:FunctionHandler.__call__")
-def python_without_texts(original: Any) -> Any:
-    """functions get the values of datapoints as bytes"""
-
-    async def broken(self: Any, arguments: Mapping[str, Any], run: Any) -> Any:
-        given = {
-            name: {**each, "value": [each["value"][0], each["value"][1].encode()]}
-            if isinstance(each, dict) and "value" in each
-            else each
-            for name, each in arguments.items()
-        }
-        return await original(self, given, run)
-
-    return broken
+def python_without_values(original: Any) -> Any:
+    """functions get no values of datapoints"""
+    return lambda self, arguments, run: original(
+        self,
+        {name: {**each, "value": [0, ""]} if "value" in each else each for name, each in arguments.items()},
+        run,
+    )
