@@ -237,6 +237,11 @@ class Target:
         self._tasks.append(task)
         return task
 
+    async def hang_up(self) -> None:
+        """End the connections of all devices and clients; they open new ones."""
+        for client in self._clients:
+            await client.close()
+
     @asynccontextmanager
     async def scope(self) -> AsyncIterator[Self]:
         """Ends what a check left under way, and the connections of the devices and clients that it used."""

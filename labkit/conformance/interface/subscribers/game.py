@@ -115,6 +115,11 @@ class Subscriptions:
     async def play(self, command: Any) -> None:
         await command(self)
 
+    async def pause(self) -> None:
+        """Leave nothing under way: the platform is to be restarted."""
+        await self._calls.send()
+        await self._target.settle()
+
     # ---- what commands do
 
     async def subscribe(self, who: str, publisher: str, key: str, parameters: Table, quota: Table) -> None:

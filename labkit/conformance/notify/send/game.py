@@ -60,6 +60,7 @@ class Notifications:
         if not self._handsets or self._calls.lost:
             return
         for address, phone in self.phones.items():
+            phone.expire(self.moments.now)
             received, waiting = await self._target.in_lab(self._messages, address)
             for sid, service in zip(self._sids, self.services, strict=True):
                 for what, found, wanted in (
@@ -77,6 +78,10 @@ class Notifications:
 
     async def play(self, command: Any) -> None:
         await command(self)
+
+    async def pause(self) -> None:
+        """Leave nothing under way: the platform is to be restarted."""
+        await self._settle()
 
     # ---- what commands do
 
@@ -197,6 +202,7 @@ class Notifications:
             return
         await self._settle()
         number = self._numbers[address]
+        self.phones[number].expire(self.moments.now)
         if await self._target.in_lab(self._switch, number, online):
             self.phones[number].switch(online)
             self._away.add(id(self.phones[number]))

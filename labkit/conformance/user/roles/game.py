@@ -89,6 +89,10 @@ class Roles:
     async def play(self, command: Any) -> None:
         await command(self)
 
+    async def pause(self) -> None:
+        """Leave nothing under way: the platform is to be restarted."""
+        await self._calls.send()
+
     # ---- what commands do
 
     async def create(self, index: int, role: str, names: Sequence[str]) -> None:

@@ -83,6 +83,10 @@ class Users:
     async def play(self, command: Any) -> None:
         await command(self)
 
+    async def pause(self) -> None:
+        """Leave nothing under way: the platform is to be restarted."""
+        await self._calls.send()
+
     # ---- what commands do
 
     async def sign_up(self, index: int, email: str, name: str, password: str) -> None:

@@ -1,0 +1,152 @@
+"""Restarts by the models of other areas: random sequences of all of them, on a lab on a data file that is restarted.
+
+What must survive is what these models know: credentials and values, the Keystore, users, roles,
+subscriptions with their quotas, bindings and what waits for handsets.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labkit.conformance.check import SECONDS, Check
+from labkit.conformance.device.provisioning import checks_model as of_credentials
+from labkit.conformance.interface.subscribers import checks_model as of_subscriptions
+from labkit.conformance.keystore.operations import checks_model as of_keystore
+from labkit.conformance.models.rules import Rules
+from labkit.conformance.models.search import Findings, Game, Model, search
+from labkit.conformance.notify.send import checks_model as of_notifications
+from labkit.conformance.target import LAB_YAML, Target
+from labkit.conformance.user.roles import checks_model as of_roles
+from labkit.conformance.user.users import checks_model as of_users
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+CHECKS = (
+    of_credentials.credentials,
+    of_keystore.keystore,
+    of_users.users,
+    of_roles.roles,
+    of_subscriptions.subscriptions,
+    of_notifications.notifications,
+)
+MODELS: Mapping[str, Model] = {each.name: each.model for each in CHECKS if each.model is not None}
+STEPS = 40  # commands, some of them restarts, which take the most
+
+
+class Restarts:
+    """One game: the games of other models beside each other, each from its first command on."""
+
+    default = "DEV-KEEP-1"
+
+    def __init__(self, target: Target, rules: Rules) -> None:
+        self._target = target
+        self._rules = rules
+        self._games: dict[str, Game] = {}
+
+    async def begin(self) -> None:
+        """Nothing: the games begin with their first commands."""
+
+    async def play(self, command: Any) -> None:
+        await command(self)
+
+    async def end(self) -> None:
+        for each in self._games.values():
+            self._tell(each)
+            await each.end()
+
+    async def close(self) -> None:
+        for each in self._games.values():
+            await each.close()
+
+    async def one(self, name: str, command: Any) -> None:
+        """A command of another model."""
+        if name not in self._games:
+            self._games[name] = MODELS[name].game(self._target, self._rules)
+            await self._games[name].begin()
+        game = self._games[name]
+        self._tell(game)
+        await game.play(command)
+        await self._pause(game)  # the next command may be another game's, and move the clock on
+
+    def _tell(self, game: Game) -> None:
+        """Tell a game what time it is by now."""
+        moments = getattr(game, "moments", None)
+        if moments is not None:
+            moments.now = Fraction(self._target.lab_time())
+
+    async def _pause(self, game: Game) -> None:
+        pause = getattr(game, "pause", None)
+        if pause is not None:
+            await pause()
+
+    async def restart(self) -> None:
+        """The platform is cut off, and started again on what it has stored."""
+        await self._target.settle()
+        await self._target.in_lab(self._target.lab.restart)
+        await self._target.hang_up()
+
+
+@dataclass(frozen=True)
+class One:
+    model: str
+    command: Any
+
+    async def __call__(self, game: Restarts) -> None:
+        await game.one(self.model, self.command)
+
+
+@dataclass(frozen=True)
+class Restart:
+    async def __call__(self, game: Restarts) -> None:
+        await game.restart()
+
+
+def commands() -> SearchStrategy[Any]:
+    """Those of all models, and restarts."""
+    from hypothesis import strategies as st
+
+    drawn = {name: each.commands() for name, each in MODELS.items()}
+    chosen = st.sampled_from((None, *MODELS))
+
+    def command(name: str | None) -> SearchStrategy[Any]:
+        return st.just(Restart()) if name is None else st.builds(One, st.just(name), drawn[name])
+
+    return chosen.flatmap(command)
+
+
+MODEL = Model(
+    ("DEV-KEEP-1", *dict.fromkeys(rule for each in MODELS.values() for rule in each.rules)),
+    commands,
+    Restarts,
+)
+
+
+async def play(target: Target) -> Findings:
+    """On a lab of the check's own, on a data file."""
+    from labkit.lab.lab import Lab
+
+    with tempfile.TemporaryDirectory() as folder:
+        seed = target.seed("restarts")
+        lab = await target.in_lab(Lab, seed, config=LAB_YAML, data=Path(folder) / "lab.db")
+        try:
+            own = Target.local(lab, seed)
+            async with own.scope():
+                return await search(MODEL, own, steps=STEPS, seconds=SECONDS)
+        finally:
+            await target.in_lab(lab.close)
+
+
+restarts = Check(
+    "restart/model",
+    MODEL.rules,
+    "what there is in all areas over restarts on a data file, as the models of these areas have it",
+    frozenset({"settings", "clock", "journal"}),
+    play,
+    MODEL,
+)
