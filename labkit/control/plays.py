@@ -57,6 +57,8 @@ class PlaysControl:
         another run is under way.
         """
         clock = self._platform.context.clock
+        if isinstance(play, ClusterPlay):
+            await play.prepare()
         until = None if seconds is None else clock.now() + seconds
         if until is None and not clock.rate:
             raise LabError("this clock stands still: say for how long, as in run(days=1)")

@@ -102,6 +102,13 @@ class Report:
         return message
 
 
+def ready() -> int:
+    """Import in a worker what playing takes, which may last seconds; its process id."""
+    import cloudpickle  # noqa: F401
+
+    return os.getpid()
+
+
 def begin(payload: bytes, dask_worker: Any) -> int:
     """Start to play a share in a thread of this worker; its process id. Runs on the worker's own loop."""
     import cloudpickle

@@ -158,7 +158,7 @@ class Fleet:
             faults=self.faults.begin(),
         )
         spread = self._spread(workers, cluster, state.rate)
-        self._run = Run(self._runtime, plan, state.time, lasting, self._keep, accounts, spread)
+        self._run = Run(self._runtime, plan, lasting, self._keep, accounts, spread)
         return self._run
 
     def dashboard(self, **how: Any) -> FleetDashboard:

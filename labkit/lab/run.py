@@ -39,7 +39,6 @@ class Run:
         self,
         runtime: Runtime,
         plan: Plan,
-        began: float,
         lasting: float | None,
         keep: Callable[[Mapping[int, Credentials], Mapping[int, int]], None],
         accounts: bool | Solution = False,
@@ -48,7 +47,6 @@ class Run:
         self._runtime = runtime
         self._plan = plan
         self._keep = keep
-        self.began = began
         self.lasting = lasting
         self._play = self._prepared(spread)
         self._counted = accounts is not False
@@ -89,6 +87,11 @@ class Run:
     @property
     def done(self) -> bool:
         return self._task.done
+
+    @property
+    def began(self) -> float:
+        """Lab time."""
+        return self._play.began
 
     @property
     def ticks(self) -> list[Tick]:

@@ -82,6 +82,12 @@ def test_devices_are_dealt_to_workers_and_their_measures_add_up(lab: Lab, client
     assert 0 < run.timings()["p50"] <= run.timings()["max"]
 
 
+def test_the_start_of_workers_is_no_part_of_the_time(lab: Lab) -> None:
+    run = lab.product("meter").fleet(4, Counting(every=0.05)).run(seconds=1.5, every=0.25, workers=2)
+    assert run.latency.count >= 8
+    assert run.ticks[-1].time - run.began == pytest.approx(1.5, abs=0.3)
+
+
 def test_the_address_of_a_scheduler_is_a_cluster_too(lab: Lab, client: Client) -> None:
     address = client.scheduler_info()["address"]
     fleet = lab.product("meter").fleet(4, Counting(every=0.05, most=5), seed=3)
