@@ -2,97 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 from labkit.conformance.faults import CALL, given
-from labkit.conformance.mutant import mutant
+from labkit.conformance.mutant import Patch, mutant, patch
 from labkit.conformance.notify.faults import COMPOSE, Table, composed, copied, moved
 
-CLOUD, PHONES = ("fcm", "gcm"), ("sms", "chat-messenger")
+APN, CLOUD, PHONES = ("apn",), ("fcm", "gcm"), ("sms", "chat-messenger")
 MERGED = "labkit.providers.messaging.payloads:merged"
+
+
+def moves(requirement: str, title: str, kinds: Iterable[str], old: str, new: str) -> Patch:
+    """A field of the payload of channels is elsewhere."""
+    return patch(requirement, COMPOSE, title, lambda original: moved(original, kinds, old, new))
+
+
+def puts(requirements: str, title: str, kinds: Iterable[str], change: Callable[[Table, Any], Table]) -> Patch:
+    """The payload of channels has other fields, too: change(payload, what was sent)."""
+    return patch(
+        requirements,
+        COMPOSE,
+        title,
+        lambda original: composed(original, kinds, lambda body, sent: {**body, **change(body, sent)}),
+    )
 
 
 # ---- Body, Title, Sound, Action
 
-
-@mutant("NTF-TEXT-1", COMPOSE)
-def body_at_the_root(original: Any) -> Any:
-    """for fcm and gcm the body is no data"""
-    return moved(original, CLOUD, "data.twi_body", "twi_body")
-
-
-@mutant("NTF-TEXT-1", COMPOSE)
-def alert_is_text(original: Any) -> Any:
-    """for apn the alert is the body itself"""
-    return moved(original, ("apn",), "aps.alert.body", "aps.alert")
-
-
-@mutant("NTF-TEXT-1", COMPOSE)
-def body_trimmed(original: Any) -> Any:
-    """SMS and chat messages lose the spaces around"""
-    return composed(original, PHONES, lambda body, sent: {**body, "body": str(body.get("body")).strip()})
-
-
-@mutant("NTF-TEXT-5", COMPOSE)
-def title_everywhere(original: Any) -> Any:
-    """SMS and chat messages have the title"""
-    return composed(original, PHONES, lambda body, sent: {**body, "title": sent.title})
-
-
-@mutant("NTF-TEXT-5", COMPOSE)
-def title_under_its_name(original: Any) -> Any:
-    """for fcm and gcm the title is called title"""
-    return moved(original, CLOUD, "data.twi_title", "data.title")
-
-
-@mutant("NTF-TEXT-6", COMPOSE)
-def sound_in_the_alert(original: Any) -> Any:
-    """for apn the sound is part of the alert"""
-    return moved(original, ("apn",), "aps.sound", "aps.alert.sound")
-
-
-@mutant("NTF-TEXT-6 NTF-TEXT-7", COMPOSE)
-def phones_ring(original: Any) -> Any:
-    """SMS and chat messages have sound and action"""
-    return composed(original, PHONES, lambda body, sent: {**body, "sound": sent.sound, "action": sent.action})
-
-
-@mutant("NTF-TEXT-7", COMPOSE)
-def no_category(original: Any) -> Any:
-    """for apn the action is called action"""
-    return moved(original, ("apn",), "aps.category", "aps.action")
-
-
-@mutant("NTF-TEXT-7", COMPOSE)
-def no_action(original: Any) -> Any:
-    """for gcm the action is no data"""
-    return moved(original, ("gcm",), "data.twi_action", "action")
-
+body_at_the_root = moves("NTF-TEXT-1", "fcm and gcm have no body in data", CLOUD, "data.twi_body", "twi_body")
+alert_is_text = moves("NTF-TEXT-1", "apn has the body as its alert", APN, "aps.alert.body", "aps.alert")
+body_trimmed = puts(
+    "NTF-TEXT-1",
+    "SMS and chat lose spaces around",
+    PHONES,
+    lambda body, sent: {"body": str(body.get("body")).strip()},
+)
+title_everywhere = puts(
+    "NTF-TEXT-5", "SMS and chat have the title", PHONES, lambda body, sent: {"title": sent.title}
+)
+title_by_name = moves("NTF-TEXT-5", "fcm and gcm call it title", CLOUD, "data.twi_title", "data.title")
+sound_in_alert = moves("NTF-TEXT-6", "apn has the sound in its alert", APN, "aps.sound", "aps.alert.sound")
+phones_ring = puts(
+    "NTF-TEXT-6 NTF-TEXT-7",
+    "SMS and chat messages have sound and action",
+    PHONES,
+    lambda body, sent: {"sound": sent.sound, "action": sent.action},
+)
+no_category = moves("NTF-TEXT-7", "apn calls the category action", APN, "aps.category", "aps.action")
+no_action = moves("NTF-TEXT-7", "gcm has the action beside data", ("gcm",), "data.twi_action", "action")
 
 # ---- Data, Priority, payloads
+
+data_by_phone = puts("NTF-DATA-1", "SMS and chat have Data", PHONES, lambda body, sent: {"data": sent.data})
+phones_hurry = puts(
+    "NTF-DATA-2", "SMS and chat have a priority", PHONES, lambda body, sent: {"priority": "high"}
+)
+data_as_text = puts(
+    "NTF-DATA-1",
+    "for fcm and gcm values of Data are texts",
+    CLOUD,
+    lambda body, sent: {"data": {name: str(each) for name, each in body["data"].items()}},
+)
 
 
 @mutant("NTF-DATA-1", COMPOSE)
 def data_within_aps(original: Any) -> Any:
     """for apn Data is within aps"""
-    return composed(original, ("apn",), lambda body, sent: {"aps": {**body.pop("aps", {}), **body}})
-
-
-@mutant("NTF-DATA-1", COMPOSE)
-def data_as_text(original: Any) -> Any:
-    """for fcm and gcm values of Data are texts"""
-    return composed(
-        original,
-        CLOUD,
-        lambda body, sent: {**body, "data": {name: str(each) for name, each in body["data"].items()}},
-    )
-
-
-@mutant("NTF-DATA-1", COMPOSE)
-def data_by_phone(original: Any) -> Any:
-    """SMS and chat messages have Data"""
-    return composed(original, PHONES, lambda body, sent: {**body, "data": sent.data})
+    return composed(original, APN, lambda body, sent: {"aps": {**body.pop("aps", {}), **body}})
 
 
 @mutant("NTF-DATA-2", COMPOSE)
@@ -101,12 +79,6 @@ def apn_unhurried(original: Any) -> Any:
     return lambda kind, *args: (
         replace(original(kind, *args), headers={}) if kind == "apn" else original(kind, *args)
     )
-
-
-@mutant("NTF-DATA-2", COMPOSE)
-def phones_hurry(original: Any) -> Any:
-    """SMS and chat messages have a priority"""
-    return composed(original, PHONES, lambda body, sent: {**body, "priority": "high"})
 
 
 @mutant("NTF-DATA-4", MERGED)
@@ -153,10 +125,9 @@ def below_data(original: Any) -> Any:
 # ---- SMS
 
 
-@mutant("NTF-SMS-2", COMPOSE)
-def nobody_sends(original: Any) -> Any:
-    """the messaging service is called otherwise"""
-    return moved(original, ("sms",), "messaging_service_sid", "service_sid")
+nobody_sends = moves(
+    "NTF-SMS-2", "no messaging service is named", ("sms",), "messaging_service_sid", "service_sid"
+)
 
 
 @mutant("NTF-SMS-3", COMPOSE)
