@@ -55,6 +55,7 @@ def one(**changes: Any) -> Mutation:
         "Table: TypeAlias = 'int' | None",
         "value = cast(int | None, x)",
         "T = TypeVar('T', bound=int | str)",
+        "@overload\ndef f(a: int, *, b: int = 1 + 2) -> int: ...",
         '"""1 + 2"""',
     ],
 )

@@ -22,7 +22,7 @@ class Span:
 
 
 def left_out(source: str) -> list[Span]:
-    """Annotations, decorators, docstrings, `__all__`, `if TYPE_CHECKING`, aliases of types, the type of a `cast`."""
+    """Annotations, decorators, docstrings, `__all__`, `if TYPE_CHECKING`, aliases of types, overloads, `cast`s."""
     lines = source.splitlines(keepends=True)
     tree = ast.parse(source)
     found = [*_of_module(tree)]
@@ -42,6 +42,8 @@ def _of_module(tree: ast.Module) -> Iterator[ast.AST]:
 def _of_node(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield from node.decorator_list
+        if any(_named(each) == "overload" for each in node.decorator_list):
+            yield node
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None:
         yield node.returns
     if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None:

@@ -73,6 +73,29 @@ BITS: Play = [
     ("bitpos", (1,), 7),
     ("bitpos", (0, 1), 9),
     ("strlen", (), 2),
+    ("del", (), 1),
+    ("bitpos", (1,), -1),
+    ("bitpos", (0,), 0),
+    *[("setbit", (bit, 1), 0) for bit in range(16)],
+    ("bitpos", (0,), 16),
+    ("bitpos", (0, 1), 16),
+    ("bitpos", (0, 2), -1),
+    ("bitpos", (0, 0, -1), -1),
+    ("bitpos", (1, 1, -1), 8),
+    ("bitpos", (1, -1), 8),
+    ("setbit", (3, 0), 1),
+    ("setbit", (12, 0), 1),
+    ("bitpos", (0,), 3),
+    ("bitpos", (0, 1), 12),
+    ("bitpos", (0, 0, 0), 3),
+    ("bitpos", (0, 1, 0), -1),
+    ("bitcount", (), 14),
+    ("bitcount", (0, 0), 7),
+    ("bitcount", (-1, -1), 7),
+    ("bitcount", (2, 5), 0),
+    ("setbit", (40, 1), 0),
+    ("bitpos", (1, 2), 40),
+    ("bitpos", (1, 2, 4), -1),
 ]
 LISTS: Play = [
     ("lpushx", ("x",), 0),
@@ -193,6 +216,17 @@ HASHES: Play = [
 @check("KEY-CMD-3", "the commands of strings, numbers and bits")
 async def strings(target: Target) -> None:
     await _play(target, STRINGS, NUMBERS, BITS)
+
+
+@check("KEY-CMD-5", "what is infinite is no sum")
+async def infinite(target: Target) -> None:
+    store, key = Keystore(target), target.identity()
+    for amount in ("inf", "-inf", "+Infinity"):
+        await store.refused("command", 400, command="incrbyfloat", key=key, args=[amount])
+        await store.refused("command", 400, command="hincrbyfloat", key=f"{key} h", args=["f", amount])
+        await store.set(f"{key} held", amount)
+        await store.refused("command", 400, command="incrbyfloat", key=f"{key} held", args=["1"])
+    store.same("what there is", await store.command(key, "exists", f"{key} h"), 0)
 
 
 @check("KEY-CMD-3", "the commands of lists and sets")
