@@ -51,10 +51,16 @@ ORIGINS = {
     "https://ab.three.example": False,
     "https://xabc.three.example": False,
     "https://abc.three.examplex": False,
+    "https://xthreec.three.example": True,
+    "https://xc.three.example": False,
+    "https://abbc.four.example": True,
+    "https://a1b2b3c.four.example": True,
+    "https://abc.four.example": False,
     "https://any.example:8443": True,
     "https://any.example:8444": False,
     f"https://{'x' * 200}.one.example": True,
-    f"https://{'x' * 400}.one.example": False,
+    f"https://{'x' * 280}.one.example": True,  # 300 characters, the longest
+    f"https://{'x' * 281}.one.example": False,
     "null": False,
     "*": False,
 }
@@ -76,11 +82,11 @@ async def assets(target: Target) -> None:
         "/more/drafts/draft.txt",
         "/more/nothing",
         "/More/plain",
-        "/solution.yaml",
+        "/site.yaml",
         "/cors.yaml",
     ):
         expect.status(await site.request("GET", path), 404)
-    for path in ("/../solution.yaml", "/%2e%2e/solution.yaml", "/more/..%2f..%2fsolution.yaml"):
+    for path in ("/../site.yaml", "/%2e%2e/site.yaml", "/more/..%2f..%2fsite.yaml"):
         expect.status(await site.request("GET", path), 404)
 
 
