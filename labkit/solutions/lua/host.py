@@ -169,7 +169,8 @@ class LuaHost:
     ) -> LuaFunction:
         """Compile a script body as a function of the named arguments.
 
-        name: of the function; published as a global, so that other scripts may call it (publish=False: not).
+        name: of the function; published as a global, so that other scripts may call it (publish=False: not; one with
+        readback is not either).
         file, first_line: where the body stands, for messages (default: name, 1).
         readback: arguments whose value at the end goes into LuaResult.readback, even if it was assigned anew.
         aliases: further names for arguments ({"operation": "event"}).

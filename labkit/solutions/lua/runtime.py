@@ -222,8 +222,9 @@ class Runtime:
         parameters = ", ".join(script.parameters)
         aliases = "".join(f"local {alias} = {name} " for alias, name in script.aliases.items())
         head, tail = f"return function({parameters}) {aliases}", "\nend"
-        if script.readback:  # read after the body, which may have assigned to them
-            head, tail = head + "return (function() ", f"\nend)(), {', '.join(script.readback)} end"
+        if script.readback:  # the body may assign to them: it, and what reads them afterwards
+            read = f"function() return {', '.join(script.readback)} end"
+            head, tail = head + "return function() ", f"\nend, {read} end"
         name = to_bytes(script.name) if script.publish else None
         source = to_bytes(script.source)
         texts = (script.code, b"\n" * (script.first_line - 1), head.encode(), source, tail.encode())

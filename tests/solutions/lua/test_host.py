@@ -166,6 +166,29 @@ class TestErrors:
         with pytest.raises(LuaError, match=r"^f:7: boom$"):
             await bench.host.run(function)
 
+    @pytest.mark.parametrize("readback", [(), ("a",)])
+    @pytest.mark.parametrize(
+        ("source", "text"),
+        [
+            ("local x = error('boom')\nreturn x", "f:7: boom"),
+            (
+                "local function g() return nil + 1 end\n\nreturn g()",
+                "f:7: attempt to perform arithmetic on a nil value",
+            ),
+            ("\nreturn error('boom')", "boom"),  # Lua itself does not know which line called it
+            ("local function g()\n return error('boom')\nend\nreturn g()", "boom"),
+            ("return Keystore.get(1, 2)", "arguments must be a table"),
+        ],
+    )
+    async def test_a_tail_call_is_told_with_its_own_line_or_none(
+        self, readback: tuple[str, ...], source: str, text: str
+    ) -> None:
+        bench = Bench()
+        function = bench.host.load("f", source, ["a"], readback=readback, first_line=7)
+        with pytest.raises(LuaError) as caught:
+            await bench.host.run(function)
+        assert str(caught.value) == text
+
     @pytest.mark.parametrize(
         ("source", "text"),
         [

@@ -53,8 +53,15 @@ local function results(more, value, ...)
   return encoded(value), results(more - 1, ...)
 end
 
+-- What is read back was assigned to by the run, so it is there afterwards. The run is called from here, not from beside
+-- its source: else an error in a tail call would name a line that is none of the script's.
+local function both(more, run, read)
+  return results(more, run(), read())
+end
+
 local function body(f, more, n, ...)
-  return results(more, f(arguments(n, ...)))
+  if more == 0 then return encoded(f(arguments(n, ...))) end
+  return both(more, f(arguments(n, ...)))
 end
 
 -- Text for an error value. Its __tostring is code of the script, so it runs as a coroutine too.
@@ -138,7 +145,7 @@ function driver.load(number, name, more, script, code, lines, head, source, tail
   if not chunk then return problem, nil end
   functions[number], readback[number], sizes[number] = chunk(), more, #source
   budget.loaded(#source)
-  if name then rawset(env, name, functions[number]) end
+  if name and more == 0 then rawset(env, name, functions[number]) end
   return nil, code
 end
 
