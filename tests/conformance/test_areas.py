@@ -5,11 +5,18 @@ from pathlib import Path
 from labkit.conformance import areas
 
 
-def test_a_part_has_all_three() -> None:
+def test_a_part_has_requirements_checks_and_faults() -> None:
     parts = {name.rpartition("/")[0] for name, _ in areas.requirement_files()}
-    for kind in ("checks", "mutants"):
-        found = {module.__name__.removeprefix("labkit.conformance.") for module in areas.modules(kind)}
-        assert {name.rpartition(".")[0].replace(".", "/") for name in found} == parts
+    checks, patches = (
+        {
+            module.__name__.removeprefix("labkit.conformance.").rpartition(".")[0].replace(".", "/")
+            for module in areas.modules(kind)
+        }
+        for kind in ("checks", "mutants")
+    )
+    rows = {name.rpartition("/")[0] for name, _ in areas.fault_files()}
+    assert checks == parts
+    assert patches | rows == parts
 
 
 def test_a_new_area_is_found_by_its_folder(tmp_path: Path) -> None:
