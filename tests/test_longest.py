@@ -173,12 +173,10 @@ class Lab:
         """Seconds of CPU in the longest turn of the loop while such a request is answered, and one beside it."""
         data = kind.request(size, self.token)
         longest()
-        answers = await asyncio.gather(
-            self.ask(kind.host, data), *[self.ask(PRODUCT, TIMESTAMP) for _ in range(3)]
-        )
-        assert answers[0].startswith((b"HTTP/1.1 ", b"HTTP/1.0 ")), answers[0]
-        assert not answers[0].startswith(b"HTTP/1.1 500"), answers[0]
-        assert all(answer.startswith(b"HTTP/1.1 200") for answer in answers[1:])
+        answer, other = await asyncio.gather(self.ask(kind.host, data), self.ask(PRODUCT, TIMESTAMP))
+        assert answer.startswith((b"HTTP/1.1 ", b"HTTP/1.0 ")), answer
+        assert not answer.startswith(b"HTTP/1.1 500"), answer
+        assert other.startswith(b"HTTP/1.1 200")
         return longest()
 
 
