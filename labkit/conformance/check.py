@@ -6,11 +6,13 @@ plays random sequences, and returns what it found.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labkit.conformance import areas
+from labkit.core.errors import SettingsError
 
 if TYPE_CHECKING:
     from labkit.conformance.models.search import Findings, Model
@@ -20,6 +22,9 @@ Function = Callable[["Target"], Awaitable["Findings | None"]]
 
 STEPS = 200  # commands that a model check plays in a report
 SECONDS = 30.0  # of real time that it takes at most
+STEPS_VARIABLE = "LABKIT_MODEL_STEPS"  # of the environment: plays so many instead, for as long as that takes
+MOST_STEPS = 10_000_000
+A_STEP = 0.1  # seconds of real time that such a step may take
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +61,27 @@ def model_check(name: str, title: str, model: Model, *, needs: Iterable[str] = (
     async def play(target: Target) -> Findings:
         from labkit.conformance.models.search import search
 
-        return await search(model, target, steps=STEPS, seconds=SECONDS)
+        steps = model_steps()
+        return await search(model, target, steps=steps, seconds=model_seconds(steps))
 
     return Check(name, model.rules, title, frozenset(needs), play, model)
+
+
+def model_steps(usual: int = STEPS) -> int:
+    """How many commands a model check plays: as usual, or as many as the environment says. Raises SettingsError."""
+    text = os.environ.get(STEPS_VARIABLE)
+    if text is None:
+        return usual
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_STEPS:
+        raise SettingsError(
+            f"{STEPS_VARIABLE}: expected a number of steps from 1 to {MOST_STEPS}, not {text!r}"
+        )
+    return int(text)
+
+
+def model_seconds(steps: int) -> float:
+    """How many seconds of real time a model check takes at most."""
+    return max(SECONDS, steps * A_STEP)
 
 
 def all_checks() -> list[Check]:

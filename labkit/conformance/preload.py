@@ -14,7 +14,10 @@ from labkit.conformance.rows import all_mutants
 from labkit.core.errors import LabkitError
 from labkit.solutions.lua.runtime import luajit
 
-USED = "anyio._backends._asyncio anyio.from_thread httpcore httpx labkit.services.keystore.embedded uvloop"
+USED = (
+    "anyio._backends._asyncio anyio.from_thread httpcore httpx labkit.services.keystore.embedded uvloop "
+    "hypothesis.strategies hypothesis.internal.conjecture.engine"
+)
 with suppress(LabkitError):  # a catalogue that is wrong is told by those who need it
     import_module("labkit.conformance.mutation")
 with suppress(ImportError):

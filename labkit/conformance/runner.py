@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from labkit.conformance.catalogue import Catalogue
-from labkit.conformance.check import Check
+from labkit.conformance.check import Check, model_seconds, model_steps
 from labkit.conformance.expect import exchange
 from labkit.conformance.models.search import Findings
 from labkit.conformance.set_up import SetUpError
@@ -50,7 +50,8 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
     if missing := check.needs - target.offers:
         return verdict("skipped", reason=f"no {', no '.join(sorted(missing))}")
     try:
-        async with target.scope(), asyncio.timeout(PATIENCE):
+        patience = PATIENCE if check.model is None else PATIENCE + model_seconds(model_steps())
+        async with target.scope(), asyncio.timeout(patience):
             found = await check.function(target)
     except Unavailable as unavailable:
         return verdict("skipped", reason=str(unavailable))

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import strategies as st
 
 from labkit import Lab
+from labkit.conformance import check as checking
 from labkit.conformance import runner
 from labkit.conformance.catalogue import Catalogue, load
 from labkit.conformance.check import Check, all_checks, model_check
@@ -21,6 +22,8 @@ from labkit.conformance.models.rules import Differs, Rules
 from labkit.conformance.models.search import Findings, Model, search
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.conformance.verdict import Verdict
+from labkit.core.errors import SettingsError
+from labkit.fleet.connection import NoAnswerError
 from labkit.fleet.flow import Address
 from labkit.reporting.matrix import rows
 from labkit.settings import load as load_settings
@@ -238,3 +241,36 @@ async def agrees(each: Check, target: Target, steps: int) -> None:
     )
     if result.steps >= 10_000:  # what is rare comes up in long runs alone
         assert set(each.model.rules) - result.compared <= {"DEV-KEEP-1"}
+
+
+# ---- how many steps
+
+
+def test_the_environment_says_how_many_steps_are_played(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(checking.STEPS_VARIABLE, raising=False)
+    assert (checking.model_steps(), checking.model_steps(40)) == (checking.STEPS, 40)
+    monkeypatch.setenv(checking.STEPS_VARIABLE, "100000")
+    assert (checking.model_steps(), checking.model_steps(40)) == (100_000, 100_000)
+    assert checking.model_seconds(100_000) > checking.model_seconds(checking.STEPS) == checking.SECONDS
+    for wrong in ("", "0", "-1", "many", "1e5", str(10**9)):
+        monkeypatch.setenv(checking.STEPS_VARIABLE, wrong)
+        with pytest.raises(SettingsError, match=f"{checking.STEPS_VARIABLE}: expected a number"):
+            checking.model_steps()
+
+
+async def test_a_sequence_keeps_only_what_its_difference_needs(
+    nowhere: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "SHRINKING", 0.0)  # so that Hypothesis leaves all of it in
+    result = await found(nowhere)
+    assert all(len(each.sequence) <= 4 for each in result.differences)  # four times 1 is more than 3
+
+
+async def test_a_script_that_breaks_off_breaks_the_default_rule(nowhere: Target) -> None:
+    class Broken(Counter):
+        async def play(self, command: int) -> None:
+            raise NoAnswerError("cut", "")
+
+    [difference] = (await found(nowhere, Broken, steps=30)).differences[:1]
+    assert difference.requirement == MUST
+    assert len(difference.sequence) == 1

@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labkit.conformance.check import SECONDS, Check
+from labkit.conformance.check import Check, model_seconds, model_steps
 from labkit.conformance.device.provisioning import checks_model as of_credentials
 from labkit.conformance.interface.subscribers import checks_model as of_subscriptions
 from labkit.conformance.keystore.operations import checks_model as of_keystore
@@ -137,7 +137,8 @@ async def play(target: Target) -> Findings:
         try:
             own = Target.local(lab, seed)
             async with own.scope():
-                return await search(MODEL, own, steps=STEPS, seconds=SECONDS)
+                steps = model_steps(STEPS)
+                return await search(MODEL, own, steps=steps, seconds=model_seconds(steps))
         finally:
             await target.in_lab(lab.close)
 
