@@ -53,6 +53,14 @@ async def form_without_charset(target: Target) -> None:
     await forms(target, BARE)
 
 
+@check("DEV-HTTP-2", "so it is in any letter case, with spaces, quotes and other parameters")
+async def forms_spelt_otherwise(target: Target) -> None:
+    await forms(target, BARE.upper())
+    await forms(target, f'{BARE} ; Charset="UTF-8"')
+    await forms(target, f"{BARE};charset=utf8; x=y")
+    await forms(target, f"{BARE}; x=y")
+
+
 @check("DEV-HTTP-3", "another Content-Type or charset is answered 415, and nothing is stored")
 async def other_content_types(target: Target) -> None:
     device = await written(target)

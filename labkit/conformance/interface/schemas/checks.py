@@ -188,9 +188,10 @@ async def wrong_schemas(target: Target) -> None:
 async def longest_patterns(target: Target) -> None:
     await payloads(target, {"pattern": f"^{'a?' * 249}$"}, ("", "a" * 249), ("b", "a" * 250))
     await payloads(target, {"pattern": "[b-y]" * 100}, ("c" * 100,), ("a" * 100,))
+    await payloads(target, {"pattern": f"^[{'a' * 996}]$"}, ("a",), ("b", "aa"))  # 1000 characters
     together: dict[str, Any] = {f"{letter}{'[b-y]' * 100}": {} for letter in "abcdef"}
     beyond: tuple[dict[str, Any], ...] = (
-        {"pattern": "a" * 1001},
+        {"pattern": f"^[{'a' * 997}]$"},
         {"pattern": "(a{1,100}){1,10}"},
         {"patternProperties": together},
     )
