@@ -259,7 +259,7 @@ def test_a_small_sample_is_judged_and_what_is_harmless_survives(server: ForkServ
     later = next(
         each.mutation for each in trials if each.outcome == "killed" and lines.is_later(each.mutation, START)
     )
-    harmless = Harmless(**{name: getattr(later, name) for name in Mutation.__slots__})
+    harmless = Harmless(**{name: getattr(later, name) for name in Mutation.__slots__} | {"nth": 99})
     anew = replace(later, function=None)  # imported anew, where the others are changed in place
     trials = list(try_all([anew, harmless], lines, server, processes=2))
     killed, survived = sorted(trials, key=lambda each: each.outcome)

@@ -23,6 +23,8 @@ from labkit.core.errors import LabkitError
 
 FOLDERS = ("device_api", "devices", "services", "solutions")
 ELSEWHERE = ("solutions/lua",)  # of the folders, what serves no request
+_PLAIN = {"name", "string", "newline", "endmarker", "fstring_start", "fstring_string", "fstring_end"}
+_BRACKETS = {"(", ")", "[", "]", "{", "}", ",", ".", ":", ";", "="}
 _NOT_USED = {"RemoveDecorator"}  # decorators are left out; what takes arguments is, too
 
 
@@ -122,7 +124,7 @@ def mutations_of(module: str) -> tuple[Mutation, ...]:
     lines = source.splitlines()
     tree = ast.parse(source)
     statements, functions = _statements(tree), list(_functions(tree.body))
-    nodes = list(ast_nodes(get_ast(source)))
+    nodes = [each for each in ast_nodes(get_ast(source)) if not _is_plain(each)]
     found = []
     for name, kind in operators().items():
         operator = kind()
@@ -137,6 +139,11 @@ def mutations_of(module: str) -> tuple[Mutation, ...]:
             found.append(Mutation(module, name, line, alike[line], occurrence, at, ran, function))
             alike[line] += 1
     return tuple(found)
+
+
+def _is_plain(node: Any) -> bool:
+    """A name, a text, a bracket and the like, which no operator changes: most of a tree, and time for each operator."""
+    return node.type in _PLAIN or (node.type == "operator" and node.value in _BRACKETS)
 
 
 def drawn(modules: Iterable[str], seed: int) -> Iterator[Mutation]:
