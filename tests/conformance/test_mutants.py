@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from labkit.conformance import mutation
+from labkit.conformance import mutation, warm
 from labkit.conformance.check import all_checks
 from labkit.conformance.device.write import mutants as write_mutants
-from labkit.conformance.fork_server import Ended, ForkServer
+from labkit.conformance.fork_server import Ended, ForkServer, Said
 from labkit.conformance.mutant import SMOKE, Patch, Row, Trial, all_patches, judge, mutant
 from labkit.conformance.mutation import attempt, run_rows, try_all
 from labkit.conformance.rows import all_mutants
@@ -255,6 +255,7 @@ def test_an_error_of_a_patch_itself_is_no_proof(
     patches: str, requirements: str, where: str, server: ForkServer
 ) -> None:
     [said, _] = server.run(f"{__name__}:play_wrong", [[requirements, patches]])
+    assert isinstance(said, Said)
     trial = Trial.from_dict(said.message)
     assert not trial.killed
     assert re.match(rf"{where}:\d+ in broken: .*TypeError", trial.broken[0])
@@ -272,8 +273,8 @@ def play_wrong(arguments: list[str], tell: Any) -> None:
 
         return broken
 
-    mutation.OWN_FILES = (*mutation.OWN_FILES, "test_mutants")
-    tell(mutation.run_patch(mutant(requirements, patches)(wrong), mutation.warm.take()).as_dict())
+    vars(mutation)["OWN_FILES"] = (*mutation.OWN_FILES, "test_mutants")
+    tell(mutation.run_patch(mutant(requirements, patches)(wrong), warm.take()).as_dict())
 
 
 # ---- how a function is replaced
