@@ -192,9 +192,9 @@ class Subscriptions:
                 partial(self.model.call, who, key, each),
             )
 
-    async def spend(self, who: str, key: str, publisher: str, then: float | Table) -> None:
-        """Calls, as many as a quota has, then seconds or other parameters, and some calls more."""
-        await self.call(who, key, [{}] * 3)
+    async def spend(self, who: str, key: str, publisher: str, count: int, then: float | Table) -> None:
+        """Calls, about as many as a quota has, then seconds or other parameters, and some calls more."""
+        await self.call(who, key, [{}] * count)
         if isinstance(then, dict):
             await self.set(publisher, who, then, {})
         else:

@@ -114,6 +114,9 @@ class Notifications:
         """Bindings with endpoints of their own, up to the most that an identity may have, and beyond."""
         for number in range(100, 100 + count):
             await self.create(index, identity, number, "apn", 0, ("red",))
+        await self.create(
+            index, identity, 100, "fcm", 1, ()
+        )  # in the place of one of them, so that there are no more
 
     async def get(self, index: int, of: int, number: int) -> None:
         """getBinding, of what this service or another has or had."""
