@@ -114,6 +114,11 @@ async def methods(target: Target) -> None:
     response = expect.status(await site.request("OPTIONS", "/both.txt"), 204)
     expect.equal("Allow of a route", _listed(response, "Allow") >= {"GET", "OPTIONS"}, True, response)
     expect.status(await site.request("OPTIONS", "/nowhere"), 404)
+    expect.body(expect.status(await site.request("OPTIONS", "/methods"), 200), "its own answer")
+    response = expect.status(await site.request("POST", "/methods"), 405)
+    expect.true(
+        "Allow has OPTIONS", _listed(response, "Allow") >= {"GET", "OPTIONS"}, response.headers.get("Allow")
+    )
 
 
 @check("SOL-CORS-1", "which origins are allowed")
