@@ -33,6 +33,7 @@ class Notifications:
         self._handsets = "handsets" in target.offers
         self.moments = Moments(target, lambda: device_client.now(self._device))
         self._numbers = [number_of(target.identity()) for _ in range(ADDRESSES)]
+        self._numbers.append(f"{self._numbers[0]}x")  # which is none
         self.phones = {each: Phone() for each in self._numbers}
         self.services = [Bindings(self.phones) for _ in range(3)]
         self._sids = [
@@ -91,7 +92,7 @@ class Notifications:
         """createBinding. address: which number; -1: one that is none."""
         if index == 2 and kind == "sms":
             return
-        where = self._numbers[address] if address >= 0 else "+1555x"
+        where = self._numbers[address]
         service = self.services[index]
         given = (self._own(identity), f"{self._prefix}{endpoint}", kind, where)
         names = ("Identity", "Endpoint", "BindingType", "Address")
