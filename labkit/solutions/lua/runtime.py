@@ -96,6 +96,9 @@ class Runtime:
         self._limit_memory, self._used = self._lua.set_max_memory, self._lua.get_memory_used
         base = self._used(total=True)
         self._most = base + limits.memory_bytes
+        # What earlier runs left is collected before the next begins, where there is much of it: an allocation that
+        # fails does not collect it.
+        self._crowded = self._roomy = base + limits.memory_bytes // 4
         self._limited = False
         settings = {
             "cpu_seconds": limits.cpu_seconds,
@@ -157,6 +160,8 @@ class Runtime:
 
     def start(self, number: int, arguments: Sequence[bytes]) -> Call | Done:
         """Begin a run of the function `number`. Raises LuaError."""
+        if self._used(total=True) > self._crowded:
+            self._crowded = max(self._roomy, 2 * self.collect())
         safe = self._limit(sum(map(len, arguments)) if arguments else 0)
         try:
             answer = self._start(number, safe, len(arguments), *arguments)

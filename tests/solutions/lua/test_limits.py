@@ -177,3 +177,11 @@ class TestMemory:
 def test_what_is_documented_as_the_default() -> None:
     limits = LuaLimits()
     assert (limits.cpu_seconds, limits.cpu_total_seconds, limits.memory_bytes) == (2.0, 10.0, 64 * 2**20)
+
+
+@pytest.mark.parametrize("argument", [[{"a": [n]} for n in range(60_000)], [[] for _ in range(250_000)]])
+async def test_what_runs_before_left_takes_no_memory_from_the_next(argument: list[object]) -> None:
+    bench = Bench(limits=LuaLimits(memory_bytes=24 * 2**20))
+    function = bench.host.load("f", "return #a", ["a"])
+    found = [(await bench.host.run(function, argument)).value for _ in range(4)]
+    assert found == [len(argument)] * 4
