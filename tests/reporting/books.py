@@ -59,13 +59,8 @@ def small() -> Coverage:
         Check("one/first", ("AA-ONE-1",), "title <b>first</b>", frozenset(), _nothing),
         Check("one/second", ("AA-ONE-1", "AA-ONE-2"), "second", frozenset(), _nothing),
     ]
-    mutants = [Mutant("one/slow", ("AA-ONE-1",), "slow", "smoke")]
+    mutants = [Mutant("one/slow", ("AA-ONE-1",), "the answer waits", "smoke")]
     catalogue = Catalogue(
         statements, {each.id: each for each in requirements}, frozenset(), {"AA-ONE": "one", "AA-TWO": "two"}
     )
     return cover(catalogue, checks, mutants)
-
-
-def _slow(original: object) -> object:
-    """the answer waits"""
-    return original
