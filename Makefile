@@ -4,7 +4,8 @@
 PYTHON ?= python3 python3.13 python3.12 python3.11 python
 ARGS ?=
 TESTS ?= tests $(wildcard notebooks)
-WORKERS ?= 2
+# One more than the cores of a small machine: a test waits now and then, for a process or for the clock on the wall.
+WORKERS ?= 3
 NBVAL ?= --nbval
 
 BIN := .venv/bin
