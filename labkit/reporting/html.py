@@ -70,7 +70,11 @@ def _facts(report: Report) -> dict[str, Any]:
         "checks": summary["checks"],
         "bad": bad,
         "problems": len(report.bad) + raised or int(not report.verdicts),
-        "books": [(run, _nonzero(Verdicts(collected(run.notebook)).counts)) for run in report.runs],
+        "books": [
+            # a model plays for several areas, each of which shows its verdict
+            (run, _nonzero(Verdicts(matrix.merged(collected(run.notebook))).counts))
+            for run in report.runs
+        ],
         "totals": report.coverage.counts(),
         "groups": groups,
         "attention": len(groups["attention"]),

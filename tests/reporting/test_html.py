@@ -11,6 +11,7 @@ from labkit import __version__
 from labkit.reporting import html
 from labkit.reporting.report import Report
 from labkit.reporting.run_notebook import CellError, NotebookRun
+from labkit.reporting.verdicts import METADATA
 from tests.reporting.books import notebook, small, verdict
 
 EXCHANGE = "GET /onep:v1 <script>alert(1)</script>"
@@ -125,6 +126,17 @@ class TestTheReport:
         ):
             assert shown in (text if shown == "1 problem" else problems), shown
         assert "<script" not in text
+
+    def test_a_check_that_two_areas_of_a_notebook_show_is_counted_once(self) -> None:
+        book = run("first", "second")
+        areas = verdict("one/first", "AA-ONE-1"), verdict("one/first", "AA-ONE-1", "failed")
+        for cell, each in zip(book.notebook.cells[1:], areas, strict=True):
+            shown = {METADATA: {"verdicts": [each.as_dict()]}}
+            cell.outputs = [nbformat.v4.new_output("display_data", metadata=shown)]
+        text = html.report_page(made(book))
+        books = text[text.index('id="notebooks"') : text.index('id="matrix"')]
+        assert "1 failed" in books
+        assert "1 passed" not in books
 
     def test_a_notebook_that_raised_is_a_problem(self) -> None:
         text = html.report_page(
