@@ -6,8 +6,10 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable
 from fractions import Fraction
+from functools import partial
 from typing import TypeVar
 
+from labkit.conformance import device_client
 from labkit.conformance.target import Target
 
 T = TypeVar("T")
@@ -20,11 +22,15 @@ class Moments:
     """What time it is at the target, as far as can be told.
 
     On a virtual clock that is exact, and starts on a whole second. Elsewhere the server's /timestamp tells whole
-    seconds: `during` gives all of them that an answer may have been made in.
+    seconds: `during` gives all of them that an answer may have been made in. second: asks for it, where a game has
+    a device of its own.
     """
 
-    def __init__(self, target: Target, second: Callable[[], Awaitable[int]]) -> None:
+    def __init__(self, target: Target, second: Callable[[], Awaitable[int]] | None = None) -> None:
         self._target = target
+        if second is None:
+            device = target.device("token-open", client=target.shared_client("token-open"))
+            second = partial(device_client.now, device)
         self._second = second
         self.exact = "clock" in target.offers
         self.now = Fraction(0)

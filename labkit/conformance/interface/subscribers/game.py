@@ -9,7 +9,6 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from labkit.conformance import device_client
 from labkit.conformance.interface.partners import INTERFACE
 from labkit.conformance.interface.subscribers.model import (
     ADDED,
@@ -77,8 +76,7 @@ class Subscriptions:
         self._target = target
         self._rules = rules
         self._calls = Calls(target, rules, self.default, SOLUTIONS, ordered=True)
-        self._device = target.device("token-open", client=target.shared_client("token-open"))
-        self.moments = Moments(target, lambda: device_client.now(self._device))
+        self.moments = Moments(target)
         self._handles: dict[tuple[str, str], Subscription] = {}
         welcome = {
             id: frozenset(who for who, business in SUBSCRIBERS.items() if business in businesses)

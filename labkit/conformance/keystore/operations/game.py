@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from labkit.conformance import device_client
 from labkit.conformance.keystore.operations.model import Keys, Refused, Result, Stored
 from labkit.conformance.models.moments import Moments
 from labkit.conformance.models.rules import Rules
@@ -40,8 +39,7 @@ class Store:
     def __init__(self, target: Target, rules: Rules) -> None:
         self._target = target
         self._rules = rules
-        self._device = target.device("token-open", client=target.shared_client("token-open"))
-        self.moments = Moments(target, lambda: device_client.now(self._device))
+        self.moments = Moments(target)
         self.keys = [Keys(), Keys()]
         self._prefix = f"{target.identity()} "
         self._expired: set[str] = set()  # keys that ever had an end

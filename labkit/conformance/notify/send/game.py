@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from labkit.conformance import device_client
 from labkit.conformance.models.calls import Calls, Refused
 from labkit.conformance.models.moments import Moments
 from labkit.conformance.models.rules import Rules
@@ -29,9 +28,8 @@ class Notifications:
         self._rules = rules
         self._calls = Calls(target, rules, self.default, SOLUTIONS)
         self._prefix = f"{target.identity()}-"
-        self._device = target.device("token-open", client=target.shared_client("token-open"))
         self._handsets = "handsets" in target.offers
-        self.moments = Moments(target, lambda: device_client.now(self._device))
+        self.moments = Moments(target)
         self._numbers = [number_of(target.identity()) for _ in range(ADDRESSES)]
         self._numbers.append(f"{self._numbers[0]}x")  # which is none
         self.phones = {each: Phone() for each in self._numbers}

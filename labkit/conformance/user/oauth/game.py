@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from labkit.conformance import device_client
 from labkit.conformance.models.moments import Moments
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.probe import PROBE, WITNESS
@@ -29,8 +28,7 @@ class OAuth:
     def __init__(self, target: Target, rules: Rules) -> None:
         self._target = target
         self._rules = rules
-        self._device = target.device("token-open", client=target.shared_client("token-open"))
-        self._moments = Moments(target, lambda: device_client.now(self._device))
+        self._moments = Moments(target)
         self._users: list[int] = []
         self._logins: list[str] = []
         self._clients: list[dict[str, Any]] = []

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from labkit.conformance import device_client
 from labkit.conformance.models.calls import Calls, Refused
 from labkit.conformance.models.moments import Moments
 from labkit.conformance.models.rules import Rules
@@ -41,8 +40,7 @@ class Users:
         self._rules = rules
         self._calls = Calls(target, rules, self.default, SOLUTIONS)
         self._prefix = f"{target.identity()}-"
-        self._device = target.device("token-open", client=target.shared_client("token-open"))
-        self.moments = Moments(target, lambda: device_client.now(self._device))
+        self.moments = Moments(target)
         self.people = [People(), People()]
         self._ids: list[list[int]] = [[], []]
 
