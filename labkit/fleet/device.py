@@ -149,13 +149,11 @@ class VirtualDevice:
         elif self.auth == "password":
             password = await self._secret(24)
             fields = {"id": self.identity, "password": password}
-            await self._expect(
-                "activate", STORED, "POST", "/provision/activate", form=encoded(fields.items())
-            )
+            await self._expect("activate", STORED, "POST", "/provision/activate", form=fields.items())
             self.password = password
         else:
             response = await self._expect(
-                "activate", DONE, "POST", "/provision/activate", form=encoded([("id", self.identity)])
+                "activate", DONE, "POST", "/provision/activate", form=[("id", self.identity)]
             )
             self.token = response.text
 
@@ -181,7 +179,7 @@ class VirtualDevice:
 
     async def write(self, values: Values) -> None:
         """Store the value of each alias."""
-        await self._expect("write", STORED, "POST", "/onep:v1/stack/alias", form=encoded(values.items()))
+        await self._expect("write", STORED, "POST", "/onep:v1/stack/alias", form=values.items())
 
     async def read(self, aliases: Sequence[str]) -> dict[str, str]:
         """The newest value of each alias that has one."""
@@ -191,7 +189,7 @@ class VirtualDevice:
     async def write_and_read(self, values: Values, aliases: Sequence[str]) -> dict[str, str]:
         """Hybrid: store, then read."""
         response = await self._expect(
-            "write and read", FOUND, "POST", _alias_path(aliases), form=encoded(values.items())
+            "write and read", FOUND, "POST", _alias_path(aliases), form=values.items()
         )
         return _form(response)
 
@@ -217,7 +215,7 @@ class VirtualDevice:
         for alias, values in points.items():
             pairs.append(("alias", alias))
             pairs += [(str(timestamp), value) for timestamp, value in values.items()]
-        await self._expect("record", STORED, "POST", "/onep:v1/stack/record", form=encoded(pairs))
+        await self._expect("record", STORED, "POST", "/onep:v1/stack/record", form=pairs)
 
     async def content(self) -> list[str]:
         """The ids of the content that the product offers."""
@@ -247,12 +245,12 @@ class VirtualDevice:
         statuses: tuple[int, ...],
         method: str,
         path: str,
-        form: str | None = None,
+        form: Iterable[tuple[str, object]] | None = None,
         **options: Any,
     ) -> Response:
         """Send a request; raises DeviceError unless the status is among those expected."""
         if form is not None:
-            options["content"] = form
+            options["content"] = encoded(form)
             options["headers"] = {"Content-Type": FORM, **options.get("headers", {})}
         response: Response = await self.request(method, path, **options)
         if response.status_code not in statuses:
