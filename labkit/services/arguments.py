@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator
 
 MOST_LISTED = 10_000
 LONGEST_WHOLE = 20  # digits: the database holds no more than 19
+IN_FULL = 1e21  # below it whole numbers are written without an exponent, as in JSON
 
 
 def matching(pattern: str, expected: str) -> AfterValidator:
@@ -44,6 +45,13 @@ def none_given(value: object) -> object:
 def is_unicode(text: str) -> bool:
     """Can a text be stored and sent? What a script has that is no UTF-8 arrives as halves of surrogate pairs."""
     return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def written(value: int | float) -> str:
+    """A number as JSON writes it; a whole one without a decimal point, whatever its type."""
+    if isinstance(value, int):
+        return str(value)
+    return str(int(value)) if value.is_integer() and abs(value) < IN_FULL else repr(value)
 
 
 def _whole(value: object) -> object:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, cast
 
@@ -15,13 +14,12 @@ from labkit.devices.identities import LONGEST
 from labkit.devices.products import Product
 from labkit.devices.registry import Device
 from labkit.faults.patterns import Pattern
-from labkit.services.arguments import Whole, is_unicode
+from labkit.services.arguments import Whole, is_unicode, written
 from labkit.services.bounds import shown_name
 from labkit.services.operation import Caller, Service, operation
 
 MOST_LISTED = 10_000
 LONGEST_VALUE = 2**20  # characters, as a device may write
-WHOLE = 1e21  # below it whole numbers are written without an exponent, as in JSON
 
 
 def _text(value: object) -> object:
@@ -243,13 +241,6 @@ def _value(alias: str, value: object) -> str:
             f"{LONGEST_VALUE} characters.",
         )
     return value
-
-
-def written(number: float) -> str:
-    """A number as text, whole ones without a fraction."""
-    if math.isfinite(number) and number == int(number) and abs(number) < WHOLE:
-        return str(int(number))
-    return str(number)
 
 
 def _missing(identity: str) -> ServiceError:

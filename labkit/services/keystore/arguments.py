@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from labkit.core.errors import ServiceError
+from labkit.services.arguments import written
 from labkit.services.keystore.commands import COMMANDS
 from labkit.services.redaction import MOST_ITEMS, InJournal, lengths, names
 
@@ -26,7 +27,6 @@ MOST_ARGUMENTS = 10_000  # of a command; keys and pairs of an operation
 LONGEST_VALUE = 2**20  # bytes
 FEW = 20  # arguments of a command, as most have
 _SCALARS = frozenset({str, int, float, bool})
-_SHOWN_IN_FULL = 1e21  # below it whole numbers are written without an exponent, as in JSON
 
 
 def checked_key(value: object) -> str:
@@ -145,11 +145,9 @@ Pairs = Annotated[list[Pair], BeforeValidator(_pairs), _at_most(MOST_ARGUMENTS),
 
 def number(value: int | float) -> str:
     """A number as JSON writes it; a whole one without a decimal point, whatever its type."""
-    if isinstance(value, int):
-        return str(value)
-    if not math.isfinite(value):
+    if not isinstance(value, int) and not math.isfinite(value):
         raise ServiceError(400, f"{value} is not a number that can be stored")
-    return str(int(value)) if value.is_integer() and abs(value) < _SHOWN_IN_FULL else repr(value)
+    return written(value)
 
 
 def encoded(value: Scalar | None) -> bytes:
