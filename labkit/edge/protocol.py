@@ -23,7 +23,7 @@ from labkit.edge.errors import BodyLateError, WrongHostError
 from labkit.edge.framing import Chunked, Framing, Length, holds_whole_body
 from labkit.edge.handling import RequestLoop
 from labkit.edge.hosts import wrong_host_in
-from labkit.edge.repeated import Repeated
+from labkit.edge.repeated import RepeatedHead
 from labkit.http.connection import Connection, unwatched
 
 HEAD_END = b"\r\n\r\n"
@@ -86,7 +86,7 @@ class EdgeProtocol(RequestLoop):
         self._framing: Framing  # of that body
         self._body_timer: asyncio.TimerHandle | None = None
         self._reader_timer: asyncio.TimerHandle | None = None
-        self._repeated = Repeated()
+        self._repeated = RepeatedHead()
         self._input_ended = False
         self._watched = False  # the end of input ends the request that is handled
         self._fault_seen = False  # something could not be read: nothing after it means anything

@@ -7,7 +7,7 @@ from aiohttp.http_parser import RawRequestMessage
 SHORT = 1024  # bytes of a head that is kept
 
 
-class Repeated:
+class RepeatedHead:
     """What one head means that left the parser where it was before: at the beginning of a request.
 
     The same bytes with a body of the same length mean the same then, and need not be parsed, at half of the cost of

@@ -80,7 +80,7 @@ def fields(lines: bytes, *, strict: bool = True) -> list[tuple[str, str]]:
     return found
 
 
-class Repeated:
+class RepeatedAnswer:
     """The last short answer that came in one piece, as it was read. A fleet gets the same one again and again, and its
     devices share this.
     """
@@ -111,9 +111,9 @@ class AnswerReader:
         "_trailers",
     )
 
-    def __init__(self, most: int = BODY, repeated: Repeated | None = None) -> None:
+    def __init__(self, most: int = BODY, repeated: RepeatedAnswer | None = None) -> None:
         self._most = most
-        self._repeated = Repeated() if repeated is None else repeated
+        self._repeated = RepeatedAnswer() if repeated is None else repeated
         self._buffer = b""
         self._state: State = "head"
         self._no_body = False

@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 
 from labkit.core.certificates import KeyPair
 from labkit.core.errors import LabError, LabkitError
-from labkit.fleet.answer import Answer, AnswerReader, MalformedError, Repeated
+from labkit.fleet.answer import Answer, AnswerReader, MalformedError, RepeatedAnswer
 from labkit.fleet.flow import PATIENCE, Address
 
 Kind = Literal["refused", "no answer", "cut", "timeout", "malformed"]
@@ -49,7 +49,7 @@ class Server:
         self.domain = domain
         self._context: ssl.SSLContext | None = None
         self._gate = asyncio.Semaphore(HANDSHAKES)
-        self._repeated = Repeated()
+        self._repeated = RepeatedAnswer()
 
     async def connect(self, certificate: KeyPair | None, patience: float) -> Wire:
         """Open a connection. Raises NoAnswerError."""
@@ -83,7 +83,7 @@ class Server:
 class Wire(asyncio.Protocol):
     """An open connection."""
 
-    def __init__(self, repeated: Repeated) -> None:
+    def __init__(self, repeated: RepeatedAnswer) -> None:
         self.ended = False
         self._lost = False
         self._losing: asyncio.Future[None] | None = None
