@@ -14,6 +14,7 @@ from labkit.reporting.verdicts import BAD, MARKS, Verdicts, collected
 
 if TYPE_CHECKING:
     from nbconvert import HTMLExporter
+    from nbformat import NotebookNode
 
     from labkit.reporting.report import Report
 
@@ -40,7 +41,6 @@ def report_page(report: Report) -> str:
 def notebook_page(run: NotebookRun) -> str:
     """The page of an executed notebook."""
     notebook = deepcopy(run.notebook)
-    notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
     page, _ = _exporter().from_notebook_node(notebook, {"run": run, "pygments": _pygments()})
     return str(page)
 
@@ -108,9 +108,17 @@ def _nonzero(counts: dict[str, int]) -> dict[str, int]:
 
 def _exporter() -> HTMLExporter:
     from nbconvert import HTMLExporter
+    from nbconvert.filters import Highlight2HTML
+
+    class Pages(HTMLExporter):
+        """As nbconvert's, which then parses each page anew, for marks on parts that this template has not."""
+
+        def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **options: Any) -> Any:
+            self.register_filter("highlight_code", Highlight2HTML(pygments_lexer="ipython3", parent=self))  # type: ignore[no-untyped-call]
+            return super(HTMLExporter, self).from_notebook_node(nb, resources, **options)
 
     # Its own templates load scripts from outside; these paths leave them out of reach.
-    return HTMLExporter(template_paths=[str(TEMPLATES)], template_file="notebook.html.j2")
+    return Pages(template_paths=[str(TEMPLATES)], template_file="notebook.html.j2")  # type: ignore[no-untyped-call]
 
 
 def _pygments() -> str:

@@ -161,6 +161,9 @@ def show(figure: Figure) -> None:
 
 def png(figure: Figure) -> bytes:
     """A figure as a PNG file, which names no version."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
     picture = BytesIO()
-    figure.savefig(picture, format="png", bbox_inches="tight", metadata={"Software": None})
+    # The layout is constrained: `savefig` would draw it twice, the first time to find how much to cut off.
+    FigureCanvasAgg(figure).print_png(picture, metadata={"Software": None})
     return picture.getvalue()
