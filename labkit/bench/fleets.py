@@ -20,6 +20,7 @@ WRITE, LUA = 3.5, 9.0  # requests of the bare handler that a simulated write may
 WAITING, MOST_WAITING = 2000, 60.0  # devices; KiB of the client's memory for each
 SIMULATED = 4000  # writes of a round, and of a warm-up
 GROWTH = (10_000, 25_000, 50_000, 100_000)  # writes, small enough for every day
+GROWING = 200  # devices that write them
 WHOLE_GROWTH = (10_000, 100_000, 300_000, 1_000_000)
 FLAT = 0.8  # of the speed and the memory of the smallest size
 MINUTES = 10.0  # of the soak
@@ -130,7 +131,7 @@ def growth(progress: Progress, whole: bool) -> Result:
     """CPU for a write and memory at four sizes, each in a fresh process: the first write costs what the last does."""
     found = {}
     for size in WHOLE_GROWTH if whole else GROWTH:
-        with Child("labkit.bench.simulated", "write", "200", core=0) as process:
+        with Child("labkit.bench.simulated", "write", str(GROWING), core=0) as process:
             process.ask("play", writes=SIMULATED)  # warm
             found[size] = process.ask("play", writes=size)
         progress(f"growth: {size:,} writes")

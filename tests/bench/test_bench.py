@@ -14,7 +14,9 @@ from labkit.bench.measures import TRAFFIC
 from labkit.cli import main
 
 
-def test_traffic_is_measured_beside_its_reference() -> None:
+@pytest.mark.usefixtures("forked")
+def test_traffic_is_measured_beside_its_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "CONNECTIONS", 8)
     (result,) = bench.run(["read"], count=1, seconds=0.2)
     assert result.name == "read"
     assert result.ratio == pytest.approx(result.reference / result.value)
@@ -71,33 +73,40 @@ def test_more_polls_than_the_system_has_descriptors_for_say_so(monkeypatch: pyte
     polls.check_descriptors(10**6)
 
 
+@pytest.mark.usefixtures("forked")
 @pytest.mark.parametrize("name", ["simulated-write", "simulated-lua"])
 def test_a_simulated_write_is_measured_beside_the_bare_handler(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fleets, "SIMULATED", 128)
+    monkeypatch.setattr(fleets, "DEVICES", 16)
+    monkeypatch.setattr(fleets, "SIMULATED", 32)
     (result,) = bench.run([name], count=1, seconds=0.2)
     assert result.ratio == pytest.approx(result.reference / result.value)
     assert result.details["times"] == pytest.approx(result.value / result.reference)
     assert result.met == (result.details["times"] <= {"simulated-write": 3.5, "simulated-lua": 9}[name])
 
 
+@pytest.mark.usefixtures("forked")
 def test_the_memory_of_devices_that_wait_is_that_of_the_client() -> None:
     (result,) = bench.run(["fleet-memory"], devices=64)
     assert 0 < result.value < 1000
     assert result.met == (result.value <= 60)
 
 
+@pytest.mark.usefixtures("forked")
 def test_growth_is_measured_at_each_size(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [len(sizes) for sizes in (fleets.GROWTH, fleets.WHOLE_GROWTH)] == [4, 4]
-    monkeypatch.setattr(fleets, "GROWTH", (200, 400))
-    monkeypatch.setattr(fleets, "SIMULATED", 200)
+    monkeypatch.setattr(fleets, "GROWTH", (40, 80))
+    monkeypatch.setattr(fleets, "GROWING", 20)
+    monkeypatch.setattr(fleets, "SIMULATED", 20)
     (result,) = bench.run(["growth"])
-    assert [name for name in result.details if name.startswith("micros")] == ["micros_200", "micros_400"]
-    assert result.ratio == pytest.approx(result.details["micros_200"] / result.details["micros_400"])
+    assert [name for name in result.details if name.startswith("micros")] == ["micros_40", "micros_80"]
+    assert result.ratio == pytest.approx(result.details["micros_40"] / result.details["micros_80"])
 
 
+@pytest.mark.usefixtures("forked")
 def test_a_soak_writes_at_an_open_rate_and_watches_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fleets, "DEVICES", 16)
     monkeypatch.setattr(fleets, "SOUNDING", 0.2)
     (result,) = bench.run(["soak"], minutes=0.025)
     assert result.details["requests"] > 0

@@ -52,6 +52,7 @@ def test_every_measure_of_calls_has_its_variants() -> None:
     assert all(calls.beside in {"", *EVERY_VARIANT[calls.name]} for calls in CALLS)
 
 
+@pytest.mark.usefixtures("forked")
 def test_calls_are_measured_beside_their_baseline_and_nothing_is_asked() -> None:
     (result,) = bench.run(["permission"], count=1, seconds=0.02, assignments=FEWEST)
     assert result.ratio == pytest.approx(result.reference / result.value)

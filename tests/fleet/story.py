@@ -1,8 +1,9 @@
-"""A fleet of mixed behaviours with a Lua solution, for tests of exactness; by itself it prints its digest."""
+"""A fleet of mixed behaviours with a Lua solution, for tests of exactness; by itself it prints its digests."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -43,8 +44,8 @@ class Reports(Lasting):
     async def live(self, device: FleetDevice) -> None:
         while True:
             await device.write(temperature=round(self.random.gauss(21, 2), 2))
-            await device.sleep(self.random.choice([1200, 1200, 2400, 3612.5]))
-            if self.random.random() < 0.02:
+            await device.sleep(self.random.choice([2400, 2400, 4800, 7212.5]))
+            if self.random.random() < 0.05:
                 await device.reboot(seconds=20)
 
 
@@ -55,7 +56,7 @@ class Listens(Lasting):
         async for value in device.poll("config", timeout=300):
             device.note(value)
             await device.write(message=f"is {value}")
-            await device.sleep(minutes=self.random.randrange(30))
+            await device.sleep(minutes=self.random.randrange(90))
 
 
 class Waits(Lasting):
@@ -67,7 +68,7 @@ class Waits(Lasting):
             value = await device.wait_for("config", timeout=self.random.choice([60, 300]))
             if value is not None:
                 await device.write(message=value)
-            await device.sleep(minutes=20)
+            await device.sleep(minutes=40)
 
 
 class Tells(Lasting):
@@ -75,8 +76,8 @@ class Tells(Lasting):
 
     async def live(self, device: FleetDevice) -> None:
         while True:
-            await device.sleep(self.random.choice([300, 1200, 1200, 1333.3]))
-            for number in self.random.sample(range(21, 37), 4):
+            await device.sleep(self.random.choice([600, 1200, 2400, 2666.6]))
+            for number in self.random.sample(range(24, 37), 4):
                 await device.write_to(f"t-{number:03d}", config=self.random.randrange(10))
 
 
@@ -89,7 +90,7 @@ class Batches(Lasting):
             points = {float(now - 60 * back): self.random.randrange(100) for back in range(5)}
             await device.record({"number": points})
             await device.read("number", "temperature")
-            await device.sleep(minutes=60)
+            await device.sleep(minutes=90)
 
 
 class Downloads(Lasting):
@@ -113,7 +114,7 @@ class Fails(Behaviour):
         await device.write(temperature="warm")
 
 
-FLEET = {Reports: 20, Listens: 8, Waits: 8, Tells: 2, Batches: 6, Downloads: 4, Fails: 2}
+FLEET = {Reports: 23, Listens: 5, Waits: 8, Tells: 2, Batches: 6, Downloads: 4, Fails: 2}
 
 
 def product_of(lab: Lab) -> Product:
@@ -125,8 +126,8 @@ def product_of(lab: Lab) -> Product:
     return product
 
 
-def digest(seed: int = 7, hours: float = 10) -> str:
-    """The journal and the frame of the story, as a digest of their bytes."""
+def tell(seed: int = 7, hours: float = 10) -> dict[str, str]:
+    """The story: all that it leaves behind which a seed gives again."""
     with TemporaryDirectory() as stack, Lab(seed=seed, journal={"records": 1_000_000}) as lab:
         product = product_of(lab)
         folder = Path(stack, "count", "services")
@@ -136,12 +137,22 @@ def digest(seed: int = 7, hours: float = 10) -> str:
         fleet = product.fleet(FLEET)
         let_go_wrong(lab, fleet)
         run = fleet.run(hours=hours, requests=True)
-        frame, rows = run.frame().to_csv(), run.requests().to_csv()
-        journal = lab.journal.canonical()
         assert lab.journal.dropped == 0
-        picture = hashlib.sha256(overview(run.frame(), "the story")).hexdigest()
-    whole = "\0".join([journal, frame, rows, picture, run.failures.drop(columns="trace").to_csv()])
-    return f"{hashlib.sha256(whole.encode()).hexdigest()} {journal.count(chr(10))} {run.summary}"
+        return {
+            "journal": lab.journal.canonical(),
+            "frame": run.frame().to_csv(),
+            "requests": run.requests().to_csv(),
+            "failures": run.failures.drop(columns="trace").to_csv(),
+            "summary": run.summary,
+            "hits": json.dumps([int(hits) for each in (lab, fleet) for hits in each.faults.frame()["hits"]]),
+            "picture": overview(run.frame(), "the story").hex(),
+        }
+
+
+def digests(told: dict[str, str]) -> dict[str, str]:
+    """A digest of each of its bytes, and of the journal how many records it has."""
+    found = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in told.items()}
+    return found | {"records": str(told["journal"].count("\n"))}
 
 
 def let_go_wrong(lab: Lab, fleet: Fleet) -> None:
@@ -157,16 +168,24 @@ def let_go_wrong(lab: Lab, fleet: Fleet) -> None:
     lab.faults.add(f"POST {alias}", status=503, chance=0.03)
     lab.faults.add(f"POST {alias}", delay=40, chance=0.03)
     lab.faults.add(f"GET {alias}", delay=40, chance=0.05)
-    for where in (f"POST {alias}", f"GET {alias}", "GET /provision/download"):
+    for where, chance in ((f"POST {alias}", 0.02), (f"GET {alias}", 0.02), ("GET /provision/download", 0.1)):
         for cut in ("before", "inside", "after"):
-            lab.faults.add(where, cut=cut, chance=0.02)
+            lab.faults.add(where, cut=cut, chance=chance)
     lab.faults.add("device datapoint", late=30, chance=0.03)
 
 
-def life(count: int, number: int, hours: float = 3) -> list[str]:
+class Sleeps(Behaviour):
+    """Is among those who wait for their turn, and asks for nothing."""
+
+    async def run(self, device: FleetDevice) -> None:
+        while True:
+            await device.sleep(self.random.choice([60, 1200, 1333.3]))
+
+
+def life(reporting: int, sleeping: int, number: int, hours: float) -> list[str]:
     """What a device of a fleet of so many does."""
     with Lab(seed=7, journal={"records": 1_000_000}) as lab:
-        fleet = product_of(lab).fleet(count, Reports)
+        fleet = product_of(lab).fleet({Reports: reporting, Sleeps: sleeping})
         fleet.run(hours=hours)
         actor = f"thermostat/{fleet.identities[number - 1]}"
         return [line.partition('"cause"')[0] + line.partition('"kind"')[2] for line in _lines(lab, actor)]
@@ -177,7 +196,7 @@ def _lines(lab: Lab, actor: str) -> list[str]:
 
 
 def main() -> None:
-    print(digest())  # noqa: T201
+    print(json.dumps(digests(tell())))  # noqa: T201
 
 
 if __name__ == "__main__":
