@@ -95,7 +95,7 @@ def test_a_delay_and_a_slow_reader_take_lab_time(story: Story) -> None:
 
 
 def test_on_a_clock_that_runs_a_slow_reader_is_stuck() -> None:
-    with Lab(speed=20, seed=7) as lab:
+    with Lab(speed=40, seed=7) as lab:
         fleet = lab.product("thermostat", resources={"count": "integer"}).fleet(2, Counts)
         fleet.faults.add("slow reader", seconds=6, first=1, devices=1)
         run = fleet.run(minutes=0.5, progress=False, requests=True)
@@ -173,7 +173,7 @@ def test_accounts_prove_what_a_restart_loses(tmp_path: Path, durable: bool) -> N
 
 
 def test_on_a_clock_that_runs_a_restart_is_no_end() -> None:
-    with Lab(speed=200) as lab:
+    with Lab(speed=400) as lab:
         product = lab.product("thermostat", resources={"count": "integer"})
         fleet = product.fleet(3, Counts)
         fleet.faults.add("platform restart", after=90, seconds=150)

@@ -27,7 +27,7 @@ def library(durations: list[float]) -> HdrHistogram:
     return histogram
 
 
-@given(DURATIONS.filter(bool), st.lists(st.floats(0, 100), min_size=1).map(sorted))
+@given(DURATIONS.filter(bool), st.lists(st.floats(0, 100), min_size=1, max_size=6).map(sorted))
 def test_percentiles_are_those_of_the_library(durations: list[float], percents: list[float]) -> None:
     reference = library(durations)
     expected = [
@@ -41,7 +41,7 @@ def test_percentiles_are_those_of_the_library(durations: list[float], percents: 
     assert Latency.of(durations).max == reference.get_max_value() / 1_000_000
 
 
-@given(st.lists(DURATIONS))
+@given(st.lists(DURATIONS, max_size=4))
 def test_parts_merge_into_the_histogram_of_all(parts: list[list[float]]) -> None:
     whole = Latency.of(duration for part in parts for duration in part)
     merged = Latency.merged(map(Latency.of, parts))
@@ -79,7 +79,7 @@ def test_three_digits_are_kept_and_odd_durations_are_bounded() -> None:
 def test_an_encoded_histogram_is_small() -> None:
     spread = Latency.of(0.000_01 * 1.01**number for number in range(1_000))
     assert len(spread.encode()) < 8_192
-    assert len(Latency.of([0.002] * 1_000_000).encode()) < 100
+    assert len(Latency.of([0.002] * 50_000).encode()) < 100
 
 
 def test_measures_begin_anew_with_each_tick() -> None:

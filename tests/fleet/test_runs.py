@@ -139,7 +139,7 @@ def test_real_time_makes_no_device_connect_anew() -> None:
     class Slow(Reports):
         async def run(self, device: FleetDevice) -> None:
             await device.write(temperature=1)
-            time.sleep(0.3)  # of real time  # noqa: ASYNC251
+            time.sleep(0.15)  # of real time  # noqa: ASYNC251
             await device.sleep(hours=1)
             await device.write(temperature=2)
             device.note(connections=device.connection.opened)
@@ -189,12 +189,14 @@ def test_shapes_say_how_many_are_online_and_when_requests_come() -> None:
 
     with Lab(seed=7) as lab:
         product = product_of(lab)
-        run = product.fleet(10, Reports).run(hours=1, every=600, devices=Steps({0: 2, 1200: 10, 2400: 5}))
+        run = product.fleet(10, Reports(every=300)).run(
+            hours=1, every=600, devices=Steps({0: 2, 1200: 10, 2400: 5})
+        )
         assert list(run.frame()["sleeping"]) == [2, 2, 10, 10, 5, 5]
         assert list(run.frame()["waiting"]) == [8, 8, 0, 0, 5, 5]
         assert run.failures.empty
-        run = product.fleet(5, Arrives, prefix="a-").run(hours=10, arrivals=Flat(0.01))
-        assert run.frame()["requests"].sum() == pytest.approx(1800, rel=0.1)
+        run = product.fleet(5, Arrives, prefix="a-").run(hours=4, arrivals=Flat(0.01))
+        assert run.frame()["requests"].sum() == pytest.approx(720, rel=0.1)
         assert run.latency.max == pytest.approx(0, abs=1e-6)
 
 

@@ -25,6 +25,7 @@ from labkit.fleet.shapes import (
     arrivals,
     online,
 )
+from tests.sizes import size
 
 START = 1_767_225_600.0  # midnight
 HOUR = 3600.0
@@ -126,7 +127,7 @@ def test_arrivals_come_in_order_within_the_run_and_never_where_the_rate_is_nothi
 )
 def test_arrivals_are_as_many_as_the_rate_makes_in_each_tenth_of_a_run(shape: Shape) -> None:
     """Of a Poisson process the number in a span has its mean as its variance."""
-    runs, tenth = 40, 120.0
+    runs, tenth = size(15, 200), 120.0
     found = [0] * 10
     for seed in range(runs):
         for time in arrivals(shape, Random(seed), START, START + 10 * tenth):

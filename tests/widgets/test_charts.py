@@ -90,10 +90,14 @@ class TestOverTime:
         assert labels[:3] == ["00:00:10", "00:00:20", "00:00:30"]
 
     def test_the_same_frame_gives_the_same_picture(self) -> None:
-        assert charts.overview(ticks(), "a run") == charts.overview(ticks(), "a run")
-        assert charts.overview(ticks(), "a run") != charts.overview(ticks(3), "a run")
-        assert charts.overview(ticks()).startswith(b"\x89PNG")
-        assert b"matplotlib" not in charts.overview(ticks()).lower()
+        picture = charts.overview(ticks(), "a run")
+        assert charts.overview(ticks(), "a run") == picture
+        assert charts.overview(ticks(3), "a run") != picture
+        assert picture.startswith(b"\x89PNG")
+        assert b"matplotlib" not in picture.lower()
+
+    def test_of_nothing_there_is_a_picture_too(self) -> None:
+        assert charts.overview(ticks().iloc[:0]).startswith(b"\x89PNG")
 
 
 class TestOfRequests:
@@ -152,7 +156,6 @@ def test_nothing_and_little_give_a_picture(
         draw(whole.iloc[:count])
     assert len(drawn) == 2
     assert all(drawing.png(figure).startswith(b"\x89PNG") for figure in drawn)
-    assert charts.overview(ticks().iloc[:0]).startswith(b"\x89PNG")
 
 
 def test_no_legend_covers_a_picture(drawn: list[Figure]) -> None:

@@ -138,10 +138,10 @@ class TestOfAFleet:
             assert lab.clock.rate == 3600
 
     def test_the_rate_of_arrivals_is_set_while_a_run_has_one(self) -> None:
-        with Lab(speed=600) as lab:
+        with Lab(speed=1200) as lab:
             product = lab.product("thermostat", resources={"temperature": "number"})
             fleet = product.fleet(20, Arriving)
-            dashboard = fleet.dashboard(days=30, every=60, arrivals=Flat(0.01))
+            dashboard = fleet.dashboard(days=30, every=60, arrivals=Flat(0.003))
             control = next(
                 each
                 for each in everything(dashboard.widget)
