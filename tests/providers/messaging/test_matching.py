@@ -17,6 +17,7 @@ from labkit.core.tables import metadata
 from labkit.providers.messaging import bindings
 from labkit.providers.messaging.bindings import IMPLICIT, PER_IDENTITY, TYPES, Binding, Selection
 from labkit.providers.messaging.errors import ApiError
+from tests.sizes import size
 
 T = TypeVar("T")
 
@@ -136,7 +137,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=size(40, 400))
 @given(steps, st.lists(st.tuples(services, selections), min_size=3, max_size=8))
 def test_exactly_those_that_are_meant(
     taken: list[Create | Delete | Walk], walked: list[tuple[str, Selection]]

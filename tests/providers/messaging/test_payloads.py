@@ -18,6 +18,7 @@ from labkit.providers.messaging.forms import Form
 from labkit.providers.messaging.notification import PARAMETERS, read
 from labkit.providers.messaging.payloads import compose, merged, shown
 from tests.lab.test_handsets import looked
+from tests.sizes import size
 
 KEYS = (
     "aps",
@@ -85,7 +86,7 @@ forms = st.lists(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=size(100, 1_000))
 @given(forms, st.none() | st.just("MG"))
 def test_a_send_is_understood_or_refused(pairs: list[tuple[str, str]], messaging_service: str | None) -> None:
     try:

@@ -212,7 +212,7 @@ def test_every_command_of_the_list_is_played() -> None:
 @pytest.mark.timeout(300)
 async def test_random_commands_come_to_the_same(pair: Pair) -> None:
     succeeded, refusals = set(), set()
-    count = size(5_000, 50_000)
+    count = size(2_500, 50_000)
     for number, played in enumerate(Player(SEED, pair.now, exact=not X87).play(count)):
         outcome = await pair.play(played)
         if outcome.kind == "value":
@@ -229,7 +229,7 @@ async def test_random_commands_come_to_the_same(pair: Pair) -> None:
 @pytest.mark.skipif(not X87, reason="another machine's long double has another precision")
 async def test_sums_of_floats_are_those_of_redis(pair: Pair) -> None:
     chance = random.Random(SEED)
-    for _ in range(size(300, 5_000)):
+    for _ in range(size(100, 5_000)):
         for _ in range(4):
             digits = chance.choice([2, 6, 12, 17])
             amount = f"{chance.uniform(-1, 1) * 10 ** chance.randint(-4, 12):.{digits}g}"

@@ -248,21 +248,21 @@ MEMORY = {
 }
 
 # What is slow with much data: it is put together with service calls in between.
-LIST = "t = {} for i = 1, 2e6 do t[i] = i if i % 5000 == 0 then Keystore.get{} end end "
+LIST = "t = {} for i = 1, 5e5 do t[i] = i if i % 5000 == 0 then Keystore.get{} end end "
 MAP = "m = {} for i = 1, 2 ^ 17 do m['k' .. i] = i if i % 2000 == 0 then Keystore.get{} end end "
 MUCH = {
     "maxn": (LIST + "while true do table.maxn(t) end", "cpu"),
-    "length after an end was cut off": (LIST + "t[2e6] = nil while true do local n = #t end", "cpu"),
+    "length after an end was cut off": (LIST + "t[5e5] = nil while true do local n = #t end", "cpu"),
     "a list that gets a name": (
         LIST + "local i = 0 while true do i = i + 1 t['k' .. i] = 1 t['k' .. i] = nil end",
         "cpu",
     ),
-    "concat": (LIST + "while true do pcall(table.concat, t, '', 1e6) end", "cpu memory"),
+    "concat": (LIST + "while true do pcall(table.concat, t, '', 5e5) end", "cpu memory"),
     "unpack": (LIST + "while true do pcall(unpack, t, 1, 7000) end", "cpu"),
     "insert": (LIST + "while true do table.insert(t, 1, 1) table.remove(t) end", "cpu"),
     "next": (
         LIST
-        + "for i = 1, 2e6 do t[i] = nil if i % 5000 == 0 then Keystore.get{} end end while true do next(t) end",
+        + "for i = 1, 5e5 do t[i] = nil if i % 5000 == 0 then Keystore.get{} end end while true do next(t) end",
         "cpu",
     ),
     "a full map": (

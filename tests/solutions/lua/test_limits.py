@@ -17,7 +17,7 @@ from tests.sizes import size
 from tests.solutions.lua.bench import Bench
 from tests.solutions.lua.hostile import SCRIPTS
 
-CPU = size(50, 200) / 1000
+CPU = size(20, 200) / 1000
 OVER = 0.15  # seconds that a script may keep the loop beyond its share of 0.02: so others wait 0.25 at most
 
 
@@ -51,8 +51,9 @@ class Stopwatch:
 @pytest.mark.parametrize("name", SCRIPTS)
 async def test_hostile(name: str) -> None:
     source, expected = SCRIPTS[name]
+    cpu = max(CPU, 0.05) if name.startswith("stack") else CPU  # it takes a while to get to the end of one
     watch = Stopwatch()
-    bench = Bench(limits=LuaLimits(cpu_seconds=CPU), service=watch)
+    bench = Bench(limits=LuaLimits(cpu_seconds=cpu), service=watch)
     source_of_good = "local t = {} for i = 1, 100 do t[i] = i end return #t + Keystore.get{value = 1}.value"
     good = bench.host.load("good", source_of_good, publish=False)
     times = []
@@ -60,7 +61,7 @@ async def test_hostile(name: str) -> None:
         watch.start()
         assert await outcome(bench.host, source) in expected.split()
         times.append(watch.read())
-    assert min(times) < CPU + OVER  # even CPU time is longer on a machine that is busy
+    assert min(times) < cpu + OVER  # even CPU time is longer on a machine that is busy
     if name != "metamethods: index of globals":  # these belong to the solution, which has spoilt them
         assert (await bench.host.run(good)).value == 101
 
@@ -74,7 +75,7 @@ async def test_the_limit_counts_between_two_service_calls() -> None:
     source = """
         local function busy() local began = count() for i = 1, 1e6 do end end
         function count() end
-        for i = 1, 25 do for k = 1, 10 do busy() end Foo.bar{} end
+        for i = 1, 8 do for k = 1, 10 do busy() end Foo.bar{} end
         return "done"
     """
     result = await bench.result(source)
@@ -179,9 +180,10 @@ def test_what_is_documented_as_the_default() -> None:
     assert (limits.cpu_seconds, limits.cpu_total_seconds, limits.memory_bytes) == (2.0, 10.0, 64 * 2**20)
 
 
-@pytest.mark.parametrize("argument", [[{"a": [n]} for n in range(60_000)], [[] for _ in range(250_000)]])
-async def test_what_runs_before_left_takes_no_memory_from_the_next(argument: list[object]) -> None:
-    bench = Bench(limits=LuaLimits(memory_bytes=24 * 2**20))
+@pytest.mark.parametrize("small", [False, True])
+async def test_what_runs_before_left_takes_no_memory_from_the_next(small: bool) -> None:
+    argument: list[object] = [[] for _ in range(80_000)] if small else [{"a": [n]} for n in range(20_000)]
+    bench = Bench(limits=LuaLimits(memory_bytes=8 * 2**20))
     function = bench.host.load("f", "return #a", ["a"])
     found = [(await bench.host.run(function, argument)).value for _ in range(4)]
     assert found == [len(argument)] * 4
