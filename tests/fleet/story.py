@@ -172,6 +172,11 @@ def let_go_wrong(lab: Lab, fleet: Fleet) -> None:
         for cut in ("before", "inside", "after"):
             lab.faults.add(where, cut=cut, chance=chance)
     lab.faults.add("device datapoint", late=30, chance=0.03)
+    lab.faults.add(f"* {alias}", delay=400, when="after", every=50)
+    lab.faults.add("device datapoint", doubled=True, late=1, chance=0.1)
+    lab.faults.add("device datapoint", delay=5, chance=0.1)
+    lab.faults.add("device datapoint", lost=True, chance=0.1)
+    lab.faults.add("Keystore.*", delay=3, chance=0.05)
 
 
 class Sleeps(Behaviour):
