@@ -14,6 +14,7 @@ from labkit.conformance.models.search import Findings
 from labkit.conformance.set_up import SetUpError
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch, Outcome, Unavailable, Verdict
+from labkit.core.loops import run_with_uvloop
 from labkit.fleet.device import DeviceError
 
 PATIENCE = 60.0  # seconds of real time for one check; then it counts as broken
@@ -35,7 +36,8 @@ def run(
             progress(verdicts[-1])
         return verdicts
 
-    with start_blocking_portal() as portal:  # a cell has a loop of its own running in its thread
+    # a cell has a loop of its own running in its thread
+    with start_blocking_portal(backend_options={"use_uvloop": run_with_uvloop()}) as portal:
         return portal.call(all_of_them)
 
 
