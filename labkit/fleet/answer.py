@@ -134,12 +134,16 @@ class AnswerReader:
 
     def feed(self, data: bytes) -> Answer | None:
         """The answer, once it is whole. Raises MalformedError. What comes after it is for the next one."""
-        if self._state == "head" and not self._buffer and not self._no_body:
-            if data == self._repeated.data:
-                return self._repeated.answer
-            answer = self._usual(data)
-            if answer is not None:
-                return answer
+        if self._buffer or self._state != "head" or self._interim or self._no_body:
+            return self._steps(data)
+        if data == self._repeated.data:
+            return self._repeated.answer
+        answer = self._usual(data) or self._steps(data)
+        if answer is not None and answer.keep and not self.begun and len(data) <= SHORT:
+            self._repeated.data, self._repeated.answer = data, answer
+        return answer
+
+    def _steps(self, data: bytes) -> Answer | None:
         self._buffer = self._buffer + data if self._buffer else data
         while True:
             state = self._state
@@ -184,10 +188,7 @@ class AnswerReader:
         if length > self._most or len(data) < body + length:
             return None
         self._buffer = data[body + length :]
-        answer = Answer(int(status), 1, lines, data[body : body + length], True)
-        if len(data) == body + length <= SHORT:
-            self._repeated.data, self._repeated.answer = data, answer
-        return answer
+        return Answer(int(status), 1, lines, data[body : body + length], True)
 
     def _step(self) -> Answer | None:
         if self._state == "head":

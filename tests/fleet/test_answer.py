@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.fleet.answer import HEAD, INTERIM, Answer, AnswerReader, MalformedError
+from labkit.fleet.answer import HEAD, INTERIM, Answer, AnswerReader, MalformedError, RepeatedAnswer
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -297,3 +297,45 @@ def test_an_answer_with_more_behind_it_is_not_kept() -> None:
     other.expect()
     assert other.feed(data + b"more") is not None
     assert other.begun
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 204 No Content\r\nServer: bare\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
+    ],
+)
+def test_a_short_answer_is_known_again_however_it_is_framed(head: bytes) -> None:
+    reader = AnswerReader()
+    reader.expect()
+    first = reader.feed(head)
+    assert first is not None
+    reader.expect()
+    assert reader.feed(head) is first
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi",
+        b"HTTP/1.0 204 No Content\r\n\r\n",
+    ],
+)
+def test_the_last_answer_of_a_connection_is_not_kept(data: bytes) -> None:
+    repeated = RepeatedAnswer()
+    for _ in range(2):
+        reader = AnswerReader(repeated=repeated)
+        reader.expect()
+        answer = reader.feed(data)
+        assert answer is not None
+        assert not answer.keep
+    assert repeated.answer is None
+
+
+def test_an_answer_after_an_interim_one_leaves_nothing_begun() -> None:
+    reader = AnswerReader()
+    reader.expect()
+    assert reader.feed(b"HTTP/1.1 100 Continue\r\n\r\n") is None
+    assert reader.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi") is not None
+    assert not reader.begun
