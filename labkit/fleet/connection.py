@@ -10,16 +10,16 @@ import asyncio
 import ssl
 import time
 from collections.abc import Mapping
-from typing import Any, Literal, cast
+from typing import Literal
 
 from labkit.core.certificates import KeyPair
 from labkit.core.errors import LabError, LabkitError
 from labkit.fleet.answer import Answer, AnswerReader, MalformedError, RepeatedAnswer
 from labkit.fleet.flow import PATIENCE, Address
+from labkit.fleet.transport import Transport, connected
 
 Kind = Literal["refused", "no answer", "cut", "timeout", "malformed"]
 HANDSHAKES = 32  # at once; more would only wait at the server
-RECORD = 16 * 1024  # the largest plaintext of a TLS record (RFC 8446 5.1)
 
 
 class NoAnswerError(LabkitError):
@@ -32,13 +32,6 @@ class NoAnswerError(LabkitError):
     def __init__(self, kind: Kind, detail: str) -> None:
         self.kind = kind
         super().__init__(f"{kind}: {detail}" if detail else kind)
-
-
-class SmallRecords(ssl.SSLObject):
-    """uvloop reads 256 KiB at a time; no more than a record comes."""
-
-    def read(self, len: int = RECORD, buffer: Any = None) -> Any:
-        return super().read(min(len, RECORD), buffer)
 
 
 class Server:
@@ -54,48 +47,32 @@ class Server:
     async def connect(self, certificate: KeyPair | None, patience: float) -> Wire:
         """Open a connection. Raises NoAnswerError."""
         if certificate is not None:
-            context = self._prepared(certificate)
+            context = self.address.context(certificate)
         else:
-            context = self._context = self._context or self._prepared(None)
-        loop = asyncio.get_running_loop()
+            context = self._context = self._context or self.address.context()
         try:
-            async with self._gate:
-                _, wire = await loop.create_connection(
-                    lambda: Wire(self._repeated),
-                    self.address.host,
-                    self.address.https_port,
-                    ssl=context,
-                    server_hostname=self.domain,
-                    ssl_handshake_timeout=patience,
-                )
-        except (TimeoutError, ConnectionAbortedError) as error:
-            raise NoAnswerError("timeout", f"no TLS within {patience:g} s ({error})") from None
+            async with self._gate, asyncio.timeout(patience):
+                agreed = await connected(self.address.host, self.address.https_port, context, self.domain)
+        except TimeoutError:
+            raise NoAnswerError("timeout", f"no TLS within {patience:g} s") from None
         except OSError as error:
             raise NoAnswerError("refused", str(error)) from None
-        return wire
-
-    def _prepared(self, certificate: KeyPair | None) -> ssl.SSLContext:
-        context = self.address.context(certificate)
-        context.sslobject_class = SmallRecords
-        return context
+        return Wire(agreed, self._repeated)
 
 
-class Wire(asyncio.Protocol):
+class Wire:
     """An open connection."""
 
-    def __init__(self, repeated: RepeatedAnswer) -> None:
+    def __init__(self, agreed: ssl.SSLSocket, repeated: RepeatedAnswer) -> None:
         self.ended = False
         self._lost = False
         self._losing: asyncio.Future[None] | None = None
         self._reader = AnswerReader(repeated=repeated)
-        self._transport: asyncio.Transport
         self._answer: asyncio.Future[Answer] | None = None
         self._until: float | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._stuck: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass of it
+        self._transport = Transport(agreed, self)
 
     def ask(self, request: bytes, method: str, patience: float | None) -> asyncio.Future[Answer]:
         """Send a request; the future raises NoAnswerError. patience: seconds of real time, None for ever."""

@@ -1,0 +1,204 @@
+"""TLS over a non-blocking socket, for connections of which one process has thousands.
+
+asyncio and uvloop do TLS in memory: each record goes through buffers and callbacks of theirs. Here OpenSSL reads and
+writes the socket itself when the loop says that it can, at about half the cost, and a connection that waits holds no
+buffer. Any loop will do that can watch a socket (`add_reader`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+import ssl
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Protocol
+
+RECORD = 16 * 1024  # the largest plaintext of a TLS record (RFC 8446 5.1): all of one is read at once
+UNDER_WAY = (errno.EINPROGRESS, errno.EWOULDBLOCK)  # a connection that is being opened
+NUMERIC = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
+
+
+class Receiver(Protocol):
+    """What a transport tells, once it is `opened`."""
+
+    def data_received(self, data: bytes) -> None:
+        """The other end has sent this."""
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """The connection has ended, once for each: at the other end, with an error, or by `abort`."""
+
+
+class Transport:
+    """An open connection."""
+
+    __slots__ = ("_fd", "_loop", "_open", "_reading", "_receiver", "_socket", "_unsent", "_writing")
+
+    def __init__(self, agreed: ssl.SSLSocket, receiver: Receiver) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._socket = agreed
+        self._fd = agreed.fileno()
+        self._receiver = receiver
+        self._unsent: list[bytes] = []
+        self._writing = False  # waits until more can be written
+        self._reading = self._open = True
+        self._loop.add_reader(self._fd, self._readable)
+
+    @property
+    def ended(self) -> bool:
+        return not self._open
+
+    def write(self, data: bytes) -> None:
+        """Send this, at once or as the other end takes it. After the end of the connection it is lost."""
+        if not self._open:
+            return
+        if self._unsent:
+            self._unsent.append(data)
+        elif left := self._send(data):
+            self._unsent.append(left)
+            self._watch_writing()
+
+    def pause_reading(self) -> None:
+        """Take nothing more of what comes."""
+        if self._open and self._reading:
+            self._loop.remove_reader(self._fd)
+        self._reading = False
+
+    def resume_reading(self) -> None:
+        if self._open and not self._reading:
+            self._loop.add_reader(self._fd, self._readable)
+        self._reading = True
+
+    def abort(self) -> None:
+        """End the connection at once; what was not sent yet is lost."""
+        if self._open:
+            self._close()
+            self._loop.call_soon(self._receiver.connection_lost, None)
+
+    def _readable(self) -> None:
+        """Take a record. OpenSSL asks the socket for no more than one, so the loop knows whether there is another."""
+        try:
+            data = self._socket.recv(RECORD)
+        except ssl.SSLWantReadError:
+            return
+        except ssl.SSLWantWriteError:  # it has to answer a record of TLS's own
+            self._watch_writing()
+            return
+        except OSError as error:
+            self._lost(error)
+            return
+        if data:
+            self._receiver.data_received(data)
+        else:
+            self._lost(None)
+
+    def _send(self, data: bytes) -> bytes:
+        """Give what the socket does not take now; OpenSSL has to be given that again as it is."""
+        try:
+            return data[self._socket.send(data) :]
+        except (ssl.SSLWantWriteError, ssl.SSLWantReadError):
+            return data
+        except OSError as error:  # who writes does not expect to hear of it here
+            self._close()
+            self._loop.call_soon(self._receiver.connection_lost, error)
+            return b""
+
+    def _watch_writing(self) -> None:
+        if not self._writing:
+            self._loop.add_writer(self._fd, self._writable)
+            self._writing = True
+
+    def _writable(self) -> None:
+        while self._unsent:
+            data = self._unsent.pop(0)
+            if left := self._send(data):
+                self._unsent.insert(0, left)
+                return
+        if self._open:
+            self._writing = False
+            self._loop.remove_writer(self._fd)
+            if self._reading:  # it may have been held up by what could not be written
+                self._readable()
+
+    def _lost(self, error: OSError | None) -> None:
+        self._close()
+        self._receiver.connection_lost(error)
+
+    def _close(self) -> None:
+        self._open = False
+        self._unsent.clear()
+        self._loop.remove_reader(self._fd)
+        if self._writing:
+            self._loop.remove_writer(self._fd)
+        self._socket.close()
+
+
+async def connected(host: str, port: int, context: ssl.SSLContext, name: str) -> ssl.SSLSocket:
+    """A TLS connection to `host`, which has shown that it is `name`. Raises OSError, of which ssl.SSLError is one."""
+    plain = await _dialled(host, port)
+    try:
+        agreeing = context.wrap_socket(plain, do_handshake_on_connect=False, server_hostname=name)
+    except BaseException:
+        plain.close()
+        raise
+    loop, fd = asyncio.get_running_loop(), agreeing.fileno()
+    try:
+        while True:
+            try:
+                agreeing.do_handshake()
+                return agreeing
+            except ssl.SSLWantReadError:
+                await _until(loop.add_reader, loop.remove_reader, fd)
+            except ssl.SSLWantWriteError:
+                await _until(loop.add_writer, loop.remove_writer, fd)
+    except BaseException:
+        agreeing.close()
+        raise
+
+
+async def _dialled(host: str, port: int) -> socket.socket:
+    """A connection without TLS, to the first of the host's addresses that takes one."""
+    loop = asyncio.get_running_loop()
+    failure = OSError(f"{host} has no address")
+    for family, kind, protocol, _, address in await _addresses(loop, host, port):
+        made = socket.socket(family, kind, protocol)
+        try:
+            made.setblocking(False)
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            code = made.connect_ex(address)
+            if code in UNDER_WAY:
+                await _until(loop.add_writer, loop.remove_writer, made.fileno())
+                code = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            if code:
+                raise OSError(code, os.strerror(code))
+            return made
+        except OSError as error:
+            made.close()
+            failure = error
+        except BaseException:
+            made.close()
+            raise
+    raise failure
+
+
+async def _addresses(loop: asyncio.AbstractEventLoop, host: str, port: int) -> Sequence[tuple[Any, ...]]:
+    with suppress(socket.gaierror):  # no thread for what needs no look-up
+        return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=NUMERIC)
+    return await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+
+
+async def _until(watch: Callable[..., Any], unwatch: Callable[[int], Any], fd: int) -> None:
+    """Return once the loop says that the socket can be read, or written."""
+    ready = asyncio.get_running_loop().create_future()
+    watch(fd, _tell, ready)
+    try:
+        await ready
+    finally:
+        unwatch(fd)
+
+
+def _tell(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)
