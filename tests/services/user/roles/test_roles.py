@@ -115,7 +115,8 @@ class TestAsking:
         ann = await holder(env, "GET/{sn}", "GET/status", sn="1")
         one = {"id": str(ann.id), "perm_id": "GET/{sn}", "parameters": "sn::1"}
         assert await env.call("hasUserPerm", one) == "OK"
-        for none in (None, {}, []):
+        nothing: list[Any] = [None, {}, []]
+        for none in nothing:
             query = {"id": ann.id, "perm_id": "GET/status", "parameters": none}
             assert await env.call("hasUserPerm", query) == "OK"
 
@@ -147,10 +148,11 @@ class TestValues:
     async def test_odd_ones_are_refused_and_change_nothing(self, env: Environment) -> None:
         ann = await holder(env, zone="a")
         held = await env.call("listUserRoles", id=ann.id)
-        for value in (
+        odd: list[Any] = [
             *("1\n", None, [], 1e200, 10**100, float("nan"), float("inf"), -1, True),
             *({"type": "WILDCARD"}, {"type": "wildcard", "x": 1}),
-        ):
+        ]
+        for value in odd:
             bad = [assignment("owner", ("sn", "1")), assignment("owner", ("sn", "2"), ("sn", value))]
             error = await env.refused("assignUser", id=ann.id, roles=bad)
             assert error["status"] == 400
@@ -159,7 +161,8 @@ class TestValues:
 
     async def test_a_role_is_assigned_without_values_in_any_spelling(self, env: Environment) -> None:
         ann = await holder(env)
-        for parameters in ({"parameters": []}, {"parameters": {}}, {}):
+        spelled: list[dict[str, Any]] = [{"parameters": []}, {"parameters": {}}, {}]
+        for parameters in spelled:
             await env.call("deassignUser", id=ann.id, role_id="owner")
             assigned = await env.call("assignUser", id=ann.id, roles=[{"role_id": "owner", **parameters}])
             assert assigned == [assignment("owner")]
@@ -169,16 +172,17 @@ class TestValues:
         values = [str(number) for number in range(150, 0, -1)]
         await env.call("assignUser", id=ann.id, roles=[assignment("owner", *(("sn", v) for v in values))])
         query = {"id": ann.id, "role_id": "owner", "parameter_name": "Sn"}
-        for page, items in (
+        pages: list[tuple[dict[str, Any], list[str]]] = [
             ({"offset": 149.0, "limit": 1.0}, values[149:]),
             ({"offset": 2**63 - 1}, []),
             ({"offset": 100}, values[100:]),
-        ):
+        ]
+        for page, items in pages:
             found = await env.call("listUserRoleParamValues", {**query, **page})
             assert found == {"items": items, "total": 150}
-        for page in ({"offset": 2**63}, {"limit": True}, {"offset": -1}):
-            error = await env.refused("listUserRoleParamValues", {**query, **page})
-            assert (error["status"], next(iter(page)) in error["message"]) == (400, True)
+        for name, wrong in (("offset", 2**63), ("limit", True), ("offset", -1)):
+            error = await env.refused("listUserRoleParamValues", {**query, name: wrong})
+            assert (error["status"], name in error["message"]) == (400, True)
 
 
 async def test_what_does_not_exist_is_named(env: Environment) -> None:
