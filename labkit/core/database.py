@@ -15,7 +15,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
@@ -94,8 +94,13 @@ class Database:
                 _expect_columns(self.path, connection, tables)
                 connection.exec_driver_sql("PRAGMA journal_mode=WAL")
                 connection.exec_driver_sql("PRAGMA synchronous=FULL")
-            for statement in _definitions(tables, tuple(tables.tables)):
-                connection.exec_driver_sql(statement)
+            if self.path is None and hasattr(sqlite3.Connection, "deserialize"):
+                with closing(sqlite3.connect(":memory:")) as empty:
+                    empty.deserialize(_empty(tables, tuple(tables.tables)))
+                    empty.backup(driver(connection))
+            else:  # a file; or an old SQLite
+                for statement in _definitions(tables, tuple(tables.tables)):
+                    connection.exec_driver_sql(statement)
             self.starts = connection.exec_driver_sql("PRAGMA user_version").scalar_one() + 1
             connection.exec_driver_sql(f"PRAGMA user_version={self.starts}")
         except SettingsError:
@@ -316,6 +321,14 @@ def _definitions(tables: MetaData, names: tuple[str, ...]) -> list[str]:
             for index in sorted(table.indexes, key=lambda index: str(index.name))
         ]
     return [str(each.compile(dialect=sqlite.dialect())) for each in created]
+
+
+@functools.cache
+def _empty(tables: MetaData, names: tuple[str, ...]) -> bytes:
+    """A database with those tables and nothing in them: to copy one is five times as quick as to create it."""
+    with closing(sqlite3.connect(":memory:")) as made:
+        made.executescript(";".join(_definitions(tables, names)))
+        return made.serialize()
 
 
 def execute(connection: Connection, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 import tempfile
 from collections.abc import Callable, Sequence
@@ -158,10 +159,11 @@ class EdgeContext(ssl.SSLContext):
 
 def load(context: ssl.SSLContext, leaves: Sequence[Leaf]) -> None:
     """Let a context show these certificates."""
-    with (
-        tempfile.TemporaryDirectory() as folder
-    ):  # `ssl` reads files only; nobody else may look into this one
-        for certificate, key in leaves:
-            file = Path(folder, "leaf.pem")
-            file.write_bytes(certificate + b"\n" + key)
-            context.load_cert_chain(file)
+    for certificate, key in leaves:
+        number, name = tempfile.mkstemp()  # `ssl` reads files only; nobody else may read this one
+        try:
+            with os.fdopen(number, "wb") as file:
+                file.write(certificate + b"\n" + key)
+            context.load_cert_chain(name)
+        finally:
+            Path(name).unlink()
