@@ -28,7 +28,7 @@ ENOUGH = 0.4  # seconds of CPU in one turn: nobody may be kept waiting longer, w
 LITTLE = 0.05  # what is never looked into
 PATIENCE = 60
 GROWTH = 2.8  # between 2 for work that is linear and 4 for work that is quadratic
-FEW, MOST = 3, 12  # how often both sizes are tried before a cost that is not little counts as good, or as bad
+FEW, MOST = 2, 12  # how often both sizes are tried before a cost that is not little counts as good, or as bad
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 
 Make = Callable[[int], str]
@@ -250,9 +250,11 @@ async def growth(cost: Callable[[int], Awaitable[float]], size: int) -> str:
     """
     once = twice = float("inf")
     for tried in range(1, MOST + 1):
-        once = min(once, await cost(size // 2))
         twice = min(twice, await cost(size))
-        if twice <= LITTLE or (tried >= FEW and twice <= min(ENOUGH, GROWTH * once)):
+        if twice <= LITTLE:
+            return ""
+        once = min(once, await cost(size // 2))
+        if tried >= FEW and twice <= min(ENOUGH, GROWTH * once):
             return ""
     return f"{once:.3f} s, then {twice:.3f} s"
 
