@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gc
 import inspect
-import subprocess
-import sys
 import threading
 import weakref
 from collections.abc import Iterator
@@ -284,15 +282,6 @@ class TestLife:
         assert watch() is None
         thread.join(10)
         assert not thread.is_alive()
-
-    def test_polls_that_nobody_asked_for_end_without_noise(self) -> None:
-        script = (
-            "from labkit import Lab; lab = Lab(seed=1); device = lab.product('p', resources={'m': 'string'})"
-            ".device('d').activate(); device.start_poll('m', since='x'); device.start_poll('m'); lab.close()"
-        )
-        command = [sys.executable, "-W", "error", "-c", script]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-        assert ended.stderr == ""
 
 
 class TestCookies:

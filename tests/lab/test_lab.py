@@ -233,9 +233,11 @@ def test_labs_leave_nothing_behind() -> None:
     assert unfinished() <= tasks  # a lab that other tests share may have some
 
 
-def test_an_unclosed_lab_ends_with_the_process() -> None:
+def test_polls_that_nobody_asked_for_and_an_unclosed_lab_end_with_the_process_without_noise() -> None:
     script = (
-        "from labkit import Lab; lab = Lab(seed=1); lab.product('p').device('d').activate(); print('done')"
+        "from labkit import Lab; lab = Lab(seed=1); device = lab.product('p', resources={'m': 'string'})"
+        ".device('d').activate(); device.start_poll('m', since='x'); device.start_poll('m'); lab.close();"
+        "other = Lab(seed=1); other.product('p').device('d').activate(); print('done')"
     )
     ended = subprocess.run(
         [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, timeout=60, check=True
