@@ -51,31 +51,35 @@ class Probe:
         same(what, actual, expected, self.last)
 
 
-class Keystore(Probe):
-    """The Keystore of the probe."""
+class Service(Probe):
+    """A service that the scripts of a solution call, by default those of the probe."""
 
-    async def table(self, operation: str, **parameters: object) -> Table:
+    def __init__(self, target: Target, name: str, solution: str = PROBE) -> None:
+        super().__init__(target, solution)
+        self.name = name
+
+    async def table(self, operation: str, /, **parameters: object) -> Table:
         """The table that an operation gives; it must be one."""
-        kind, result = await self.call("Keystore", operation, parameters)
+        kind, result = await self.call(self.name, operation, parameters)
         if kind != "table" or not isinstance(result, dict):
             raise Mismatch(f"what {operation} gives", "a table", f"{kind} {result}", self._exchange())
         return result
 
-    async def done(self, operation: str, **parameters: object) -> Table:
+    async def done(self, operation: str, /, **parameters: object) -> Table:
         """The table that an operation gives; it must be no error."""
         result = await self.table(operation, **parameters)
-        if "status" in result or "error" in result:
+        if "type" in result or "error" in result:
             raise Mismatch(f"what {operation} gives", "no error", result, self._exchange())
         return result
 
-    async def field(self, operation: str, name: str, **parameters: object) -> Any:
+    async def field(self, operation: str, name: str, /, **parameters: object) -> Any:
         """What stands in the table that an operation gives; it must be there."""
         result = await self.done(operation, **parameters)
         if name not in result:
             raise Mismatch(f"what {operation} gives", f"a table with {name}", result, self._exchange())
         return result[name]
 
-    async def refused(self, operation: str, status: int, **parameters: object) -> str:
+    async def refused(self, operation: str, status: int, /, **parameters: object) -> str:
         """The text of the error that an operation gives; it must be one of this status."""
         result = await self.table(operation, **parameters)
         wanted = {"type": "QueryError", "status": status}
@@ -84,6 +88,16 @@ class Keystore(Probe):
         if not isinstance(text, str) or not text:
             raise Mismatch(f"error of {operation}", "a text", text, self._exchange())
         return text
+
+    def _exchange(self) -> str:
+        return expect.exchange(self.last)
+
+
+class Keystore(Service):
+    """The Keystore of the probe."""
+
+    def __init__(self, target: Target, solution: str = PROBE) -> None:
+        super().__init__(target, "Keystore", solution)
 
     async def get(self, key: str) -> Any:
         """What stands under a key; None where nothing does."""
@@ -100,9 +114,6 @@ class Keystore(Probe):
     async def items(self, key: str) -> Any:
         """All that a list holds, from its head."""
         return await self.command(key, "lrange", 0, -1)
-
-    def _exchange(self) -> str:
-        return expect.exchange(self.last)
 
 
 async def events_of(target: Target, identity: str, count: int, solution: str = PROBE) -> list[Table]:

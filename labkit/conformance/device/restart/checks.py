@@ -91,6 +91,12 @@ async def newest(target: Target) -> None:
 def _newest() -> None:
     with own_lab(datapoints={"kept": KEPT}) as lab:
         first = int(lab.clock.time) - 1000
+        others = [
+            lab.product(product).device(name).activate()
+            for product, name in (("password", f"d-{KEPT}"), ("token", "ü %"), ("token", f"D-{KEPT}"))
+        ]
+        for each in others:
+            each.record({"text": {first - 1000: "the only one"}})
         for count in (KEPT, 3 * KEPT):
             device = lab.product("token").device(f"d-{count}").activate()
             for number in range(count):
@@ -103,6 +109,10 @@ def _newest() -> None:
                 f"{KEPT} to {KEPT * 11 // 10} of {count} are kept", KEPT <= kept <= KEPT * 11 // 10, kept
             )
             expect.equal("what is read", device.read("text"), {"text": f"point {count - 1}"})
+        for each in others:  # each alias of each device has so many of its own
+            expect.equal(
+                "the oldest of another device", each.poll("text", 0, since=first - 2000), "the only one"
+            )
 
 
 @check("DEV-KEEP-4", "a device is locked, unlocked, removed, and its namesake is not", needs={"settings"})
