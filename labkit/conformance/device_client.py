@@ -124,15 +124,11 @@ async def begin(
     """
     sent = asyncio.Event()
 
-    async def trace(event: str, info: dict[str, Any]) -> None:
-        if event.endswith("send_request_body.complete"):
-            sent.set()
-
     headers = {"Accept": FORM, "Request-Timeout": str(timeout)}
     if since is not None:
         headers["If-Modified-Since"] = str(since)
     task = target.start(
-        device.request("GET", _path([alias]), headers=headers, extensions={"trace": trace}, patience=None)
+        device.request("GET", _path([alias]), headers=headers, extensions={"sent": sent.set}, patience=None)
     )
     await _first(task, target.start(sent.wait()))
     if "polls" in target.offers:

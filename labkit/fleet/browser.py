@@ -16,6 +16,7 @@ import httpx
 
 from labkit.core.errors import LabError
 from labkit.fleet.flow import PATIENCE, Address
+from labkit.fleet.httpx_transport import Transport
 
 FORM = "application/x-www-form-urlencoded"
 REDIRECTS = 20  # in a row before it gives up
@@ -140,28 +141,14 @@ class Connections(httpx.AsyncBaseTransport):
     """Leads every host to the lab's address. A connection belongs to the name it was opened for (SNI)."""
 
     def __init__(self, address: Address) -> None:
-        self._address = address
-        self._context = address.context()
-        self._hosts: dict[str, httpx.AsyncHTTPTransport] = {}
+        self._transport = Transport(address.host, address.https_port, address.context())
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        host = request.url.host
-        if host not in self._hosts:
-            self._hosts[host] = httpx.AsyncHTTPTransport(verify=self._context)
-        return await self._hosts[host].handle_async_request(
-            httpx.Request(
-                request.method,
-                request.url.copy_with(host=self._address.host),
-                headers=request.headers,  # Host among them
-                stream=request.stream,
-                extensions={**request.extensions, "sni_hostname": host},
-            )
-        )
+        return await self._transport.handle_async_request(request)
 
     async def close(self) -> None:
         """Close them all."""
-        for transport in self._hosts.values():
-            await transport.aclose()
+        await self._transport.aclose()
 
 
 class _FormReader(HTMLParser):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ssl
 import tempfile
 from dataclasses import dataclass
+from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,12 @@ class Address:
         return context
 
 
+@lru_cache(maxsize=8)
+def _anonymous(ca_pem: str) -> ssl.SSLContext:
+    """The context of all clients that show no certificate: to make one takes as long as to ask for something."""
+    return Address("", 0, ca_pem).context()
+
+
 class FlowClient:
     """An HTTPS client of one host of a lab. cookies: are those that come kept for the next requests?"""
 
@@ -71,9 +78,15 @@ class FlowClient:
         import httpx
 
         if self._client is None:
+            from labkit.fleet.httpx_transport import Transport
+
+            context = (
+                _anonymous(self.address.ca_pem)
+                if self.certificate is None
+                else self.address.context(self.certificate)
+            )
             self._client = httpx.AsyncClient(
-                verify=self.address.context(self.certificate),
-                limits=httpx.Limits(max_connections=None, keepalive_expiry=30),
+                transport=Transport(self.address.host, self.address.https_port, context),
                 trust_env=False,
                 headers={"User-Agent": "labkit"},
                 cookies=CookieJar(None if self._cookies else DefaultCookiePolicy(allowed_domains=[])),

@@ -50,7 +50,7 @@ class Rig:
 
 
 @asynccontextmanager
-async def listening(rig: Rig, folder: Path) -> AsyncIterator[DeviceConnection]:
+async def served(rig: Rig, folder: Path) -> AsyncIterator[Address]:
     authority = Authority.create()
     certificate, key = authority.leaf([HOST])
     file = folder / "leaf.pem"
@@ -58,13 +58,20 @@ async def listening(rig: Rig, folder: Path) -> AsyncIterator[DeviceConnection]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(file)
     server = await asyncio.start_server(rig.serve, "127.0.0.1", 0, ssl=context)
-    address = Address("127.0.0.1", server.sockets[0].getsockname()[1], authority.ca_pem.decode())
-    connection = DeviceConnection(Server(address, HOST))
     try:
-        yield connection
+        yield Address("127.0.0.1", server.sockets[0].getsockname()[1], authority.ca_pem.decode())
     finally:
-        connection.abort()
         server.close()
+
+
+@asynccontextmanager
+async def listening(rig: Rig, folder: Path) -> AsyncIterator[DeviceConnection]:
+    async with served(rig, folder) as address:
+        connection = DeviceConnection(Server(address, HOST))
+        try:
+            yield connection
+        finally:
+            connection.abort()
 
 
 async def kind_of(request: Awaitable[object]) -> str:

@@ -1,0 +1,193 @@
+"""The connections under httpx: when one is used again, and which error tells how a request got no answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from labkit.fleet import httpx_transport as transport
+from labkit.fleet.flow import FlowClient
+from tests.fleet.test_connection import HOST, OK, Rig, served
+
+END = b"\r\nX-End: 1\r\n\r\n"  # the server ends the connection after it
+
+
+@asynccontextmanager
+async def asking(folder: Path, *answers: bytes | None) -> AsyncIterator[tuple[Rig, FlowClient]]:
+    rig = Rig()
+    rig.answers = [*answers]
+    async with served(rig, folder) as address:
+        client = FlowClient(address, HOST)
+        try:
+            yield rig, client
+        finally:
+            await client.close()
+
+
+def connections(client: FlowClient) -> set[Any]:
+    assert client._client is not None
+    return vars(client._client._transport)["_all"]  # type: ignore[no-any-return]
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """What is private tells it alone."""
+    async with asyncio.timeout(10):
+        while not true():  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+
+
+async def test_one_connection_for_many_requests(tmp_path: Path) -> None:
+    async with asking(tmp_path, *[OK] * 5) as (rig, client):
+        for _ in range(5):
+            answer = await client.request("GET", "/a%20path?q", headers={"X-A": "b"})
+            assert (answer.status_code, answer.reason_phrase, answer.text) == (200, "OK", "hi")
+    assert rig.connections == 1
+    assert rig.requests[0].startswith(b"GET /a%20path?q HTTP/1.1\r\n")
+    assert b"\r\nHost: " + HOST.encode() in rig.requests[0]
+
+
+async def test_several_at_once_have_a_connection_each(tmp_path: Path) -> None:
+    async with asking(tmp_path, *[OK] * 6) as (rig, client):
+        for _ in range(2):
+            await asyncio.gather(*(client.request("GET", "/") for _ in range(3)))
+    assert rig.connections == 3
+
+
+async def test_headers_are_as_they_were_sent(tmp_path: Path) -> None:
+    odd = b"HTTP/1.1 299 Not so bad\r\nX-Twice: a\r\nx-twice: \xe9\r\nContent-Length: 0\r\n\r\n"
+    async with asking(tmp_path, odd) as (_, client):
+        answer = await client.request("GET", "/")
+    assert (answer.status_code, answer.reason_phrase) == (299, "Not so bad")
+    assert answer.headers.raw[:2] == [(b"X-Twice", b"a"), (b"x-twice", b"\xe9")]
+    assert "content-length" in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("answer", "body"),
+    [
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n3\r\n ho\r\n0\r\n\r\n", b"hi ho"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" + OK, b"hi"),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
+    ],
+)
+async def test_a_connection_is_used_again_after_any_whole_answer(
+    tmp_path: Path, answer: bytes, body: bytes
+) -> None:
+    async with asking(tmp_path, answer, OK) as (rig, client):
+        assert (await client.request("GET", "/")).content == body
+        await client.request("GET", "/")
+    assert rig.connections == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        OK.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"),
+        OK + b"HTTP/1.1 200 OK\r\n",  # more than was asked for
+        b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi",
+    ],
+)
+async def test_a_connection_that_is_over_is_not_used_again(tmp_path: Path, answer: bytes) -> None:
+    async with asking(tmp_path, answer, OK) as (rig, client):
+        for _ in range(2):
+            assert (await client.request("GET", "/")).text == "hi"
+    assert rig.connections == 2
+
+
+async def test_a_connection_that_ended_while_idle_is_opened_anew(tmp_path: Path) -> None:
+    async with asking(tmp_path, OK.replace(b"\r\n\r\n", END), OK) as (rig, client):
+        await client.request("GET", "/")
+        [connection] = connections(client)
+        await until(lambda: not connection.usable)
+        await client.request("GET", "/")
+    assert rig.connections == 2
+
+
+async def test_a_connection_that_nobody_used_for_long_is_not_used_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with asking(tmp_path, OK, OK) as (rig, client):
+        await client.request("GET", "/")
+        monkeypatch.setattr(transport, "KEPT", 0.0)
+        await client.request("GET", "/")
+    assert rig.connections == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (None, "without an answer"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5" + END + b"hel", "without sending complete message body"),
+        (b"SSH-2.0-OpenSSH\r\n\r\n", "illegal status line"),
+        (b"HTTP/1.1 200 OK\r\nBad name: 1\r\n\r\n", "illegal header line"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\n", "conflicting Content-Length"),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 2 * transport.HEAD, "too long"),
+    ],
+)
+async def test_how_an_answer_fails_and_that_nothing_is_sent_twice(
+    tmp_path: Path, answer: bytes | None, error: str
+) -> None:
+    async with asking(tmp_path, answer, OK) as (rig, client):
+        with pytest.raises(httpx.RemoteProtocolError, match=error) as failed:
+            await client.request("GET", "/1")
+        assert failed.value.request.url.path == "/1"
+        assert (await client.request("GET", "/2")).text == "hi"
+    assert [each.split()[1] for each in rig.requests] == [b"/1", b"/2"]
+    assert rig.connections == 2
+
+
+async def test_an_answer_that_does_not_come_is_waited_for_as_long_as_said(tmp_path: Path) -> None:
+    async with asking(tmp_path, b"", b"HTTP/1.1 200 OK\r\n", OK) as (rig, client):
+        for _ in range(2):
+            with pytest.raises(httpx.ReadTimeout):
+                await client.request("GET", "/", patience=0.1)
+        assert (await client.request("GET", "/", patience=None)).text == "hi"
+    assert rig.connections == 3  # what comes late is no answer to the next request
+
+
+async def test_a_request_that_is_cancelled_ends_its_connection(tmp_path: Path) -> None:
+    async with asking(tmp_path, b"", OK) as (rig, client):
+        sent = asyncio.Event()
+        task = asyncio.create_task(client.request("GET", "/", extensions={"sent": sent.set}))
+        await asyncio.wait_for(sent.wait(), 10)
+        task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled()
+        await client.request("GET", "/")
+    assert rig.connections == 2
+
+
+async def test_an_answer_before_all_is_sent_is_taken(tmp_path: Path) -> None:
+    async def body() -> AsyncIterator[bytes]:
+        yield b"x" * 2 * transport.PIECE
+        [connection] = connections(client)
+        await until(connection._answer.done)
+        yield b"never asked for"
+
+    refused = b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n"
+    async with asking(tmp_path, refused, OK) as (rig, client):
+        assert (await client.request("POST", "/", content=body())).status_code == 413
+        assert (await client.request("GET", "/")).status_code == 200
+    assert rig.connections == 2
+
+
+async def test_large_bodies_go_out_whole(tmp_path: Path) -> None:
+    async with asking(tmp_path, OK) as (rig, client):
+        await client.request("POST", "/", content=b"x" * 3 * transport.PIECE)
+    assert f"Content-Length: {3 * transport.PIECE}".encode() in rig.requests[0]
+
+
+async def test_nobody_there_and_another_ca_are_no_connection(tmp_path: Path) -> None:
+    async with asking(tmp_path) as (_, client):
+        other = FlowClient(client.address, "other.example")
+        with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+            await other.request("GET", "/")
+        await other.close()
+    with pytest.raises(httpx.ConnectError):
+        await client.request("GET", "/")
