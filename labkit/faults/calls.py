@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -57,7 +56,7 @@ class Calls:
         for fault in self._before:
             if not _concerns(fault, called) or not self._tools.hits(fault, called.solution, called.cause):
                 continue
-            await self._hold(fault, called)
+            await self._tools.hold(fault, called.solution, called.cause)
             if fault.settings.status is not None:
                 raise _error(fault)
             if fault.settings.body is not None:
@@ -81,7 +80,7 @@ class Calls:
                     continue
             if not self._tools.hits(fault, called.solution, called.cause):
                 continue
-            await self._hold(fault, called)
+            await self._tools.hold(fault, called.solution, called.cause)
             if settings.status is not None:
                 result, status = error_object(_error(fault)), settings.status
             elif settings.body is not None:
@@ -89,20 +88,6 @@ class Calls:
             else:
                 result = changed
         return result, status
-
-    async def _hold(self, fault: Fault, called: Called) -> None:
-        """Calls that one run makes side by side are one activity: one is held at a time, each until its own time."""
-        if fault.settings.delay is None:
-            return
-        until = self._tools.clock.now() + fault.settings.delay
-        if called.cause is None:
-            await self._tools.hold_until(fault, called.solution, until)
-            return
-        lock = self._tools.runs.get(called.cause)
-        if lock is None:
-            lock = self._tools.runs[called.cause] = asyncio.Lock()
-        async with lock:
-            await self._tools.hold_until(fault, called.solution, until)
 
 
 def _concerns(fault: Fault, called: Called) -> bool:

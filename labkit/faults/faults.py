@@ -14,6 +14,7 @@ from labkit.core.events import Events
 from labkit.core.holding import Holding
 from labkit.core.identifiers import Identifiers
 from labkit.core.journal import Journal
+from labkit.faults.awaited import AwaitedAnswers
 from labkit.faults.calls import Calls
 from labkit.faults.delays import Delays
 from labkit.faults.events import EventFaults
@@ -23,6 +24,7 @@ from labkit.faults.named import ProviderFaults, named
 from labkit.faults.outgoing import Outgoing
 from labkit.faults.patterns import ANY, Pattern
 from labkit.faults.requests import Requests
+from labkit.faults.runs import Runs
 from labkit.faults.tools import Tools
 from labkit.http.sites import HostTable
 from labkit.settings import FaultSettings
@@ -80,7 +82,9 @@ class Faults(Component):
         self._products = products
         self._solutions = solutions
         self.delays = Delays()
-        self._tools = Tools(clock, journal, holding, self.delays, self._arrange)
+        runs = Runs(holding)
+        self.awaited = AwaitedAnswers(runs)
+        self._tools = Tools(clock, journal, runs, self.delays, self.awaited, self._arrange)
         self._faults: dict[str, Fault] = {}
         self._providers: dict[str, ProviderFaults[Any]] = {}
         self._lanes = Lanes(clock, events, self._arrange)

@@ -45,7 +45,7 @@ class Outgoing:
                 if changed.apply(fault.changes) and self._tools.hits(fault, actor, cause):
                     asked = changed
             elif fault.phase == "before" and self._tools.hits(fault, actor, cause):
-                await self._tools.hold(fault, actor)
+                await self._tools.hold(fault, actor, cause)
                 if fault.settings.cut is not None:
                     raise OSError(f"{portless.partition('?')[0]} cannot be reached: {fault.reason}")
                 if fault.settings.status is not None or fault.settings.body is not None:
@@ -57,7 +57,7 @@ class Outgoing:
             if fault.phase == "after" and (changed_text := _changed(fault, answer)) is not None:
                 if not self._tools.hits(fault, actor, cause):
                     continue
-                await self._tools.hold(fault, actor)
+                await self._tools.hold(fault, actor, cause)
                 if fault.settings.cut is not None:
                     raise OSError(f"{portless.partition('?')[0]} gave no answer: {fault.reason}")
                 answer = _answer(fault, answer[0], changed_text)

@@ -39,7 +39,8 @@ class Asked:
 
     path: decoded; query: as it came; actor: the journal's; cause: sequence of the request's record; product,
     identity, solution: whose it is, where that is known; given: what was asked, where a fault looked at it.
-    answered: faults have seen the answer, or gave it.
+    awaited: the key of its answer, where the platform itself waits for that; answered: faults have seen the answer, or
+    gave it.
     """
 
     method: str
@@ -53,6 +54,7 @@ class Asked:
     identity: str | None = None
     solution: str | None = None
     given: Message | None = None
+    awaited: str = ""
     answered: bool = False
 
 
@@ -148,7 +150,8 @@ class Requests:
     async def _hold(self, fault: Fault, asked: Asked) -> None:
         if fault.settings.delay is not None:
             asked.connection.watch_input()
-            await self._tools.hold(fault, asked.actor)
+            with self._tools.awaited.held(asked.awaited):
+                await self._tools.hold(fault, asked.actor)
 
 
 def _concerns(fault: Fault, asked: Asked) -> bool:

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from weakref import WeakValueDictionary
+from dataclasses import dataclass
 
 from labkit.core.clock import Clock
-from labkit.core.holding import Holding
 from labkit.core.journal import Journal
+from labkit.faults.awaited import AwaitedAnswers
 from labkit.faults.delays import Delays
 from labkit.faults.fault import Fault
+from labkit.faults.runs import Runs
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """delays: what is held now; spent: called once a fault has hit for the last time; runs: by the record of a run of a
-    script, what lets one of its calls be held at a time.
+    """runs: what is held; delays: where that is so now; awaited: answers that the platform waits for; spent: called
+    once a fault has hit for the last time.
     """
 
     clock: Clock
     journal: Journal
-    holding: Holding
+    runs: Runs
     delays: Delays
+    awaited: AwaitedAnswers
     spent: Callable[[Fault], object]
-    runs: WeakValueDictionary[int, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     def hits(self, fault: Fault, actor: str, cause: int | None) -> bool:
         """Does a fault hit, whose place and persons match? If so the journal has it, caused by what it hits."""
@@ -42,14 +42,14 @@ class Tools:
             self.spent(fault)
         return True
 
-    async def hold(self, fault: Fault, actor: str) -> None:
+    async def hold(self, fault: Fault, actor: str, run: int | None = None) -> None:
         """Wait for as much lab time as a fault delays, if it does. What waits is held: no activity, so that the lab
-        settles and its clock can be advanced.
+        settles and its clock can be advanced. run: the record of the run of a script whose work it is, if it is one's.
         """
         if fault.settings.delay is not None:
-            await self.hold_until(fault, actor, self.clock.now() + fault.settings.delay)
+            await self.hold_until(fault, actor, self.clock.now() + fault.settings.delay, run)
 
-    async def hold_until(self, fault: Fault, actor: str, when: float) -> None:
+    async def hold_until(self, fault: Fault, actor: str, when: float, run: int | None = None) -> None:
         """As `hold`, until lab time reaches `when`."""
         if when <= self.clock.now():
             return
@@ -60,12 +60,12 @@ class Tools:
             nonlocal held
             held = False
             self.delays.end(actor)
-            self.holding.end(actor)
+            self.runs.end(actor, run)
             if not reached.done():
                 reached.set_result(None)
 
         timer = self.clock.call_at(when, go_on)
-        self.holding.begin(actor)
+        self.runs.begin(actor, run)
         self.delays.begin(fault.name, actor)
         try:
             await reached
@@ -73,4 +73,4 @@ class Tools:
             timer.cancel()
             if held:  # given up
                 self.delays.end(actor)
-                self.holding.end(actor)
+                self.runs.end(actor, run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
@@ -14,6 +15,7 @@ from yarl import URL
 
 from labkit.core.component import Component
 from labkit.http.address import ServerAddress
+from labkit.http.cause import cause_of
 
 LARGEST = 1024 * 1024  # bytes of an answer that are read
 Answer = tuple[int, str]
@@ -28,11 +30,23 @@ class Interferes(Protocol):
     ) -> Answer: ...
 
 
+class Awaited(Protocol):
+    """Who has to know of answers that the platform waits for: `one` gives what their requests name."""
+
+    def one(
+        self, actor: str, run: int | None, patience: float
+    ) -> AbstractAsyncContextManager[Mapping[str, str]]: ...
+
+
 class MayInterfere(Protocol):
-    """Who knows whether anything may; None while nothing does."""
+    """Who knows whether anything may; outgoing and requests are None while nothing does."""
 
     @property
     def outgoing(self) -> Interferes | None: ...
+    @property
+    def requests(self) -> object | None: ...
+    @property
+    def awaited(self) -> Awaited: ...
 
 
 class OutboundClient(Component):
@@ -68,17 +82,40 @@ class OutboundClient(Component):
     async def _send(self, method: str, url: str, headers: Mapping[str, str], body: str | None) -> Answer:
         try:
             target = URL(url, encoded=True)  # as it was signed
-            async with self._session(self._is_own(target)).request(
-                method, target, headers=headers, data=body, allow_redirects=False
-            ) as response:
-                data = b""
-                async for chunk in response.content.iter_any():
-                    data += chunk
-                    if len(data) >= LARGEST:
-                        break
-                return response.status, _text(data[:LARGEST], response.charset)
+            if self.faults is None or self.faults.requests is None or not self._is_own(target):
+                return await self._exchange(method, target, headers, body)
+            async with self.faults.awaited.one(
+                f"outgoing/{target.host}", cause_of(headers), self._patience
+            ) as more:
+                endless = ClientTimeout()
+                return await self._exchange(method, target, {**headers, **more}, body, endless)
         except (ClientError, ValueError) as error:
             raise OSError(f"{url.partition('?')[0]} cannot be reached: {error}") from error
+
+    async def _exchange(
+        self,
+        method: str,
+        target: URL,
+        headers: Mapping[str, str],
+        body: str | None,
+        timeout: ClientTimeout | None = None,
+    ) -> Answer:
+        """timeout: None for that of all. Raises ClientError, ValueError or TimeoutError."""
+        session = self._session(self._is_own(target))
+        async with session.request(
+            method,
+            target,
+            headers=headers,
+            data=body,
+            allow_redirects=False,
+            timeout=session.timeout if timeout is None else timeout,
+        ) as response:
+            data = b""
+            async for chunk in response.content.iter_any():
+                data += chunk
+                if len(data) >= LARGEST:
+                    break
+            return response.status, _text(data[:LARGEST], response.charset)
 
     async def stop(self) -> None:
         """Close its connections; the next request opens new ones."""

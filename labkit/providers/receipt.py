@@ -12,7 +12,7 @@ from aiohttp import web
 from labkit.context import Context
 from labkit.core.bounded import cut_text
 from labkit.core.journal import Record
-from labkit.faults import Asked, FaultAnswer, Given
+from labkit.faults import AWAITED, Asked, FaultAnswer, Given
 from labkit.http.connection import Connection
 from labkit.http.cut import ConnectionCut
 from labkit.providers.inbox import Arrival, Inbox
@@ -62,6 +62,7 @@ class Receipt:
                 self.actor,
                 self.record.sequence,
                 self.connection,
+                awaited=self.request.headers.get(AWAITED, ""),
             )
         return self.asked
 

@@ -11,7 +11,7 @@ from aiohttp import web
 from labkit.context import Context
 from labkit.core.hiding import without_issued_in_path
 from labkit.core.journal import Record
-from labkit.faults import Asked, FaultAnswer, Given
+from labkit.faults import AWAITED, Asked, FaultAnswer, Given
 from labkit.http.bodies import read_body
 from labkit.http.connection import Connection
 from labkit.http.cut import ConnectionCut
@@ -96,6 +96,7 @@ class SolutionSite(Site):
             record.sequence,
             connection,
             solution=self._solution.id,
+            awaited=request.headers.get(AWAITED, ""),
         )
 
     def _given(self, request: web.BaseRequest, path: str, query: str) -> Given:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
+from typing import Any, Literal
 
+import httpx
 import pytest
 
 from labkit import Behaviour, Lab
@@ -66,6 +69,79 @@ def test_more_delayed_runs_than_may_be_under_way(lab: Lab) -> None:
         lab.clock.advance(5)
         settled(lab)
         assert acme.Keystore.get(key="n") == {"value": seen}
+
+
+SEND = 'return Notify.send({Identity = "ann", Body = "wet"})'
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_an_answer_of_a_provider_of_the_lab_itself(lab: Lab, when: Literal["before", "after"]) -> None:
+    homes = [lab.solution(f"home{number}", services={"Notify": lab.messaging.account}) for number in range(2)]
+    for home in homes:
+        home.Notify.createBinding(Identity="ann", Endpoint="e", BindingType="sms", Address="+15005550001")
+        home.route("GET", "/send", lua=SEND)
+    lab.faults.add("POST /v1/Services/*/Notifications", delay=30.5, when=when, first=1)
+    begun = lab.begin(homes[0].get, "/send")
+    settled(lab)
+    assert not begun.done
+    assert homes[1].get("/send").status_code == 200  # nobody waits for another's answer
+    settled(lab)
+    lab.clock.advance(30)
+    assert not begun.done
+    lab.clock.advance(0.5)
+    assert begun.result().json()["body"] == "wet"
+    assert [each.text for each in lab.handsets["+15005550001"].messages] == ["wet", "wet"]
+    settled(lab)
+
+
+def test_an_answer_of_a_provider_is_waited_for_in_lab_time_alone() -> None:
+    with Lab(seed=7, guard={"outbound": 0.2}) as lab:
+        home = lab.solution("home", services={"Notify": lab.messaging.account})
+        home.route("GET", "/send", lua=SEND)
+        lab.faults.add("POST /v1/Services/*/Notifications", delay=30, first=1)
+        begun = lab.begin(home.get, "/send")
+        settled(lab)
+        time.sleep(0.3)  # longer than an answer may take
+        lab.clock.advance(30)
+        assert "error" not in begun.result().json()
+
+
+def test_who_waits_for_a_provider_may_be_stopped(lab: Lab) -> None:
+    home = lab.solution("home", services={"Notify": lab.messaging.account})
+    home.route("GET", "/send", lua=SEND)
+    lab.faults.add("POST /v1/Services/*/Notifications", delay=30, first=1)
+    begun = lab.begin(home.get, "/send")
+    settled(lab)
+    lab.restart()
+    with pytest.raises(httpx.HTTPError):
+        begun.result()
+    settled(lab)
+    assert home.get("/send").status_code == 200
+    settled(lab)
+
+
+async def send_three(services: Any) -> list[Any]:
+    return await asyncio.gather(
+        *(services.Notify.send(Identity="ann", Body=str(number)) for number in range(3))
+    )
+
+
+@pytest.mark.parametrize(
+    "where", ["POST /v1/Services/*/Notifications", "POST https://*/Notifications", "Notify.send"]
+)
+def test_a_run_that_waits_for_several_delayed_answers_is_held_once(lab: Lab, where: str) -> None:
+    home = lab.solution("home", services={"Notify": lab.messaging.account})
+    home.route("GET", "/three", send_three)
+    lab.faults.add(where, delay=30)
+    begun = lab.begin(home.get, "/three")
+    settled(lab)
+    lab.clock.advance(29)
+    settled(lab)
+    assert not begun.done
+    lab.clock.advance(1)
+    assert [each["body"] for each in begun.result().json()] == ["0", "1", "2"]
+    settled(lab)
+    assert lab.faults.frame()["hits"].tolist() == [3]
 
 
 class Floods(Behaviour):
