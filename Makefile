@@ -34,7 +34,7 @@ report: $(STAMP) ## run the notebooks as a conformance report, into reports/
 	@$(BIN)/labkit report $(ARGS)
 
 test: $(STAMP) ## run the tests and compare the notebooks with their stored outputs
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(NBVAL) --nbval-current-env $(TESTS) $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder $(NBVAL) --nbval-current-env $(TESTS) $(ARGS)
 
 lab: $(STAMP) ## open the notebooks in JupyterLab
 	@cd notebooks && ../$(BIN)/jupyter lab $(ARGS)

@@ -2,6 +2,8 @@
 
 import gc
 import os
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +11,8 @@ from labkit.reporting import provisioner
 from labkit.reporting.kernel_server import AVAILABLE, KernelServer
 from tests import played
 
+LONG = {"tests", "bench", "fleet", "lab", "reporting", "widgets"}  # folders of long tests
+TOGETHER = 20  # short tests of one file
 CHECKS = "test_a_local_lab_passes"  # one for each check
 UNPLAYED = 'played = ""'  # the parameter of a notebook that may name the verdicts of a play
 SERVER = pytest.StashKey[KernelServer]()
@@ -40,11 +44,31 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the cells of a notebook on one worker: they share a kernel. Tests are spread one by one."""
+    """Say what stays together on a worker, and what comes first.
+
+    The cells of a notebook share a kernel. Long tests are spread one by one; short ones a few of a file at a time, for
+    xdist's own work grows with the square of the groups. The checks begin, since others wait for their verdicts, and
+    what is short ends, so that no worker is left alone for long.
+    """
+    orders: dict[pytest.Item, int] = {}
+    counts: Counter[Path] = Counter()
     for item in items:
-        if item.path.suffix == ".ipynb":
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+        path = item.path.relative_to(item.config.rootpath)
+        orders[item] = 2
+        if getattr(item, "originalname", "") == CHECKS:
+            orders[item] = 0
+            item.add_marker(pytest.mark.xdist_group(CHECKS))
+        elif path.parts[:2] == ("tests", "conformance"):
+            orders[item] = 1
+        elif path.suffix == ".ipynb":
+            orders[item] = 3
+            item.add_marker(pytest.mark.xdist_group(path.stem))
             item.add_marker(pytest.mark.timeout(300))  # the first one may wait for all checks to be played
+        elif path.parent.name not in LONG and not item.get_closest_marker("xdist_group"):
+            orders[item] = 4
+            item.add_marker(pytest.mark.xdist_group(f"{path.with_suffix('')}-{counts[path] // TOGETHER}"))
+            counts[path] += 1
+    items.sort(key=orders.__getitem__)
 
 
 @pytest.hookimpl(trylast=True)
