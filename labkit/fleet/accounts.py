@@ -103,16 +103,20 @@ class Accounts:
 
     def sent(self, identity: str, epoch: int) -> int:
         """The next number of a device, which it is about to send."""
-        sender = self._senders.setdefault((identity, epoch), Sender())
-        sender.sent += 1
-        sender.unanswered.add(sender.sent)
-        self._changed.add((identity, epoch))
-        return sender.sent
+        key = identity, epoch
+        sender = self._senders.get(key)
+        if sender is None:
+            sender = self._senders[key] = Sender()
+        number = sender.sent = sender.sent + 1
+        sender.unanswered.add(number)
+        self._changed.add(key)
+        return number
 
     def acknowledged(self, identity: str, epoch: int, number: int) -> None:
         """The platform answered that it has stored this one."""
-        self._senders[identity, epoch].unanswered.discard(number)
-        self._changed.add((identity, epoch))
+        key = identity, epoch
+        self._senders[key].unanswered.discard(number)
+        self._changed.add(key)
 
     def broken(self, identity: str, epoch: int) -> None:
         """The process of the device died: what it sent and did not tell is found by what arrived of it."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Coroutine, Mapping
+from typing import Any, Literal
 
 from labkit.core.certificates import KeyPair
 from labkit.core.errors import LabError, LabkitError
@@ -72,16 +72,20 @@ class Wire:
         self._until: float | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._stuck: asyncio.TimerHandle | None = None
+        self._loop = asyncio.get_running_loop()
         self._transport = Transport(agreed, self)
 
     def ask(self, request: bytes, method: str, patience: float | None) -> asyncio.Future[Answer]:
         """Send a request; the future raises NoAnswerError. patience: seconds of real time, None for ever."""
-        loop = asyncio.get_running_loop()
+        loop = self._loop
         answer = self._answer = loop.create_future()
         self._reader.expect(method)
-        self._until = None if patience is None else loop.time() + patience
-        if self._until is not None and self._timer is None:
-            self._timer = loop.call_at(self._until, self._late)
+        if patience is None:
+            self._until = None
+        else:
+            self._until = loop.time() + patience
+            if self._timer is None:
+                self._timer = loop.call_at(self._until, self._late)
         self._transport.write(request)
         return answer
 
@@ -92,7 +96,7 @@ class Wire:
     def stick(self, seconds: float) -> None:
         """Read nothing of what comes for so many seconds of real time."""
         self._transport.pause_reading()
-        self._stuck = asyncio.get_running_loop().call_later(seconds, self._transport.resume_reading)
+        self._stuck = self._loop.call_later(seconds, self._transport.resume_reading)
 
     def data_received(self, data: bytes) -> None:
         if self._answer is None:  # nobody asked
@@ -133,7 +137,7 @@ class Wire:
     async def lost(self) -> None:
         """Return once the connection has ended, at the other end or here."""
         if not self._lost:
-            self._losing = self._losing or asyncio.get_running_loop().create_future()
+            self._losing = self._losing or self._loop.create_future()
             await asyncio.shield(self._losing)
 
     def abort(self) -> None:
@@ -150,9 +154,8 @@ class Wire:
         self._timer = None
         if self._answer is None or self._until is None:
             return
-        loop = asyncio.get_running_loop()
-        if loop.time() < self._until:  # of a later request than that which set the timer
-            self._timer = loop.call_at(self._until, self._late)
+        if self._loop.time() < self._until:  # of a later request than that which set the timer
+            self._timer = self._loop.call_at(self._until, self._late)
             return
         self._fail("timeout", "the server did not answer in time")
         self.abort()
@@ -181,7 +184,7 @@ class DeviceConnection:
     def open(self) -> bool:
         return self._wire is not None and not self._wire.ended
 
-    async def request(
+    def request(
         self,
         method: str,
         path: str,
@@ -190,7 +193,7 @@ class DeviceConnection:
         content: bytes | str = b"",
         patience: float | None = PATIENCE,
         **others: object,
-    ) -> Answer:
+    ) -> Coroutine[Any, Any, Answer]:
         """Send a request and read the whole answer. Raises NoAnswerError; LabError while another is under way,
         and for an option that there is not.
 
@@ -205,10 +208,7 @@ class DeviceConnection:
         if asked != self._asked:  # devices ask for the same again and again
             self._head = self._made(*asked)
             self._asked = (method, path, dict(headers or {}), len(body))
-        if self._asking:
-            raise LabError("a device asks for one thing at a time: await the answer first")
-        self.last = await self._send(self._head + body, method, patience)
-        return self.last
+        return self._send(self._head + body, method, patience)
 
     def _made(self, method: str, path: str, headers: Mapping[str, str] | None, length: int) -> bytes:
         """The head of a request with a body of so many bytes. Raises LabError for what would be more lines."""
@@ -227,9 +227,11 @@ class DeviceConnection:
         """Send the last request once more, on the connection that there is. Raises as `request` does."""
         if self._sent is None:
             raise LabError("nothing was sent yet")
-        return await self._send(*self._sent)
+        return await self._send(*self._sent, again=True)
 
-    async def _send(self, request: bytes, method: str, patience: float | None) -> Answer:
+    async def _send(self, request: bytes, method: str, patience: float | None, again: bool = False) -> Answer:
+        if self._asking:
+            raise LabError("a device asks for one thing at a time: await the answer first")
         self._asking = True
         self._sent = (request, method, patience)
         try:
@@ -245,6 +247,8 @@ class DeviceConnection:
                 began = time.perf_counter()
                 came = await answer
                 self.took = time.perf_counter() - began
+                if not again:
+                    self.last = came
                 return came
             except asyncio.CancelledError:
                 self.abort()  # an answer that nobody waits for would come before the next one

@@ -264,10 +264,10 @@ def encoded(pairs: Iterable[tuple[str, object]]) -> str:
 
 
 def _quoted(value: object) -> str:
-    text = str(value)
     kind = type(value)
     if kind is float or kind is int:
-        return text.replace("+", "%2B")  # of 1e+20
+        return str(value).replace("+", "%2B")  # of 1e+20
+    text = str(value)
     if kind is bool:
         text = text.lower()
     return text if text.isascii() and text.isalnum() else quote_plus(text, errors="strict")

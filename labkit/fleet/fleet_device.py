@@ -292,8 +292,8 @@ class FleetDevice:
                 await faults.before(self, action)
             self.enter("polling" if action == "poll" else "running")
             result = await self._ask(ask, *args, **kwargs)
-            self.enter("running")
             if faults is not None:
+                self.enter("running")
                 await faults.after(self, action)
         except EXCHANGE_ERRORS as failed:
             error = failed
@@ -353,7 +353,7 @@ class FleetDevice:
 def _values(values: Mapping[str, object] | None, more: Mapping[str, object]) -> Mapping[str, object]:
     if values is None:
         given = more
-    elif isinstance(values, Mapping):
+    elif type(values) is dict or isinstance(values, Mapping):  # the latter alone is dear
         given = {**values, **more} if more else values
     else:
         raise LabError(f"write: expected temperature=21.5 or {{'temperature': 21.5}}, not {values!r}")

@@ -19,6 +19,7 @@ PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0}
 HIGHEST = 3_600_000_000  # µs: what takes longer than an hour counts as an hour
 DIGITS = 3
 EXACT_BITS = 11  # a histogram of three digits keeps 2048 values exactly, and so many in each power of 2 above
+EXACT = 1 << EXACT_BITS
 
 
 class Latency:
@@ -44,11 +45,15 @@ class Latency:
 
     def add(self, seconds: float) -> None:
         """Count a duration; one below 0 counts as 0."""
-        micros = min(max(round(seconds * 1_000_000), 0), HIGHEST)
-        shift = micros.bit_length() - EXACT_BITS
-        if shift > 0:
+        micros = round(seconds * 1_000_000)
+        if micros >= EXACT:
+            micros = min(micros, HIGHEST)
+            shift = micros.bit_length() - EXACT_BITS
             micros = micros >> shift << shift
-        self._counts[micros] = self._counts.get(micros, 0) + 1
+        elif micros < 0:
+            micros = 0
+        counts = self._counts
+        counts[micros] = counts.get(micros, 0) + 1
         self.count += 1
 
     def merge(self, other: Latency) -> None:
