@@ -231,6 +231,12 @@ class Measures(click.Command):
     "--minutes", type=click.FloatRange(min=0.1), default=10.0, show_default=True, help="Of the soak."
 )
 @click.option("--whole-growth", is_flag=True, help="Let `growth` go up to a million writes.")
+@click.option(
+    "--chart",
+    "chart_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Draw what `growth` finds, as a PNG.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 def bench(
     names: tuple[str, ...],
@@ -239,6 +245,7 @@ def bench(
     polls: int,
     minutes: float,
     whole_growth: bool,
+    chart_file: Path | None,
     as_json: bool,
 ) -> None:
     """Measure speed as ratios to a bare server beside the lab, or to the least that a call must do.
@@ -250,6 +257,9 @@ def bench(
 
     from labkit.bench import bench as measures
 
+    names = names or measures.EVERYDAY
+    if chart_file is not None and "growth" not in names:
+        raise SettingsError("--chart: only the measure growth has a chart")
     with tqdm(total=None, unit="step", file=sys.stderr, disable=None) as bar:
 
         def progress(text: str) -> None:
@@ -257,7 +267,7 @@ def bench(
             bar.update()
 
         results = measures.run(
-            names or measures.EVERYDAY,
+            names,
             count=rounds,
             seconds=seconds,
             held=polls,
@@ -265,6 +275,14 @@ def bench(
             whole_growth=whole_growth,
             progress=progress,
         )
+    if chart_file is not None:
+        from labkit.bench.chart import growth_chart
+
+        [grown] = [result for result in results if result.name == "growth"]
+        try:
+            chart_file.write_bytes(growth_chart(grown))
+        except OSError as error:
+            raise SettingsError(f"--chart: {chart_file}: {error.strerror}") from error
     if as_json:
         click.echo(json.dumps([result.as_dict() for result in results], indent=2))
         return

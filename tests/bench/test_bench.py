@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import resource
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from labkit.bench import bench, fleets, polls, rounds
+from labkit.bench import bench, chart, fleets, polls, rounds
 from labkit.bench.control import BenchError
-from labkit.bench.measures import TRAFFIC
+from labkit.bench.measures import TRAFFIC, Result
 from labkit.cli import main
 
 
@@ -94,14 +95,42 @@ def test_the_memory_of_devices_that_wait_is_that_of_the_client() -> None:
 
 
 @pytest.mark.usefixtures("forked")
-def test_growth_is_measured_at_each_size(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_growth_is_measured_at_each_size_and_drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert [len(sizes) for sizes in (fleets.GROWTH, fleets.WHOLE_GROWTH)] == [4, 4]
     monkeypatch.setattr(fleets, "GROWTH", (40, 80))
     monkeypatch.setattr(fleets, "GROWING", 20)
     monkeypatch.setattr(fleets, "SIMULATED", 20)
-    (result,) = bench.run(["growth"])
-    assert [name for name in result.details if name.startswith("micros")] == ["micros_40", "micros_80"]
-    assert result.ratio == pytest.approx(result.details["micros_40"] / result.details["micros_80"])
+    picture = tmp_path / "growth.png"
+    answer = CliRunner().invoke(main, ["bench", "growth", "--json", "--chart", str(picture)])
+    assert answer.exit_code == 0, answer.output
+    (result,) = json.loads(answer.stdout)
+    details = result["details"]
+    assert [name for name in details if name.startswith("micros")] == ["micros_40", "micros_80"]
+    assert result["ratio"] == pytest.approx(details["micros_40"] / details["micros_80"])
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_chart_that_there_is_not_or_has_no_place_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    answer = CliRunner().invoke(main, ["bench", "read", "--chart", str(tmp_path / "read.png")])
+    assert (answer.exit_code, "only the measure growth has a chart" in answer.output) == (1, True)
+    monkeypatch.setattr(bench, "run", lambda *_, **more: [GROWN])
+    answer = CliRunner().invoke(main, ["bench", "growth", "--chart", str(tmp_path / "none" / "growth.png")])
+    assert (answer.exit_code, "No such file or directory" in answer.output) == (1, True)
+
+
+def test_the_chart_of_growth_has_all_sizes_in_their_order() -> None:
+    assert chart.points(GROWN) == {1000: (1.0, 50.0), 3000: (6.0, 51.0), 20_000: (22.0, 52.5)}
+    assert chart.growth_chart(GROWN) == chart.growth_chart(GROWN)
+
+
+SIZES = {20_000: (1100.0, 52.5), 1000: (1000.0, 50.0), 3000: (2000.0, 51.0)}  # µs a write, MiB
+GROWN = Result(
+    *("growth", "20,000 writes", "µs of CPU a write", 1100.0, 1000.0, 0.9, 0.8, True, 1, 0),
+    {f"micros_{size}": micros for size, (micros, _) in SIZES.items()}
+    | {f"mebibytes_{size}": mebibytes for size, (_, mebibytes) in SIZES.items()},
+)
 
 
 @pytest.mark.usefixtures("forked")

@@ -1,0 +1,48 @@
+"""The chart of the measure `growth`: what writes cost, and the memory that they leave taken, over their number."""
+
+from __future__ import annotations
+
+import re
+
+from labkit.bench.measures import Result
+from labkit.widgets.drawing import CYCLE, headed, plot_style, png
+
+_DETAIL = re.compile(r"(micros|mebibytes)_(\d+)")
+
+
+def points(result: Result) -> dict[int, tuple[float, float]]:
+    """By how many writes there were, ascending: seconds of CPU of all of them, and MiB of memory at their end."""
+    found: dict[int, dict[str, float]] = {}
+    for name, value in result.details.items():
+        if match := _DETAIL.fullmatch(name):
+            found.setdefault(int(match[2]), {})[match[1]] = value
+    return {size: (found[size]["micros"] * size / 1e6, found[size]["mebibytes"]) for size in sorted(found)}
+
+
+def growth_chart(result: Result) -> bytes:
+    """A PNG of two panels, each beside what the smallest size promises: a line, and the same memory."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter
+
+    plot_style()
+    sizes = points(result)
+    first, last = min(sizes), max(sizes)
+    seconds, mebibytes = sizes[first]
+    figure = Figure(figsize=(10, 3.6), dpi=110, layout="constrained")
+    cost, memory = figure.subplots(1, 2)
+    expected = {"color": CYCLE[5], "linestyle": "--", "label": f"as of the first {first:,}"}
+    cost.plot([0, last], [0, seconds / first * last], **expected)
+    memory.plot([0, last], [mebibytes, mebibytes], **expected)
+    for axes, number, colour in ((cost, 0, CYCLE[0]), (memory, 1, CYCLE[2])):
+        axes.plot(
+            list(sizes), [each[number] for each in sizes.values()], marker="o", color=colour, label="measured"
+        )
+        axes.set_xlabel("writes")
+        axes.set_xlim(0, 1.04 * last)
+        axes.set_ylim(0, 1.12 * axes.dataLim.ymax)
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    cost.set_ylabel("seconds of CPU")
+    memory.set_ylabel("MiB")
+    headed(cost, "Cost")
+    headed(memory, "Memory")
+    return png(figure)
