@@ -144,4 +144,10 @@ CALLS = [
         "script that calls an operation of another solution in Lua, beside: script that does the same work itself",
         "keystore",
     ),
+    Calls(
+        "script-text",
+        "script that splits 50,000 lines of CSV by find and sub, beside: the same in plain LuaJIT, its compiler "
+        "off",
+        of=("text", "texts"),
+    ),
 ]

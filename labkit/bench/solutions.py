@@ -1,7 +1,9 @@
-"""What a call from one solution to another costs, beside the same work as a plain call within one script.
+"""What a call from one solution to another costs, beside the same work as a plain call within one script; and what
+the limits of scripts cost one that works through a long text.
 
-Both are runs of a Lua script at the subscriber, without HTTP around them; `keystore` is one that calls Keystore
-instead, `unchecked` one of an operation without a schema, `direct` the call alone, as a cell makes it.
+Both sides of the first are runs of a Lua script at the subscriber, without HTTP around them; `keystore` is one that
+calls Keystore instead, `unchecked` one of an operation without a schema, `direct` the call alone, as a cell makes it.
+In the second, `..._plain` is what a script takes in LuaJIT alone.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from labkit.bench.variant import Variant
 from labkit.platform import Platform
 from labkit.services.operation import Caller
 from labkit.settings import LabSettings, SolutionSettings, SubscriptionSettings
+from labkit.solutions.lua import LuaHost
+from labkit.solutions.lua.runtime import luajit
 from labkit.solutions.solution import Solution
 
 WORK = """return {level = order.level, color = order.color, half = order.level / 2}"""
@@ -90,4 +94,88 @@ def _same(result: object) -> None:
         raise BenchError(f"expected {GIVEN}, got {result!r}")
 
 
-VARIANTS: dict[str, Callable[[AsyncExitStack, int], Awaitable[Variants]]] = {"interface-call": call}
+TEXT = """
+local rows = {}
+for i = 1, 50000 do rows[i] = "device-" .. i .. ",21.5,on," .. i * 7 end
+text = table.concat(rows, "\\n") .. "\\n"
+"""
+FIELDS = 200_000
+SPLIT = {
+    "": """
+        local n, at = 0, 1
+        while true do
+          local stop = text:find("\\n", at, true)
+          if not stop then return n end
+          local line, from = text:sub(at, stop - 1), 1
+          while from do
+            local comma = line:find(",", from, true)
+            if #line:sub(from, comma and comma - 1) > 0 then n = n + 1 end
+            from = comma and comma + 1
+          end
+          at = stop + 1
+        end""",
+    "gmatch": """
+        local n = 0
+        for line in text:gmatch("[^\\n]+") do
+          for field in line:gmatch("[^,]+") do n = n + 1 end
+        end
+        return n""",
+    "gsub": """
+        local n = 0
+        text:gsub("[^\\n]+", function(line) line:gsub("[^,]+", function(field) n = n + 1 end) end)
+        return n""",
+    "match": """
+        local n, at = 0, 1
+        while true do
+          local a, b, c, d, next = text:match("([^,\\n]*),([^,\\n]*),([^,\\n]*),([^,\\n]*)\\n()", at)
+          if not a then return n end
+          n, at = n + 4, next
+        end""",
+}
+
+
+async def split(stack: AsyncExitStack, size: int) -> Variants:
+    """A text that is split by a script, in several ways."""
+    host = LuaHost(call=_none, write_log=lambda *line: None, now=lambda: 0.0, random_seed=1)
+    await host.run(host.load("text", TEXT))
+    plain = luajit().LuaRuntime()
+    plain.execute(f"jit.off() {TEXT}")
+    return {
+        name: again(variant, None)
+        for way, source in SPLIT.items()
+        for name, variant in (
+            (way or "lab", _in_host(host, source)),
+            (f"{way}_plain" if way else "baseline", _alone(plain.eval(f"function() {source} end"))),
+        )
+    }
+
+
+def _in_host(host: LuaHost, source: str) -> Callable[[Any], Awaitable[None]]:
+    function = host.load("split", source, publish=False)
+
+    async def run(_: object) -> None:
+        _count((await host.run(function)).value)
+
+    return run
+
+
+def _alone(function: Callable[[], int]) -> Callable[[Any], Awaitable[None]]:
+    async def run(_: object) -> None:
+        _count(function())
+
+    return run
+
+
+async def _none(*_: object) -> None:
+    """Services that are not called."""
+
+
+def _count(fields: object) -> None:
+    if fields != FIELDS:
+        raise BenchError(f"expected {FIELDS} fields, got {fields!r}")
+
+
+VARIANTS: dict[str, Callable[[AsyncExitStack, int], Awaitable[Variants]]] = {
+    "interface-call": call,
+    "script-text": split,
+}

@@ -31,6 +31,16 @@ EVERY_VARIANT = {
     "notify-send": {"lab", "baseline", "alone"},
     "notify-tag": {"lab", "baseline", "of_all"},
     "interface-call": {"lab", "baseline", "unchecked", "keystore", "direct"},
+    "script-text": {
+        "lab",
+        "baseline",
+        "gmatch",
+        "gmatch_plain",
+        "gsub",
+        "gsub_plain",
+        "match",
+        "match_plain",
+    },
 }
 
 

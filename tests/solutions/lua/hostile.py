@@ -295,6 +295,39 @@ PATTERNS = {
         "local i = 0 while true do i = i + 1 ('x'):find('[a' .. i .. ']*[b' .. i .. ']*$') end",
         "cpu",
     ),
+    "one character that is not there": (
+        "local s = ('a'):rep(8e6) while true do s:find('b', 1, true) end",
+        "cpu",
+    ),
+    "a few that nearly are": (
+        "local s = ('a'):rep(8e6) while true do s:find('aaaaaaaaaaaaaaab', 1, true) end",
+        "cpu",
+    ),
+    "a class that is not there": ("local s = ('a'):rep(8e6) while true do s:find('%d') end", "cpu"),
+    "a row that nearly is": ("local s = ('a'):rep(8e6) while true do s:find('aaaab') end", "cpu"),
+    "classes in a row": ("local s = ('a'):rep(1e6) while true do s:find('%a%a%a%d') end", "cpu"),
+    "sets in a row": ("local s = ('a'):rep(1e6) while true do s:find('[a-z][a-z][0-9a]%d') end", "cpu"),
+    "up to a character at the end": (
+        "local s = ('a'):rep(8e6) .. ';' while true do s:find('([^;]*);') end",
+        "cpu",
+    ),
+    "the same, matched": ("local s = ('a'):rep(8e6) .. ';' while true do s:match('(.-);', 2) end", "cpu"),
+    "four of these": (
+        "local s = ('a'):rep(8e6) .. ';' while true do s:find('([^;]*);([^;]*);([^;]*);([^;]*);') end",
+        "cpu",
+    ),
+    "four at the end": (
+        "local s = ('a'):rep(8e6) .. ';b;c;d;' while true do s:find('([^;]*);([^;]*);([^;]*);([^;]*);') end",
+        "cpu",
+    ),
+    "the same, iterated": (
+        "local s = ('a'):rep(8e6) .. ';' while true do for _ in s:gmatch('[^;]*;') do break end end",
+        "cpu",
+    ),
+    "the same, replaced": (
+        "local s = ('a'):rep(8e6) .. ';' while true do s:gsub('[^;]*;', print) end",
+        "cpu",
+    ),
     "malformed": ("while true do pcall(string.find, 'x', ('('):rep(32)) end", "cpu"),
 }
 

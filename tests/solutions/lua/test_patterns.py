@@ -83,7 +83,12 @@ def latin(text: str) -> str:
 
 
 LIMITS = "local FREE, QUICK, WINDOW = 1e4, 2e6, 1e5"
-NONE = {LIMITS: "local FREE, QUICK, WINDOW = 0, 0, 0", "return huge": "return -1"}
+LIGHT = "local LIGHT, LIGHT_TAIL = 2, 32"
+NONE = {
+    LIMITS: "local FREE, QUICK, WINDOW = 0, 0, 0",
+    LIGHT: "local LIGHT, LIGHT_TAIL = -1, -1",
+    "return huge": "return -1",
+}
 ALONE = {
     **NONE,
     "pattern.linear = light and is_linear(items)": "pattern.linear = false",
@@ -110,10 +115,11 @@ class TestAgainstTheNativeOnes:
         self.check(variant, "find", s, p, "", None)
 
     def check(self, variant: str, name: str, s: str, p: str, r: str, at: int | None) -> None:
-        expected, found = (
+        expected, found, again = (  # again: by what the first call found out about the pattern
             re.sub(r"string:\S* ?\S*:\d+: ", "string:", functions(name, latin(s), latin(p), latin(r), at))
-            for functions in (native(), library(variant))
+            for functions in (native(), library(variant), library(variant))
         )
+        assert again == found
         if found.startswith("false") and ("pattern" in found or "capture" in found):
             # A malformed pattern is refused at once, even where matching would have ended before it got there,
             # or found another fault first.
@@ -122,9 +128,8 @@ class TestAgainstTheNativeOnes:
             assert found == expected
 
 
-@cache
-def library(variant: str) -> Any:
-    """The parts of the prelude alone, in a state of their own."""
+def state(variant: str) -> Any:
+    """A Lua state of its own with the parts of the prelude that make `mine`, and nothing else."""
     lua = luajit().LuaRuntime(encoding="latin-1")
 
     def part(name: str) -> Any:
@@ -135,18 +140,115 @@ def library(variant: str) -> Any:
         return lua.compile(source, name=f"@{name}")
 
     lua.globals().part = part
-    ",".join(f"[{name!r}] = function(s, p, r, at) return {code} end" for name, code in FUNCTIONS.items())
-    lua.execute(f"""
+    lua.execute("""
+        jit.off()
         local function nothing() end
-        local budget = {{charge = nothing, stop = error, reserve = nothing, pcall = pcall}}
+        local budget = {charge = nothing, stop = error, reserve = nothing, pcall = pcall}
         local tables = part("tables")(budget)
         local matcher = part("matcher")(1e9, error, part("cost")())
-        local mine = part("patterns")(matcher, budget, tables.concat)
-        local string = setmetatable(mine, {{__index = string}})
-        {SHOW}
-        {table()}
+        mine = part("patterns")(matcher, budget, tables.concat)
+        setmetatable(mine, {__index = string})
     """)
+    return lua
+
+
+@cache
+def library(variant: str) -> Any:
+    lua = state(variant)
+    lua.execute(f"local string = mine {SHOW} {table()}")
     return lua.eval("function(name, s, p, r, at) return functions[name](s, p, r, at) end")
+
+
+LINES = [
+    "",
+    "device-1,21.5,on,7",
+    ",,,",
+    "a;b,c",
+    "x=1",
+    "%41%42,1",
+] * 3000  # far more than any call may take unseen
+THROUGH = {  # a text from place to place, by what a search gives
+    "find": "local at, n, out = 1, 0, 0 while true do local from, to, a = string.find(s, p, at) if not from then break"
+    " end n, out = n + 1, out + from + to + #tostring(a) at = math.max(to, from) + 1 end return n, out",
+    "match": "local out = {} for at = -7, #s + 9, 997 do local a, b = string.match(s, p, at)"
+    " out[#out + 1] = tostring(a) .. '|' .. tostring(b) end return table.concat(out, ' ')",
+    "gsub": "local n, out = 0, '' local made, count = string.gsub(s, p, function(a, b) n = n + #tostring(a)"
+    " if n % 3 == 0 then return '<' .. tostring(b) .. '>' end end) return n, count, #made, made",
+}
+
+
+class TestLongTexts:
+    @pytest.mark.parametrize("name", THROUGH)
+    @pytest.mark.parametrize(
+        "p",
+        [
+            "\n",
+            "\r?\n",
+            "([^\n]*)\n()",
+            "(.-)\n",
+            "[^,\n]+",
+            "%d",
+            "(%w+)=(%w+)",
+            "%%(%x%x)",
+            "on,",
+            "\n$",
+            ",()",
+        ],
+    )
+    def test_from_match_to_match_as_the_native_ones(self, name: str, p: str) -> None:
+        lua = state("as it is: most go to the native functions")
+        of = lua.eval(f"function(string) return function(s, p) {THROUGH[name]} end end")
+        given = "\n".join(LINES) + "\n", p
+        assert of(lua.globals().mine)(*given) == of(lua.globals().string)(*given)
+
+    async def test_one_that_was_searched_takes_no_memory_from_the_next_run(self) -> None:
+        bench = Bench(limits=LuaLimits(memory_bytes=18 * 2**20))
+        for n in range(3):
+            assert await bench.value(f"return (('x{n}'):rep(3.5e6):find('(.-)x', 2))") == 2
+
+
+INSTRUCTIONS = """
+    local n
+    local function work(string, s, k) {source} end
+    return function(string, s, k)
+      work(string, s, 2) -- what is found out the first time
+      n = 0
+      debug.sethook(function() n = n + 1 end, "", 1)
+      work(string, s, k)
+      debug.sethook()
+      return n
+    end
+"""
+
+
+class TestWhatTheyAdd:
+    """Time is mostly that of the instructions which run beside the native function, and these can be counted."""
+
+    @pytest.mark.parametrize(
+        ("call", "most"),
+        [
+            ("string.find(s, ',', 3, true)", 12),
+            ("string.find(s, ', ', 3, true)", 12),
+            ("string.find(s, '.', 3, true)", 15),
+            ("string.find(s, ',', 3)", 12),
+            ("string.find(s, '%d', 3)", 32),
+            ("string.find(s, '([^,]*),', 3)", 45),
+            ("string.find(s, '\\r?\\n', 3)", 75),
+            ("string.match(s, '([^,]*),()', 3)", 45),
+            ("string.gmatch(s, '[^,]+')", 20),
+            ("string.gsub(short, '^%s+', '')", 25),
+            ("string.gsub(short, ',', f)", 150),  # 8 matches
+            ("string.gsub(short, '(,)', f)", 150),
+        ],
+    )
+    @pytest.mark.parametrize("length", [10, 100_000])
+    def test_instructions(self, call: str, most: int, length: int) -> None:
+        lua = state("as it is: most go to the native functions")
+        lua.execute("short = ('x'):rep(9, ',') function f() end")
+        run = lua.execute(INSTRUCTIONS.replace("{source}", f"for i = 1, k do local x = {call} end"))
+        text = "x" + "x,y. \r\n21" * length
+        mine, native_ones = (run(lua.globals()[name], text, 100) for name in ("mine", "string"))
+        assert (mine - native_ones) / 100 <= most
 
 
 class TestAsScriptsUseThem:

@@ -4,30 +4,28 @@
 -- A count hook looks every few instructions. One instruction on a long text (`..`, a number read from it) or a large
 -- table (that grows) costs up to a millisecond per MiB, so the hook comes more often where there are some. Once a limit
 -- is hit, the hook raises at every instruction, so that no pcall, handler or coroutine keeps the script alive.
-local set_limit, thread_cpu, pause, cpu_seconds, memory_bytes = ...
+local set_limit, thread_cpu, clock, pause, cpu_seconds, memory_bytes = ...
 
-local sethook, running, clock, collect = debug.sethook, coroutine.running, os.clock, collectgarbage
+local sethook, running, collect = debug.sethook, coroutine.running, collectgarbage
 local error, floor, pcall, traceback = error, math.floor, pcall, debug.traceback
 
 local MIB = 1024 * 1024
 local RARE, LEAST = 400, 20  -- instructions between two looks, at most and at least; in between so many ...
-local SLOW = 200 * MIB       -- ... that they times the bytes of the longest thing there may be are this
+local SLOW = 400 * MIB       -- ... that they times the bytes of the longest thing there may be are this
 local SMALL = MIB / 4        -- nothing is taken to be shorter than this
 local SHARED = 16            -- of many small things together, so much is taken to be one thing
-local LOOKS = 2              -- the clock is read at every so many looks ...
 local BULK = 1024            -- KiB gained that the collector has to be told about
 local MUCH = 8 * 1024        -- KiB gained between two looks that call for more of them
-local NOTICEABLE = 256       -- ... or when so many KiB were gained or lost since
+local NOTICEABLE = 256       -- ... or for a closer one
 local LONG, SHORT = 0.02, 0.005 -- seconds that a run keeps the loop: at first, and once it went long
 local CHARGE = 1e6             -- units (about 2 ns each) of native work between two readings of the clock
 
 local code = 0             -- bytes in use that are no data of scripts
 local longest = SMALL      -- bytes: the most that was gained between two looks, so what a text or table may take
 local interval, rarest = RARE, RARE -- instructions between two looks, and the most that is good for the script that runs
-local looks = 0            -- until the clock is read again
 local least, most = 0, 0   -- KiB in use that call for nothing
 local owed = 0             -- units of native work since the clock was last read
-local started, deadline    -- thread CPU at the first reading; process CPU when it is worth reading again
+local started, deadline    -- thread CPU at the first reading; what the clock says when it is worth reading again
 local since, share         -- thread CPU when the run last got the loop; how long it may keep it
 local stopped, reason      -- the limit that was hit, and the text for people ...
 local where                -- ... with the place in the script
@@ -61,18 +59,18 @@ local function leave()
   started, since, share = started + away, thread_cpu(), SHORT
 end
 
--- os.clock counts all threads of the process, so it only says when the exact and dearer clock of this thread
--- is worth reading.
+-- The clock runs at least as fast as that of this thread's CPU, so it says when this one, which is dearer, is worth
+-- reading.
 local function read_clock()
   owed = 0
+  if deadline and clock() <= deadline then return end
+  if not running() then return end -- the driver, not a script
   if not deadline then
     started = thread_cpu()
     since, share = started, LONG
-  elseif clock() > deadline then
+  else
     if thread_cpu() - started >= cpu_seconds then stop("cpu", CPU) end
     if thread_cpu() - since >= share then leave() end
-  else
-    return
   end
   local left, kept = started + cpu_seconds - thread_cpu(), since + share - thread_cpu()
   deadline = clock() + (left < kept and left or kept)
@@ -80,7 +78,6 @@ end
 
 -- What is in use calls for nothing while it stays near `used`.
 local function expect(used)
-  looks = LOOKS
   least, most = used / 1024 - NOTICEABLE, used / 1024 + NOTICEABLE
 end
 
@@ -118,11 +115,7 @@ end
 look = function()
   local used = collect("count")
   if used < least or used > most then return look_closely() end
-  looks = looks - 1
-  if looks <= 0 and running() then
-    looks = LOOKS
-    read_clock()
-  end
+  read_clock()
 end
 
 local budget = { stop = stop }

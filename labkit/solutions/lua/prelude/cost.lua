@@ -3,6 +3,8 @@
 -- power, weight  a search takes at most weight * (n + 1)^power steps
 -- linear         all matches in a subject together take at most weight * (n + 1) steps
 -- tail           so they do, but for the stretch behind the last match
+-- light          it is one of these, and a search takes less than the instructions that lead to it might take, each of
+--                which may copy the whole subject: the hook's own bound is enough
 -- skips          the native matcher can serve where it is asked at one place at a time
 -- free, quick    the longest subjects of which a search takes nothing worth a look at the clock, and little enough for
 --                one native call; window: the longest stretch behind the last match that does not matter
@@ -10,6 +12,7 @@ local floor, huge = math.floor, math.huge
 
 local FREE, QUICK, WINDOW = 1e4, 2e6, 1e5 -- steps, 2 to 5 ns each
 
+local LIGHT, LIGHT_TAIL = 2, 32 -- weight
 local HEAVY = 1000 -- steps of one attempt, beside loops: each optional item doubles them
 
 local MARKS = { open = true, close = true, position = true }
@@ -145,7 +148,9 @@ return function(pattern)
     pattern.skips = light and pattern.power <= 1 and skips(items)
     pattern.power = pattern.linear and 1 or pattern.power + 1
   end
+  pattern.light = pattern.weight <= (pattern.tail and LIGHT_TAIL or pattern.linear and LIGHT or -1)
   pattern.free, pattern.quick = longest(FREE, pattern), longest(QUICK, pattern)
   pattern.window = longest(WINDOW, pattern)
+  if pattern.light and pattern.linear then pattern.free = huge end
   return pattern
 end

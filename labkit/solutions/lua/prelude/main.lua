@@ -11,10 +11,10 @@ local error, load, rawget, rawset = error, load, rawget, rawset
 local dump, select, tostring, type = string.dump, select, tostring, type
 
 local most_bytes = settings.base_bytes + settings.memory_bytes
-local budget = part("budget")(set_limit, thread_cpu, pause, settings.cpu_seconds, most_bytes)
+local budget = part("budget")(set_limit, thread_cpu, part("ticks")(), pause, settings.cpu_seconds, most_bytes)
 local tables = part("tables")(budget)
 local matcher = part("matcher")(settings.pattern_steps, budget.stop, part("cost")())
-local patterns = part("patterns")(matcher, budget, tables.concat)
+local patterns, forget_text = part("patterns")(matcher, budget, tables.concat)
 local codec = part("codec")(tables.sort, tables.concat, budget, settings.depth, settings.value_bytes)
 local coroutines, request = part("coroutines")(budget, settings.coroutines)
 local clock = part("clock")(now, environment, settings.began)
@@ -80,15 +80,20 @@ local function describe(problem)
   return "(error object is a " .. kind .. ")"
 end
 
+local function forget()
+  co = nil
+  forget_text()
+end
+
 local function left(ok, first, ...)
   local limit, reason, where = budget.stopped()
   if ok and not limit then
     if status(co) ~= "dead" then return CALL, ... end
-    co = nil
+    forget()
     return DONE, first, ...
   end
   local ended = co
-  co = nil
+  forget()
   local text = not limit and describe(first)
   limit, reason, where = budget.stopped() -- describing may hit a limit too
   budget.lift()
@@ -115,9 +120,7 @@ function driver.answer(ok, safe, text)
   return left(resume(co, ok, text))
 end
 
-function driver.drop()
-  co = nil
-end
+driver.drop = forget
 
 function driver.spent()
   return budget.spent()

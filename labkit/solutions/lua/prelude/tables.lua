@@ -3,12 +3,14 @@
 local budget = ...
 
 local concat, insert, format, rep = table.concat, table.insert, string.format, string.rep
+local find, gmatch, gsub = string.find, string.gmatch, string.gsub
 local charge, reserve = budget.charge, budget.reserve
 local error, floor, pcall, select, tostring, type = error, math.floor, pcall, select, tostring, type
 
 local LARGE = 1024 * 1024 -- bytes that may need more memory at once than is at hand, and time
 local LONG = 4096        -- bytes that take a time worth counting
 local FAR = 2 ^ 20       -- places before a table's first
+local SHORT, CACHE = 200, 500 -- formats that are remembered: their characters, and how many
 local MANY = 4096        -- items of a list that are joined at once
 local INVALID = "invalid order function for sorting"
 
@@ -136,11 +138,10 @@ function library.concat(list, separator, from, to)
 end
 
 function library.insert(t, at, ...)
-  if select("#", ...) == 0 then return insert(t, at) end
-  if type(t) == "table" and type(at) == "number" and at < -FAR then
-    error("bad argument #2 to 'insert' (position out of bounds)", 2)
+  if type(at) ~= "number" or at >= -FAR or select("#", ...) == 0 or type(t) ~= "table" then
+    return insert(t, at, ...)
   end
-  return insert(t, at, ...)
+  error("bad argument #2 to 'insert' (position out of bounds)", 2)
 end
 
 local texts = {}
@@ -187,17 +188,32 @@ local function format_all(text, ...)
   return format(text, ...)
 end
 
-function texts.format(text, ...)
-  if select("#", ...) > 3 then return format_all(text, ...) end
-  local a, b, c = ... -- the usual case
-  local of_a, of_b, of_c = type(a), type(b), type(c)
-  if
-    of_a == "table" or of_b == "table" or of_c == "table"
-    or of_a == "string" and #a > LONG or of_b == "string" and #b > LONG or of_c == "string" and #c > LONG
-  then
-    return format_all(text, ...)
+-- Which argument of a format may be a text that is long or a table that shows itself: its number, 0 for none, -1 for
+-- several.
+local shows, kept = {}, 0
+
+local function shown_by(text)
+  local number, found = 0, 0
+  for conversion in gmatch(gsub(text, "%%%%", ""), "%%[^%a%%]*(%a?)") do
+    number = number + 1
+    if not find(conversion, "[cdiouxXaAeEfgG]") then found = found == 0 and number or -1 end
   end
-  return format(text, ...)
+  return found
+end
+
+function texts.format(text, ...)
+  local number = shows[text]
+  if number == 0 then return format(text, ...) end
+  if number == 1 or number == 2 then -- the usual case
+    local value, second = ...
+    if number == 2 then value = second end
+    local kind = type(value)
+    if kind == "number" or kind == "string" and #value <= LONG then return format(text, ...) end
+  elseif not number and type(text) == "string" and #text <= SHORT then
+    if kept >= CACHE then shows, kept = {}, 0 end
+    shows[text], kept = shown_by(text), kept + 1
+  end
+  return format_all(text, ...)
 end
 
 library.texts = texts
