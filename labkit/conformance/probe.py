@@ -52,7 +52,12 @@ class Probe:
 
 
 class Service(Probe):
-    """A service that the scripts of a solution call, by default those of the probe."""
+    """A service that the scripts of a solution call, by default those of the probe.
+
+    failing: the names of which a table of it has none, unless it is an error.
+    """
+
+    failing = frozenset({"type", "error"})
 
     def __init__(self, target: Target, name: str, solution: str = PROBE) -> None:
         super().__init__(target, solution)
@@ -68,7 +73,7 @@ class Service(Probe):
     async def done(self, operation: str, /, **parameters: object) -> Table:
         """The table that an operation gives; it must be no error."""
         result = await self.table(operation, **parameters)
-        if "type" in result or "error" in result:
+        if self.failing & result.keys():
             raise Mismatch(f"what {operation} gives", "no error", result, self._exchange())
         return result
 
@@ -95,6 +100,8 @@ class Service(Probe):
 
 class Keystore(Service):
     """The Keystore of the probe."""
+
+    failing = Service.failing | {"status"}
 
     def __init__(self, target: Target, solution: str = PROBE) -> None:
         super().__init__(target, "Keystore", solution)

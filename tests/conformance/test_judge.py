@@ -22,13 +22,21 @@ from labkit.conformance.judge.__main__ import main, table
 from labkit.conformance.judge.equivalents import equivalents, reason_of
 from labkit.conformance.judge.left_out import left_out
 from labkit.conformance.judge.lines import LEAST, Lines, recorded
-from labkit.conformance.judge.mutations import FOLDERS, Mutation, drawn, modules_of, mutations_of, source_of
+from labkit.conformance.judge.mutations import (
+    FOLDERS,
+    Mutation,
+    drawn,
+    modules_of,
+    mutations_by,
+    mutations_of,
+    source_of,
+)
 from labkit.conformance.judge.play import IMPORT, PRELOAD, START
 from labkit.conformance.judge.trials import Trial, figures, judged, outcome, try_all
 from labkit.core.errors import LabkitError
 
 FORMS = "device_api/forms.py"
-MANY = 8
+MANY = 5
 
 
 def one(**changes: Any) -> Mutation:
@@ -83,7 +91,10 @@ def test_what_serves_is_not_left_out(source: str, monkeypatch: pytest.MonkeyPatc
 
 def found(source: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Mutation, ...] | list[Mutation]:
     monkeypatch.setattr("labkit.conformance.judge.mutations.source_of", lambda module: source)
-    return [*mutations_of.__wrapped__("a.py")]
+    mutations_by.cache_clear()
+    found = [*mutations_of.__wrapped__("a.py")]
+    mutations_by.cache_clear()
+    return found
 
 
 def test_columns_count_characters() -> None:

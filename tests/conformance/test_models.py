@@ -1,4 +1,8 @@
-"""Model checks: how sequences are searched, and that the models agree with a lab over longer runs than a report's."""
+"""Model checks: how sequences are searched, and that the models agree with a lab over other runs than a report's.
+
+Those of the size of a report are played once for all (tests/played.py), here a few with another seed, and at full size
+many.
+"""
 
 from __future__ import annotations
 
@@ -222,13 +226,13 @@ def durable(tmp_path: Path) -> Iterator[Target]:
 
 @pytest.mark.timeout(size(300, 7200))
 async def test_restarts_lose_nothing_of_what_is_stored(durable: Target) -> None:
-    await agrees(restarts, durable, size(80, 20_000))
+    await agrees(restarts, durable, size(25, 20_000))
 
 
 @pytest.mark.timeout(size(300, 7200))
 @pytest.mark.parametrize("each", MODELS, ids=lambda each: each.name)
 async def test_a_model_agrees_with_a_lab(each: Check, local: Target) -> None:
-    await agrees(each, local, size(250, 100_000))
+    await agrees(each, local, size(50, 100_000))
 
 
 async def agrees(each: Check, target: Target, steps: int) -> None:

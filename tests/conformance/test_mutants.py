@@ -16,7 +16,7 @@ from labkit.conformance import mutation, warm
 from labkit.conformance.check import all_checks
 from labkit.conformance.device.write import mutants as write_mutants
 from labkit.conformance.fork_server import Ended, ForkServer, Said
-from labkit.conformance.mutant import SMOKE, Patch, Row, Trial, all_patches, judge, mutant
+from labkit.conformance.mutant import SMOKE, Mutant, Patch, Row, Trial, all_patches, judge, mutant
 from labkit.conformance.mutation import attempt, run_rows, try_all
 from labkit.conformance.rows import all_mutants
 from labkit.conformance.target import Target, opened
@@ -28,8 +28,25 @@ from tests.played import all_played
 MUTANTS = all_mutants()
 PATCHES = all_patches()
 ROWS = [each for each in MUTANTS if isinstance(each, Row)]
-FILES = list(dict.fromkeys(each.name.partition("/")[0] for each in PATCHES))
-AREAS = list(dict.fromkeys(each.requirements[0].partition("-")[0] for each in ROWS))
+
+
+def key_of(mutant: Mutant) -> str:
+    """The part that has a patch, the area that has a row."""
+    return (
+        mutant.requirements[0].partition("-")[0] if isinstance(mutant, Row) else mutant.name.partition("/")[0]
+    )
+
+
+def grouped(mutants: Iterable[Mutant]) -> Iterator[Any]:
+    """A parameter for each of those that belong together, named after it."""
+    by: dict[str, list[Mutant]] = {}
+    for each in mutants:
+        by.setdefault(key_of(each), []).append(each)
+    return (pytest.param(together, id=key) for key, together in by.items())
+
+
+# One worker plays them all: the others would each prepare a server for theirs.
+pytestmark = pytest.mark.xdist_group("mutants")
 
 
 @pytest.fixture(scope="module")
@@ -39,23 +56,29 @@ def server() -> Iterator[ForkServer]:
         yield server
 
 
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("file", FILES)
-def test_every_patch_is_noticed(file: str, server: ForkServer) -> None:
-    mine = [each for each in PATCHES if each.name.startswith(f"{file}/")]
-    trials = list(try_all(mine, 2, server))
-    assert [each for each in trials if not each.killed] == []
-    assert sorted(each.mutant for each in trials) == sorted(each.name for each in mine)
+@pytest.fixture(scope="module")
+def trials(request: pytest.FixtureRequest, server: ForkServer) -> dict[str, list[Trial]]:
+    """Of all mutants that this session has tests for, by name."""
+    wanted: list[Mutant] = []
+    for item in request.session.items:
+        if item.path == request.path and "mine" in getattr(item, "fixturenames", ()):
+            wanted += item.callspec.params["mine"]  # type: ignore[attr-defined]
+    found: dict[str, list[Trial]] = {}
+    for each in try_all(wanted, 2, server):
+        found.setdefault(each.mutant, []).append(each)
+    return found
 
 
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("area", AREAS)
-def test_every_row_is_noticed(area: str, server: ForkServer) -> None:
-    mine = [each for each in ROWS if each.requirements[0].startswith(f"{area}-")]
-    trials = list(try_all(mine, 2, server))
-    assert [each for each in trials if not each.killed] == []
-    # they come as their processes end
-    assert sorted(each.mutant for each in trials) == sorted(each.name for each in mine)
+@pytest.mark.timeout(600)  # the first of them waits for all mutants to be played
+@pytest.mark.parametrize(
+    "mine",
+    [*grouped(ROWS), *grouped(PATCHES)],
+)
+def test_every_mutant_is_noticed(mine: list[Mutant], trials: dict[str, list[Trial]]) -> None:
+    assert mine != []
+    for each in mine:
+        assert [trial for trial in trials[each.name] if not trial.killed] == []
+        assert len(trials[each.name]) == 1
 
 
 def test_every_smoke_check_is_there_and_is_not_to_fail() -> None:

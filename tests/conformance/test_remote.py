@@ -10,7 +10,7 @@ import pytest
 
 from labkit.conformance import runner
 from labkit.conformance.catalogue import Catalogue, load
-from labkit.conformance.check import all_checks
+from labkit.conformance.check import STEPS_VARIABLE, all_checks
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.conformance.verdict import Verdict
 from labkit.core.errors import SettingsError
@@ -20,6 +20,9 @@ from tests.test_serve import serving
 pytestmark = [pytest.mark.xdist_group("remote"), pytest.mark.timeout(300)]
 
 
+STEPS = "60"  # of each model: on a clock that runs it is slow, and a play has more on one that does not
+
+
 @pytest.fixture(scope="module")
 def catalogue() -> Catalogue:
     return load()
@@ -27,7 +30,8 @@ def catalogue() -> Catalogue:
 
 @pytest.fixture(scope="module")
 def verdicts(catalogue: Catalogue) -> Iterator[list[Verdict]]:
-    with serving(LAB_YAML) as (process, ready):
+    with pytest.MonkeyPatch.context() as patch, serving(LAB_YAML) as (process, ready):
+        patch.setenv(STEPS_VARIABLE, STEPS)
         yield runner.run(all_checks(), Target.remote(json.dumps(ready)), catalogue)
         process.terminate()
         assert process.communicate() == ("", "")

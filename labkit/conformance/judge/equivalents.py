@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from labkit.conformance.judge.mutations import Mutation, mutations_of
+from labkit.conformance.judge.mutations import Mutation, mutations_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Equivalent:
 
     def mutation(self) -> Mutation | None:
         """The mutation itself; None where the module no longer has it."""
-        same = [each for each in mutations_of(self.module) if each.operator == self.operator]
+        same = mutations_by(self.operator, self.module)
         return next((each for each in same if (each.line, each.nth) == (self.line, self.nth)), None)
 
 

@@ -18,7 +18,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from labkit.conformance.judge.left_out import Position, left_out
+from labkit.conformance.judge.left_out import Position, Span, left_out
 from labkit.core.errors import LabkitError
 
 FOLDERS = ("device_api", "devices", "services", "solutions")
@@ -117,28 +117,48 @@ def modules_of(folder: str) -> list[str]:
 @cache
 def mutations_of(module: str) -> tuple[Mutation, ...]:
     """All that cosmic-ray would change in a module, without what is left out."""
+    return tuple(each for name in operators() for each in mutations_by(name, module))
+
+
+@cache
+def mutations_by(operator: str, module: str) -> tuple[Mutation, ...]:
+    """What one of its operators would change there."""
+    read = _read(source_of(module))
+    kind = operators()[operator]()
+    found = []
+    alike: Counter[str] = Counter()
+    places = (start for node in read.nodes for start, _ in kind.mutation_positions(node))
+    for occurrence, at in enumerate(places):
+        if any(at in each for each in read.skipped):
+            continue
+        line = read.lines[at[0] - 1].strip()
+        ran = read.statements.get(at[0], (at[0],))
+        function = next((each for each in read.functions if at[0] in each.body), None)
+        found.append(Mutation(module, operator, line, alike[line], occurrence, at, ran, function))
+        alike[line] += 1
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What of a module's source is the same for all operators. nodes: what they look at."""
+
+    lines: list[str]
+    skipped: list[Span]
+    statements: dict[int, tuple[int, ...]]
+    functions: list[Function]
+    nodes: list[Any]
+
+
+@cache
+def _read(source: str) -> _Source:
     from cosmic_ray.ast import ast_nodes, get_ast
 
-    source = source_of(module)
-    skipped = left_out(source)
-    lines = source.splitlines()
     tree = ast.parse(source)
-    statements, functions = _statements(tree), list(_functions(tree.body))
     nodes = [each for each in ast_nodes(get_ast(source)) if not _is_plain(each)]
-    found = []
-    for name, kind in operators().items():
-        operator = kind()
-        alike: Counter[str] = Counter()
-        places = (start for node in nodes for start, _ in operator.mutation_positions(node))
-        for occurrence, at in enumerate(places):
-            if any(at in each for each in skipped):
-                continue
-            line = lines[at[0] - 1].strip()
-            ran = statements.get(at[0], (at[0],))
-            function = next((each for each in functions if at[0] in each.body), None)
-            found.append(Mutation(module, name, line, alike[line], occurrence, at, ran, function))
-            alike[line] += 1
-    return tuple(found)
+    return _Source(
+        source.splitlines(), left_out(source), _statements(tree), list(_functions(tree.body)), nodes
+    )
 
 
 def _is_plain(node: Any) -> bool:
