@@ -33,7 +33,7 @@ class Contents:
         self._changes = "settings" in target.offers
         self._devices: list[VirtualDevice] = []
         self._shelves: list[Shelf] = []
-        self._moments = Moments(target, self._second)
+        self.moments = Moments(target, self._second)
 
     async def begin(self) -> None:
         for product in PRODUCTS:
@@ -46,7 +46,7 @@ class Contents:
                 data = item.file.read_bytes()
                 shelf.items[item.id or item.file.name] = Item(data, item.type, item.description, None)
             self._shelves.append(shelf)
-        await self._moments.begin()
+        await self.moments.begin()
 
     async def end(self) -> None:
         """Everything that is offered is asked for once more."""
@@ -72,7 +72,7 @@ class Contents:
         if self._changes:
             content = self._target.lab.product(PRODUCTS[index]).content
             await self._target.in_lab(content.add, self._prefix + id, data, type, description)
-            updated = int(self._moments.now) if self._moments.exact else None
+            updated = int(self.moments.now) if self.moments.exact else None
             self._shelves[index].items[self._prefix + id] = Item(data, type, description, updated)
             await self.info(index, id)
 
@@ -85,7 +85,7 @@ class Contents:
 
     async def advance(self, ticks: int) -> None:
         """Let time pass."""
-        await self._moments.advance(ticks)
+        await self.moments.advance(ticks)
 
     async def download(self, index: int, id: str, wanted: str | None) -> None:
         """Download; `-1`, `+0` and so on in the range are counted from the size of the content."""

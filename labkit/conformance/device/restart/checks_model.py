@@ -1,7 +1,8 @@
 """Restarts by the models of other areas: random sequences of all of them, on a lab on a data file that is restarted.
 
-What must survive is what these models know: credentials and values, the Keystore, users, roles,
-subscriptions with their quotas, bindings and what waits for handsets.
+What must survive is what these models know: credentials, values, contents, the Keystore, users, roles, OAuth sets,
+subscriptions with their quotas, bindings and what waits for handsets. A sequence is about one or two of them, so that
+there is much to lose.
 """
 
 from __future__ import annotations
@@ -14,13 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labkit.conformance.check import Check, model_seconds, model_steps
+from labkit.conformance.device.content import checks_model as of_contents
 from labkit.conformance.device.provisioning import checks_model as of_credentials
+from labkit.conformance.device.write import checks_model as of_values
 from labkit.conformance.interface.subscribers import checks_model as of_subscriptions
 from labkit.conformance.keystore.operations import checks_model as of_keystore
+from labkit.conformance.models.moments import Moments
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.models.search import Findings, Game, Model, search
 from labkit.conformance.notify.send import checks_model as of_notifications
 from labkit.conformance.target import LAB_YAML, Target
+from labkit.conformance.user.oauth import checks_model as of_oauth
 from labkit.conformance.user.roles import checks_model as of_roles
 from labkit.conformance.user.users import checks_model as of_users
 
@@ -29,9 +34,12 @@ if TYPE_CHECKING:
 
 CHECKS = (
     of_credentials.credentials,
+    of_values.values,
+    of_contents.contents,
     of_keystore.keystore,
     of_users.users,
     of_roles.roles,
+    of_oauth.oauth,
     of_subscriptions.subscriptions,
     of_notifications.notifications,
 )
@@ -76,9 +84,11 @@ class Restarts:
 
     def _tell(self, game: Game) -> None:
         """Tell a game what time it is by now."""
-        moments = getattr(game, "moments", None)
+        moments: Moments | None = getattr(game, "moments", None)
         if moments is not None:
-            moments.now = Fraction(self._target.lab_time())
+            before, moments.now = moments.now, Fraction(self._target.lab_time())
+            if (passed := getattr(game, "passed", None)) is not None:
+                passed(before)
 
     async def _pause(self, game: Game) -> None:
         pause = getattr(game, "pause", None)
@@ -87,6 +97,10 @@ class Restarts:
 
     async def restart(self) -> None:
         """The platform is cut off, and started again on what it has stored."""
+        for each in self._games.values():
+            cut = getattr(each, "cut", None)
+            if cut is not None:
+                await cut()
         await self._target.settle()
         await self._target.in_lab(self._target.lab.restart)
         await self._target.hang_up()
@@ -108,14 +122,17 @@ class Restart:
 
 
 def commands() -> SearchStrategy[Any]:
-    """Those of all models, and restarts."""
+    """Those of one or two models, the same ones throughout a sequence, and restarts."""
     from hypothesis import strategies as st
 
     drawn = {name: each.commands() for name, each in MODELS.items()}
-    chosen = st.sampled_from((None, *MODELS))
+    chosen = st.shared(
+        st.lists(st.sampled_from(list(MODELS)), min_size=1, max_size=2, unique=True), key="models"
+    )
 
-    def command(name: str | None) -> SearchStrategy[Any]:
-        return st.just(Restart()) if name is None else st.builds(One, st.just(name), drawn[name])
+    def command(names: list[str]) -> SearchStrategy[Any]:
+        of_models = [st.builds(One, st.just(name), drawn[name]) for name in names]
+        return st.one_of(*of_models, *of_models, st.just(Restart()))
 
     return chosen.flatmap(command)
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode
 
-from labkit.conformance.device.write.model import RESOURCES, Device, Group, Pairs, Poll
+from labkit.conformance.device.write.model import RESOURCES, Device, Group, Pairs, Poll, stamped, told
 from labkit.conformance.device_client import ALIAS, GRACE, RECORD
 from labkit.conformance.models.moments import Moments
 from labkit.conformance.models.rules import Rules
@@ -202,14 +202,27 @@ class Values:
         for state in self.played[held.device].states:
             state.polls.pop(number, None)
 
+    async def cut(self) -> None:
+        """The platform is about to lose its power: nobody polls then, and what was given may be forgotten."""
+        while self._polls:
+            await self.leave(0)
+        for played in self.played:
+            forgotten = [state.with_nothing_given() for state in played.states]
+            played.states += [state for state in forgotten if state not in played.states]
+            self._lost = self._lost or len(played.states) > MANY
+
     async def advance(self, ticks: int) -> None:
         """Let time pass."""
         before = self.moments.now
         await self.moments.advance(ticks)
         if self.moments.exact:
-            for played in self.played:
-                for state in played.states:
-                    state.moved(before, self.moments.now)
+            self.passed(before)
+
+    def passed(self, before: Fraction) -> None:
+        """Time has passed since then: points come due, and polls run out."""
+        for played in self.played:
+            for state in played.states:
+                state.moved(before, self.moments.now)
 
     # ---- comparing
 
@@ -375,21 +388,7 @@ def outcome(response: httpx.Response, alias: str) -> tuple[str, str] | str:
     return (stamp, pairs[0][1]) if len(pairs) == 1 and pairs[0][0] == alias else (stamp, response.text)
 
 
-def told(poll: Poll) -> tuple[str, str] | str:
-    """What the model answers."""
-    assert poll.answer is not None
-    return "304" if poll.answer.stamp is None else (str(poll.answer.stamp), poll.answer.value)
-
-
 def path(aliases: Sequence[str], after: str = "") -> str:
     """The path of a read."""
     query = "&".join(quote(alias, safe="") + after for alias in aliases)
     return f"{ALIAS}?{query}" if query else ALIAS
-
-
-def stamped(stamp: str, now: Fraction) -> str:
-    """`@-5.5`: so many seconds from the whole second that it is; others as they are."""
-    if not stamp.startswith("@"):
-        return stamp
-    number = int(now) + Fraction(stamp[1:])
-    return str(number) if number.denominator == 1 else format(float(number), ".4f").rstrip("0")

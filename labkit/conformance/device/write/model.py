@@ -61,6 +61,13 @@ class Device:
     def copy(self) -> Device:
         return deepcopy(self)
 
+    def with_nothing_given(self) -> Device:
+        """The same, once it is forgotten which values were given to polls."""
+        copy = self.copy()
+        for point in (point for held in copy.points.values() for point in held.values()):
+            point.given = False
+        return copy
+
     # ---- values
 
     def current(self, alias: str) -> tuple[str, bool] | None:
@@ -184,6 +191,20 @@ class Device:
             held = self.points.get(poll.alias, {}).get(int(answer[0]))
             if held and held.value == answer[1]:
                 held.given = True
+
+
+def told(poll: Poll) -> tuple[str, str] | str:
+    """What the model answers."""
+    assert poll.answer is not None
+    return "304" if poll.answer.stamp is None else (str(poll.answer.stamp), poll.answer.value)
+
+
+def stamped(stamp: str, now: Fraction) -> str:
+    """`@-5.5`: so many seconds from the whole second that it is; others as they are."""
+    if not stamp.startswith("@"):
+        return stamp
+    number = int(now) + Fraction(stamp[1:])
+    return str(number) if number.denominator == 1 else format(float(number), ".4f").rstrip("0")
 
 
 def first_clash(points: Sequence[tuple[Fraction, str]]) -> int | None:

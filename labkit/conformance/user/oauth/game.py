@@ -28,7 +28,7 @@ class OAuth:
     def __init__(self, target: Target, rules: Rules) -> None:
         self._target = target
         self._rules = rules
-        self._moments = Moments(target)
+        self.moments = Moments(target)
         self._users: list[int] = []
         self._logins: list[str] = []
         self._clients: list[dict[str, Any]] = []
@@ -48,7 +48,7 @@ class OAuth:
             self._logins.append(await self._made("getUserToken", person))
             client = {"id": id, "name": "Shop", "redirect": CALLBACK}
             self._clients.append(await self._made("createOauthClient", client))
-        await self._moments.begin()
+        await self.moments.begin()
 
     async def end(self) -> None:
         """Every set is asked for once more."""
@@ -80,7 +80,7 @@ class OAuth:
             self._lost = True
         elif isinstance(found, str):
             self._codes.append(found)
-            self._grants.codes.append(Code(client, user, self._moments.now))
+            self._grants.codes.append(Code(client, user, self.moments.now))
 
     async def redeem(self, number: int, how: str, ttls: tuple[int | None, int | None]) -> None:
         """Exchange a code. how: right, or what is wrong about it."""
@@ -90,7 +90,7 @@ class OAuth:
         code, family = self._grants.codes[number], len(self._codes) + number
         if code.unsure or (code.used and how not in ("right", "no secret", "abroad", "wrong secret")):
             return
-        counts = self._grants.code_counts(code, self._moments.now)
+        counts = self._grants.code_counts(code, self.moments.now)
         parameters: dict[str, Any] = {
             "grant_type": "authorization_code",
             "code": self._codes[number],
@@ -124,7 +124,7 @@ class OAuth:
         tokens = self._grants.sets[number]
         if how == "other client" or how == "no redirect":
             how = "right"
-        counts = self._grants.refresh_counts(tokens, self._moments.now)
+        counts = self._grants.refresh_counts(tokens, self.moments.now)
         if tokens.ended and not tokens.refreshed:
             how = "wrong secret" if how == "wrong secret" else "abroad"  # else it may count as stolen, or not
         parameters = {"grant_type": "refresh_token", "refresh_token": self._sets[number]["refresh_token"]}
@@ -149,7 +149,7 @@ class OAuth:
         usable = [
             index
             for index, each in enumerate(self._grants.sets)
-            if self._grants.refresh_counts(each, self._moments.now)
+            if self._grants.refresh_counts(each, self.moments.now)
         ]
         if not usable:
             return
@@ -170,7 +170,7 @@ class OAuth:
             return
         number = -1 - number % len(self._sets)
         tokens = self._grants.sets[number]
-        counts = self._grants.access_counts(tokens, self._moments.now)
+        counts = self._grants.access_counts(tokens, self.moments.now)
         response = await self._call("getCurrentUser", {"token": self._sets[number]["access_token"]})
         found = result(response)
         seen = found.get("id")
@@ -202,8 +202,8 @@ class OAuth:
 
     async def advance(self, ticks: int) -> None:
         """Let time pass."""
-        if self._moments.exact:
-            await self._moments.advance(ticks)
+        if self.moments.exact:
+            await self.moments.advance(ticks)
 
     # ---- requests
 
@@ -224,7 +224,7 @@ class OAuth:
         if given:
             access, refresh = ttls[0] or ACCESS_TTL, ttls[1] or REFRESH_TTL
             self._rules.holds("USR-OAUTH-34", "expires_in", found.get("expires_in"), access, response)
-            self._grants.give(family, self._moments.now, access, refresh)
+            self._grants.give(family, self.moments.now, access, refresh)
             self._sets.append(found)
         return True
 
