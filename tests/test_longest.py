@@ -10,6 +10,7 @@ import asyncio
 import gc
 import itertools
 import ssl
+import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
@@ -215,7 +216,7 @@ async def lab(tmp_path: Path) -> AsyncIterator[Lab]:
             ProductSettings(
                 id="t",
                 auth="token",
-                resources={"text": Resource(format="string")},
+                resources={"text": Resource(format="string"), "number": Resource(format="number")},
                 content=(ContentFile(file=tmp_path / "a"),),
             ),
         ),
@@ -291,3 +292,30 @@ async def test_a_cost_that_others_add_to_is_judged_by_how_it_grows(
         return cost(size) * next(noise)
 
     assert bool(await growth(measured, SIZE)) == wrong
+
+
+CALLS = 50  # of functions, Python's and others', for each recorded point: from the form to the event
+
+
+@pytest.mark.parametrize("format", ["text", "number"])
+async def test_a_record_of_many_points_does_little_for_each(lab: Lab, format: str) -> None:
+    """Calls can be counted, where times cannot be trusted: what holds the loop are these."""
+    points = 2000
+    kind = Sent(PRODUCT, "/onep:v1/stack/record", BODY, lambda size: f"alias={format}" + "".join(
+        f"&{n}=1" for n in range(1, size)
+    ))  # fmt: skip
+    data, few = kind.request(points + 2, lab.token), kind.request(2, lab.token)
+    counts = []
+    for each in (few, data, few, data):  # the first ones also make what is made once
+        counts.append(0)
+
+        def count(_frame: object, event: str, _argument: object) -> None:
+            counts[-1] += event in ("call", "c_call")
+
+        sys.setprofile(count)
+        try:
+            answer = await lab.ask(PRODUCT, each)
+        finally:
+            sys.setprofile(None)
+        assert answer.startswith(b"HTTP/1.1 204"), answer
+    assert (counts[3] - counts[2]) / points < CALLS

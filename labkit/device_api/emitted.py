@@ -54,6 +54,7 @@ def stored(
     for point in points:
         sequence = devices.sequence(product, identity, point.alias)
         payload = partial(datapoint, product, connection, identity, micros, point, sequence, api)
+        holds = ITEM + len(point.value)
         context.events.emit(DATAPOINT, source, payload, cause=cause, product=product, holds=holds)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
 from decimal import Decimal
+from itertools import pairwise
 
 from aiohttp import web
 
@@ -16,10 +18,13 @@ from labkit.devices.devices import Devices
 from labkit.devices.state import Datapoint
 from labkit.http.error import HttpError
 
+DIGITS = 12  # of the whole seconds of a timestamp
 NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,9})?")
+SECOND = 1_000_000_000  # nanoseconds
+MANY = 1000  # points
 FURTHEST_AHEAD = 60  # seconds
 
-Group = list[tuple[str, Decimal, str]]  # timestamp as sent, as a number, value
+Group = list[tuple[str, int, str]]  # timestamp as sent, in nanoseconds, value
 
 
 async def record(exchange: Exchange, devices: Devices) -> web.StreamResponse:
@@ -27,7 +32,8 @@ async def record(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     device = await authenticate(exchange, devices.registry)
     given = grouped(await exchange.form())
     now = exchange.context.clock.now()
-    groups = {alias: absolute(group, now) for alias, group in given.items()}
+    moment = math.floor(Decimal(now) * SECOND)
+    groups = {alias: absolute(group, moment) for alias, group in given.items()}
     found = [(alias, first_clash(group)) for alias, group in groups.items()]
     clashes = [(alias, clash) for alias, clash in found if clash is not None]  # it may be 0
     if clashes:
@@ -40,8 +46,10 @@ async def record(exchange: Exchange, devices: Devices) -> web.StreamResponse:
         for text, _, value in group
     )
     points = [
-        point for alias, group in groups.items() for point in recorded_points(exchange, now, alias, group)
+        point for alias, group in groups.items() for point in recorded_points(exchange, moment, alias, group)
     ]
+    if len(points) > MANY:
+        await asyncio.sleep(0)  # to check and to store so many would be long for one turn of the loop
     await exchange.context.events.capacity(f"{device.product}/{device.identity}")
     authenticated_still(exchange)
     if points:
@@ -58,9 +66,7 @@ def grouped(pairs: list[tuple[str, str]]) -> dict[str, Group]:
     group: Group = []
     for index, (name, value) in enumerate(pairs):
         if name != "alias":
-            if not NUMBER.fullmatch(name):
-                raise HttpError(400, "a timestamp is a number of Unix seconds")
-            group.append((name, Decimal(name), value))
+            group.append((name, nanoseconds(name), value))
             continue
         if index + 1 == len(pairs) or pairs[index + 1][0] == "alias":
             raise HttpError(400, "expected <timestamp>=<value> after each alias")
@@ -68,39 +74,56 @@ def grouped(pairs: list[tuple[str, str]]) -> dict[str, Group]:
     return groups
 
 
-def absolute(group: Group, now: float) -> Group:
-    """`group` with negative timestamps, which count back from `now`, made absolute."""
-    return [
-        (text, Decimal(now) + number if text.startswith("-") else number, value)
-        for text, number, value in group
-    ]
+def nanoseconds(text: str) -> int:
+    """A number of seconds, exactly. Raises HttpError 400."""
+    if len(text) <= DIGITS and text.isdecimal() and text.isascii():  # as nearly always
+        return int(text) * SECOND
+    if not NUMBER.fullmatch(text):
+        raise HttpError(400, "a timestamp is a number of Unix seconds")
+    whole, _, fraction = text.removeprefix("-").partition(".")
+    number = int(whole) * SECOND + int(fraction.ljust(9, "0"))
+    return -number if text.startswith("-") else number
+
+
+def absolute(group: Group, now: int) -> Group:
+    """`group` with negative timestamps, which count back from `now` (nanoseconds), made absolute."""
+    if not any(text[0] == "-" for text, _, _ in group):
+        return group
+    return [(text, now + number if text[0] == "-" else number, value) for text, number, value in group]
 
 
 def first_clash(group: Group) -> int | None:
     """The first timestamp, in whole seconds, of the first pair that is less than a second apart."""
-    seen: dict[int, list[tuple[int, Decimal]]] = {}  # by whole second: index and number
-    for index, (_, number, _) in enumerate(group):
-        second = math.floor(number)
-        near = [point for each in (second - 1, second, second + 1) for point in seen.get(each, ())]
-        clashing = [earlier for earlier, other in near if abs(number - other) < 1]
+    numbers = [number for _, number, _ in group]
+    ordered = sorted(numbers)
+    if all(later - earlier >= SECOND for earlier, later in pairwise(ordered)):
+        return None
+    seen: dict[int, list[int]] = {}  # by whole second: indexes
+    for index, number in enumerate(numbers):
+        second = number // SECOND
+        near = [other for each in (second - 1, second, second + 1) for other in seen.get(each, ())]
+        clashing = [earlier for earlier in near if abs(number - numbers[earlier]) < SECOND]
         if clashing:
-            return math.floor(group[min(clashing)][1])
-        seen.setdefault(second, []).append((index, number))
-    return None
+            return numbers[min(clashing)] // SECOND
+        seen.setdefault(second, []).append(index)
+    raise AssertionError("two neighbours are less than a second apart")
 
 
-def recorded_points(exchange: Exchange, now: float, alias: str, group: Group) -> list[Datapoint]:
+def recorded_points(exchange: Exchange, now: int, alias: str, group: Group) -> list[Datapoint]:
     """The datapoints of a resource; of an alias that is none, nothing. Raises HttpError 400."""
-    points = []
-    for _, moment, value in group:
-        if moment > now + FURTHEST_AHEAD:
-            raise HttpError(400, f"a timestamp is at most {FURTHEST_AHEAD} seconds ahead of the server")
-        if moment < 0:
-            raise HttpError(400, "a timestamp is not before 1970")
-        points.append(Datapoint(alias, math.floor(moment), value))
+    latest = now + FURTHEST_AHEAD * SECOND
+    for _, moment, _ in group:
+        if not 0 <= moment <= latest:
+            raise HttpError(
+                400,
+                "a timestamp is not before 1970"
+                if moment < 0
+                else f"a timestamp is at most {FURTHEST_AHEAD} seconds ahead of the server",
+            )
     if alias not in exchange.product.settings.resources:
         return []
-    for point in points:
-        if wrong := exchange.product.value_error(alias, point.value):
-            raise HttpError(400, wrong)
-    return points
+    if not exchange.product.takes_all(alias):
+        for _, _, value in group:
+            if wrong := exchange.product.value_error(alias, value):
+                raise HttpError(400, wrong)
+    return [Datapoint(alias, moment // SECOND, value) for _, moment, value in group]

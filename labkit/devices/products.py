@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 from labkit.core.errors import SettingsError
@@ -11,6 +12,8 @@ from labkit.settings import NumberRange, ProductSettings, build
 if TYPE_CHECKING:
     from labkit.devices.access import DeviceAccess
 
+WHOLE = re.compile(r"-?[0-9]{1,15}")
+PLAIN = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 TRUE_OR_FALSE = frozenset({"true", "false", "1", "0"})
 
 
@@ -35,11 +38,16 @@ class Product:
         self.settings = build(ProductSettings, {**current, **values}, f"product {self.id!r}")
         return self.settings
 
+    def takes_all(self, alias: str) -> bool:
+        """Does every value fit the format of the resource `alias`?"""
+        resource = self.settings.resources[alias]
+        return resource.format == "string" and not resource.allowed
+
     def value_error(self, alias: str, value: str) -> str | None:
         """Why `value` does not fit the format of the resource `alias`; None if it does."""
-        resource = self.settings.resources[alias]
-        if resource.format == "string" and not resource.allowed:
+        if self.takes_all(alias):
             return None
+        resource = self.settings.resources[alias]
         wrong = _format_error(resource.format, value)
         if wrong is not None:
             return f"{alias}: {wrong}"
@@ -53,6 +61,8 @@ def _format_error(format: str, value: str) -> str | None:
         return None
     if format == "boolean":
         return None if value in TRUE_OR_FALSE else "expected a boolean: true, false, 1 or 0"
+    if (WHOLE if format == "integer" else PLAIN).fullmatch(value):  # as nearly always
+        return None
     expected = "expected a whole number" if format == "integer" else "expected a number"
     if (
         not value.isascii() or "_" in value or value != value.strip()

@@ -193,8 +193,11 @@ def store_points(
 ) -> list[tuple[str, str]]:
     if marks:
         _keep_marks(connection, marks)
-    for (alias, timestamp, value), number in stored:
-        execute(connection, STORE, (product, identity, alias, timestamp, value, received, number))
+    rows = [
+        (product, identity, alias, timestamp, value, received, number)
+        for (alias, timestamp, value), number in stored
+    ]
+    execute_many(connection, STORE, rows)
     return latest_values(connection, product, identity, read)
 
 

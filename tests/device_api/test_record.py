@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.device_api.record import absolute, first_clash, grouped
+from labkit.device_api.record import SECOND, absolute, first_clash, grouped
 from labkit.http.error import HttpError
 from tests.device_api.rig import RECORD, DeviceRig
 
@@ -78,7 +78,7 @@ def test_conflicts_against_a_model(points: list[tuple[str, Decimal]]) -> None:
     pairs = [pair for alias, time in points for pair in (("alias", alias), (str(time), "x"))]
     groups = grouped(pairs)
     assert {alias: [number for _, number, _ in group] for alias, group in groups.items()} == {
-        alias: [time for each, time in points if each == alias] for alias, _ in points
+        alias: [time * SECOND for each, time in points if each == alias] for alias, _ in points
     }
     found = {alias: first_clash(group) for alias, group in groups.items()}
     assert {alias: second for alias, second in found.items() if second is not None} == {
@@ -88,12 +88,12 @@ def test_conflicts_against_a_model(points: list[tuple[str, Decimal]]) -> None:
 
 @given(st.lists(st.decimals(0, 50, places=3), max_size=6), st.floats(1000, 2e9))
 def test_the_time_of_receipt_moves_all_negative_timestamps_alike(ages: list[Decimal], now: float) -> None:
-    group = [(f"-{age}", -age, "x") for age in ages]
-    moved = absolute(group, now)
+    group = [(f"-{age}", -int(age * SECOND), "x") for age in ages]
+    moved = absolute(group, math.floor(Decimal(now) * SECOND))
     assert [text for text, _, _ in moved] == [text for text, _, _ in group]
     assert (first_clash(moved) is None) == (first_clash(group) is None)
     for (_, moment, _), age in zip(moved, ages, strict=True):
-        assert abs(moment - (Decimal(now) - age)) < Decimal("1e-9")
+        assert abs(Decimal(moment) - (Decimal(now) - age) * SECOND) < 1
 
 
 @given(

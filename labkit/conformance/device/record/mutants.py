@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 from typing import Any
 
 from labkit.conformance.mutant import mutant
-from labkit.device_api.record import Group
+from labkit.device_api.record import SECOND, Group
 from labkit.devices.state import State, Waiting
 
 CLASH = "labkit.device_api.record:first_clash"
@@ -18,7 +17,7 @@ POINTS = "labkit.device_api.record:recorded_points"
 def time_of_receipt(original: Any) -> Any:
     """values are stored under the time of receipt"""
     return lambda exchange, now, alias, group: [
-        each._replace(timestamp=int(now)) for each in original(exchange, now, alias, group)
+        each._replace(timestamp=now // SECOND) for each in original(exchange, now, alias, group)
     ]
 
 
@@ -28,7 +27,7 @@ def neighbours_only(original: Any) -> Any:
 
     def broken(group: Group) -> int | None:
         pairs = pairwise(group)
-        return next((math.floor(a) for (_, a, _), (_, b, _) in pairs if abs(a - b) < 1), None)
+        return next((a // SECOND for (_, a, _), (_, b, _) in pairs if abs(a - b) < SECOND), None)
 
     return broken
 
@@ -40,10 +39,10 @@ def a_second_is_too_close(original: Any) -> Any:
     def broken(group: Group) -> int | None:
         return next(
             (
-                math.floor(a)
+                a // SECOND
                 for index, (_, a, _) in enumerate(group)
                 for _, b, _ in group[index + 1 :]
-                if abs(a - b) <= 1
+                if abs(a - b) <= SECOND
             ),
             None,
         )
@@ -57,7 +56,7 @@ def equal_only(original: Any) -> Any:
 
     def broken(group: Group) -> int | None:
         times = [at for _, at, _ in group]
-        return next((math.floor(at) for at in times if times.count(at) > 1), None)
+        return next((at // SECOND for at in times if times.count(at) > 1), None)
 
     return broken
 
@@ -65,13 +64,13 @@ def equal_only(original: Any) -> Any:
 @mutant("DEV-REC-7", CLASH)
 def lowest_listed(original: Any) -> Any:
     """a 409 lists the lowest timestamp of an alias"""
-    return lambda group: min(math.floor(point[1]) for point in group) if original(group) else None
+    return lambda group: min(point[1] // SECOND for point in group) if original(group) else None
 
 
 @mutant("DEV-REC-12", POINTS)
 def no_future(original: Any) -> Any:
     """a timestamp may not lie ahead"""
-    return lambda exchange, now, alias, group: original(exchange, now - 60, alias, group)
+    return lambda exchange, now, alias, group: original(exchange, now - 60 * SECOND, alias, group)
 
 
 @mutant("DEV-REC-15", "labkit.devices.state:State.store")
