@@ -14,11 +14,12 @@ from labkit.bench.measures import TWO, Result
 
 Progress = Callable[[str], object]
 
-DEVICES = 64  # of a load, and of a simulation
+DEVICES = 64  # of a load
+REPORTING = 32  # of a simulation
 TIMES = 4.0  # the requests of Locust's FastHttpUser that a load core of ours is asked for at least
 WRITE, LUA = 3.5, 9.0  # requests of the bare handler that a simulated write may cost, without and with Lua
 WAITING, MOST_WAITING = 2000, 60.0  # devices; KiB of the client's memory for each
-SIMULATED = 4000  # writes of a round, and of a warm-up
+SIMULATED = REPORTING * 288  # writes of a round, and of a warm-up: a day of a write every five minutes
 GROWTH = (10_000, 25_000, 50_000, 100_000)  # writes, small enough for every day
 GROWING = 200  # devices that write them
 WHOLE_GROWTH = (10_000, 100_000, 300_000, 1_000_000)
@@ -88,7 +89,7 @@ def simulated(name: str, rounds: int, seconds: float, progress: Progress) -> Res
         client = stack.enter_context(Child("labkit.bench.load", core=1))
         client.ask("connect", **server.ready, connections=DEVICES, activate=False)
         kind = "lua" if lua else "write"
-        process = stack.enter_context(Child("labkit.bench.simulated", kind, str(DEVICES), core=0))
+        process = stack.enter_context(Child("labkit.bench.simulated", kind, str(REPORTING), core=0))
         for number in range(rounds + 1):  # the first is a warm-up
             before = server.ask("usage")["cpu"]
             sent = client.ask("hammer", method="POST", body=body, query="", seconds=seconds, expected=204)

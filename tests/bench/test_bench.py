@@ -80,6 +80,7 @@ def test_a_simulated_write_is_measured_beside_the_bare_handler(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fleets, "DEVICES", 16)
+    monkeypatch.setattr(fleets, "REPORTING", 16)
     monkeypatch.setattr(fleets, "SIMULATED", 32)
     (result,) = bench.run([name], count=1, seconds=0.2)
     assert result.ratio == pytest.approx(result.reference / result.value)
