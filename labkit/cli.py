@@ -60,22 +60,17 @@ def main() -> None:
 def serve(config: Path | None, as_json: bool, speed: float, ca_file: Path | None, log: Amount) -> None:
     """Run a standing platform for real devices and other languages, until SIGTERM or Ctrl-C."""
     from labkit.core.clock import Clock
-    from labkit.core.loops import run_with_uvloop
+    from labkit.core.loops import loop_factory
     from labkit.core.memory import serve_for_long
     from labkit.log import Log
     from labkit.platform import Platform
     from labkit.settings import LabSettings, load
 
     settings = load(config) if config is not None else LabSettings()
-    loop_factory = None
-    if run_with_uvloop():
-        import uvloop
-
-        loop_factory = uvloop.new_event_loop
     serve_for_long()
     platform = Platform(settings, clock=Clock(speed))
     logger = Log(sys.stderr, log).follow(platform.context.journal, platform.mailbox)
-    with logger, asyncio.Runner(loop_factory=loop_factory) as runner:
+    with logger, asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(_serve(platform, as_json, ca_file))
 
 

@@ -99,13 +99,8 @@ def be_child(main: Callable[[], Awaitable[None]]) -> None:
 
 def run(main: Awaitable[None]) -> None:
     """Run a child's main function on the loop that the lab uses."""
-    from labkit.core.loops import run_with_uvloop
+    from labkit.core.loops import loop_factory
 
-    factory = None
-    if run_with_uvloop():
-        import uvloop
-
-        factory = uvloop.new_event_loop
     serve_for_long()
-    with asyncio.Runner(loop_factory=factory) as runner:
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(main)  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from labkit.conformance.models.search import Findings
 from labkit.conformance.set_up import SetUpError
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch, Outcome, Unavailable, Verdict
-from labkit.core.loops import run_with_uvloop
+from labkit.core.loops import loop_factory
 from labkit.fleet.device import DeviceError
 
 PATIENCE = 60.0  # seconds of real time for one check; then it counts as broken
@@ -37,7 +37,7 @@ def run(
         return verdicts
 
     # a cell has a loop of its own running in its thread
-    with start_blocking_portal(backend_options={"use_uvloop": run_with_uvloop()}) as portal:
+    with start_blocking_portal(backend_options={"loop_factory": loop_factory()}) as portal:
         return portal.call(all_of_them)
 
 

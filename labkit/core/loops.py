@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+from collections.abc import Callable
 
 
-def run_with_uvloop() -> bool:
-    """Is uvloop there? It serves faster and needs less memory for each TLS connection."""
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Makes the loop that a lab or a fleet runs on; None for asyncio's own.
+
+    uvloop where it is there: it serves faster and needs less memory for each TLS connection. On Windows the loop that
+    can watch sockets, as connections of fleets need it.
+    """
     if sys.platform == "win32":
-        return False
+        return asyncio.SelectorEventLoop
     try:
-        import uvloop  # noqa: F401
+        import uvloop
     except ImportError:
-        return False
-    return True
+        return None
+    return uvloop.new_event_loop

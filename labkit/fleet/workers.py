@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from labkit.core.clock import Clock, Reading
-from labkit.core.loops import run_with_uvloop
+from labkit.core.loops import loop_factory
 from labkit.fleet.accounts import Key, Sent
 from labkit.fleet.device import Credentials
 from labkit.fleet.live import Live
@@ -145,13 +145,8 @@ class Playing:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def run(self) -> None:
-        factory = None
-        if run_with_uvloop():
-            import uvloop
-
-            factory = uvloop.new_event_loop
         _allow_descriptors()
-        with asyncio.Runner(loop_factory=factory) as runner:
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
             runner.run(self._run())
 
     def command(self, name: str, *args: float) -> None:

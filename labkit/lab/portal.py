@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import Generic, ParamSpec, TypeVar
 
 from labkit.core.errors import LabError
-from labkit.core.loops import run_with_uvloop
+from labkit.core.loops import loop_factory
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -53,7 +53,7 @@ class Portal:
 
         self._stack = ExitStack()
         self._portal = self._stack.enter_context(
-            start_blocking_portal(backend_options={"use_uvloop": run_with_uvloop()}, name="labkit")
+            start_blocking_portal(backend_options={"loop_factory": loop_factory()}, name="labkit")
         )
         self._open = True
         self._thread = self._portal.call(threading.get_ident)

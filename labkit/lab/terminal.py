@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError
-from labkit.core.loops import run_with_uvloop
+from labkit.core.loops import loop_factory
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.behaviours import BEHAVIOURS
 from labkit.fleet.device import Credentials
@@ -210,12 +210,7 @@ def against(
         with Watched(order.seconds, bar) as watched:
             return await play_elsewhere(plan, order.seconds, watched.watch)
 
-    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
-    if run_with_uvloop():
-        import uvloop
-
-        factory = uvloop.new_event_loop
-    with asyncio.Runner(loop_factory=factory) as runner:
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
         play = runner.run(live())
     total = play.total
     timings = play.timings.figures(total.requests)
