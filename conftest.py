@@ -3,6 +3,7 @@
 import gc
 import os
 from collections import Counter
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -71,11 +72,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=orders.__getitem__)
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
-    """Let no test look for garbage in what thousands of them and all that is imported are made of: it takes 0.3 s."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Let nobody look for garbage in thousands of tests and in all that is imported: not meanwhile (it takes a fifth
+    of the time), and no test later (0.3 s each time).
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
