@@ -1,10 +1,9 @@
-"""Accounts: sign-up, activation, changes, the end, and what a solution is told of them."""
+"""Accounts: what checks and the model of users do not see."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +21,6 @@ async def fields_of(env: Environment, id: int) -> dict[str, Any]:
 
 
 class TestCreateUser:
-    async def test_it_gives_a_code_and_a_user_who_waits(self, env: Environment) -> None:
-        code = await env.call("createUser", ANN)
-        assert re.fullmatch(r"[A-Za-z0-9]{40}", code)
-        assert await fields_of(env, 1) == {
-            "id": 1,
-            "email": "ann@example.com",
-            "name": "Ann",
-            "status": 0,
-            "creation_date": env.clock.seconds(),
-        }
-
     async def test_ids_count_from_1_in_each_solution_and_never_come_again(self, env: Environment) -> None:
         first, second = await env.person("ann"), await env.person("bob")
         await env.call("deleteUser", id=second.id)
@@ -71,23 +59,13 @@ class TestCreateUser:
         assert await env.call("listUsers") == []
         assert env.accounts == []
 
-    @pytest.mark.parametrize("missing", ["email", "name", "password"])
-    async def test_every_argument_is_required(self, env: Environment, missing: str) -> None:
-        given = {name: value for name, value in ANN.items() if name != missing}
-        error = await env.refused("createUser", given)
-        assert (error["status"], error["message"]) == (400, f"Parameter {missing} is required.")
-
-    @pytest.mark.parametrize("email", ["ann@example.com", "ANN@Example.COM"])
-    async def test_a_taken_address_is_refused_in_any_letter_case(self, env: Environment, email: str) -> None:
+    async def test_a_taken_address_is_told_in_its_normal_form(self, env: Environment) -> None:
         await env.person("ann")
-        error = await env.refused("createUser", {**ANN, "email": email})
-        assert (error["status"], error["message"]) == (400, f"Email {address(email)} is already taken.")
-        assert len(await env.call("listUsers")) == 1
-        assert isinstance(await env.call("createUser", ANN, solution="other"), str)
+        error = await env.refused("createUser", {**ANN, "email": "ANN@Example.COM"})
+        assert (error["status"], error["message"]) == (400, "Email ANN@example.com is already taken.")
 
-    @pytest.mark.parametrize("length", [6, 1024])
-    async def test_a_password_of_6_or_1024_characters_is_fine(self, env: Environment, length: int) -> None:
-        assert isinstance(await env.call("createUser", {**ANN, "password": "x" * length}), str)
+    async def test_a_password_of_1024_characters_is_fine(self, env: Environment) -> None:
+        assert isinstance(await env.call("createUser", {**ANN, "password": "x" * 1024}), str)
 
     async def test_of_two_at_once_with_one_address_exactly_one_wins(self, env: Environment) -> None:
         results = await asyncio.gather(
@@ -103,12 +81,6 @@ class TestCreateUser:
         assert len(await env.call("listUsers")) == 1
 
 
-def address(email: str) -> str:
-    """The normal form of an address: letter case does not count in its domain."""
-    local, _, domain = email.partition("@")
-    return f"{local}@{domain.lower()}"
-
-
 class TestActivateUser:
     async def test_a_code_works_once(self, env: Environment) -> None:
         code = await env.call("createUser", ANN)
@@ -120,16 +92,6 @@ class TestActivateUser:
             400,
             "Activation code is not valid: it is unknown or was used.",
         )
-
-    @pytest.mark.parametrize("code", ["", "x" * 40, "\udc80"])
-    async def test_a_code_that_nobody_waits_for_changes_nothing(self, env: Environment, code: str) -> None:
-        await env.call("createUser", ANN)
-        assert (await env.refused("activateUser", code=code))["status"] == 400
-        assert (await fields_of(env, 1))["status"] == 0
-
-    async def test_a_code_of_another_solution_is_none(self, env: Environment) -> None:
-        code = await env.call("createUser", ANN)
-        assert (await env.call("activateUser", code=code, solution="other"))["status"] == 400
 
     async def test_of_two_at_once_exactly_one_wins(self, env: Environment) -> None:
         code = await env.call("createUser", ANN)
@@ -145,10 +107,9 @@ class TestActivateUser:
 
 
 class TestGetUser:
-    @pytest.mark.parametrize("id", [1, "1", 1.0])
-    async def test_an_id_may_be_text_or_a_whole_float(self, env: Environment, id: object) -> None:
+    async def test_an_id_may_be_a_whole_float(self, env: Environment) -> None:
         await env.person("ann")
-        assert (await env.call("getUser", id=id))["email"] == "ann@example.com"
+        assert (await env.call("getUser", id=1.0))["email"] == "ann@example.com"
 
     async def test_all_digits_of_an_id_count(self, env: Environment) -> None:
         people = [await env.person(f"person{each}") for each in range(10)]
@@ -158,18 +119,12 @@ class TestGetUser:
             error = await env.refused("getUser", id=digits)
             assert (error["status"], error["message"][:12]) == (400, "Parameter id")
 
-    @pytest.mark.parametrize("id", [True, False, 1.5, "", "1.0", "1_0", " 1", "+1", "one", "１", [1], -1])
-    async def test_what_is_no_id_is_refused(self, env: Environment, id: object) -> None:
+    async def test_what_is_no_id_is_refused(self, env: Environment) -> None:
         await env.person("ann")
-        error = await env.refused("getUser", id=id)
-        assert (error["status"], error["message"][:12]) == (400, "Parameter id")
-
-    @pytest.mark.parametrize("operation", ["getUser", "updateUser", "deleteUser", "resetUserPassword"])
-    async def test_an_unknown_user_is_404(self, env: Environment, operation: str) -> None:
-        await env.person("ann", solution="other")
-        error = await env.refused(operation, id=1, password="123456", original_password="1")
-        assert (error["status"], error["message"]) == (404, "User 1 does not exist.")
-        assert env.accounts == []
+        odd: list[object] = [True, False, 1.5, "", "1.0", "1_0", " 1", "+1", "one", "１", [1], -1]
+        for id in odd:
+            error = await env.refused("getUser", id=id)
+            assert (error["status"], error["message"][:12]) == (400, "Parameter id"), id
 
 
 class TestUpdateUser:
@@ -209,24 +164,6 @@ class TestUpdateUser:
         )
         assert sorted(each["status"] for each in results) == [1, 400]
 
-    @pytest.mark.parametrize(
-        ("change", "name"),
-        [
-            ({"status": 2}, "status"),
-            ({"status": True}, "status"),
-            ({"name": ""}, "name"),
-            ({"password": "12345"}, "password"),
-        ],
-    )
-    async def test_a_bad_argument_is_refused_and_named(
-        self, env: Environment, change: dict[str, Any], name: str
-    ) -> None:
-        ann = await env.person("ann")
-        error = await env.refused("updateUser", {"id": 1, "name": "New", "status": 0, **change})
-        assert error["status"] == 400
-        assert error["message"].startswith(f"Parameter {name} validation failed")
-        assert await fields_of(env, 1) == ann.shown()
-
 
 class TestDeleteUser:
     async def test_the_user_is_gone_with_all_that_belongs_to_it(self, env: Environment) -> None:
@@ -241,24 +178,6 @@ class TestDeleteUser:
 
 
 class TestResetUserPassword:
-    async def test_it_gives_the_user_without_status(self, env: Environment) -> None:
-        ann = await env.person("ann", password="first one")
-        result = await env.call("resetUserPassword", id=1, password="second one")
-        assert result == {
-            "id": 1,
-            "email": "ann@example.com",
-            "name": "ann",
-            "creation_date": ann.creation_date,
-        }
-        assert (await env.refused("getUserToken", email=ann.email, password="first one"))["status"] == 401
-        assert isinstance(await env.call("getUserToken", email=ann.email, password="second one"), str)
-
-    async def test_earlier_tokens_die(self, env: Environment) -> None:
-        ann = await env.person("ann")
-        token = await env.token(ann)
-        await env.call("resetUserPassword", id=1, password="second one")
-        assert await user_tokens.user_of(env.context, env.user.keys, "acme", token) is None
-
     async def test_a_login_that_a_reset_overtakes_gives_a_dead_token(self, env: Environment) -> None:
         ann = await env.person("ann", password="first one")
         login = asyncio.create_task(env.call("getUserToken", email=ann.email, password="first one"))
@@ -269,11 +188,6 @@ class TestResetUserPassword:
             isinstance(token, dict)
             or await user_tokens.user_of(env.context, env.user.keys, "acme", token) is None
         )
-
-    async def test_a_short_password_is_refused(self, env: Environment) -> None:
-        ann = await env.person("ann")
-        assert (await env.refused("resetUserPassword", id=1, password="12345"))["status"] == 400
-        assert await user_tokens.user_of(env.context, env.user.keys, "acme", await env.token(ann)) == ann
 
 
 async def test_the_solution_is_told_of_every_change(env: Environment) -> None:
