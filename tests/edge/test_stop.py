@@ -204,7 +204,7 @@ async def test_many_connections_leave_no_growth(rig: EdgeRig, engine: str) -> No
     await rig.start(http=True)
     context = rig.trusting()
     idle = asyncio.all_tasks()
-    rounds = size(40, 10_000 // ROUND)
+    rounds = size(20, 10_000 // ROUND)
     for _ in range(10):  # what is made at first use is no growth
         await one_round(rig, context)
     await ended(idle)
