@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -12,6 +11,10 @@ import pytest
 
 from labkit import Behaviour, Lab
 from labkit.core.activity import Activity
+from labkit.core.holding import Holding
+from labkit.faults import AWAITED
+from labkit.faults.awaited import AwaitedAnswers
+from labkit.faults.runs import Runs
 from labkit.fleet.fleet_device import FleetDevice
 
 pytestmark = pytest.mark.timeout(60)
@@ -94,16 +97,28 @@ def test_an_answer_of_a_provider_of_the_lab_itself(lab: Lab, when: Literal["befo
     settled(lab)
 
 
-def test_an_answer_of_a_provider_is_waited_for_in_lab_time_alone() -> None:
-    with Lab(seed=7, guard={"outbound": 0.2}) as lab:
-        home = lab.solution("home", services={"Notify": lab.messaging.account})
-        home.route("GET", "/send", lua=SEND)
-        lab.faults.add("POST /v1/Services/*/Notifications", delay=30, first=1)
-        begun = lab.begin(home.get, "/send")
-        settled(lab)
-        time.sleep(0.3)  # longer than an answer may take
-        lab.clock.advance(30)
-        assert "error" not in begun.result().json()
+async def test_real_time_does_not_run_while_an_answer_is_held() -> None:
+    activity = Activity()
+    answers = AwaitedAnswers(Runs(Holding(activity)))
+    with activity:
+        async with answers.one("outgoing/a", None, patience=0.05) as header:
+            with answers.held(header[AWAITED]):
+                assert activity.running == 0
+                await asyncio.sleep(0.2)  # longer than it may take
+            assert activity.running == 1
+            with answers.held("of another"):
+                assert activity.running == 1
+
+        async def held_before() -> None:
+            async with answers.one("outgoing/a", None, patience=0.05) as header:
+                with answers.held(header[AWAITED]):
+                    pass
+                await asyncio.sleep(30)
+
+        with pytest.raises(TimeoutError):
+            await held_before()
+        assert activity.running == 1
+    assert activity.running == 0
 
 
 def test_who_waits_for_a_provider_may_be_stopped(lab: Lab) -> None:
