@@ -32,7 +32,7 @@ class Covered:
             "text": self.requirement.text,
             "sources": list(self.requirement.sources),
             "checks": [{"name": each.name, "title": each.title} for each in self.checks],
-            "mutants": [{"name": each.name, "title": each.title} for each in self.mutants],
+            "mutants": [{"name": each.name, "title": each.title, **each.breaks()} for each in self.mutants],
             "not_mutable": self.requirement.not_mutable,
         }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -152,7 +153,11 @@ def _requirement_lines(whole: Coverage) -> Iterator[str]:
         yield f"{covered.id}  {requirement.level}  ({', '.join(requirement.sources)})"
         yield f"    {requirement.text}"
         yield from (f"      check   {each.name}: {each.title}" for each in covered.checks)
-        yield from (f"      mutant  {each.name}: {each.title}" for each in covered.mutants)
+        for mutant in covered.mutants:
+            yield f"      mutant  {mutant.name}: {mutant.title}"
+            for what, value in mutant.breaks().items():
+                shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                yield f"              {what}: {shown}"
         if requirement.not_mutable is not None:
             yield f"      not mutable: {requirement.not_mutable}"
 

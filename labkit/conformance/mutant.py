@@ -27,6 +27,10 @@ class Mutant:
     title: str
     smoke: str
 
+    def breaks(self) -> dict[str, Any]:
+        """What it breaks, as plain data for JSON."""
+        return {}
+
 
 @dataclass(frozen=True, slots=True)
 class Patch(Mutant):
@@ -36,12 +40,20 @@ class Patch(Mutant):
     replace: Callable[[Any], Any]
     from_start: bool
 
+    def breaks(self) -> dict[str, Any]:
+        """The function."""
+        return {"patches": self.patches}
+
 
 @dataclass(frozen=True, slots=True)
 class Row(Mutant):
     """A fault of the lab, as `lab.faults.add` takes it."""
 
     fault: Mapping[str, Any]
+
+    def breaks(self) -> dict[str, Any]:
+        """The fault."""
+        return {"fault": {**self.fault}}
 
 
 @dataclass(frozen=True, slots=True)

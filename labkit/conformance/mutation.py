@@ -27,7 +27,7 @@ from labkit.settings import load as read_settings
 
 PATIENCE = 120.0  # seconds of real time for one process
 TOGETHER = 60  # rows that share one
-OWN_FILES = ("mutants",)  # how the files of patches begin
+OWN_FILES = ("mutants", "breaking")  # how the files of patches, and of what they share, begin
 OWN_ERRORS = ("TypeError", "AttributeError", "NameError", "UnboundLocalError", "KeyError", "IndexError")
 PRELOAD = __name__
 CATALOGUE = load()  # both are the same for all that are forked from here; the lab itself reads its file anew
@@ -62,7 +62,7 @@ def _try_patch(patch: Patch, target: Target) -> Trial:
 
 def own_errors(target: Target) -> Iterator[str]:
     """What went wrong in a patch itself, not in what it breaks: then it is that error which the checks notice."""
-    for kind in ("error", "call"):
+    for kind in ("error", "call", "script"):
         for record in target.lab.journal.select(kind):
             detail = record.detail if isinstance(record.detail, dict) else {}
             where = (detail.get("trace") or [""])[-1]

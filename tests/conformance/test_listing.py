@@ -45,7 +45,10 @@ def test_requirements_as_text_and_as_json() -> None:
     for each in data:
         assert each["text"] in text
         assert all(f"check   {check['name']}: {check['title']}" in text for check in each["checks"])
-        assert all(f"mutant  {mutant['name']}: {mutant['title']}" in text for mutant in each["mutants"])
+        for mutant in each["mutants"]:
+            assert f"mutant  {mutant['name']}: {mutant['title']}\n" in text
+            broken = mutant.get("patches") or json.dumps(mutant["fault"], ensure_ascii=False)
+            assert f": {broken}\n" in f"{text}\n"
 
 
 def test_coverage_tells_what_labkit_chose_and_what_is_not_mutable() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from labkit.conformance import mutation, warm
+from labkit.conformance import breaking, mutation, warm
 from labkit.conformance.check import all_checks
 from labkit.conformance.device.write import mutants as write_mutants
 from labkit.conformance.fork_server import Ended, ForkServer, Said
@@ -273,6 +273,7 @@ def test_a_row_that_spoils_the_lab_is_broken(target: Target, monkeypatch: pytest
     [
         ("labkit.device_api.timestamp:timestamp", "DEV-TIME-1", "test_mutants.py"),
         ("labkit.services.keystore.service:Keystore.delete_keys", "KEY-DEL-1", "test_mutants.py"),
+        (breaking.CALL, "KEY-DEL-1", "breaking.py"),  # what patches share
     ],
 )
 def test_an_error_of_a_patch_itself_is_no_proof(
@@ -290,7 +291,11 @@ def play_wrong(arguments: list[str], tell: Any) -> None:
     requirements, patches = arguments
 
     def wrong(original: Any) -> Any:
-        """adds a number to a text"""
+        """adds a number to a text, or changes what is given by a function that takes nothing"""
+
+        if patches == breaking.CALL:
+            nothing: Any = lambda: None  # noqa: E731
+            return breaking.given(original, "Keystore", nothing)
 
         def broken(*args: Any, **options: Any) -> Any:
             return "1" + len(args)  # type: ignore[operator]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from labkit.conformance import device_client, expect, raw
 from labkit.conformance.check import check
 from labkit.conformance.target import Target
+from labkit.core.errors import LabError
 from labkit.fleet.device import VirtualDevice
 from labkit.settings import ContentFile
 
@@ -77,16 +79,19 @@ async def info_of_another(target: Target) -> None:
 async def changed(target: Target) -> None:
     device = await target.activated(PRODUCT)
     content, fresh = target.lab.product(PRODUCT).content, f"{device.identity}.bin"
-    for data in (b"12345", b"12345678"):
-        await target.advance(10)
-        added = await device_client.now(device)
-        await target.in_lab(content.add, fresh, data, "text/x-new", "changes")
-        await target.advance(5)
-        response = expect.status(await _info(device, fresh), 200)
-        expect.body(response, re.compile(rf"text/x-new,{len(data)},{added},changes\r?\n?"))
-        expect.body(expect.status(await _get(device, fresh), 200), data)
-        expect.equal("how often it is listed", (await device.content()).count(fresh), 1)
-    await target.in_lab(content.remove, fresh)
+    try:
+        for data in (b"12345", b"12345678"):
+            await target.advance(10)
+            added = await device_client.now(device)
+            await target.in_lab(content.add, fresh, data, "text/x-new", "changes")
+            await target.advance(5)
+            response = expect.status(await _info(device, fresh), 200)
+            expect.body(response, re.compile(rf"text/x-new,{len(data)},{added},changes\r?\n?"))
+            expect.body(expect.status(await _get(device, fresh), 200), data)
+            expect.equal("how often it is listed", (await device.content()).count(fresh), 1)
+    finally:
+        with suppress(LabError):  # it was not even added
+            await target.in_lab(content.remove, fresh)
     expect.equal("how often it is listed", (await device.content()).count(fresh), 0)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from labkit.conformance.faults import CALL, failed, gives
+from labkit.conformance.breaking import CALL, failed, gives
 from labkit.conformance.mutant import mutant
 from labkit.core.errors import ServiceError
 from labkit.services.calls import Services

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from labkit.conformance.faults import CALL, given
+from labkit.conformance.breaking import CALL, given
 from labkit.conformance.mutant import Patch, mutant, patch
-from labkit.conformance.notify.faults import COMPOSE, Table, composed, copied, moved
+from labkit.conformance.notify.breaking import COMPOSE, Table, composed, copied, moved
 
 APN, CLOUD, PHONES = ("apn",), ("fcm", "gcm"), ("sms", "chat-messenger")
 MERGED = "labkit.providers.messaging.payloads:merged"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from labkit.conformance.faults import beforehand
+from labkit.conformance.breaking import beforehand
 from labkit.conformance.mutant import mutant
-from labkit.conformance.notify.faults import COMPOSE
+from labkit.conformance.notify.breaking import COMPOSE
 
 SELECT = "labkit.providers.messaging.bindings:select"
 DELIVER = "labkit.providers.messaging.handsets:Handsets.deliver"

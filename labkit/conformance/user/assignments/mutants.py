@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from labkit.conformance.faults import CALL, beforehand, given
+from labkit.conformance.breaking import CALL, beforehand, given
 from labkit.conformance.mutant import mutant
 from labkit.core.database import execute
 from labkit.services.user.roles import assignments

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from labkit.conformance.faults import CALL
+from labkit.conformance.breaking import CALL
 from labkit.conformance.mutant import mutant
 
 

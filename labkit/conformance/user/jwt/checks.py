@@ -73,11 +73,17 @@ def made(payload: object, header: object = None, algorithm: str = "HS256", key: 
     return f"{signed}.{signature(algorithm, signed, key)}"
 
 
+async def signed(user: User, payload: object, algorithm: str, key: str) -> dict[str, Any]:
+    """The object that jwtSign gives."""
+    result = await user.table("jwtSign", key=key, payload=payload, algorithm=algorithm)
+    expect.true("jwtSign gives an object", isinstance(result, dict), type(result).__name__, user.last)
+    return dict(result)
+
+
 async def signs(user: User, payload: object, algorithm: str = "HS256", key: str = "") -> str:
     """The token that jwtSign gives."""
     key = key or keys(algorithm)[0]
-    result = await user.table("jwtSign", key=key, payload=payload, algorithm=algorithm)
-    token = result.get("token")
+    token = (await signed(user, payload, algorithm, key)).get("token")
     expect.true("jwtSign gives a token", isinstance(token, str), type(token).__name__, user.last)
     return str(token)
 
@@ -106,7 +112,7 @@ async def round_trip(target: Target) -> None:
 @check("USR-JWT-2", "the result has the token and nothing else")
 async def result(target: Target) -> None:
     user = User(target)
-    found = await user.table("jwtSign", key=SECRET, payload={"a": 1}, algorithm="HS256")
+    found = await signed(user, {"a": 1}, "HS256", SECRET)
     user.same(
         "the names in it", {name: type(value).__name__ for name, value in found.items()}, {"token": "str"}
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import and_
 
-from labkit.conformance.faults import afterwards
+from labkit.conformance.breaking import afterwards
 from labkit.conformance.mutant import mutant
 from labkit.services.user.socials import records
 from labkit.services.user.socials.records import social_table

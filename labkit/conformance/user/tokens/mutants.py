@@ -6,7 +6,7 @@ from typing import Any
 
 import jwt
 
-from labkit.conformance.faults import afterwards
+from labkit.conformance.breaking import afterwards
 from labkit.conformance.mutant import mutant
 from labkit.core.database import execute
 from labkit.services.user.accounts import ACTIVE

@@ -46,7 +46,7 @@ async def values(target: Target) -> None:
     user, name = User(target), target.identity()
     before = await device_client.now(target.device("token-open"))
     email = f"{name}.X@example.com"
-    code = await user.text("createUser", email=email, name="Änne Lee", password=PASSWORD)
+    code = await user.text("createUser", email=f"{name}.X@Example.COM", name="Änne Lee", password=PASSWORD)
     first = await user.shown(email)
     after = await device_client.now(target.device("token-open"))
     given = {"email": email, "name": "Änne Lee", "status": 0}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.faults import afterwards
+from labkit.conformance.breaking import afterwards
 from labkit.conformance.mutant import mutant
 from labkit.core.database import execute
 
