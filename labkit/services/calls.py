@@ -88,6 +88,18 @@ class Services(Component):
         for service in self:
             service.check(solution, configuration)
 
+    def set_by_scripts(self, solution: str) -> Mapping[str, Mapping[str, Any]]:
+        """Service → what scripts set of its parameters, which lies over what settings, folder and cells say."""
+        found: dict[str, Mapping[str, Any]] = {}
+        for service in self:
+            found.update(service.set_by_scripts(solution))
+        return found
+
+    async def forget_set(self, solution: str, service: str = "") -> None:
+        """Have what scripts set of a service's parameters, or of all of a solution's, forgotten."""
+        for each in self:
+            await each.forget_set(solution, service)
+
     def configured(self, solution: str) -> None:
         """Tell the services that what is configured for a solution is set (anew)."""
         for service in self:

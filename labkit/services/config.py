@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pydantic import Secret
@@ -11,6 +12,7 @@ from labkit.core.errors import ServiceError, SettingsError
 from labkit.services.bounds import fits, shown_name
 from labkit.services.lookup import services_of
 from labkit.services.operation import Caller, KeepsParameters, Service, operation
+from labkit.services.parameters import SetParameters
 
 MOST = 65_536
 
@@ -25,6 +27,23 @@ class Config(Service):
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self._set = SetParameters(context.database)
+
+    async def start(self) -> None:
+        await self._set.load()
+
+    async def recover(self) -> None:
+        if self._context.database.durable:
+            await self._set.load()
+
+    async def clear(self) -> None:
+        self._set.clear()
+
+    def set_by_scripts(self, solution: str) -> Mapping[str, Mapping[str, Any]]:
+        return self._set.of(solution)
+
+    async def forget_set(self, solution: str, service: str = "") -> None:
+        await self._set.forget(solution, service)
 
     @operation
     async def solution(self, caller: Caller) -> dict[str, object]:
@@ -53,14 +72,17 @@ class Config(Service):
     ) -> dict[str, object]:
         """Set parameters of a service; those not named stay. 404 where there is no such service.
 
-        400 where they would hold more than MOST characters and items in all, or the service refuses them.
+        They are there after a restart on a data file, over what settings say; a reload or another solution of this id
+        takes settings anew, and a reset forgets them. 400 where they would hold more than MOST characters and items in
+        all, or the service refuses them.
         """
         known = self._known(caller, service)
         if isinstance(known, KeepsParameters):
             return {"parameters": await known.set_parameters(caller, parameters.get_secret_value())}
         name = known.name
         configured = self._context.configuration.setdefault(caller.solution, {})
-        changed = {**configured.get(name, {}), **parameters.get_secret_value()}
+        given = parameters.get_secret_value()
+        changed = {**configured.get(name, {}), **given}
         if not fits(changed, MOST):
             raise ServiceError(
                 400, f"The parameters of a service may hold {MOST} characters and items in all."
@@ -72,6 +94,7 @@ class Config(Service):
             raise ServiceError(400, str(error)) from None
         configured.setdefault(name, {}).update(changed)
         known.configured(caller.solution)
+        await self._set.add(caller.solution, name, given)
         await known.set_up(caller.solution)
         return {"parameters": changed}
 

@@ -202,6 +202,13 @@ class Service(Component):
     async def forget(self, solution: str) -> None:
         """A solution is about to be taken out of the lab."""
 
+    def set_by_scripts(self, solution: str) -> Mapping[str, Mapping[str, Any]]:
+        """What scripts set of the parameters of a solution's services, over what settings, folder and cells say."""
+        return {}
+
+    async def forget_set(self, solution: str, service: str = "") -> None:
+        """Forget what scripts set of a service's parameters, or of all of a solution's."""
+
     def offered(self, caller: Caller) -> Mapping[str, Operation]:
         """The operations that this caller may use; a service may offer some that depend on the solution."""
         return self.operations

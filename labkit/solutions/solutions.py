@@ -79,9 +79,9 @@ class Solutions(Component):
     async def replace(self, settings: SolutionSettings, *, keep: bool = False) -> Solution:
         """Put a solution of these settings in the place of the one that is there; what its services keep stays.
 
-        Its folder is read anew. keep: it gets the routes and handlers too that were added to the other one beside
-        its folder. Runs of the other one end as they began. Raises SettingsError, and changes nothing, for another
-        domain and as `add` does.
+        Its folder is read anew, and what scripts set of its services' parameters is forgotten. keep: it gets the routes
+        and handlers too that were added to the other one beside its folder. Runs of the other one end as they began.
+        Raises SettingsError, and changes nothing, for another domain and as `add` does.
         """
         other = self.get(settings.id)
         solution = self._made(settings)
@@ -95,6 +95,7 @@ class Solutions(Component):
         except SettingsError:
             solution.close()
             raise
+        await self._services.forget_set(solution.id)
         self._solutions.replace(solution.id, solution)
         self._context.hosts.remove(solution.domain)
         self._context.hosts.add(SolutionSite(solution, self._context, self._workers))
@@ -108,6 +109,7 @@ class Solutions(Component):
     async def configure(self, id: str, service: str, parameters: Mapping[str, Any]) -> Solution:
         """Set all that is configured for a solution's service beside its folder and settings; a reload keeps it.
 
+        What scripts set of its parameters is forgotten.
         Raises SettingsError, and changes nothing, where the service refuses it.
         """
         solution = self.get(id)
@@ -118,6 +120,7 @@ class Solutions(Component):
         except SettingsError:
             solution.configured = before
             raise
+        await self._services.forget_set(id, service)
         self._context.configuration.setdefault(id, {}).pop(service, None)
         self._configure(solution, service)
         await self._services.set_up(id)
@@ -142,6 +145,7 @@ class Solutions(Component):
         """Take a solution out. Raises LabError where there is none of this id."""
         solution = self.get(id)
         await self._services.forget(id)
+        await self._services.forget_set(id)
         self._take_out(solution)
 
     def _take_out(self, solution: Solution) -> None:
@@ -180,7 +184,7 @@ class Solutions(Component):
             solution.crash()
 
     async def recover(self) -> None:
-        """What scripts configured is not stored; what settings, folders and cells did is there again."""
+        """What settings, folders and cells configured is there again, and what scripts did, as it is stored."""
         if not self._context.database.durable:
             return
         self._context.configuration.clear()
@@ -206,6 +210,7 @@ class Solutions(Component):
             for warning in solution.folder.warnings:
                 solution.warn(warning)
             self._check(solution)
+            await self._forget_unfit(solution)
             self._configure(solution)
             prepared.append(_of(solution.prepare, solution))
         await self._services.set_up(*(each.id for each in solutions))
@@ -218,22 +223,40 @@ class Solutions(Component):
         """Raises SettingsError where a service refuses what settings and folder say."""
         _of(partial(self._services.check, solution, self._layers(solution)), solution)
 
+    async def _forget_unfit(self, solution: Solution) -> None:
+        """Forget what scripts set where a service refuses it, over what settings and folder say now."""
+        if kept := self._services.set_by_scripts(solution.id):
+            try:
+                self._services.check(solution, self._layers(solution, kept))
+            except SettingsError as error:
+                solution.warn(f"what scripts set of its services' parameters is forgotten: {error}")
+                await self._services.forget_set(solution.id)
+
     def _configure(self, solution: Solution, only: str | None = None) -> None:
-        """Set what settings and folder say of a solution's services, or of one of them."""
+        """Set what settings, folder and scripts say of a solution's services, or of one of them."""
         kept = self._context.configuration.setdefault(solution.id, {})
-        for service, parameters in self._layers(solution).items():
+        layers = self._layers(solution, self._services.set_by_scripts(solution.id))
+        for service, parameters in layers.items():
             if only in (None, service):
                 kept.setdefault(service, {}).update(parameters)
         self._services.configured(solution.id)
 
-    def _layers(self, solution: Solution) -> dict[str, dict[str, Any]]:
-        """Parameters of a solution's services: of its folder, over them the settings', over these what cells set.
+    def _layers(
+        self, solution: Solution, by_scripts: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> dict[str, dict[str, Any]]:
+        """Parameters of a solution's services: of its folder, over them the settings', over these what cells set, and
+        over all what scripts did.
 
         Files name services in lower case.
         """
         names = {name.lower(): name for name in self._context.services.names()}
         found: dict[str, dict[str, Any]] = {}
-        for layer in (solution.folder.configuration, solution.settings.services, solution.configured):
+        for layer in (
+            solution.folder.configuration,
+            solution.settings.services,
+            solution.configured,
+            by_scripts or {},
+        ):
             for service, parameters in layer.items():
                 found.setdefault(names.get(service.lower(), service), {}).update(parameters)
         return found

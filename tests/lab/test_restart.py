@@ -190,12 +190,12 @@ def test_down_for_ever_is_no_obstacle_to_other_ends(lab: Lab) -> None:
     lab.restart(down=1000)
 
 
-def test_what_only_scripts_configured_is_stored_nowhere(lab: Lab, durable: bool) -> None:
+def test_what_scripts_configured_stays(lab: Lab) -> None:
     solution = lab.solution("acme", services={"Email": {"subject": "set"}})
     solution.Config.setParameters(service="Email", parameters={"text": "by a script"})
     lab.restart()
     left = solution.Config.getParameters(service="Email")["parameters"]
-    assert left == ({"subject": "set"} if durable else {"subject": "set", "text": "by a script"})
+    assert left == {"subject": "set", "text": "by a script"}
 
 
 def test_a_wrong_time_is_named_and_changes_nothing(lab: Lab) -> None:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from labkit.services.calls import Services
 from labkit.services.config import Config
 from labkit.services.operation import Caller, Service
-from tests.context import Entry, make_context
+from tests.context import Entry, make_context, open_database
 
 ACME = {
     "id": "acme",
@@ -28,6 +28,7 @@ class Environment:
         self.configurations = context.configuration
         self.configurations["acme"] = {"Notify": {"AccountSid": "AC1"}}
         self.journal = context.journal
+        open_database(context)
         self.services = Services(context, [Config(context), Notify()])
 
     async def call(self, operation: str, solution: str = "acme", **parameters: Any) -> Any:
