@@ -332,7 +332,9 @@ def _scan_options(options: tuple[bytes, ...]) -> tuple[bytes | None, int]:
 
 
 def _cursor(text: bytes) -> int:
-    """A cursor as C reads it: one below 0 counts from 2**64. Raises ServiceError with Redis' own text."""
+    """A cursor as C reads it: up to a zero byte, and one below 0 counts from 2**64. Raises ServiceError with Redis' own
+    text."""
+    text = text.partition(b"\0")[0]
     number = int(text or b"0") if _CURSOR.fullmatch(text) else LARGEST_CURSOR + 1
     if abs(number) > LARGEST_CURSOR:
         raise ServiceError(400, "ERR invalid cursor")

@@ -269,6 +269,8 @@ async def test_texts_of_refusals_are_those_of_redis(pair: Pair) -> None:
         ("zrange", "sorted", "-", "+", "BYLEX", "WITHSCORES"),
         ("hscan", "hash", "0", "COUNT", "0"),
         ("hscan", "hash", "18446744073709551616"),
+        ("hscan", "hash", "18446744073709551616\0"),
+        ("hscan", "hash", "x\0"),
         ("lset", "list", "9", "x"),
         ("lset", "missing", "0", "x"),
         ("linsert", "list", "beside", "x", "y"),
