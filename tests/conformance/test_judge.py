@@ -31,10 +31,11 @@ from labkit.conformance.judge.mutations import (
     mutations_of,
     source_of,
 )
-from labkit.conformance.judge.play import IMPORT, PRELOAD, START
+from labkit.conformance.judge.play import IMPORT, START
 from labkit.conformance.judge.trials import Trial, figures, judged, outcome, try_all
 from labkit.core.errors import LabkitError
 
+pytestmark = pytest.mark.xdist_group("forked")
 FORMS = "device_api/forms.py"
 MANY = 5
 
@@ -236,12 +237,6 @@ def test_a_function_is_changed_wherever_it_is_held(tmp_path: Path) -> None:
 
 
 # ---- a small sample
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ForkServer]:
-    with ForkServer(PRELOAD) as server:
-        yield server
 
 
 @pytest.fixture(scope="module")

@@ -45,15 +45,7 @@ def grouped(mutants: Iterable[Mutant]) -> Iterator[Any]:
     return (pytest.param(together, id=key) for key, together in by.items())
 
 
-# One worker plays them all: the others would each prepare a server for theirs.
-pytestmark = pytest.mark.xdist_group("mutants")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ForkServer]:
-    """Nothing that a mutant does reaches it: each is played in a process that it forks."""
-    with ForkServer(mutation.PRELOAD) as server:
-        yield server
+pytestmark = pytest.mark.xdist_group("forked")
 
 
 @pytest.fixture(scope="module")

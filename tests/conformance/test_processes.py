@@ -13,19 +13,13 @@ from labkit.conformance.check import Check, all_checks, select
 from labkit.conformance.fork_server import Ended, ForkServer, Said
 from labkit.conformance.verdict import Verdict
 
-pytestmark = pytest.mark.xdist_group("processes")  # the server takes a while to be there
+pytestmark = pytest.mark.xdist_group("forked")
 
 
 def some() -> list[Check]:
     """Quick ones of two areas, in an order that is not theirs."""
     found = select(all_checks(), "DEV-TIME", "KEY-GET")
     return found[::-1]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ForkServer]:
-    with ForkServer(processes.PRELOAD) as server:
-        yield server
 
 
 def test_each_is_played_once_and_they_come_in_order(server: ForkServer) -> None:
