@@ -44,26 +44,34 @@ class Server:
         self._gate = asyncio.Semaphore(HANDSHAKES)
         self._repeated = RepeatedAnswer()
 
-    async def connect(self, certificate: KeyPair | None, patience: float) -> Wire:
-        """Open a connection. Raises NoAnswerError."""
+    async def connect(
+        self, certificate: KeyPair | None, patience: float, session: ssl.SSLSession | None = None
+    ) -> Wire:
+        """Open a connection. Raises NoAnswerError.
+
+        session: the device's own, of the last one; who shows a certificate resumes none (RFC 8446 4.6.1: it would stand
+        for the certificate of then).
+        """
         if certificate is not None:
-            context = self.address.context(certificate)
+            context, session = self.address.context(certificate), None
         else:
             context = self._context = self._context or self.address.context()
         try:
             async with self._gate, asyncio.timeout(patience):
-                agreed = await connected(self.address.host, self.address.https_port, context, self.domain)
+                agreed = await connected(
+                    self.address.host, self.address.https_port, context, self.domain, session
+                )
         except TimeoutError:
             raise NoAnswerError("timeout", f"no TLS within {patience:g} s") from None
         except OSError as error:
             raise NoAnswerError("refused", str(error)) from None
-        return Wire(agreed, self._repeated)
+        return Wire(agreed, self._repeated, resumable=certificate is None)
 
 
 class Wire:
     """An open connection."""
 
-    def __init__(self, agreed: ssl.SSLSocket, repeated: RepeatedAnswer) -> None:
+    def __init__(self, agreed: ssl.SSLSocket, repeated: RepeatedAnswer, *, resumable: bool) -> None:
         self.ended = False
         self._lost = False
         self._losing: asyncio.Future[None] | None = None
@@ -74,6 +82,12 @@ class Wire:
         self._stuck: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
         self._transport = Transport(agreed, self)
+        self._resumable = resumable
+
+    @property
+    def session(self) -> ssl.SSLSession | None:
+        """Once it has ended: the TLS session that the device's next connection may resume."""
+        return self._transport.session if self._resumable else None
 
     def ask(self, request: bytes, method: str, patience: float | None) -> asyncio.Future[Answer]:
         """Send a request; the future raises NoAnswerError. patience: seconds of real time, None for ever."""
@@ -175,6 +189,7 @@ class DeviceConnection:
             None  # the last request, with its method and patience
         )
         self._wire: Wire | None = None
+        self._session: ssl.SSLSession | None = None  # of the connection before
         self._asking = False
         self._asked: tuple[str, str, Mapping[str, str] | None, int] | None = None  # last
         self._head = b""  # of that
@@ -237,7 +252,10 @@ class DeviceConnection:
         try:
             wire = self._wire
             if wire is None or wire.ended:
-                self._wire = wire = await self.server.connect(self.certificate, patience or PATIENCE)
+                self.abort()
+                self._wire = wire = await self.server.connect(
+                    self.certificate, patience or PATIENCE, self._session
+                )
                 self.opened += 1
             try:
                 answer = wire.ask(request, method, patience)
@@ -271,6 +289,7 @@ class DeviceConnection:
         wire, self._wire = self._wire, None
         if wire is not None:
             wire.abort()
+            self._session = wire.session
 
     async def close(self) -> None:
         """As `abort`."""

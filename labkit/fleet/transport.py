@@ -32,11 +32,26 @@ class Receiver(Protocol):
 
 
 class Transport:
-    """An open connection."""
+    """An open connection.
 
-    __slots__ = ("_fd", "_loop", "_open", "_reading", "_receiver", "_socket", "_unsent", "_writing")
+    session: once it has ended, the TLS session that another one may resume, with the same context and name; None where
+    the server gave none.
+    """
+
+    __slots__ = (
+        "_fd",
+        "_loop",
+        "_open",
+        "_reading",
+        "_receiver",
+        "_socket",
+        "_unsent",
+        "_writing",
+        "session",
+    )
 
     def __init__(self, agreed: ssl.SSLSocket, receiver: Receiver) -> None:
+        self.session: ssl.SSLSession | None = None
         self._loop = asyncio.get_running_loop()
         self._socket = agreed
         self._fd = agreed.fileno()
@@ -132,14 +147,22 @@ class Transport:
         self._loop.remove_reader(self._fd)
         if self._writing:
             self._loop.remove_writer(self._fd)
+        self.session = self._socket.session
         self._socket.close()
 
 
-async def connected(host: str, port: int, context: ssl.SSLContext, name: str) -> ssl.SSLSocket:
-    """A TLS connection to `host`, which has shown that it is `name`. Raises OSError, of which ssl.SSLError is one."""
+async def connected(
+    host: str, port: int, context: ssl.SSLContext, name: str, session: ssl.SSLSession | None = None
+) -> ssl.SSLSocket:
+    """A TLS connection to `host`, which has shown that it is `name`. Raises OSError, of which ssl.SSLError is one.
+
+    session: of an earlier connection with this context to this name; it is resumed if the server still knows it.
+    """
     plain = await _dialled(host, port)
     try:
-        agreeing = context.wrap_socket(plain, do_handshake_on_connect=False, server_hostname=name)
+        agreeing = context.wrap_socket(
+            plain, do_handshake_on_connect=False, server_hostname=name, session=session
+        )
     except BaseException:
         plain.close()
         raise

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from labkit.core.certificates import KeyPair, client_certificate
 from labkit.core.errors import LabError
 from labkit.edge.certificates import Authority
 from labkit.fleet.connection import DeviceConnection, NoAnswerError, Server
@@ -25,11 +26,13 @@ class Rig:
 
     def __init__(self) -> None:
         self.connections = 0
+        self.resumed: list[bool] = []  # of each connection: its TLS session
         self.requests: list[bytes] = []
         self.answers: list[bytes | None] = []  # None: end the connection
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self.resumed.append(writer.get_extra_info("ssl_object").session_reused)
         try:
             while self.answers:
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -50,14 +53,16 @@ class Rig:
 
 
 @asynccontextmanager
-async def served(rig: Rig, folder: Path) -> AsyncIterator[Address]:
-    authority = Authority.create()
+async def served(
+    rig: Rig, folder: Path, authority: Authority | None = None, port: int = 0
+) -> AsyncIterator[Address]:
+    authority = authority or Authority.create()
     certificate, key = authority.leaf([HOST])
     file = folder / "leaf.pem"
     file.write_bytes(key + certificate)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(file)
-    server = await asyncio.start_server(rig.serve, "127.0.0.1", 0, ssl=context)
+    server = await asyncio.start_server(rig.serve, "127.0.0.1", port, ssl=context)
     try:
         yield Address("127.0.0.1", server.sockets[0].getsockname()[1], authority.ca_pem.decode())
     finally:
@@ -181,3 +186,38 @@ async def test_one_thing_at_a_time_and_no_line_ends(tmp_path: Path) -> None:
         assert (await first).text == "hi"
         with pytest.raises(LabError, match="no option 'json'"):
             await connection.request("GET", "/", json={})
+
+
+async def test_a_device_that_connects_again_resumes_its_own_tls_session_and_nobody_elses(
+    tmp_path: Path,
+) -> None:
+    rig = Rig()
+    end = OK.replace(b"\r\n\r\n", b"\r\nX-End: 1\r\n\r\n")
+    rig.answers = [end, OK, OK, OK, OK]
+    async with listening(rig, tmp_path) as connection:
+        await connection.request("GET", "/1")
+        await asyncio.wait_for(connection.lost(), 10)  # ended there
+        await connection.request("GET", "/2")
+        connection.abort()  # ended here
+        await connection.request("GET", "/3")
+        other = DeviceConnection(connection.server)
+        await other.request("GET", "/4")
+        connection.abort()
+        connection.certificate = KeyPair.from_pem(*client_certificate("c-1"))
+        await connection.request("GET", "/5")  # who it is now, an old session does not say
+        other.abort()
+    assert rig.resumed == [False, True, True, False, False]
+
+
+async def test_a_session_that_the_server_has_forgotten_is_no_hindrance(tmp_path: Path) -> None:
+    authority = Authority.create()
+    before, after = Rig(), Rig()
+    before.answers, after.answers = [OK], [OK]
+    async with served(before, tmp_path, authority) as address:
+        connection = DeviceConnection(Server(address, HOST))
+        await connection.request("GET", "/1")
+        connection.abort()
+    async with served(after, tmp_path, authority, address.https_port):
+        assert (await connection.request("GET", "/2")).text == "hi"
+        connection.abort()
+    assert after.resumed == [False]

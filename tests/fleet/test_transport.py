@@ -287,6 +287,7 @@ class Script:
         self.fileno, self.close = over.fileno, over.close
         self._recv, self._send = recv, send
         self.sent: list[bytes] = []
+        self.session = None
 
     def recv(self, _: int) -> bytes:
         done = self._recv.pop(0)
