@@ -7,6 +7,7 @@ from typing import Any
 from labkit.conformance.mutant import mutant
 from labkit.devices.devices import Devices
 from labkit.devices.registry import Registry
+from labkit.devices.state import RESOURCE
 
 
 @mutant("DEV-KEEP-2", "labkit.devices.devices:Devices.sequence")
@@ -46,3 +47,9 @@ def any_password_afterwards(original: Any) -> Any:
 def half_is_kept(original: Any) -> Any:
     """half as many datapoints are kept as the settings say"""
     return lambda self, database, kept=10_000: original(self, database, kept // 2)
+
+
+@mutant("DEV-KEEP-3", "labkit.devices.state:FORGET")
+def forgotten_by_name_alone(original: Any) -> Any:
+    """older datapoints of a device of the same identity in another product are forgotten, too"""
+    return original.replace(RESOURCE, "? != '' AND identity = ? AND alias = ?", 1)
