@@ -72,16 +72,15 @@ class Edge(Component):
         self._server = EdgeServer(self._context, max_body=self._max_body)
         try:
             self._tls.prepare()
-            secure = self._bind("https_port", settings.https_port)
-            address.https_port, address.ca_pem = secure.getsockname()[1], own.ca_pem.decode()
-            if settings.http_port is not None:
-                address.http_port = self._bind("http_port", settings.http_port).getsockname()[1]
+            self._take_ports(settings.https_port, settings.http_port)
             self._listen()
         except BaseException:
             await self.stop()
             raise
-        ports = (address.https_port, address.http_port)
-        self._context.journal.ports = tuple(port for port in ports if port is not None)
+        ports = tuple(listener.getsockname()[1] for listener in self._sockets)
+        address.https_port, address.http_port = ports[0], ports[1] if len(ports) > 1 else None
+        address.ca_pem = own.ca_pem.decode()
+        self._context.journal.ports = ports
 
     async def stop(self) -> None:
         """Stop listening and end all connections; nothing of the edge is left."""
@@ -112,9 +111,7 @@ class Edge(Component):
         Raises SettingsError where another program has taken one.
         """
         address, clock = self._context.address, self._context.clock
-        self._bind("https_port", address.https_port)
-        if address.http_port is not None:
-            self._bind("http_port", address.http_port)
+        self._take_ports(address.https_port, address.http_port)
         if seconds:
             self._listening = clock.call_at(clock.now() + seconds, self._listen)
         else:
@@ -127,7 +124,12 @@ class Edge(Component):
         if self._listening is not None:
             self._listen()
 
-    def _bind(self, setting: str, port: int) -> socket.socket:
+    def _take_ports(self, https_port: int, http_port: int | None) -> None:
+        self._bind("https_port", https_port)
+        if http_port is not None:
+            self._bind("http_port", http_port)
+
+    def _bind(self, setting: str, port: int) -> None:
         """Take a port. It refuses connections until `_listen`."""
         host = self._context.settings.host
         listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
@@ -142,7 +144,6 @@ class Edge(Component):
         except OSError as error:
             raise self._cannot(setting, port, error) from error
         listener.setblocking(False)
-        return listener
 
     def _listen(self) -> None:
         """Accept connections at the ports that were taken."""
