@@ -30,6 +30,9 @@ def python_without_values(original: Any) -> Any:
     """functions get no values of datapoints"""
     return lambda self, arguments, run: original(
         self,
-        {name: {**each, "value": [0, ""]} if "value" in each else each for name, each in arguments.items()},
+        {
+            name: {**each, "value": [0, ""]} if isinstance(each, dict) and "value" in each else each
+            for name, each in arguments.items()  # a route has a request
+        },
         run,
     )
