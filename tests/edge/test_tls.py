@@ -6,6 +6,7 @@ import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 import pytest
 from cryptography import x509
@@ -20,9 +21,14 @@ from tests.edge.rig import HOST, OTHER, PATIENCE, SOON, EdgeRig, get
 
 EC, RSA = "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"
 ALERT = 21  # the type of a TLS record (RFC 8446 5.1)
-AUTHORITIES: dict[Kind, Authority] = {kind: Authority.create(kind) for kind in ("ec", "rsa")}
 VERSIONS = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
 Pair = tuple[bytes, bytes]
+
+
+@cache
+def shared(kind: Kind) -> Authority:
+    """The same each time: a key of RSA takes a while."""
+    return Authority.create(kind)
 
 
 def weak_pair() -> Pair:
@@ -215,7 +221,7 @@ async def test_a_client_may_know_one_kind_of_key(
     rig: EdgeRig, engine: str, kinds: list[Kind], ciphers: list[str]
 ) -> None:
     rig.client_certificates = engine == "pyopenssl"
-    authorities = [AUTHORITIES[kind] for kind in kinds]
+    authorities = [shared(kind) for kind in kinds]
     rig.authority = Authorities(authorities)
     for cipher in ciphers:
         own = [each for each in authorities if each.kind == ("ec" if cipher == EC else "rsa")]
@@ -231,7 +237,7 @@ async def test_a_client_may_know_one_kind_of_key(
 
 async def test_keys_stay_when_the_names_change(rig: EdgeRig, engine: str) -> None:
     rig.client_certificates = engine == "pyopenssl"
-    rig.authority = AUTHORITIES["rsa"]
+    rig.authority = shared("rsa")
     keys = []
     for _ in range(2):
         client = await rig.connect()

@@ -51,7 +51,8 @@ class Stopwatch:
 @pytest.mark.parametrize("name", SCRIPTS)
 async def test_hostile(name: str) -> None:
     source, expected = SCRIPTS[name]
-    cpu = max(CPU, 0.05) if name.startswith("stack") else CPU  # it takes a while to get to the end of one
+    # It takes a while to get to the end of a stack; and what ends by itself is not to be cut off on a busy machine.
+    cpu = max(CPU, 0.1 if "cpu" not in expected.split() else 0.05 if name.startswith("stack") else 0)
     watch = Stopwatch()
     bench = Bench(limits=LuaLimits(cpu_seconds=cpu), service=watch)
     source_of_good = "local t = {} for i = 1, 100 do t[i] = i end return #t + Keystore.get{value = 1}.value"
@@ -61,7 +62,7 @@ async def test_hostile(name: str) -> None:
         watch.start()
         assert await outcome(bench.host, source) in expected.split()
         times.append(watch.read())
-    assert min(times) < cpu + OVER  # even CPU time is longer on a machine that is busy
+    assert min(times) < max(cpu, 0.05) + OVER  # even CPU time is longer on a machine that is busy
     if name != "metamethods: index of globals":  # these belong to the solution, which has spoilt them
         assert (await bench.host.run(good)).value == 101
 
