@@ -1,4 +1,4 @@
-"""The README's examples do what they show."""
+"""The examples of the README, and the curl lines of the notebooks' folder, do what they show."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ def test_the_first_result_is_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> N
     assert failed == 0
 
 
-def steps() -> list[tuple[str, list[str]]]:
-    """(command, expected lines) of the README's curl session."""
-    block = re.search(r"```console\n(.*?)```", README, re.DOTALL)
-    assert block
+def steps(text: str) -> list[tuple[str, list[str]]]:
+    """(command, expected lines) of a curl session."""
+    [block] = re.findall(r"```console\n(.*?)```", text, re.DOTALL)
     found: list[tuple[str, list[str]]] = []
-    for line in block.group(1).splitlines():
+    for line in block.splitlines():
         if line.startswith("$ "):
             found.append((line[2:], []))
         elif line and not line.startswith("#"):
@@ -46,7 +45,10 @@ def test_every_curl_line_does_what_it_shows(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks")
     config = tmp_path / "notebooks" / "lab.yaml"
     config.write_text(config.read_text().replace("8443", port))
-    (serve, _), *calls = steps()
+    (serve, _), *calls = steps((ROOT / "notebooks" / "curl.md").read_text())
+    (shown_first, _), *others = steps(README)
+    assert shown_first == serve
+    calls += others
     server = subprocess.Popen(
         [sys.executable, "-m", "labkit", *serve.removesuffix("&").split()[1:]],
         cwd=tmp_path,

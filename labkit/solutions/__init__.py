@@ -7,4 +7,11 @@ events     which handler an event means, and what it is given
 functions  Python handlers; lua: Lua handlers
 proxy      services by attribute, for Python
 solution   one solution; solutions: all of a lab; site: its host; delivery: which handlers an event goes to
+
+Each run of a Lua script has its globals and modules to itself, also while it waits for a service; runs that do not
+overlap get the same ones, so a global lives on from run to run. A run may compute for 2 s between two service calls
+(`guard.script_cpu` in lab.yaml) while others go on, and its globals may hold 64 MiB; 64 runs of a solution may be under
+way at once, more of them wait (`guard.scripts`). `math.random` cannot be guessed, or comes from the lab's seed. An
+empty Lua table is `{}` in JSON; `setmetatable({}, {__type = "slice"})` is `[]`, and lists that came from JSON or a
+service stay lists.
 """
