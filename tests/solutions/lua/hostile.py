@@ -313,11 +313,11 @@ PATTERNS = {
     ),
     "the same, matched": ("local s = ('a'):rep(8e6) .. ';' while true do s:match('(.-);', 2) end", "cpu"),
     "four of these": (
-        "local s = ('a'):rep(8e6) .. ';' while true do s:find('([^;]*);([^;]*);([^;]*);([^;]*);') end",
+        "local s = ('a'):rep(2e6) .. ';' while true do s:find('([^;]*);([^;]*);([^;]*);([^;]*);') end",
         "cpu",
     ),
     "four at the end": (
-        "local s = ('a'):rep(8e6) .. ';b;c;d;' while true do s:find('([^;]*);([^;]*);([^;]*);([^;]*);') end",
+        "local s = ('a'):rep(2e6) .. ';b;c;d;' while true do s:find('([^;]*);([^;]*);([^;]*);([^;]*);') end",
         "cpu",
     ),
     "the same, iterated": (
