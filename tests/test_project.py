@@ -77,7 +77,7 @@ def test_environment_yml_installs_what_the_makefile_installs() -> None:
 
 
 def test_each_library_that_labkit_imports_is_declared() -> None:
-    """Reporting, widgets, workers and model checks may use labkit[lab], the bench's reference what comes with
+    """Reporting, widgets, workers, charts and model checks may use labkit[lab], the bench's reference what comes with
     labkit[bench], the mutation tool what comes with labkit[test]; all else has to do with labkit alone."""
     jupyter = [
         *(
@@ -88,6 +88,7 @@ def test_each_library_that_labkit_imports_is_declared() -> None:
                 "fleet/cluster.py",
                 "fleet/cluster_client.py",
                 "fleet/workers.py",
+                "bench/chart.py",
             )
         ),
         *(ROOT / "labkit/conformance/models", *(ROOT / "labkit/conformance").rglob("checks_model.py")),
