@@ -20,6 +20,7 @@ LONGEST_PAGE = 1000  # bindings
 LONGEST_NAME = 100  # characters of an identity
 LONGEST_TOKEN = 200  # characters
 LONGEST_LINE = 4096  # characters of a device token, of a title
+DEEPEST = 100  # tables within tables of a payload, as scripts can be handed
 LONGEST_TEXT = 65_536  # characters of a body, characters and items of a payload
 
 
@@ -51,6 +52,8 @@ def _text_of(value: object) -> str | None:
         value = {}
     if not isinstance(value, Mapping):
         raise ValueError("expected an object, or one as JSON text")
+    if _is_deep(value):  # how deep Python's encoder goes depends on its version
+        raise ValueError(f"expected tables at most {DEEPEST} deep")
     try:
         text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
@@ -58,6 +61,20 @@ def _text_of(value: object) -> str | None:
     if not is_unicode(text):
         raise ValueError("expected valid Unicode")
     return text if value else None
+
+
+def _is_deep(value: object) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, Mapping | list | tuple)
+            for inner in (each.values() if isinstance(each, Mapping) else each)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _parsed(text: str) -> object:
