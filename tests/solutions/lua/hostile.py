@@ -241,7 +241,7 @@ MEMORY = {
         "local t = {} while true do t[#t + 1] = coroutine.create(coroutine.yield) coroutine.resume(t[#t]) end",
         "coroutines cpu",
     ),
-    "source": ("return loadstring(('x = 1 '):rep(1e6))", "ends"),
+    "source": ("return loadstring(('x = 1 '):rep(1e6))", "cpu ends"),
     "source in a loop": ("local s = ('x = 1 '):rep(50000) while true do loadstring(s) end", "cpu"),
     "source that is deep": ("return loadstring(('('):rep(100000))", "ends"),
     "collector out of step": ("collectgarbage('setpause', 1e9) local t while true do t = {} end", "cpu"),
