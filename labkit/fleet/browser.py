@@ -16,7 +16,7 @@ import httpx
 
 from labkit.core.errors import LabError
 from labkit.fleet.flow import PATIENCE, Address
-from labkit.fleet.httpx_transport import Transport
+from labkit.fleet.httpx_transport import LabTransport
 
 FORM = "application/x-www-form-urlencoded"
 REDIRECTS = 20  # in a row before it gives up
@@ -141,7 +141,7 @@ class Connections(httpx.AsyncBaseTransport):
     """Leads every host to the lab's address. A connection belongs to the name it was opened for (SNI)."""
 
     def __init__(self, address: Address) -> None:
-        self._transport = Transport(address.host, address.https_port, address.context())
+        self._transport = LabTransport(address.host, address.https_port, address.context())
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         return await self._transport.handle_async_request(request)

@@ -78,7 +78,7 @@ class FlowClient:
         import httpx
 
         if self._client is None:
-            from labkit.fleet.httpx_transport import Transport
+            from labkit.fleet.httpx_transport import LabTransport
 
             context = (
                 _anonymous(self.address.ca_pem)
@@ -86,7 +86,7 @@ class FlowClient:
                 else self.address.context(self.certificate)
             )
             self._client = httpx.AsyncClient(
-                transport=Transport(self.address.host, self.address.https_port, context),
+                transport=LabTransport(self.address.host, self.address.https_port, context),
                 trust_env=False,
                 headers={"User-Agent": "labkit"},
                 cookies=CookieJar(None if self._cookies else DefaultCookiePolicy(allowed_domains=[])),

@@ -17,7 +17,7 @@ HEAD = 100 * 1024  # bytes of an answer's head
 PIECE = 64 * 1024  # bytes of a body that are written at once, about
 
 
-class Transport(httpx.AsyncBaseTransport):
+class LabTransport(httpx.AsyncBaseTransport):
     """Leads every request to one address, host (an IP address) and port.
 
     A request's extensions: `sni_hostname`, the name that a connection is opened for and belongs to, else that of its

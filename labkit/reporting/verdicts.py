@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 BAD: tuple[Outcome, ...] = ("failed", "broken")  # what makes a run a failure
 MARKS = {"passed": "✓", "failed": "✗", "warned": "!", "skipped": "–", "broken": "?"}
+MOST_IDS = 12  # requirements of one verdict that a table names
 METADATA = "labkit"  # under this key an output's metadata carries its verdicts: nbval leaves metadata alone
 
 
@@ -81,9 +82,7 @@ class Verdicts:
     def __repr__(self) -> str:
         lines = [self.summary()]
         for each in self:
-            lines.append(
-                f"  {MARKS[each.outcome]} {' '.join(each.requirements)}  {each.title}{_because(each)}"
-            )
+            lines.append(f"  {MARKS[each.outcome]} {' '.join(_ids(each))}  {each.title}{_because(each)}")
             if each.outcome == "failed" or each.outcome == "warned":
                 lines += [f"      expected {each.expected}", f"      actual   {each.actual}"]
         return "\n".join(lines)
@@ -133,6 +132,12 @@ def _because(verdict: Verdict) -> str:
     return f": {verdict.reason}" if verdict.reason else ""
 
 
+def _ids(verdict: Verdict) -> list[str]:
+    """The requirements, as many as a reader looks at: a model has up to two hundred, all in the matrix."""
+    first, more = verdict.requirements[:MOST_IDS], len(verdict.requirements) - MOST_IDS
+    return [*first, f"and {more} more"] if more > 0 else [*first]
+
+
 def _table(verdicts: Iterable[Verdict]) -> str:
     rows = "\n".join(_row(each) for each in verdicts)
     return (
@@ -142,7 +147,7 @@ def _table(verdicts: Iterable[Verdict]) -> str:
 
 
 def _row(verdict: Verdict) -> str:
-    ids = "<br>".join(map(escape, verdict.requirements))
+    ids = "<br>".join(map(escape, _ids(verdict)))
     title = escape(verdict.title)
     if verdict.reason:
         title += f"<br><i>{escape(verdict.reason)}</i>"

@@ -49,6 +49,16 @@ class TestTheTable:
         assert "<204>" not in html
         assert "<pre>GET /x\n\nHTTP 500</pre>" in html
 
+    def test_of_many_requirements_the_first_are_named(self) -> None:
+        of_twelve, of_thirteen = (
+            verdict("m/model", " ".join(f"AA-ONE-{n}" for n in range(1, count + 1))) for count in (12, 13)
+        )
+        shown = Verdicts([of_twelve, of_thirteen])
+        assert "AA-ONE-12  title" in repr(shown)
+        assert "AA-ONE-12 and 1 more  title" in repr(shown)
+        assert shown._html().count("AA-ONE-12") == 2
+        assert collected(notebook(shown)) == [of_twelve, of_thirteen]
+
     def test_durations_do_not_show(self) -> None:
         slow = Verdict.from_dict({**PASSED.as_dict(), "seconds": 9.75})
         assert output(Verdicts([slow]))["data"] == output(Verdicts([PASSED]))["data"]
