@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from labkit.conformance.mutant import mutant
+from labkit.core.database import Database
 from labkit.devices.devices import Devices
 from labkit.devices.registry import Registry
-from labkit.devices.state import RESOURCE
+from labkit.devices.state import FORGET, RESOURCE
 
 
 @mutant("DEV-KEEP-2", "labkit.devices.devices:Devices.sequence")
@@ -49,7 +51,12 @@ def half_is_kept(original: Any) -> Any:
     return lambda self, database, kept=10_000: original(self, database, kept // 2)
 
 
-@mutant("DEV-KEEP-3", "labkit.devices.state:FORGET")
+@mutant("DEV-KEEP-3", "labkit.core.database:Database.write")
 def forgotten_by_name_alone(original: Any) -> Any:
     """older datapoints of a device of the same identity in another product are forgotten, too"""
-    return original.replace(RESOURCE, "? != '' AND identity = ? AND alias = ?", 1)
+    everywhere = FORGET.replace(RESOURCE, "? != '' AND identity = ? AND alias = ?", 1)
+
+    def broken(self: Database, statement: str, values: Sequence[object]) -> Any:
+        return original(self, everywhere if statement == FORGET else statement, values)
+
+    return broken
