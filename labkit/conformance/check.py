@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Function = Callable[["Target"], Awaitable["Findings | None"]]
 
-STEPS = 200  # commands that a model check plays in a report
+STEPS = 100  # commands that a model check plays in a report; CI plays more
 SECONDS = 30.0  # of real time that it takes at most
 STEPS_VARIABLE = "LABKIT_MODEL_STEPS"  # of the environment: plays so many instead, for as long as that takes
 MOST_STEPS = 10_000_000
