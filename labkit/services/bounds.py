@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+DEEPEST = 100  # tables and lists within each other: scripts can be handed no more
 LONGEST_NAME = 64  # characters of a name that is shown
 
 
@@ -23,6 +24,21 @@ def fits(value: object, most: int) -> bool:
         if most < 0:
             return False
         left += inner
+    return True
+
+
+def is_deep(value: object) -> bool:
+    """Are there DEEPEST tables and lists within each other, and something in the innermost?"""
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, Mapping | list | tuple)
+            for inner in (each.values() if isinstance(each, Mapping) else each)
+        ]
+        if not level:
+            return False
     return True
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NoReturn
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, SecretStr
 
 from labkit.services.arguments import Whole, is_unicode
-from labkit.services.bounds import fits
+from labkit.services.bounds import DEEPEST, fits, is_deep
 from labkit.services.redaction import InJournal, lengths
 
 MOST_TAGS = 20  # of a binding, a filter, a send (document 3, Limits)
@@ -20,7 +20,6 @@ LONGEST_PAGE = 1000  # bindings
 LONGEST_NAME = 100  # characters of an identity
 LONGEST_TOKEN = 200  # characters
 LONGEST_LINE = 4096  # characters of a device token, of a title
-DEEPEST = 100  # tables within tables of a payload, as scripts can be handed
 LONGEST_TEXT = 65_536  # characters of a body, characters and items of a payload
 
 
@@ -52,7 +51,7 @@ def _text_of(value: object) -> str | None:
         value = {}
     if not isinstance(value, Mapping):
         raise ValueError("expected an object, or one as JSON text")
-    if _is_deep(value):  # how deep Python's encoder goes depends on its version
+    if is_deep(value):  # how deep Python's encoder goes depends on its version
         raise ValueError(f"expected tables at most {DEEPEST} deep")
     try:
         text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
@@ -61,20 +60,6 @@ def _text_of(value: object) -> str | None:
     if not is_unicode(text):
         raise ValueError("expected valid Unicode")
     return text if value else None
-
-
-def _is_deep(value: object) -> bool:
-    level = [value]
-    for _ in range(DEEPEST):
-        level = [
-            inner
-            for each in level
-            if isinstance(each, Mapping | list | tuple)
-            for inner in (each.values() if isinstance(each, Mapping) else each)
-        ]
-        if not level:
-            return False
-    return True
 
 
 def _parsed(text: str) -> object:

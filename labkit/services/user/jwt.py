@@ -24,7 +24,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, Secret, SecretBytes
 from labkit.context import Context
 from labkit.core.errors import ServiceError
 from labkit.services.arguments import listed
-from labkit.services.bounds import fits
+from labkit.services.bounds import DEEPEST, fits
 from labkit.services.operation import Caller, operation
 from labkit.services.user.group import Group
 from labkit.services.user.keys import is_strict
@@ -33,7 +33,6 @@ from labkit.services.user.passwords import Passwords
 LONGEST_KEY = 8 * 1024  # characters: an RSA key of 8192 bits takes 6,400 in PEM
 LONGEST_TOKEN = 256 * 1024  # characters
 TOO_LARGE = f"The payload is too large: a token may have {LONGEST_TOKEN} characters."
-DEEPEST = 100  # objects within objects: scripts can be handed no more
 LARGEST_WHOLE = 2**53  # up to here a number of a script is exact
 
 SMALLEST_RSA = 2048  # bits: RFC 7518, section 3.3
