@@ -1,12 +1,15 @@
 """Fault rows: mutants that one of the lab's faults says, in `faults.toml` of each part, beside its requirements.
 
-    [no-challenge]                                   # the row's name: `authentication/no-challenge`
-    requirements = "DEV-AUTH-10"                     # ids separated by spaces
-    wrong = "a 401 has no WWW-Authenticate"          # what goes wrong, as one sentence
-    fault = {where = "* /*", product = "*", if_status = 401, headers = {WWW-Authenticate = ""}}
+    where = "GET /timestamp"                         # of each fault in the file that says no other
+    ["DEV-TIME-1 DEV-TIME-2"]                        # ids of the requirements whose checks notice
+    an-hour-late = ["the time is that of another time zone", {edit = {"." = ["add", 3600]}}]
+    no-challenge = ["a 401 has no WWW-Authenticate",
+        {where = "* /*", product = "*", if_status = 401, drop = "@WWW-Authenticate"}]
 
-fault: what `lab.faults.add` takes (labkit.settings.faults): where it hits, what it does, whom. smoke: another smoke
-check than that of all, where the fault breaks that one.
+A row has a name, by which it is called with its part: `timestamp/an-hour-late`; what goes wrong, as one sentence; and
+the fault, what `lab.faults.add` takes (labkit.settings.faults): where it hits, what it does, whom. A fault that is too
+long for a line may be several tables, one after the other. `smoke` among them names another smoke check than that of
+all, where the fault breaks that one.
 
 All rows of an area are played on one lab, one after the other: the fault is added, checks of each of the row's
 requirements are played until one tells, then the smoke check, and the fault is taken out. So a row is cheap, and has
@@ -25,30 +28,16 @@ What an author needs to know:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources.abc import Traversable
 from typing import Any
 
 from labkit.conformance import areas
-from labkit.conformance.entries import (
-    DuplicateEntryError,
-    EntryModel,
-    MalformedEntryError,
-    Sentence,
-    parse,
-    toml,
-)
+from labkit.conformance.entries import DuplicateEntryError, MalformedEntryError, toml
 from labkit.conformance.mutant import SMOKE, Mutant, Row, all_patches
 from labkit.core.errors import SettingsError
 from labkit.settings import FaultSettings, build
-
-
-class _Row(EntryModel):
-    requirements: Sentence
-    wrong: Sentence
-    fault: dict[str, Any]
-    smoke: Sentence = SMOKE
 
 
 def load_rows(root: Traversable | None = None) -> list[Row]:
@@ -57,25 +46,46 @@ def load_rows(root: Traversable | None = None) -> list[Row]:
     root: a folder of areas, instead of this package. Raises CatalogueError for the first thing that is wrong, with its
     file and row.
     """
-    return [
-        _row(file, name, values)
-        for file, content in areas.fault_files(root)
-        for name, values in toml(file, content).items()
-    ]
+    return [row for file, content in areas.fault_files(root) for row in _rows(file, toml(file, content))]
 
 
-def _row(file: str, name: str, values: Any) -> Row:
-    if not isinstance(values, Mapping):
-        raise MalformedEntryError(file, name, "expected a table [name] with requirements, wrong and fault")
-    entry = parse(_Row, values, file, name)
-    if "name" in entry.fault:
+def _rows(file: str, written: Mapping[str, Any]) -> Iterator[Row]:
+    where = {key: value for key, value in written.items() if key == "where"}
+    for requirements, rows in written.items():
+        if requirements in where:
+            continue
+        if not isinstance(rows, Mapping):
+            raise MalformedEntryError(file, requirements, "expected a table of rows")
+        for name, values in rows.items():
+            yield _row(file, requirements, name, values, where)
+
+
+def _row(file: str, requirements: str, name: str, values: Any, default: Mapping[str, Any]) -> Row:
+    match values:
+        case [str(wrong), {}, *_] if wrong.strip() == wrong != "" and all(
+            isinstance(each, Mapping) for each in values[1:]
+        ):
+            fault = {**default, **_joined(file, name, values[1:])}
+        case _:
+            raise MalformedEntryError(file, name, 'expected ["what goes wrong", {what fails}]')
+    smoke = str(fault.pop("smoke", SMOKE))
+    if "name" in fault:
         raise MalformedEntryError(file, name, "fault: its name is that of the row")
     try:
-        build(FaultSettings, entry.fault, "fault")
+        build(FaultSettings, fault, "fault")
     except SettingsError as error:
         raise MalformedEntryError(file, name, str(error)) from None
     part = file.split("/")[-2].replace("_", "-")
-    return Row(f"{part}/{name}", tuple(entry.requirements.split()), entry.wrong, entry.smoke, entry.fault)
+    return Row(f"{part}/{name}", tuple(requirements.split()), wrong, smoke, fault)
+
+
+def _joined(file: str, name: str, tables: list[Mapping[str, Any]]) -> dict[str, Any]:
+    joined: dict[str, Any] = {}
+    for table in tables:
+        if twice := sorted(joined.keys() & table.keys()):
+            raise MalformedEntryError(file, name, f"{twice[0]} is there twice")
+        joined |= table
+    return joined
 
 
 @cache

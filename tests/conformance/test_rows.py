@@ -12,16 +12,16 @@ from labkit.conformance.mutant import SMOKE, Row, all_patches, mutant
 from labkit.conformance.rows import all_mutants, load_rows
 
 GOOD = """
-[no-answer]
-requirements = "AA-ONE-1 AA-ONE-2"
-wrong = "nothing comes"
-fault = {where = "GET /x", cut = "before"}
+where = "GET /x"
 
-[late]
-requirements = "AA-ONE-1"
-wrong = "it comes late"
-smoke = "one/other"
-fault = {where = "GET /x", delay = 5.0}
+["AA-ONE-1 AA-ONE-2"]
+no-answer = ["nothing comes", {cut = "before"}]
+
+[AA-ONE-1]
+late = ["it comes late", {delay = 5.0, smoke = "one/other"}]
+elsewhere = ["an error comes",
+    {where = "GET /y", if_status = 200},
+    {status = 500}]
 """
 
 
@@ -43,27 +43,40 @@ def test_rows_are_read_in_their_order(tmp_path: Path) -> None:
             {"where": "GET /x", "cut": "before"},
         ),
         Row("one-part/late", ("AA-ONE-1",), "it comes late", "one/other", {"where": "GET /x", "delay": 5.0}),
+        Row(
+            "one-part/elsewhere",
+            ("AA-ONE-1",),
+            "an error comes",
+            SMOKE,
+            {"where": "GET /y", "if_status": 200, "status": 500},
+        ),
     ]
-
-
-ROW = '[x]\nrequirements = "AA-ONE-1"\nwrong = "it"\n'
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("x = ", "the file: is not TOML"),
-        ('[x]\nwrong = "it"\n', "x: requirements: Field required"),
-        (ROW, "x: fault: Field required"),
-        (f'{ROW}often = 1\nfault = {{where = "GET /x", status = 500}}', "x: often: Extra inputs"),
-        (f'{ROW}fault = {{where = "GET /x"}}', "x: fault: expected what 'GET /x' is to meet"),
-        (f'{ROW}fault = {{where = "GET /x", stats = 500}}', "x: fault.stats: unknown key"),
+        ("[AA-ONE-1]\nx = []\n[AA-ONE-1]\ny = []\n", "the file: is not TOML"),
+        ("AA-ONE-1 = 5\n", "AA-ONE-1: expected a table of rows"),
+        ("[AA-ONE-1]\nx = 5\n", 'x: expected ["what goes wrong", {'),
+        ('[AA-ONE-1]\nx = ["it"]\n', 'x: expected ["what goes wrong", {'),
+        ('[AA-ONE-1]\nx = ["it", "GET /x"]\n', 'x: expected ["what goes wrong", {'),
+        ('[AA-ONE-1]\nx = [" ", {where = "GET /x", status = 500}]\n', 'x: expected ["what goes wrong", {'),
+        ('[AA-ONE-1]\nx = ["it", {where = "GET /x"}, "y"]\n', 'x: expected ["what goes wrong", {'),
+        ('[AA-ONE-1]\nx = ["it", {where = "GET /x"}, {where = "GET /y"}]\n', "x: where is there twice"),
+        ('[AA-ONE-1]\nx = ["it", {status = 500}]\n', "x: fault.where: "),
+        ('[AA-ONE-1]\nx = ["it", {where = "GET /x"}]', "x: fault: expected what 'GET /x' is to meet"),
+        ('[AA-ONE-1]\nx = ["it", {where = "GET /x", stats = 500}]', "x: fault.stats: unknown key"),
+        ('where = "GET /x"\n[AA-ONE-1]\nx = ["it", {stats = 500}]', "x: fault.stats: unknown key"),
         (
-            f'{ROW}fault = {{where = "GET /x", status = 500, name = "y"}}',
+            '[AA-ONE-1]\nx = ["it", {where = "GET /x", status = 500, name = "y"}]',
             "x: fault: its name is that of the row",
         ),
-        (f'{ROW}fault = {{where = "GET /x", edit = {{a = "louder"}}}}', "x: fault.edit.a: expected an edit"),
-        ("x = 5\n", "x: expected a table"),
+        (
+            '[AA-ONE-1]\nx = ["it", {where = "GET /x", edit = {a = "louder"}}]',
+            "x: fault.edit.a: expected an edit",
+        ),
     ],
 )
 def test_what_is_wrong_is_told_with_file_and_row(tmp_path: Path, text: str, expected: str) -> None:
