@@ -60,7 +60,7 @@ class KernelServer:
         self._process = subprocess.Popen(
             [sys.executable, "-m", __name__, self.address],
             stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,  # a server that fails is not there: kernels start without it
             env=environment,
             start_new_session=True,  # an interrupt at the terminal is not for it
@@ -76,10 +76,18 @@ class KernelServer:
         """Can kernels be asked for? Not while it still imports, nor where it could not."""
         return is_ready(self.address)
 
+    def wait(self) -> bool:
+        """Wait until it is ready, or has ended without; is it ready?"""
+        assert self._process.stdout is not None
+        self._process.stdout.read()
+        return self.ready
+
     def close(self) -> None:
         """End the server, and all kernels that it has left."""
         assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.close()
+        self._process.stdout.close()
         if not self.ready:
             self._process.kill()
         self._process.wait()
@@ -319,6 +327,8 @@ def serve(address: str) -> None:
         listener.bind(new)
         listener.listen()
         Path(new).rename(address)  # whoever sees it can connect
+        with Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), 1)  # the end of its output says that it is ready
         work = Server(listener).run()
     if work is not None:
         work()

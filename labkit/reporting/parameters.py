@@ -15,10 +15,16 @@ from nbformat import NotebookNode
 from labkit.core.errors import LabkitError
 
 TAG = "parameters"
+INJECTED = "injected-parameters"  # papermill's own cell of what was given
 
 
 class ParameterError(LabkitError):
     """A parameter that a notebook does not have, or a value of another type than its default."""
+
+
+def is_parameters(cell: NotebookNode) -> bool:
+    """Does the cell give parameters, by default or as papermill adds them?"""
+    return bool({TAG, INJECTED} & set(cell.metadata.get("tags", [])))
 
 
 def declared(notebook: NotebookNode, name: str) -> dict[str, Any]:

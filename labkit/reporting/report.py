@@ -4,37 +4,31 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 from labkit import __version__
 from labkit.conformance import processes
-from labkit.conformance.check import Check
 from labkit.conformance.coverage import Coverage, coverage
 from labkit.conformance.fork_server import ForkServer
 from labkit.conformance.target import LOCAL_TARGET, Target
 from labkit.conformance.verdict import Outcome, Verdict
 from labkit.core.clock import Clock
-from labkit.core.errors import LabkitError
 from labkit.reporting import html, matrix
 from labkit.reporting.junit import junit
 from labkit.reporting.kernel_server import KernelServer
 from labkit.reporting.matrix import Row
 from labkit.reporting.notebooks import find, reports_folder
 from labkit.reporting.parameters import ParameterError, checked, converted, declared
-from labkit.reporting.run_notebook import NotebookRun, code_cells, read, run_notebook
+from labkit.reporting.run_notebook import NotebookRun, read
+from labkit.reporting.run_notebooks import PLAYED, run_notebooks
 from labkit.reporting.verdicts import BAD, collected
 
-WORKERS = 3  # notebooks at once: one waits now and then for its kernel, its lab or the clock on the wall
 LATEST = "latest"
-PLAYED = "played"  # the parameter that gets the file of the verdicts
 SEED = 7  # as the notebooks have it by default
 
 
@@ -188,59 +182,6 @@ def _used(planned: list[tuple[Path, dict[str, Any]]], texts: Mapping[str, str]) 
     return used
 
 
-def run(
-    planned: list[tuple[Path, dict[str, Any]]], output: Path, server: str = ""
-) -> tuple[NotebookRun, ...]:
-    """Run the notebooks, a few at a time, with a progress bar.
-
-    Each is saved in `output` as it was executed, and as a page. server: the address of a kernel server.
-    """
-    from tqdm import tqdm
-
-    stopped = Event()
-    # papermill adds a cell with what was given
-    total = sum(len(code_cells(read(path))) + bool(own) for path, own in planned)
-    with (
-        tqdm(total=total, unit="cell", desc="report", mininterval=_often()) as bar,
-        ThreadPoolExecutor(WORKERS) as pool,
-    ):
-
-        def one(path: Path, parameters: Mapping[str, Any]) -> NotebookRun:
-            def progress() -> None:
-                if stopped.is_set():
-                    raise LabkitError("stopped")
-                bar.update()
-
-            ran = run_notebook(path, output / path.name, parameters, progress=progress, server=server)
-            (output / f"{ran.name}.html").write_text(html.notebook_page(ran), encoding="utf-8")
-            return ran
-
-        # the later ones take longer: begun last, one of them would keep the others' cores idle
-        running = {pool.submit(one, *each): each[0].stem for each in reversed(planned)}
-        try:
-            done = _watch(running, bar)
-        except BaseException:
-            stopped.set()
-            pool.shutdown(cancel_futures=True)
-            raise
-    return tuple(sorted(done, key=lambda run: run.name))
-
-
-def _watch(running: dict[Future[NotebookRun], str], bar: Any) -> list[NotebookRun]:
-    """Wait for all, with the names of those under way beside the bar."""
-    done: list[NotebookRun] = []
-    left = set(running)
-    while left:
-        under_way = sorted(name for future, name in running.items() if future.running())
-        label = f"{', '.join(under_way)}; {len(done)}/{len(running)} notebooks"
-        if label != bar.postfix:
-            bar.set_postfix_str(label)
-        finished, left = wait(left, timeout=1, return_when=FIRST_COMPLETED)
-        done += [future.result() for future in finished]
-    bar.set_postfix_str(f"{len(done)}/{len(running)} notebooks")
-    return done
-
-
 def make(
     folder: Path,
     output: Path | None = None,
@@ -285,10 +226,14 @@ def make(
             (where / name).unlink(missing_ok=True)
 
         kernels = stack.enter_context(KernelServer()) if KernelServer.pays(len(planned)) else None
-        verdicts = play(proved.checks, target, used.get("seed", SEED), server)
-        report = Report(used, (), tuple(verdicts), proved, fail_on == "warned", began, 0.0, address)
-        data.write_text(verdicts_json(report), encoding="utf-8")  # the notebooks read it
-        runs = run(planned, where, kernels.address if kernels else "")
+        verdicts: list[Verdict] = []
+        report = Report(used, (), (), proved, fail_on == "warned", began, 0.0, address)
+
+        def play(progress: Callable[[Verdict], object]) -> None:
+            verdicts.extend(processes.play(proved.checks, target, used.get("seed", SEED), progress, server))
+            data.write_text(verdicts_json(replace(report, verdicts=tuple(verdicts))), encoding="utf-8")
+
+        runs = run_notebooks(planned, where, play, len(proved.checks), kernels)
     shown = matrix.merged([*verdicts, *(each for run in runs for each in collected(run.notebook))])
     report = replace(report, runs=runs, verdicts=tuple(shown), seconds=time.perf_counter() - start)
     write(report, where)
@@ -296,19 +241,6 @@ def make(
         reports.mkdir(exist_ok=True)
         (reports / "conformance.md").write_text(matrix.markdown(report.rows, proved), encoding="utf-8")
     return report, where
-
-
-def play(checks: Sequence[Check], target: str, seed: int | None, server: ForkServer) -> list[Verdict]:
-    """Play the checks, with a progress bar."""
-    from tqdm import tqdm
-
-    with tqdm(total=len(checks), unit="check", desc="checks", mininterval=_often()) as bar:
-        return processes.play(checks, target, seed, lambda verdict: bar.update(), server)
-
-
-def _often() -> float:
-    """Seconds between two states of a progress bar: fewer where a log keeps each of them."""
-    return 0.5 if sys.stderr.isatty() else 10
 
 
 def _pair(text: str) -> tuple[str, str]:

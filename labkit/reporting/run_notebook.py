@@ -84,13 +84,15 @@ def run_notebook(
     output: Path | None = None,
     parameters: Mapping[str, Any] | None = None,
     *,
+    before: Callable[[NotebookNode], object] = lambda cell: None,
     progress: Callable[[], object] = lambda: None,
     server: str = "",
 ) -> NotebookRun:
     """Run a notebook with papermill, in its own folder and in a kernel of this interpreter.
 
-    output: where the executed notebook is saved, also when a cell raises; progress: called after each cell; server:
-    the address of a kernel server, which forks the kernel faster than it starts by itself.
+    output: where the executed notebook is saved, also when a cell raises; before: called before each cell, may
+    wait or raise; progress: called after each; server: the address of a kernel server, which forks the kernel faster
+    than it starts by itself.
     Raises ParameterError, before anything runs, where a parameter is unknown or of a wrong type.
     """
     notebook = read(path)
@@ -98,7 +100,7 @@ def run_notebook(
     with TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True) as folder:
         saved = Path(folder) / "executed.ipynb"
         with ThreadPoolExecutor(1) as own:  # Jupyter wants an event loop, and the caller's thread may run one
-            error = own.submit(_execute, path, saved, given, progress, Path(folder), server).result()
+            error = own.submit(_execute, path, saved, given, before, progress, Path(folder), server).result()
         executed = _without_papermill(read(saved))
     if output is not None:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -110,6 +112,7 @@ def _execute(
     path: Path,
     saved: Path,
     parameters: dict[str, Any],
+    before: Callable[[NotebookNode], object],
     progress: Callable[[], object],
     folder: Path,
     server: str,
@@ -125,6 +128,7 @@ def _execute(
     started: list[str] = []  # the source of each cell that began
 
     def begun(cell: NotebookNode, **_: object) -> None:
+        before(cell)
         started.append(cell.source)
 
     try:

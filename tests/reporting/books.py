@@ -1,5 +1,8 @@
 """Small notebooks and verdicts for the tests of reporting."""
 
+from __future__ import annotations
+
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ from labkit.conformance.coverage import Coverage, cover
 from labkit.conformance.mutant import Mutant
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Outcome, Verdict
+from labkit.reporting.kernel_server import AVAILABLE, KernelServer
 
 PARAMETERS = "parameters"
 
@@ -33,6 +37,23 @@ def written(path: Path, *cells: str, **options: Any) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook(*cells, **options), path)
     return path
+
+
+class SharedServer(KernelServer):
+    """The server of kernels that all tests share, as a run has one of its own. address: where it is."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def __call__(self) -> nullcontext[SharedServer]:
+        return nullcontext(self)
+
+    def wait(self) -> bool:
+        return AVAILABLE
+
+    @staticmethod
+    def pays(kernels: int) -> bool:
+        return AVAILABLE
 
 
 def verdict(check: str, requirements: str, outcome: Outcome = "passed", **details: Any) -> Verdict:

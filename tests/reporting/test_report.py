@@ -16,13 +16,13 @@ from jupyter_core.utils import ensure_event_loop
 from papermill.cli import papermill
 
 from labkit.cli import main
+from labkit.conformance import processes
 from labkit.conformance.coverage import coverage
 from labkit.reporting import report
-from labkit.reporting.kernel_server import AVAILABLE
 from labkit.reporting.parameters import ParameterError
 from labkit.reporting.run_notebook import NotebookError, NotebookRun
 from labkit.reporting.verdicts import collected
-from tests.reporting.books import notebook, small, verdict, written
+from tests.reporting.books import SharedServer, notebook, small, verdict, written
 from tests.reporting.test_html import offline
 
 KNOWS_ALL = "# parameters\ntarget = 'lab'\nseed = 7\nonly = ''\nplayed = ''"
@@ -33,32 +33,21 @@ def labkit(*arguments: object) -> Result:
     return CliRunner().invoke(main, ["report", *map(str, arguments)])
 
 
-class Shared:
-    """The server of kernels that all tests share, as a run has one of its own. address: where it is."""
-
-    def __init__(self, address: str) -> None:
-        self.address = address
-
-    def __call__(self) -> nullcontext[Shared]:
-        return nullcontext(self)
-
-    @staticmethod
-    def pays(kernels: int) -> bool:
-        return AVAILABLE
-
-
 @pytest.fixture
 def play(monkeypatch: pytest.MonkeyPatch, kernel_server: str) -> list[dict[str, Any]]:
     """Checks are not played but have the outcomes that a test puts here: [{check: verdict}, …], one for each run."""
     prepared: list[dict[str, Any]] = []
 
-    def played(checks: Any, target: str, seed: int, server: None) -> list[Any]:
+    def played(checks: Any, target: str, seed: int, progress: Any, server: None) -> list[Any]:
         outcomes = prepared.pop(0)
-        return [outcomes.get(each.name, verdict(each.name, " ".join(each.requirements))) for each in checks]
+        found = [outcomes.get(each.name, verdict(each.name, " ".join(each.requirements))) for each in checks]
+        for each in found:
+            progress(each)
+        return found
 
-    monkeypatch.setattr(report, "play", played)
+    monkeypatch.setattr(processes, "play", played)
     monkeypatch.setattr(report, "ForkServer", lambda preload: nullcontext())
-    monkeypatch.setattr(report, "KernelServer", Shared(kernel_server))
+    monkeypatch.setattr(report, "KernelServer", SharedServer(kernel_server))
     return prepared
 
 

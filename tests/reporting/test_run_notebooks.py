@@ -1,0 +1,70 @@
+"""Notebooks run while checks are played: they wait where they want verdicts, and end where a run ends early."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labkit.reporting.run_notebooks import PLAYED, WORKERS, run_notebooks
+from tests.reporting.books import SharedServer, written
+
+pytestmark = [
+    pytest.mark.xdist_group("kernel-server"),
+    pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes"),
+]
+MANY = WORKERS + 2
+PARAMETERS = "# parameters\nplayed = ''"
+BEGUN = "from pathlib import Path\nwith open('begun', 'w') as pipe:\n    pipe.write('x')"
+ASKS = "print(Path(played).read_text())"
+GOES_ON = "_ = Path('went-on').write_text('')"
+
+Play = Callable[[Callable[[object], object]], object]
+
+
+@pytest.fixture
+def planned(tmp_path: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """More notebooks than run at once; each says that it has begun, then asks for the verdicts."""
+    os.mkfifo(tmp_path / "begun")
+    paths = [
+        written(tmp_path / f"{number}.ipynb", PARAMETERS, BEGUN, ASKS, GOES_ON) for number in range(MANY)
+    ]
+    return [(path, {PLAYED: "verdicts"}) for path in paths]
+
+
+def all_begin(folder: Path) -> None:
+    with (folder / "begun").open("r+b", buffering=0) as pipe:
+        for _ in range(MANY):
+            assert pipe.read(1) == b"x"
+
+
+def test_those_that_wait_for_the_verdicts_make_room_for_others(
+    planned: list[tuple[Path, dict[str, Any]]], tmp_path: Path, kernel_server: str
+) -> None:
+    def play(progress: Callable[[object], object]) -> None:
+        all_begin(tmp_path)  # it would not return if as many as run at once kept the others from it
+        (tmp_path / "verdicts").write_text("the verdicts")
+        progress(None)
+
+    runs = run_notebooks(planned, tmp_path / "out", play, 1, SharedServer(kernel_server))
+
+    assert [run.name for run in runs] == [path.stem for path, _ in planned]
+    assert [run.error for run in runs] == [None] * MANY
+    printed = [[each.text for cell in run.notebook.cells for each in cell.outputs] for run in runs]
+    assert printed == [["the verdicts\n"]] * MANY
+    assert all((tmp_path / "out" / f"{run.name}.html").exists() for run in runs)
+
+
+def test_where_checks_cannot_be_played_no_notebook_goes_on(
+    planned: list[tuple[Path, dict[str, Any]]], tmp_path: Path, kernel_server: str
+) -> None:
+    def play(progress: Callable[[object], object]) -> None:
+        all_begin(tmp_path)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_notebooks(planned, tmp_path / "out", play, 1, SharedServer(kernel_server))
+    assert not (tmp_path / "went-on").exists()
