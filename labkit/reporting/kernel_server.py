@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import builtins
 import gc
+import io
 import json
 import os
 import selectors
@@ -34,8 +35,10 @@ from typing import Any, Self
 
 AVAILABLE = hasattr(os, "fork") and hasattr(socket, "send_fds")
 PRELOAD = (
-    "IPython.core.magics ipykernel.kernelapp ipykernel.ipkernel ipykernel.zmqshell matplotlib.pyplot pandas labkit "
-    "labkit.conformance.preload labkit.reporting.notebook"
+    "IPython.core.completerlib IPython.core.oinspect IPython.core.pylabtools "
+    "IPython.extensions.storemagic ipykernel.debugger ipykernel.kernelapp ipykernel.ipkernel ipykernel.zmqshell "
+    "matplotlib.backends.backend_agg matplotlib.pyplot pandas pandas.io.formats.html pandas.plotting._matplotlib "
+    "psutil tornado.platform.asyncio labkit labkit.conformance.preload labkit.reporting.notebook"
 )
 PATIENCE = 60.0  # seconds of real time for the server to be ready, or to fork
 PIECE = 64 * 1024
@@ -311,6 +314,15 @@ def _kill(pid: int) -> None:
             kill(pid, signal.SIGKILL)
 
 
+def _draw() -> None:
+    """Draw a chart: matplotlib looks for fonts, and reads them, when it does so for the first time."""
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    figure.subplots().set_title("°C, 2026", weight="bold")
+    figure.savefig(io.BytesIO())
+
+
 def serve(address: str) -> None:
     """Import what kernels need, then listen, until standard input ends."""
     if Path(sys.path[0]) == Path.cwd():  # where this process happens to be; the launcher does so too
@@ -320,6 +332,7 @@ def serve(address: str) -> None:
     for name in PRELOAD.split():
         import_module(name)
     del builtins.get_ipython  # type: ignore[attr-defined]
+    _draw()
     gc.collect()
     gc.freeze()  # else each kernel would copy all that is there when it looks for garbage
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:

@@ -46,10 +46,13 @@ def plot_style() -> None:
     )
     shell = get_ipython()
     if shell is not None:  # the inline backend, not rcParams, decides how a picture is written
-        shell.run_line_magic(
-            "config",
-            "InlineBackend.print_figure_kwargs = {'bbox_inches': 'tight', 'metadata': {'Software': None}}",
-        )
+        from matplotlib_inline.config import InlineBackend
+
+        # as `%config` does it, which would first load all magics that there are
+        InlineBackend.instance(parent=shell).print_figure_kwargs = {
+            "bbox_inches": "tight",
+            "metadata": {"Software": None},  # type: ignore[dict-item]
+        }
 
 
 def chart(
