@@ -24,6 +24,6 @@ user/oauth/attacks/         attacks on the OAuth provider as data, for checks, t
 mutant          what a mutant is, and how one in code is declared; `rows` reads the others, `mutation` plays them
 fork_server     starts processes that are ready at once, for mutants and for the areas of a report (`processes`), from
                 one that has done what `preload` does
-faults          what many mutants in code share
+breaking        what mutants in code are made of
 judge/          a mutation tool, and the checks alone to notice what it changes: python -m labkit.conformance.judge
 """

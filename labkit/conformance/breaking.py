@@ -1,40 +1,90 @@
-"""What faults in code share: calls of a service that are given something else or give something else, which patch the
-one way to every operation (CALL), and functions that do more than they should.
+"""What faults in code are made of: changes. One is called instead of a function, with the original first and then what
+that would be called with.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import Any
 
-if TYPE_CHECKING:
-    from labkit.services.calls import Services
-    from labkit.services.operation import Caller
+CALL = "labkit.services.calls:Services.call"  # the one way to every operation
 
-CALL = "labkit.services.calls:Services.call"
+Change = Callable[..., Any]  # change(original, *arguments)
+_signature = cache(inspect.signature)
 
 
-def gives(original: Any, service: str, change: Callable[[str, Any], Any]) -> Any:
-    """Change what the operations of a service give: change(operation, result)."""
+def put(original: Any, change: Change) -> Any:
+    """What calls a change instead of the original; of a property or a class method another one."""
+    if isinstance(original, property):
+        return property(put(original.fget, change))
+    if isinstance(original, classmethod | staticmethod):
+        return type(original)(put(original.__func__, change))
 
-    async def broken(
-        self: Services, caller: Caller, name: str, operation: str, parameters: Any = None
-    ) -> Any:
-        result = await original(self, caller, name, operation, parameters)
-        return change(operation, result) if name == service else result
+    def broken(*arguments: Any, **named: Any) -> Any:
+        return change(original, *arguments, **named)
+
+    first, *rest = inspect.signature(change).parameters.values()
+    if first.kind is not first.VAR_POSITIONAL:  # which says nothing of the arguments
+        vars(broken)["__signature__"] = inspect.Signature(rest)
+    return broken
+
+
+def always(value: Any) -> Change:
+    """It does nothing, and gives a value."""
+
+    async def later() -> Any:
+        return value
+
+    return lambda original, *_, **__: later() if inspect.iscoroutinefunction(original) else value
+
+
+def gives(change: Callable[[Any], Any]) -> Change:
+    """It gives something else: change(result)."""
+
+    async def later(awaited: Any) -> Any:
+        return change(await awaited)
+
+    def broken(original: Any, *arguments: Any, **named: Any) -> Any:
+        result = original(*arguments, **named)
+        return later(result) if inspect.iscoroutinefunction(original) else change(result)
 
     return broken
 
 
-def given(original: Any, service: str, change: Callable[[str, dict[str, Any]], Any]) -> Any:
-    """Change what the operations of a service are given: change(operation, parameters)."""
+def given(**changes: Any) -> Change:
+    """It is given something else: by an argument's name another value, or a function of the value that comes."""
 
-    async def broken(
-        self: Services, caller: Caller, name: str, operation: str, parameters: Any = None
-    ) -> Any:
-        if name == service and isinstance(parameters, dict):
-            parameters = change(operation, parameters)
-        return await original(self, caller, name, operation, parameters)
+    def broken(original: Any, *arguments: Any, **named: Any) -> Any:
+        bound = _signature(original).bind(*arguments, **named)
+        for name, change in changes.items():
+            if not callable(change):
+                bound.arguments[name] = change
+            elif name in bound.arguments:
+                bound.arguments[name] = change(bound.arguments[name])
+        return original(*bound.args, **bound.kwargs)
+
+    return broken
+
+
+def beforehand(also: Callable[..., object]) -> Change:
+    """It does something else first: also(*arguments)."""
+
+    def broken(original: Any, *arguments: Any, **named: Any) -> Any:
+        also(*arguments)
+        return original(*arguments, **named)
+
+    return broken
+
+
+def afterwards(also: Callable[..., object]) -> Change:
+    """It does something else afterwards: also(result, *arguments)."""
+
+    def broken(original: Any, *arguments: Any, **named: Any) -> Any:
+        result = original(*arguments, **named)
+        also(result, *arguments)
+        return result
 
     return broken
 
@@ -42,24 +92,3 @@ def given(original: Any, service: str, change: Callable[[str, dict[str, Any]], A
 def failed(result: object) -> bool:
     """Is it an error object?"""
     return isinstance(result, dict) and "error" in result
-
-
-def beforehand(original: Any, also: Callable[..., object]) -> Any:
-    """Do something else first, with the same arguments: also(*arguments)."""
-
-    def broken(*given: Any, **named: Any) -> Any:
-        also(*given)
-        return original(*given, **named)
-
-    return broken
-
-
-def afterwards(original: Any, also: Callable[..., object]) -> Any:
-    """Do something else afterwards: also(result, *arguments)."""
-
-    def broken(*given: Any, **named: Any) -> Any:
-        result = original(*given, **named)
-        also(result, *given)
-        return result
-
-    return broken

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 from labkit.conformance import areas
+from labkit.conformance.breaking import put
 from labkit.conformance.verdict import Outcome, Verdict
 
 SMOKE = "timestamp/is-plain-text"
@@ -81,21 +82,21 @@ class Trial:
         return cls(**{**values, **{name: tuple(values[name]) for name in lists}})
 
 
-def mutant(
+def instead(
     requirements: str, patches: str, *, smoke: str = SMOKE, from_start: bool = False
-) -> Callable[[Callable[[Any], Any]], Patch]:
+) -> Callable[[Callable[..., Any]], Patch]:
     """Declare a patch that breaks one or more requirements (ids separated by spaces).
 
-    patches: the function, as `labkit.package.module:Class.method`. The decorated function gets the original and
-    returns the broken one; its docstring tells the fault. It comes to a lab that is there already, which takes a tenth
-    of the time of a start; from_start: it would come too late there, for what it breaks is done while the lab starts.
+    patches: the function, as `labkit.package.module:Class.method`. The decorated function is called instead of it, with
+    the original and what that would be called with; its docstring tells the fault. It comes to a lab that is there
+    already, which takes a tenth of the time of a start; from_start: it would come too late there, for what it breaks is
+    done while the lab starts.
     """
 
-    def declare(change: Callable[[Any], Any]) -> Patch:
+    def declare(change: Callable[..., Any]) -> Patch:
         title = (change.__doc__ or "").strip()
-        return Patch(
-            areas.name_of(change), tuple(requirements.split()), title, smoke, patches, change, from_start
-        )
+        made = patch(requirements, patches, title, change, smoke=smoke, from_start=from_start)
+        return replace(made, name=areas.name_of(change))
 
     return declare
 
@@ -104,16 +105,38 @@ def patch(
     requirements: str,
     patches: str,
     title: str,
-    change: Callable[[Any], Any],
+    change: Callable[..., Any],
     *,
     smoke: str = SMOKE,
     from_start: bool = False,
 ) -> Patch:
-    """The same in one expression, where what is broken is one: `no_length = patch("DEV-X-1", SIZE, "…", lambda …)`.
+    """The same in one expression: `no_length = patch("DEV-X-1", SIZE, "…", lambda original, …: …)`.
 
-    change: gets the original, gives the broken one. The patch is called as the variable that holds it.
+    change: what is called instead (see breaking.py for what is common). The patch is called as the variable that holds
+    it.
     """
-    return Patch("", tuple(requirements.split()), title, smoke, patches, change, from_start)
+    return Patch(
+        "",
+        tuple(requirements.split()),
+        title,
+        smoke,
+        patches,
+        lambda original: put(original, change),
+        from_start,
+    )
+
+
+def mutant(
+    requirements: str, patches: str, *, smoke: str = SMOKE, from_start: bool = False
+) -> Callable[[Callable[[Any], Any]], Patch]:
+    """Declare a patch that remembers something: the decorated function gets the original and returns the broken one."""
+
+    def declare(change: Callable[[Any], Any]) -> Patch:
+        title = (change.__doc__ or "").strip()
+        ids = tuple(requirements.split())
+        return Patch(areas.name_of(change), ids, title, smoke, patches, change, from_start)
+
+    return declare
 
 
 def all_patches() -> list[Patch]:

@@ -287,7 +287,7 @@ def play_wrong(arguments: list[str], tell: Any) -> None:
 
         if patches == breaking.CALL:
             nothing: Any = lambda: None  # noqa: E731
-            return breaking.given(original, "Keystore", nothing)
+            return breaking.put(original, breaking.given(parameters=nothing))
 
         def broken(*args: Any, **options: Any) -> Any:
             return "1" + len(args)  # type: ignore[operator]

@@ -5,63 +5,51 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from aiohttp import web
 from cryptography import x509
 
-from labkit.conformance.mutant import mutant
-from labkit.device_api.api import ProductSite
+from labkit.conformance.breaking import always, given
+from labkit.conformance.mutant import instead, mutant, patch
 from labkit.device_api.exchange import Exchange
 from labkit.http.connection import Connection
 from labkit.http.error import HttpError
 
 CONNECTED = "labkit.device_api.api:ProductSite.connected"
-ENDPOINT = "labkit.device_api.api:ProductSite.answer"
+NAME = "labkit.core.certificates:common_name"
 PROVISION = "labkit.devices.registry:Registry.provision_certificate"
 
+nothing_by_itself = patch(
+    "DEV-CERT-1 DEV-CERT-2 DEV-CERT-6", CONNECTED, "a connection provisions nothing", always(None)
+)
+named_by_digest = patch(
+    "DEV-CERT-3",
+    NAME,
+    "a device is named by the digest of its certificate",
+    lambda original, certificate: hashlib.sha256(certificate).hexdigest(),
+)
+pinned_though_refused = patch(
+    "DEV-CERT-5", PROVISION, "a refused certificate takes its CN all the same", given(register=True)
+)
+any_name = patch(
+    "DEV-CERT-9", "labkit.devices.identities:identity_error", "every CN is an identity", always(None)
+)
 
-@mutant("DEV-CERT-1 DEV-CERT-2 DEV-CERT-6", CONNECTED)
-def nothing_by_itself(original: Any) -> Any:
-    """a connection provisions nothing"""
 
-    async def broken(site: ProductSite, connection: Connection) -> None:
-        return None
-
-    return broken
-
-
-@mutant("DEV-CERT-2", ENDPOINT)
-def undone(original: Any) -> Any:
+@instead("DEV-CERT-2", "labkit.device_api.api:ProductSite.answer")
+async def undone(original: Any, api: Any, exchange: Exchange) -> Any:
     """a refused request undoes what its connection provisioned"""
-
-    async def broken(api: Any, exchange: Exchange) -> web.StreamResponse:
-        try:
-            response: web.StreamResponse = await original(api, exchange)
-        except HttpError as refusal:
-            product, name = exchange.product, exchange.connection.common_name
-            if product.settings.auth == "certificate" and name and refusal.status != 401:
-                await api._devices.registry.remove(product.id, name)
-            raise
-        return response
-
-    return broken
+    try:
+        return await original(api, exchange)
+    except HttpError as refusal:
+        product, name = exchange.product, exchange.connection.common_name
+        if product.settings.auth == "certificate" and name and refusal.status != 401:
+            await api._devices.registry.remove(product.id, name)
+        raise
 
 
-@mutant("DEV-CERT-3", "labkit.core.certificates:common_name")
-def named_by_digest(original: Any) -> Any:
-    """a device is named by the digest of its certificate"""
-    return lambda certificate: hashlib.sha256(certificate).hexdigest()
-
-
-@mutant("DEV-CERT-4", PROVISION)
-def old_one_stays(original: Any) -> Any:
+@instead("DEV-CERT-4", PROVISION)
+async def old_one_stays(original: Any, *device: Any, replacing: Any = None, **named: Any) -> Any:
     """a new certificate is taken and forgotten"""
-
-    async def broken(registry: Any, product: str, identity: str, certificate: bytes, **how: Any) -> Any:
-        if how.get("replacing") is not None:
-            return "provisioned"
-        return await original(registry, product, identity, certificate, **how)
-
-    return broken
+    return await original(*device, **named) if replacing is None else "provisioned"
 
 
 @mutant("DEV-CERT-4", "labkit.devices.registry:Registry.by_certificate")
@@ -70,22 +58,9 @@ def old_one_good_too(original: Any) -> Any:
     known: set[bytes] = set()
 
     async def broken(registry: Any, product: str, identity: str, certificate: bytes) -> Any:
-        device = await original(registry, product, identity, certificate)
-        if device is not None:
+        if (device := await original(registry, product, identity, certificate)) is not None:
             known.add(certificate)
-        elif certificate in known:
-            return await registry.find(product, identity)
-        return device
-
-    return broken
-
-
-@mutant("DEV-CERT-5", PROVISION)
-def pinned_though_refused(original: Any) -> Any:
-    """a refused certificate takes its CN all the same"""
-
-    async def broken(registry: Any, product: str, identity: str, certificate: bytes, **how: Any) -> Any:
-        return await original(registry, product, identity, certificate, **{**how, "register": True})
+        return await registry.find(product, identity) if certificate in known else device
 
     return broken
 
@@ -95,7 +70,7 @@ def late(original: Any) -> Any:
     """a certificate is provisioned by the second connection that shows it"""
     seen: set[bytes] = set()
 
-    async def broken(site: ProductSite, connection: Connection) -> None:
+    async def broken(site: Any, connection: Connection) -> None:
         if connection.certificate in seen:
             await original(site, connection)
         elif connection.certificate is not None:
@@ -104,48 +79,29 @@ def late(original: Any) -> Any:
     return broken
 
 
-@mutant("DEV-CERT-7", "labkit.edge.openssl:AnyClientContext.__init__")
-def known_issuers_only(original: Any) -> Any:
+@instead("DEV-CERT-7", "labkit.edge.openssl:AnyClientContext.__init__")
+def known_issuers_only(original: Any, context: Any, *arguments: Any) -> None:
     """a certificate has to be signed by somebody known"""
+    from OpenSSL import SSL
 
-    def broken(context: Any, *args: Any) -> None:
-        from OpenSSL import SSL
-
-        original(context, *args)
-        context._context.set_verify(SSL.VERIFY_PEER, lambda *verdict: bool(verdict[-1]))
-
-    return broken
+    original(context, *arguments)
+    context._context.set_verify(SSL.VERIFY_PEER, lambda *verdict: bool(verdict[-1]))
 
 
-@mutant("DEV-CERT-7", CONNECTED)
-def valid_ones_only(original: Any) -> Any:
+@instead("DEV-CERT-7", CONNECTED)
+async def valid_ones_only(original: Any, site: Any, connection: Connection) -> None:
     """an expired certificate is not provisioned"""
-
-    async def broken(site: ProductSite, connection: Connection) -> None:
-        der = connection.certificate
-        if der is not None:
-            loaded = x509.load_der_x509_certificate(der)
-            lasts = loaded.not_valid_after_utc - loaded.not_valid_before_utc
-            if lasts.days < 30:  # those of the checks last for years unless they are expired
-                return
-        await original(site, connection)
-
-    return broken
+    if connection.certificate is not None:
+        loaded = x509.load_der_x509_certificate(connection.certificate)
+        if (
+            loaded.not_valid_after_utc - loaded.not_valid_before_utc
+        ).days < 30:  # else checks' last for years
+            return
+    await original(site, connection)
 
 
-@mutant("DEV-CERT-8", PROVISION)
-def last_one_wins(original: Any) -> Any:
+@instead("DEV-CERT-8", PROVISION)
+async def last_one_wins(original: Any, registry: Any, *device: Any, **named: Any) -> Any:
     """another certificate takes over the CN"""
-
-    async def broken(registry: Any, product: str, identity: str, certificate: bytes, **how: Any) -> Any:
-        device = await registry.find(product, identity)
-        how["replacing"] = device and device.digest
-        return await original(registry, product, identity, certificate, **how)
-
-    return broken
-
-
-@mutant("DEV-CERT-9", "labkit.devices.identities:identity_error")
-def any_name(original: Any) -> Any:
-    """every CN is an identity"""
-    return lambda rules, identity: None
+    there = await registry.find(*device[:2])
+    return await original(registry, *device, **{**named, "replacing": there and there.digest})

@@ -2,80 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from aiohttp import web
 
-from labkit.conformance.mutant import mutant
+from labkit.conformance.breaking import always, given
+from labkit.conformance.mutant import instead, patch
 from labkit.device_api.wire import Download
 
+LIMITS = "labkit.edge.limits"
 NOTHING = "labkit.device_api.wire:nothing"
 PARSE = "labkit.device_api.forms:parse_body"
 SEND = "labkit.device_api.wire:Download.send"
-
-
-@mutant("DEV-HTTP-1 DEV-HTTP-2", PARSE)
-def latin_1(original: Any) -> Any:
-    """the bytes of a body are taken as ISO 8859-1"""
-    return lambda body: original(body.decode("latin-1").encode())
-
-
-@mutant("DEV-HTTP-4", PARSE)
-def replaced(original: Any) -> Any:
-    """bytes that are not UTF-8 are replaced by a mark"""
-    return lambda body: original(body.decode(errors="replace").encode())
-
-
-@mutant("DEV-HTTP-9", SEND)
-def head_without_framing(original: Any) -> Any:
-    """HEAD of a download does not show how its body would be framed"""
-    return lambda self, request, pieces: original(
-        Download(self.status, "length", self.size, self.headers) if request.method == "HEAD" else self,
-        request,
-        pieces,
-    )
-
-
-@mutant("DEV-HTTP-12", SEND)
-def chunks_for_all(original: Any) -> Any:
-    """a download of HTTP/1.0 fails"""
-
-    async def broken(response: Any, request: Any, pieces: Any) -> Any:
-        if request.version < (1, 1):
-            raise RuntimeError("no chunks in HTTP/1.0")
-        return await original(response, request, pieces)
-
-    return broken
-
-
-@mutant("DEV-HTTP-14", "labkit.edge.limits:explain")
-def always_400(original: Any) -> Any:
-    """whatever cannot be read is answered 400"""
-    return lambda error, head: (400, "malformed request")
-
-
-@mutant("DEV-HTTP-14", "labkit.edge.limits:refusal")
-def any_coding(original: Any) -> Any:
-    """bodies are taken in whatever coding"""
-    return lambda headers: None
-
-
-@mutant("DEV-HTTP-15", NOTHING)
-def body_of_nothing(original: Any) -> Any:
-    """a 204 is followed by a body"""
-    return _talkative(original, 204)
-
-
-@mutant("DEV-HTTP-15", NOTHING)
-def body_of_not_modified(original: Any) -> Any:
-    """a 304 is followed by a body"""
-    return _talkative(original, 304)
-
-
-def _talkative(original: Any, which: int) -> Any:
-    return lambda wire, status=204, headers=None: (
-        Talkative(status=status, headers=headers) if status == which else original(wire, status, headers)
-    )
 
 
 class Talkative(web.Response):
@@ -87,3 +26,42 @@ class Talkative(web.Response):
         assert request is not None
         assert request.transport is not None
         request.transport.write(b"done")
+
+
+def _talkative(which: int, original: Any, wire: Any, status: int = 204, headers: Any = None) -> Any:
+    return Talkative(status=which, headers=headers) if status == which else original(wire, status, headers)
+
+
+latin_1 = patch(
+    "DEV-HTTP-1 DEV-HTTP-2",
+    PARSE,
+    "the bytes of a body are taken as ISO 8859-1",
+    given(body=lambda body: body.decode("latin-1").encode()),
+)
+replaced = patch(
+    "DEV-HTTP-4",
+    PARSE,
+    "bytes that are not UTF-8 are replaced by a mark",
+    given(body=lambda body: body.decode(errors="replace").encode()),
+)
+always_400 = patch(
+    "DEV-HTTP-14", f"{LIMITS}:explain", "what cannot be read is answered 400", always((400, "malformed"))
+)
+any_coding = patch("DEV-HTTP-14", f"{LIMITS}:refusal", "bodies are taken in whatever coding", always(None))
+body_of_nothing = patch("DEV-HTTP-15", NOTHING, "a 204 is followed by a body", partial(_talkative, 204))
+body_of_not_modified = patch("DEV-HTTP-15", NOTHING, "a 304 is followed by a body", partial(_talkative, 304))
+
+
+@instead("DEV-HTTP-9", SEND)
+def head_without_framing(original: Any, self: Download, request: Any, pieces: Any) -> Any:
+    """HEAD of a download does not show how its body would be framed"""
+    bare = Download(self.status, "length", self.size, self.headers)
+    return original(bare if request.method == "HEAD" else self, request, pieces)
+
+
+@instead("DEV-HTTP-12", SEND)
+async def chunks_for_all(original: Any, self: Download, request: Any, pieces: Any) -> Any:
+    """a download of HTTP/1.0 fails"""
+    if request.version < (1, 1):
+        raise RuntimeError("no chunks in HTTP/1.0")
+    return await original(self, request, pieces)

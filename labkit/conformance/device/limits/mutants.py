@@ -4,34 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.mutant import mutant
+from labkit.conformance.breaking import always, given
+from labkit.conformance.mutant import instead, patch
 from labkit.edge import limits
 
+BODY = "labkit.device_api.exchange:Exchange.body"
+PROTOCOL = "labkit.edge.protocol:EdgeProtocol"
 
-@mutant("DEV-LIM-1", "labkit.device_api.exchange:Exchange.body")
-def no_limit(original: Any) -> Any:
-    """a body may have any size"""
-    return lambda exchange: exchange.request.read()
+no_limit = patch("DEV-LIM-1", BODY, "a body may have any size", lambda original, self: self.request.read())
+internal_error = patch(
+    "DEV-LIM-2",
+    "labkit.edge.limits:plain",
+    "a header that is too long is answered 500",
+    given(status=lambda status: 500 if status == 431 else status),
+)
+waits_for_ever = patch(
+    "DEV-LIM-3", f"{PROTOCOL}.await_head", "a connection that stops in its header is kept", always(None)
+)
 
 
-@mutant("DEV-LIM-2", "labkit.edge.protocol:EdgeProtocol.__init__")
-def heads_of_any_size(original: Any) -> Any:
+@instead("DEV-LIM-2", f"{PROTOCOL}.__init__")
+def heads_of_any_size(original: Any, protocol: Any, *arguments: Any, **options: Any) -> None:
     """a header may have any size"""
-
-    def broken(protocol: Any, *args: Any, **options: Any) -> None:
-        limits.LINE = limits.HEAD = limits.FIELDS = 100_000_000
-        original(protocol, *args, **options)
-
-    return broken
-
-
-@mutant("DEV-LIM-2", "labkit.edge.limits:plain")
-def internal_error(original: Any) -> Any:
-    """a header that is too long is answered 500"""
-    return lambda status, text: original(500 if status == 431 else status, text)
-
-
-@mutant("DEV-LIM-3", "labkit.edge.protocol:EdgeProtocol.await_head")
-def waits_for_ever(original: Any) -> Any:
-    """a connection that stops in its header is kept"""
-    return lambda protocol: None
+    limits.LINE = limits.HEAD = limits.FIELDS = 100_000_000
+    original(protocol, *arguments, **options)

@@ -1,113 +1,136 @@
-"""Faults of long polling."""
+"""Faults of long polling: which polls a datapoint answers, and which datapoint a poll."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
+from functools import partial
 from typing import Any
 
-from labkit.conformance.mutant import mutant
+from labkit.conformance.breaking import always, given, gives
+from labkit.conformance.mutant import instead, mutant, patch
 from labkit.core.activity import Activity
 from labkit.core.holding import Holding
 from labkit.device_api.exchange import Exchange
 from labkit.devices.devices import Devices
 from labkit.devices.polls import Poll, Polls
 from labkit.devices.registry import Device
-from labkit.devices.state import Datapoint, Key, State, Stored, Waiting
+from labkit.devices.state import Datapoint, Key, Stored, Waiting
 
 DUE = "labkit.devices.state:State.due"
+STORED = "labkit.device_api.emitted:stored"
+TAKES = "labkit.devices.polls:Poll.takes"
 WAKE = "labkit.devices.polls:Polls.wake"
 
-Found = tuple[list[Stored | None], int | None]
+
+# ---- which polls are woken
 
 
-@mutant("DEV-POLL-1 DEV-POLL-17", "labkit.devices.polls:Polls.wait")
-def never_held(original: Any) -> Any:
-    """a poll is answered at once"""
-
-    async def broken(self: Polls, poll: Poll, until: float) -> Stored | None:
-        return poll.future.result() if poll.future.done() else None
-
-    return broken
-
-
-@mutant("DEV-POLL-3", WAKE)
-def woken_by_other_alias(original: Any) -> Any:
-    """a write of any alias answers a device's polls"""
-    return _woken(original, (0, 1))
+def _woken(
+    compared: tuple[int, int], original: Any, self: Polls, product: str, identity: str, *rest: Any
+) -> None:
+    """Wakes polls whose keys are equal in the parts compared: 0 product, 1 identity, 2 alias."""
+    stored, written = rest
+    for (alias, *value), number in stored:
+        for key in self.keys():
+            if all(key[part] == (product, identity, alias)[part] for part in compared):
+                original(self, *key[:2], [Stored(Datapoint(key[2], *value), number)], written)
 
 
-@mutant("DEV-POLL-3", WAKE)
-def woken_by_other_device(original: Any) -> Any:
-    """a write by any device answers the polls of its product"""
-    return _woken(original, (0, 2))
+woken_by_other_alias = patch(
+    "DEV-POLL-3", WAKE, "a write of any alias answers a device's polls", partial(_woken, (0, 1))
+)
+woken_by_other_device = patch(
+    "DEV-POLL-3", WAKE, "a write by any device answers the polls of its product", partial(_woken, (0, 2))
+)
+woken_by_other_product = patch(
+    "DEV-POLL-3",
+    WAKE,
+    "a write answers polls of the same identity and alias under every product",
+    partial(_woken, (1, 2)),
+)
+by_any_record = patch(
+    "DEV-POLL-19",
+    WAKE,
+    "a recorded point wakes every poll from now on, however old it is",
+    given(written=True),
+)
 
 
-@mutant("DEV-POLL-3", WAKE)
-def woken_by_other_product(original: Any) -> Any:
-    """a write answers polls of the same identity and alias under every product"""
-    return _woken(original, (1, 2))
-
-
-@mutant("DEV-POLL-8 DEV-POLL-11", DUE)
-def newest(original: Any) -> Any:
-    """of several datapoints the newest answers"""
-
-    async def broken(self: State, key: Key, polls: Sequence[Waiting], now: int) -> Found:
-        found, ahead = await original(self, key, polls, now)
-        for index, each in enumerate(found):
-            while each is not None:
-                found[index] = each
-                [each], _ = await original(self, key, [Waiting(each.point.timestamp, False)], now)
-        return found, ahead
-
-    return broken
-
-
-@mutant("DEV-POLL-11", "labkit.device_api.emitted:stored")
-def in_the_order_of_the_body(original: Any) -> Any:
+@instead("DEV-POLL-11", STORED)
+def in_the_order_of_the_body(
+    original: Any, exchange: Any, devices: Devices, device: Device, stored: Any, api: str, *rest: Any
+) -> None:
     """of several points that one request records the one that is named first answers a waiting poll"""
-
-    def broken(
-        exchange: Exchange, devices: Devices, device: Device, stored: Any, api: str, received: float
-    ) -> None:
-        for each in stored:
-            devices.polls.wake(device.product, device.identity, [each], api == "write")
-        original(exchange, devices, device, stored, api, received)
-
-    return broken
+    for each in stored:
+        devices.polls.wake(device.product, device.identity, [each], api == "write")
+    original(exchange, devices, device, stored, api, *rest)
 
 
-@mutant("DEV-POLL-19", "labkit.device_api.emitted:stored")
-def not_by_hybrid(original: Any) -> Any:
+@instead("DEV-POLL-19", STORED)
+def not_by_hybrid(original: Any, exchange: Exchange, devices: Devices, *stored: Any) -> None:
     """a hybrid write wakes no poll"""
-
-    def broken(
-        exchange: Exchange, devices: Devices, device: Device, stored: Any, api: str, received: float
-    ) -> None:
-        if exchange.query():  # nobody waits
-            devices, activity = copy(devices), Activity()
-            devices.polls = Polls(exchange.context.clock, activity, Holding(activity), devices.state)
-        original(exchange, devices, device, stored, api, received)
-
-    return broken
+    if exchange.query():  # nobody waits
+        devices, activity = copy(devices), Activity()
+        devices.polls = Polls(exchange.context.clock, activity, Holding(activity), devices.state)
+    original(exchange, devices, *stored)
 
 
-@mutant("DEV-POLL-19", WAKE)
-def not_by_record(original: Any) -> Any:
-    """a recorded point wakes no poll"""
-
-    def broken(self: Polls, product: str, identity: str, stored: Sequence[Stored], written: bool) -> None:
-        if written:
-            original(self, product, identity, stored, written)
-
-    return broken
+@instead("DEV-POLL-19 DEV-POLL-24", WAKE)
+def not_by_record(original: Any, self: Polls, product: str, identity: str, stored: Any, written: bool) -> Any:
+    """a recorded point wakes no poll, nor does it when its second comes"""
+    return original(self, product, identity, stored if written else [], written)
 
 
-@mutant("DEV-POLL-19", WAKE)
-def by_any_record(original: Any) -> Any:
-    """a recorded point wakes every poll from now on, however old it is"""
-    return lambda self, product, identity, stored, written: original(self, product, identity, stored, True)
+@instead("DEV-POLL-24", WAKE)
+def ahead_at_once(original: Any, self: Polls, product: str, identity: str, stored: Any, written: bool) -> Any:
+    """a point recorded ahead answers as soon as it is recorded"""
+    early = [each._replace(point=each.point._replace(timestamp=1)) for each in stored]
+    return original(self, product, identity, early, True)
+
+
+# ---- which datapoint answers
+
+never_held = patch(
+    "DEV-POLL-1 DEV-POLL-17",
+    "labkit.devices.polls:Polls.wait",
+    "a poll is answered at once",
+    given(until=0.0),
+)
+strictly_later = patch(
+    "DEV-POLL-21 DEV-POLL-22",
+    DUE,
+    "a datapoint of the very second of If-Modified-Since does not answer a poll that comes",
+    given(polls=lambda polls: [each._replace(same=False) for each in polls]),
+)
+never_marked = patch(
+    "DEV-POLL-8 DEV-POLL-22",
+    "labkit.devices.state:State.mark",
+    "the datapoint of the very second of If-Modified-Since answers again and again",
+    always(None),
+)
+ahead_unseen = patch(
+    "DEV-POLL-24",
+    DUE,
+    "a point recorded ahead before a poll comes does not answer when its second comes",
+    gives(lambda due: (due[0], None)),
+)
+future_unheard = patch(
+    "DEV-POLL-25",
+    TAKES,
+    "any write answers a poll that waits",
+    lambda original, self, fresh, written: written or original(self, fresh, written),
+)
+
+
+@instead("DEV-POLL-8 DEV-POLL-11", DUE)
+async def newest(original: Any, self: Any, key: Key, polls: Any, now: int) -> Any:
+    """of several datapoints the newest answers"""
+    found, ahead = await original(self, key, polls, now)
+    for index, each in enumerate(found):
+        while each is not None:
+            found[index] = each
+            [each], _ = await original(self, key, [Waiting(each.point.timestamp, False)], now)
+    return found, ahead
 
 
 @mutant("DEV-POLL-20", DUE)
@@ -115,27 +138,46 @@ def given_once(original: Any) -> Any:
     """what was asked for once does not come again"""
     requested: set[tuple[Key, int]] = set()
 
-    async def broken(self: State, key: Key, polls: Sequence[Waiting], now: int) -> Found:
+    async def broken(self: Any, key: Key, polls: Any, now: int) -> Any:
         found, ahead = await original(self, key, polls, now)
-        for index, poll in enumerate(polls):
-            if (key, poll.since) in requested:
-                found[index] = None
-            requested.add((key, poll.since))
-        return found, ahead
+        fresh = [
+            None if (key, poll.since) in requested else each for each, poll in zip(found, polls, strict=True)
+        ]
+        requested.update((key, poll.since) for poll in polls)
+        return fresh, ahead
 
     return broken
 
 
-def _woken(original: Any, compared: tuple[int, int]) -> Any:
-    """Wakes polls whose keys are equal in the parts compared: 0 product, 1 identity, 2 alias."""
+@instead("DEV-POLL-21", TAKES)
+def strictly_later_while_waiting(original: Any, self: Poll, fresh: Stored, written: bool) -> Any:
+    """a value of the very second of If-Modified-Since does not answer a poll that waits"""
+    return original(self, fresh, written) and (self.live or fresh.point.timestamp > self.since)
 
-    def broken(self: Polls, product: str, identity: str, stored: Sequence[Stored], written: bool) -> None:
-        for each in stored:
-            point = each.point
-            from_key: Key = (product, identity, point.alias)
-            for key in self.keys():
-                if all(key[part] == from_key[part] for part in compared):
-                    renamed = Stored(Datapoint(key[2], point.timestamp, point.value), each.number)
-                    original(self, *key[:2], [renamed], written)
+
+@mutant("DEV-POLL-21", DUE)
+def marked_for_good(original: Any) -> Any:
+    """a second of which one value was given counts as given, whatever is written in it later"""
+    seconds: set[tuple[Key, int]] = set()
+
+    async def broken(self: Any, key: Key, polls: Any, now: int) -> Any:
+        known = [poll._replace(same=poll.same and (key, poll.since) not in seconds) for poll in polls]
+        found = await original(self, key, known, now)
+        seconds.update((key, each.point.timestamp) for each in found[0] if each is not None)
+        return found
+
+    return broken
+
+
+@mutant("DEV-POLL-23", TAKES)
+def one_for_one(original: Any) -> Any:
+    """of several polls that wait, a datapoint answers one"""
+    taken: set[int] = set()
+
+    def broken(self: Poll, fresh: Stored, written: bool) -> bool:
+        if fresh.number in taken or not original(self, fresh, written):
+            return False
+        taken.add(fresh.number)
+        return True
 
     return broken

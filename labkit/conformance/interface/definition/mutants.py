@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from labkit.conformance.mutant import Patch, mutant, patch
+from labkit.conformance.breaking import given
+from labkit.conformance.mutant import Patch, instead, patch
 from labkit.core.errors import SettingsError
 
 READ = "labkit.services.interface.configuration:Definition.read"
@@ -18,25 +19,13 @@ Text = Callable[[str], str]
 Change = Callable[[Any], Any]
 
 
-def read(change: Callable[[Table], Table]) -> Change:
-    """Have a configuration read as another."""
-
-    def replace(original: Any) -> Any:
-        def broken(cls: Any, /, plain: Any, **named: Any) -> Any:
-            return original.__func__(cls, change(dict(plain)), **named)
-
-        return classmethod(broken)
-
-    return replace
-
-
 def without(key: str) -> Callable[[Table], Table]:
     return lambda table: {name: each for name, each in table.items() if name != key}
 
 
 def reads(requirement: str, title: str, change: Callable[[Table], Table]) -> Patch:
     """A configuration is read as another."""
-    return patch(requirement, READ, title, read(change))
+    return patch(requirement, READ, title, given(plain=lambda plain: change(dict(plain))))
 
 
 def value(requirement: str, title: str, path: str, change: Change, kind: type = str) -> Patch:
@@ -123,11 +112,7 @@ any_mode = reads(
 sync_alone = value("IFC-DEF-9", "the mode async is refused", "mode", only(lambda mode: mode == "sync"))
 
 
-@mutant("IFC-DEF-2", READ)
-def id_as_key(original: Any) -> Any:
+@instead("IFC-DEF-2", READ)
+def id_as_key(original: Any, cls: Any, /, plain: Any, *, solution: str, name: str) -> Any:
     """the default of default_script_key is the solution's id, whatever the name"""
-
-    def broken(cls: Any, /, plain: Any, *, solution: str, name: str) -> Any:
-        return original.__func__(cls, {KEY: solution, **plain}, solution=solution, name=name)
-
-    return classmethod(broken)
+    return original(cls, {KEY: solution, **plain}, solution=solution, name=name)

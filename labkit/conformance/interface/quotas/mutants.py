@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
+from labkit.conformance.breaking import Change, gives
 from labkit.conformance.mutant import patch
 
 QUOTA = "labkit.services.interface.subscribing:checked_quota"
 
-Counts = dict[str, Any]
 
-
-def _other(change: Callable[[Counts], Counts]) -> Any:
-    """Keep another quota than was given."""
-    return lambda original: lambda quota, **options: change(original(quota, **options))
-
-
-def _more(count: int) -> Any:
-    return _other(lambda kept: {name: each and max(0, each + count) for name, each in kept.items()})
+def _more(count: int) -> Change:
+    """Another quota is kept than was given."""
+    return gives(lambda kept: {name: each and max(0, each + count) for name, each in kept.items()})
 
 
 one_too_many = patch("IFC-QUO-2 IFC-QUO-3", QUOTA, "one call more than the quota is served", _more(1))
@@ -27,5 +19,5 @@ monthly_by_day = patch(
     "IFC-QUO-3",
     QUOTA,
     "calls_monthly counts by the day",
-    _other(lambda kept: {"calls_daily": kept.pop("calls_monthly", None), **kept}),
+    gives(lambda kept: {"calls_daily": kept.pop("calls_monthly", None), **kept}),
 )

@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from labkit.conformance.mutant import mutant, patch
+from labkit.conformance.breaking import Change, gives
+from labkit.conformance.mutant import instead, patch
 
 DRAFT7 = "labkit.services.interface.keywords:Keywords.draft7"
 HAS_DEFAULT = "labkit.services.interface.keywords:Keywords.has_default"
 FILLED = "labkit.services.interface.schemas:Schema.filled"
 
 Table = dict[str, Any]
-Change = Callable[[Any], Any]
-
-
-def other_schema(change: Callable[[Table], Table]) -> Change:
-    """Have values validated by another schema."""
-    return lambda original: lambda self: change(original(self))
 
 
 def without(*names: str) -> Change:
-    """Have keywords ignored."""
-    return other_schema(lambda schema: {name: each for name, each in schema.items() if name not in names})
+    """Keywords are ignored."""
+    return gives(lambda schema: {name: each for name, each in schema.items() if name not in names})
 
 
 def renamed(**names: str) -> Change:
-    """Have keywords read as others."""
-    return other_schema(lambda schema: {names.get(name, name): each for name, each in schema.items()})
+    """Keywords are read as others."""
+    return gives(lambda schema: {names.get(name, name): each for name, each in schema.items()})
 
 
 def retyped(one: str, other: str) -> Change:
-    """Have a type read as another."""
+    """A type is read as another."""
 
     def changed(schema: Table) -> Table:
         types = [other if each == one else each for each in schema.get("type", ())]
         return schema | {"type": types} if types else schema
 
-    return other_schema(changed)
+    return gives(changed)
 
 
 any_type = patch("IFC-SCH-1", DRAFT7, "type narrows nothing", without("type"))
@@ -85,40 +79,30 @@ any_number_of_properties = patch(
     "maxProperties and minProperties narrow nothing",
     without("maxProperties", "minProperties"),
 )
-no_defaults = patch(
-    "IFC-SCH-6", HAS_DEFAULT, "defaults are not filled in", lambda original: property(lambda self: False)
-)
+no_defaults = patch("IFC-SCH-6", HAS_DEFAULT, "defaults are not filled in", lambda original, self: False)
 defaults_that_are_false = patch(
     "IFC-SCH-6",
     HAS_DEFAULT,
     "a default of false, 0 or nothing is none",
-    lambda original: property(lambda self: original.fget(self) and bool(self.default)),
+    lambda original, self: original(self) and bool(self.default),
 )
 
 
-@mutant("IFC-SCH-1", FILLED)
-def booleans_are_numbers(original: Any) -> Any:
+@instead("IFC-SCH-1", FILLED)
+def booleans_are_numbers(original: Any, self: Any, value: Any) -> Any:
     """true is the number 1"""
-    return lambda self, value: original(
-        self,
-        int(value)
-        if isinstance(value, bool) and {*(self.keywords.type or ())} & {"integer", "number"}
-        else value,
-    )
+    is_number = {*(self.keywords.type or ())} & {"integer", "number"}
+    return original(self, int(value) if isinstance(value, bool) and is_number else value)
 
 
-@mutant("IFC-SCH-6", FILLED)
-def defaults_above(original: Any) -> Any:
+@instead("IFC-SCH-6", FILLED)
+def defaults_above(original: Any, self: Any, value: Any) -> Any:
     """a table that was given gets no defaults"""
-    return lambda self, value: (
-        (filled := original(self, value))
-        and ({**filled, **value} if isinstance(value, dict) and isinstance(filled, dict) else filled)
-    )
+    filled = original(self, value)
+    return {**filled, **value} if isinstance(value, dict) and isinstance(filled, dict) else filled
 
 
-@mutant("IFC-SCH-7", DRAFT7)
-def examples_alone(original: Any) -> Any:
+@instead("IFC-SCH-7", DRAFT7)
+def examples_alone(original: Any, self: Any) -> Any:
     """only what stands under examples is let through"""
-    return lambda self: (
-        original(self) | ({"enum": dict.fromkeys(map(str, self.examples))} if self.examples else {})
-    )
+    return original(self) | ({"enum": dict.fromkeys(map(str, self.examples))} if self.examples else {})

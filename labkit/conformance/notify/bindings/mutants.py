@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.mutant import mutant
+from labkit.conformance.breaking import given
+from labkit.conformance.mutant import instead, patch
 from labkit.core.database import execute
 from labkit.providers.messaging.bindings import fetch
 
 DELETE = "labkit.providers.messaging.bindings:delete"
+ITS_IDENTITY = "DELETE FROM messaging_binding WHERE identity = ?"
+
+seconds_lost = patch(
+    "NTF-BIND-10",
+    "labkit.providers.messaging.resources:iso",
+    "dates are those of the full minute",
+    given(second=lambda second: second // 60 * 60),
+)
+kept = patch(
+    "NTF-BIND-18",
+    DELETE,
+    "what is deleted is still there",
+    lambda original, *named: fetch(*named) is not None,
+)
 
 
-@mutant("NTF-BIND-10", "labkit.providers.messaging.resources:iso")
-def seconds_lost(original: Any) -> Any:
-    """dates are those of the full minute"""
-    return lambda second: original(second // 60 * 60)
-
-
-@mutant("NTF-BIND-18", DELETE)
-def kept(original: Any) -> Any:
-    """what is deleted is still there"""
-    return lambda *named: fetch(*named) is not None
-
-
-@mutant("NTF-BIND-18", DELETE)
-def identity_deleted(original: Any) -> Any:
+@instead("NTF-BIND-18", DELETE)
+def identity_deleted(original: Any, connection: Any, *named: Any) -> bool:
     """with a binding all of its identity go"""
-    delete = "DELETE FROM messaging_binding WHERE identity = ?"
-    return lambda connection, *named: (
-        (found := fetch(connection, *named)) is not None
-        and bool(execute(connection, delete, (found.identity,)))
-    )
+    found = fetch(connection, *named)
+    return found is not None and bool(execute(connection, ITS_IDENTITY, (found.identity,)))

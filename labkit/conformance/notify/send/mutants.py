@@ -2,78 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from labkit.conformance.breaking import beforehand
-from labkit.conformance.mutant import mutant
-from labkit.conformance.notify.breaking import COMPOSE
+from labkit.conformance.breaking import Change, always, beforehand, gives
+from labkit.conformance.mutant import instead, patch
+from labkit.conformance.notify.channels.mutants import COMPOSE
 
 SELECT = "labkit.providers.messaging.bindings:select"
 DELIVER = "labkit.providers.messaging.handsets:Handsets.deliver"
 KEYS = "labkit.providers.messaging.forms:keys"
 FOUR_WEEKS = 2_419_200
 
-
-@mutant("NTF-SEND-1", SELECT)
-def no_chat(original: Any) -> Any:
-    """chat-messenger is not delivered"""
-    return lambda *wanted: [each for each in original(*wanted) if each.type != "chat-messenger"]
-
-
-@mutant("NTF-SEND-2 NTF-SEND-3", SELECT)
-def twice(original: Any) -> Any:
-    """each binding is reached twice"""
-    return lambda *wanted: 2 * original(*wanted)
-
-
-@mutant("NTF-SEND-2", SELECT)
-def one_of_an_identity(original: Any) -> Any:
-    """of an identity's bindings the newest is reached"""
-    return lambda *wanted: list({each.identity: each for each in original(*wanted)}.values())
-
-
-@mutant("NTF-SEND-13", KEYS)
-def underscore_needed(original: Any) -> Any:
-    """keys that begin with twi are allowed where no underscore follows"""
-    return lambda value, **named: [
-        each for each in original(value, **named) if not each.startswith("twi") or each.startswith("twi_")
-    ]
+no_chat = patch(
+    "NTF-SEND-1",
+    SELECT,
+    "chat-messenger is not delivered",
+    gives(lambda found: [each for each in found if each.type != "chat-messenger"]),
+)
+twice = patch(
+    "NTF-SEND-2 NTF-SEND-3", SELECT, "each binding is reached twice", gives(lambda found: 2 * found)
+)
+one_of_an_identity = patch(
+    "NTF-SEND-2",
+    SELECT,
+    "of an identity's bindings the newest is reached",
+    gives(lambda found: list({each.identity: each for each in found}.values())),
+)
+underscore_needed = patch(
+    "NTF-SEND-13",
+    KEYS,
+    "keys that begin with twi are allowed where no underscore follows",
+    gives(lambda names: [each for each in names if not each.startswith("twi") or each.startswith("twi_")]),
+)
+reserved_in_data = patch("NTF-SEND-14", KEYS, "reserved keys in data of payloads are not seen", always([]))
 
 
-@mutant("NTF-SEND-14", KEYS)
-def reserved_in_data(original: Any) -> Any:
-    """reserved keys in data of payloads are not seen"""
-    return lambda value, **named: []
+def _expires(when: Callable[[Any], float]) -> Change:
+    """What waits expires at another time: when(message)."""
+    return beforehand(lambda _, message: setattr(message, "expires", when(message)))
 
 
-@mutant("NTF-TTL-3", DELIVER)
-def never_expires(original: Any) -> Any:
-    """what waits never expires"""
-    return beforehand(original, lambda _, message: setattr(message, "expires", message.expires + FOUR_WEEKS))
+never_expires = patch(
+    "NTF-TTL-3", DELIVER, "what waits never expires", _expires(lambda message: message.expires + FOUR_WEEKS)
+)
+never_waits = patch("NTF-TTL-3", DELIVER, "nothing waits", _expires(lambda message: message.time))
+whole_seconds = patch(
+    "NTF-TTL-3",
+    DELIVER,
+    "what waits expires with a whole second",
+    _expires(lambda message: int(message.expires)),
+)
 
 
-@mutant("NTF-TTL-3", DELIVER)
-def never_waits(original: Any) -> Any:
-    """nothing waits"""
-    return beforehand(original, lambda _, message: setattr(message, "expires", message.time))
-
-
-@mutant("NTF-TTL-3", DELIVER)
-def whole_seconds(original: Any) -> Any:
-    """what waits expires with a whole second"""
-    return beforehand(original, lambda _, message: setattr(message, "expires", int(message.expires)))
-
-
-@mutant("NTF-TTL-4", COMPOSE)
-def phones_obey(original: Any) -> Any:
+@instead("NTF-TTL-4", COMPOSE)
+def phones_obey(original: Any, channel: str, sent: Any, *of: Any) -> Any:
     """SMS and chat messages expire with Ttl"""
-    return lambda kind, sent, *rest: replace(original(kind, sent, *rest), ttl=sent.ttl)
+    return replace(original(channel, sent, *of), ttl=sent.ttl)
 
 
-@mutant("NTF-TTL-6", COMPOSE)
-def own_life_ignored(original: Any) -> Any:
+@instead("NTF-TTL-6", COMPOSE)
+def own_life_ignored(original: Any, channel: str, sent: Any, *of: Any) -> Any:
     """time_to_live of Fcm and Gcm counts for nothing"""
-    return lambda kind, sent, *rest: replace(
-        (made := original(kind, sent, *rest)), ttl=sent.ttl if kind in ("fcm", "gcm") else made.ttl
-    )
+    made = original(channel, sent, *of)
+    return replace(made, ttl=sent.ttl) if channel in ("fcm", "gcm") else made

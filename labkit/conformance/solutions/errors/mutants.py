@@ -5,36 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from labkit.conformance.mutant import mutant
-from labkit.solutions.lua.runtime import Runtime
+from labkit.conformance.breaking import Change, always
+from labkit.conformance.mutant import patch
+
+LIBRARY = "labkit.solutions.lua.runtime:Runtime.library"
+EXPLAIN, REDACTED = "labkit.solutions.handlers:explain", "labkit.services.calls:redacted"
 
 
-@mutant("SOL-ERR-2", "labkit.solutions.handlers:explain")
-def no_details(original: Any) -> Any:
-    """the journal does not tell what the error was"""
-    return lambda error: type(error).__name__
+def environment(change: Callable[[Any, Any], object]) -> Change:
+    """What scripts see is changed: `change(Lua, the script's globals)` runs once the services are there."""
 
-
-@mutant("SOL-ERR-6", "labkit.services.calls:redacted")
-def arguments_lost(original: Any) -> Any:
-    """the journal has no arguments of what does not exist"""
-    return lambda parameters: {}
-
-
-@mutant("SOL-ERR-5", "labkit.solutions.lua.runtime:Runtime.library", from_start=True)
-def io_in_reach(original: Any) -> Any:
-    """scripts reach io"""
-
-    def more(lua: Any, env: Any) -> None:
-        env[b"io"] = lua.globals()[b"io"]
-
-    return environment(original, more)
-
-
-def environment(original: Any, change: Callable[[Any, Any], object]) -> Any:
-    """Change what scripts see: `change(Lua, the script's globals)` runs once the services are there."""
-
-    def broken(self: Runtime, name: str | bytes) -> Any:
+    def broken(original: Any, self: Any, name: str | bytes) -> Any:
         part = original(self, name)
         if name != b"services":
             return part
@@ -53,3 +34,16 @@ def environment(original: Any, change: Callable[[Any, Any], object]) -> Any:
         return load
 
     return broken
+
+
+def _with_io(lua: Any, env: Any) -> None:
+    env[b"io"] = lua.globals()[b"io"]
+
+
+no_details = patch(
+    "SOL-ERR-2", EXPLAIN, "the journal does not tell what the error was", always("a script failed")
+)
+arguments_lost = patch(
+    "SOL-ERR-6", REDACTED, "the journal has no arguments of what does not exist", always({})
+)
+io_in_reach = patch("SOL-ERR-5", LIBRARY, "scripts reach io", environment(_with_io), from_start=True)

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from labkit.conformance.mutant import patch
 
-from labkit.conformance.mutant import mutant
-from labkit.solutions.cors import Cors
-
-
-@mutant("SOL-CORS-1", "labkit.solutions.cors:Cors.allows")
-def any_beginning(original: Any) -> Any:
-    """an origin is allowed that begins like one that is"""
-
-    def broken(self: Cors, origin: str) -> bool:
-        return any(original(self, origin[:length]) for length in range(len(origin), 0, -1))
-
-    return broken
+any_beginning = patch(
+    "SOL-CORS-1",
+    "labkit.solutions.cors:Cors.allows",
+    "an origin is allowed that begins like one that is",
+    lambda original, self, origin: any(original(self, origin[:end]) for end in range(1, len(origin) + 1)),
+)

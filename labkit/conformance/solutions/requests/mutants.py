@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from labkit.conformance.breaking import gives
+from labkit.conformance.mutant import patch
 
-from labkit.conformance.mutant import mutant
-
-
-@mutant("SOL-REQ-3", "labkit.solutions.request:headers")
-def names_with_capitals(original: Any) -> Any:
-    """names of headers have capitals"""
-    return lambda given: {name.title(): value for name, value in original(given).items()}
+names_with_capitals = patch(
+    "SOL-REQ-3",
+    "labkit.solutions.request:headers",
+    "names of headers have capitals",
+    gives(lambda headers: {name.title(): value for name, value in headers.items()}),
+)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.mutant import mutant
-from labkit.conformance.solutions.errors.mutants import environment
+from labkit.conformance.mutant import patch
+from labkit.conformance.solutions.errors.mutants import LIBRARY, environment
 
 
-@mutant("SOL-JSON-2", "labkit.solutions.lua.runtime:Runtime.library", from_start=True)
-def no_json_library(original: Any) -> Any:
-    """json.parse and json.stringify do nothing"""
+def _without_json(lua: Any, env: Any) -> None:
+    env[b"json"] = lua.eval(b"{parse = function() end, stringify = function() end}")
 
-    def less(lua: Any, env: Any) -> None:
-        env[b"json"] = lua.eval(b"{parse = function() end, stringify = function() end}")
 
-    return environment(original, less)
+no_json_library = patch(
+    "SOL-JSON-2",
+    LIBRARY,
+    "json.parse and json.stringify do nothing",
+    environment(_without_json),
+    from_start=True,
+)

@@ -6,29 +6,33 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-from labkit.conformance.mutant import mutant
+from labkit.conformance.breaking import gives
+from labkit.conformance.mutant import mutant, patch
 from labkit.solutions.lua.environments import Environment, Environments
 from labkit.solutions.scripted import RouteHandler
 
+ENDPOINTS = "labkit.solutions.scripts:endpoints"
 
-@mutant("SOL-ROUTE-5", "labkit.solutions.scripts:endpoints", from_start=True)
-def one_a_file(original: Any) -> Any:
-    """the last header of a file counts alone"""
-    return lambda file, text: original(file, text)[-1:]
-
-
-@mutant("SOL-ROUTE-5 SOL-REQ-4", "labkit.solutions.scripts:endpoints", from_start=True)
-def no_content_types(original: Any) -> Any:
-    """the content type in a header is not heeded"""
-    return lambda file, text: [
-        replace(each, content_type="application/json") for each in original(file, text)
-    ]
-
-
-@mutant("SOL-ROUTE-6", "labkit.solutions.routes:Routes.add")
-def later_wins(original: Any) -> Any:
-    """of two routes with one method and path the later one counts"""
-    return lambda self, route: self.replace(route)
+one_a_file = patch(
+    "SOL-ROUTE-5",
+    ENDPOINTS,
+    "the last header of a file counts alone",
+    gives(lambda found: found[-1:]),
+    from_start=True,
+)
+no_content_types = patch(
+    "SOL-ROUTE-5 SOL-REQ-4",
+    ENDPOINTS,
+    "the content type in a header is not heeded",
+    gives(lambda found: [replace(each, content_type="application/json") for each in found]),
+    from_start=True,
+)
+later_wins = patch(
+    "SOL-ROUTE-6",
+    "labkit.solutions.routes:Routes.add",
+    "of two routes with one method and path the later one counts",
+    lambda original, self, route: self.replace(route),
+)
 
 
 @mutant("SOL-ROUTE-7", "labkit.solutions.lua.environments:Environments.take")

@@ -2,119 +2,90 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from labkit.conformance.breaking import CALL, beforehand, given
-from labkit.conformance.mutant import mutant
+from labkit.conformance.breaking import always, beforehand, gives
+from labkit.conformance.mutant import instead, patch
 from labkit.core.database import execute
-from labkit.services.user.roles import assignments
 from labkit.services.user.roles.arguments import fold
+from labkit.services.user.roles.assignments import assignments_of, holders
 from labkit.services.user.roles.tables import names
 
 ASSIGNMENTS = "labkit.services.user.roles.assignments"
+DEASSIGN, DEASSIGN_VALUES = f"{ASSIGNMENTS}:deassign", f"{ASSIGNMENTS}:deassign_values"
+DELETE_VALUE, HOLDERS = f"{ASSIGNMENTS}:delete_value", f"{ASSIGNMENTS}:value_holders"
+THEIRS = "DELETE FROM assignment WHERE solution = ? AND user_id = ?"
+VALUE = "DELETE FROM assigned_value WHERE solution = ? AND parameter = ? AND value = ?"
+EXACT = "SELECT user_id FROM assigned_value WHERE role = ? AND parameter = ? AND value = ? ORDER BY user_id"
+
+replaced = patch(
+    "USR-ASSIGN-7",
+    f"{ASSIGNMENTS}:assign",
+    "assignUser replaces what the user holds",
+    beforehand(lambda connection, solution, user, roles: execute(connection, THEIRS, (solution, user))),
+)
+in_all_roles = patch(
+    "USR-ASSIGN-9",
+    DELETE_VALUE,
+    "deleteRoleParamValue takes the value in all roles",
+    lambda original, connection, solution, role_id, *of: execute(connection, VALUE, (solution, *of)),
+)
+value_stays = patch("USR-ASSIGN-9", DELETE_VALUE, "deleteRoleParamValue deletes nothing", always(None))
+holders_of_role = patch(
+    "USR-ASSIGN-11",
+    HOLDERS,
+    "listRoleParamUsers gives all who hold the role",
+    lambda original, connection, solution, role_id, *of: holders(connection, solution, role_id),
+)
+without_wildcards = patch(
+    "USR-ASSIGN-12",
+    HOLDERS,
+    "listRoleParamUsers leaves out who holds the wildcard",
+    lambda original, connection, solution, *of: [id for (id,) in execute(connection, EXACT, of)],
+)
+role_stays = patch(
+    "USR-ASSIGN-13",
+    DEASSIGN,
+    "deassignUser takes nothing",
+    lambda original, connection, solution, user, role_id: assignments_of(connection, solution, user),
+)
+all_values = patch(
+    "USR-ASSIGN-14 USR-PERM-17",
+    DEASSIGN_VALUES,
+    "deassignUserParam takes all values of the parameter",
+    lambda original, *of: original(*of[:5]),
+)
+values_stay = patch(
+    "USR-ASSIGN-14 USR-ASSIGN-15 USR-PERM-17",
+    DEASSIGN_VALUES,
+    "deassignUserParam and deassignUserParamName take nothing",
+    lambda original, connection, solution, user, *of: assignments_of(connection, solution, user),
+)
+empty_unlisted = patch(
+    "USR-ASSIGN-16",
+    f"{ASSIGNMENTS}:assignments_of",
+    "a role that is held without values is not listed",
+    gives(lambda roles: [held for held in roles if held["parameters"]]),
+)
+role_is_enough = patch(
+    "USR-ASSIGN-17",
+    f"{ASSIGNMENTS}:has_role",
+    "hasUserRoleParam says OK to who holds the role",
+    lambda original, connection, solution, user, role_id, *_: user in holders(connection, solution, role_id),
+)
 
 
-@mutant("USR-ASSIGN-2 USR-ASSIGN-4", CALL)
-def wildcard_is_a_word(original: Any) -> Any:
-    """the wildcard is taken as the text 'wildcard'"""
-    return given(
-        original,
-        "User",
-        lambda _, parameters: json.loads(
-            json.dumps(parameters).replace('{"type": "wildcard"}', '"wildcard"')
-        ),
-    )
-
-
-@mutant("USR-ASSIGN-7", f"{ASSIGNMENTS}:assign")
-def replaced(original: Any) -> Any:
-    """assignUser replaces what the user holds"""
-    delete = "DELETE FROM assignment WHERE solution = ? AND user_id = ?"
-    return beforehand(
-        original, lambda connection, solution, user, roles: execute(connection, delete, (solution, user))
-    )
-
-
-@mutant("USR-ASSIGN-9", f"{ASSIGNMENTS}:delete_value")
-def in_all_roles(original: Any) -> Any:
-    """deleteRoleParamValue takes the value in all roles"""
-    delete = "DELETE FROM assigned_value WHERE solution = ? AND parameter = ? AND value = ?"
-    return lambda connection, solution, role_id, *of: execute(connection, delete, (solution, *of))
-
-
-@mutant("USR-ASSIGN-9", f"{ASSIGNMENTS}:delete_value")
-def value_stays(original: Any) -> Any:
-    """deleteRoleParamValue deletes nothing"""
-    return lambda *args: None
-
-
-@mutant("USR-ASSIGN-11", f"{ASSIGNMENTS}:value_holders")
-def holders_of_role(original: Any) -> Any:
-    """listRoleParamUsers gives all who hold the role"""
-    return lambda *args: assignments.holders(*args[:3])
-
-
-@mutant("USR-ASSIGN-13", f"{ASSIGNMENTS}:deassign")
-def from_everybody(original: Any) -> Any:
+@instead("USR-ASSIGN-13", DEASSIGN)
+def from_everybody(original: Any, connection: Any, solution: str, id: int, role_id: str) -> Any:
     """deassignUser takes the role from all users"""
-
-    def broken(connection: Any, solution: str, id: int, role_id: str) -> Any:
-        for holder in assignments.holders(connection, solution, role_id):
-            original(connection, solution, holder, role_id)
-        return assignments.assignments_of(connection, solution, id)
-
-    return broken
+    for holder in holders(connection, solution, role_id):
+        original(connection, solution, holder, role_id)
+    return assignments_of(connection, solution, id)
 
 
-@mutant("USR-ASSIGN-13", f"{ASSIGNMENTS}:deassign")
-def role_stays(original: Any) -> Any:
-    """deassignUser takes nothing"""
-    return lambda *args: assignments.assignments_of(*args[:3])
-
-
-@mutant("USR-ASSIGN-14 USR-PERM-17", f"{ASSIGNMENTS}:deassign_values")
-def all_values(original: Any) -> Any:
-    """deassignUserParam takes all values of the parameter"""
-    return lambda *args: original(*args[:5])
-
-
-@mutant("USR-ASSIGN-14 USR-ASSIGN-15 USR-PERM-17", f"{ASSIGNMENTS}:deassign_values")
-def values_stay(original: Any) -> Any:
-    """deassignUserParam and deassignUserParamName take nothing"""
-    return lambda *args: assignments.assignments_of(*args[:3])
-
-
-@mutant("USR-ASSIGN-15", f"{ASSIGNMENTS}:deassign_values")
-def all_names(original: Any) -> Any:
+@instead("USR-ASSIGN-15", DEASSIGN_VALUES)
+def all_names(original: Any, connection: Any, solution: str, user: int, role_id: str, *of: str) -> Any:
     """deassignUserParamName takes the values of all parameters"""
-
-    def broken(connection: Any, solution: str, user: int, role_id: str, parameter: str, *values: str) -> Any:
-        for name in [parameter] if values else names(connection, solution, fold(role_id)):
-            original(connection, solution, user, role_id, name, *values)
-        return assignments.assignments_of(connection, solution, user)
-
-    return broken
-
-
-@mutant("USR-ASSIGN-16", f"{ASSIGNMENTS}:assignments_of")
-def empty_unlisted(original: Any) -> Any:
-    """a role that is held without values is not listed"""
-    return lambda *args: [held for held in original(*args) if held["parameters"]]
-
-
-@mutant("USR-ASSIGN-17", f"{ASSIGNMENTS}:has_role")
-def role_is_enough(original: Any) -> Any:
-    """hasUserRoleParam says OK to who holds the role"""
-    return lambda connection, solution, user, role_id, *_: (
-        user in assignments.holders(connection, solution, role_id)
-    )
-
-
-@mutant("USR-ASSIGN-12", f"{ASSIGNMENTS}:value_holders")
-def without_wildcards(original: Any) -> Any:
-    """listRoleParamUsers leaves out who holds the wildcard"""
-    query = (
-        "SELECT user_id FROM assigned_value WHERE role = ? AND parameter = ? AND value = ? ORDER BY user_id"
-    )
-    return lambda connection, solution, *of: [id for (id,) in execute(connection, query, of)]
+    for name in of[:1] if of[1:] else names(connection, solution, fold(role_id)):
+        original(connection, solution, user, role_id, name, *of[1:])
+    return assignments_of(connection, solution, user)

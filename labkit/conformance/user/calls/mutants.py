@@ -6,18 +6,18 @@ from dataclasses import replace
 from typing import Any
 
 from labkit.conformance.breaking import CALL
-from labkit.conformance.mutant import mutant
+from labkit.conformance.mutant import instead, patch
+
+secrets_shown = patch(
+    "USR-OAUTH-39 USR-SOC-23 USR-JWT-17",
+    "labkit.services.operation:Operation.shown",
+    "the journal has the parameters as they are",
+    lambda original, self, parameters, **_: dict(parameters),
+)
 
 
-@mutant("USR-CALL-12", CALL)
-def one_people(original: Any) -> Any:
+@instead("USR-CALL-12", CALL)
+def one_people(original: Any, self: Any, caller: Any, service: str, *call: Any) -> Any:
     """all solutions have the same people"""
-    return lambda self, caller, service, *call: original(
-        self, replace(caller, solution="probe") if service == "User" else caller, service, *call
-    )
-
-
-@mutant("USR-OAUTH-39 USR-SOC-23 USR-JWT-17", "labkit.services.operation:Operation.shown")
-def secrets_shown(original: Any) -> Any:
-    """the journal has the parameters as they are"""
-    return lambda self, parameters, **_: dict(parameters)
+    caller = replace(caller, solution="probe") if service == "User" else caller
+    return original(self, caller, service, *call)

@@ -4,114 +4,86 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.breaking import afterwards, beforehand
-from labkit.conformance.mutant import mutant
+from labkit.conformance.breaking import afterwards, always, beforehand, given
+from labkit.conformance.mutant import instead, patch
 from labkit.core.database import execute
 from labkit.services.user import accounts
 from labkit.services.user.oauth import access_tokens, clients
 from labkit.services.user.oauth.approvals import digest
 
-CLIENTS = "labkit.services.user.oauth.clients"
-CODES = "labkit.services.user.oauth.codes"
-TOKENS = "labkit.services.user.oauth.tokens"
-ACCESS = "labkit.services.user.oauth.access_tokens"
+OAUTH = "labkit.services.user.oauth"
+ACCESS, CLIENTS, CODES, TOKENS = (
+    f"{OAUTH}.{name}" for name in ("access_tokens", "clients", "codes", "tokens")
+)
 ITS_CLIENT = (
     "SELECT client_id FROM oauth_approval WHERE id = (SELECT approval FROM oauth_credential WHERE digest = ?)"
 )
 OTHER_SETS = "DELETE FROM oauth_approval WHERE client_id = ? AND jti IS NOT NULL AND jti != ?"
+UNSPENT = "UPDATE oauth_credential SET spent = 0"
 
-
-@mutant("USR-OAUTH-6", f"{CLIENTS}:revoke")
-def never_deleted(original: Any) -> Any:
-    """a deleted client stays"""
-    return lambda *args: None
-
-
-@mutant("USR-OAUTH-7", f"{CLIENTS}:revoke_client")
-def tokens_survive(original: Any) -> Any:
-    """the tokens of a deleted client live on"""
-    return lambda *args: None
-
-
-@mutant("USR-OAUTH-12", f"{CODES}:issue")
-def owner_for_user(original: Any) -> Any:
-    """a code is for the owner of the client"""
-
-    def broken(connection: Any, solution: str, user: Any, approved: Any, *args: Any) -> None:
-        client = clients.get(connection, solution, approved.client_id)
-        owner = client and accounts.get(connection, solution, client.user_id)
-        original(connection, solution, owner or user, approved, *args)
-
-    return broken
-
-
-@mutant("USR-OAUTH-14", "labkit.services.user.user_tokens:user_of")
-def clients_approve(original: Any) -> Any:
-    """an access token counts as a user token"""
-
-    async def broken(*given: Any) -> Any:
-        return await original(*given) or await access_tokens.user_of(*given)
-
-    return broken
-
-
-@mutant("USR-OAUTH-17", f"{CODES}:check")
-def anything_goes(original: Any) -> Any:
-    """response_type and scope are not looked at"""
-    return lambda client, approved: original(client, approved._replace(response_type="code", scope=""))
-
-
-# ---- token sets
-
-
-@mutant("USR-OAUTH-19", f"{ACCESS}:sign")
-def no_scopes(original: Any) -> Any:
-    """an access token tells no scopes"""
-    return lambda *args: original(*args[:5], (), *args[6:])
-
-
-@mutant("USR-OAUTH-20 USR-OAUTH-32 USR-OAUTH-33", f"{ACCESS}:holder")
-def access_outlives(original: Any) -> Any:
-    """an access token outlives its set"""
-    return lambda connection, solution, claims: accounts.get(connection, solution, int(claims["sub"]))
-
-
-@mutant("USR-OAUTH-20 USR-OAUTH-32 USR-OAUTH-33", f"{TOKENS}:find")
-def used_again(original: Any) -> Any:
-    """codes and refresh tokens count more than once"""
-    update = "UPDATE oauth_credential SET spent = 0"
-    return beforehand(original, lambda connection, *_: execute(connection, update))
-
-
-@mutant("USR-OAUTH-32 USR-OAUTH-33 USR-OAUTH-38", f"{TOKENS}:revoke")
-def reuse_ends_nothing(original: Any) -> Any:
-    """a second use is refused and ends nothing"""
-    return lambda *args: None
-
-
-@mutant("USR-OAUTH-21", f"{TOKENS}:exchange")
-def one_for_all(original: Any) -> Any:
-    """a new set ends those of all users of the client"""
-    return afterwards(
-        original,
+never_deleted = patch("USR-OAUTH-6", f"{CLIENTS}:revoke", "a deleted client stays", always(None))
+tokens_survive = patch(
+    "USR-OAUTH-7", f"{CLIENTS}:revoke_client", "the tokens of a deleted client live on", always(None)
+)
+anything_goes = patch(
+    "USR-OAUTH-17",
+    f"{CODES}:check",
+    "response_type and scope are not looked at",
+    given(given=lambda approved: approved._replace(response_type="code", scope="")),
+)
+no_scopes = patch("USR-OAUTH-19", f"{ACCESS}:sign", "an access token tells no scopes", given(scopes=()))
+access_outlives = patch(
+    "USR-OAUTH-20 USR-OAUTH-32 USR-OAUTH-33",
+    f"{ACCESS}:holder",
+    "an access token outlives its set",
+    lambda original, connection, solution, claims: accounts.get(connection, solution, int(claims["sub"])),
+)
+used_again = patch(
+    "USR-OAUTH-20 USR-OAUTH-32 USR-OAUTH-33",
+    f"{TOKENS}:find",
+    "codes and refresh tokens count more than once",
+    beforehand(lambda connection, *_: execute(connection, UNSPENT)),
+)
+reuse_ends_nothing = patch(
+    "USR-OAUTH-32 USR-OAUTH-33 USR-OAUTH-38",
+    f"{TOKENS}:revoke",
+    "a second use is refused and ends nothing",
+    always(None),
+)
+one_for_all = patch(
+    "USR-OAUTH-21",
+    f"{TOKENS}:exchange",
+    "a new set ends those of all users of the client",
+    afterwards(
         lambda _, connection, solution, request, made, now: execute(
             connection, OTHER_SETS, (request.client_id, made.jti)
-        ),
-    )
+        )
+    ),
+)
+a_second_late = patch(
+    "USR-OAUTH-36 USR-OAUTH-37",
+    f"{OAUTH}.approvals:keep",
+    "codes and refresh tokens count in their last second",
+    given(expires=lambda second: second + 1),
+)
 
 
-@mutant("USR-OAUTH-24 USR-OAUTH-38", f"{TOKENS}:find")
-def any_client(original: Any) -> Any:
+@instead("USR-OAUTH-12", f"{CODES}:issue")
+def owner_for_user(original: Any, connection: Any, solution: str, user: Any, approved: Any, *of: Any) -> None:
+    """a code is for the owner of the client"""
+    client = clients.get(connection, solution, approved.client_id)
+    owner = client and accounts.get(connection, solution, client.user_id)
+    original(connection, solution, owner or user, approved, *of)
+
+
+@instead("USR-OAUTH-14", "labkit.services.user.user_tokens:user_of")
+async def clients_approve(original: Any, *of: Any) -> Any:
+    """an access token counts as a user token"""
+    return await original(*of) or await access_tokens.user_of(*of)
+
+
+@instead("USR-OAUTH-24 USR-OAUTH-38", f"{TOKENS}:find")
+def any_client(original: Any, connection: Any, solution: str, client_id: int, *of: str) -> Any:
     """a code or refresh token counts for every client"""
-
-    def broken(connection: Any, solution: str, client_id: int, kind: str, credential: str) -> Any:
-        its = execute(connection, ITS_CLIENT, (digest(credential),)).fetchone()
-        return original(connection, solution, its[0] if its else client_id, kind, credential)
-
-    return broken
-
-
-@mutant("USR-OAUTH-36 USR-OAUTH-37", "labkit.services.user.oauth.approvals:keep")
-def a_second_late(original: Any) -> Any:
-    """codes and refresh tokens count in their last second"""
-    return lambda *args: original(*args[:-1], args[-1] + 1)
+    its = execute(connection, ITS_CLIENT, (digest(of[-1]),)).fetchone()
+    return original(connection, solution, its[0] if its else client_id, *of)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from labkit.conformance.mutant import mutant
+from labkit.conformance.breaking import always, given
+from labkit.conformance.mutant import instead, patch
 from labkit.core.database import execute
 from labkit.services.user.roles.arguments import WILDCARD, Permission
 from labkit.services.user.roles.permissions import AND_HELD, AS_VALUE, ROLE_THAT_HAS
@@ -27,77 +28,60 @@ def _values(connection: Any, id: int) -> set[str]:
     return {value for (value,) in held.fetchall()}
 
 
-@mutant("USR-PERM-4", f"{PERMISSIONS}:delete_row")
-def not_taken(original: Any) -> Any:
-    """a permission is not taken"""
-    return lambda *args: True
+not_taken = patch("USR-PERM-4", f"{PERMISSIONS}:delete_row", "a permission is not taken", always(True))
+of_all_roles = patch(
+    "USR-PERM-6 USR-PERM-8",
+    f"{PERMISSIONS}:listed",
+    "the permissions of a role are those of all roles",
+    given(of=lambda of: {"solution": of["solution"]}),
+)
+unregistered = patch(
+    "USR-PERM-9 USR-PERM-10", f"{PERMISSIONS}:register", "createPermission registers nothing", always(None)
+)
 
 
-@mutant("USR-PERM-6 USR-PERM-8", f"{PERMISSIONS}:listed")
-def of_all_roles(original: Any) -> Any:
-    """the permissions of a role are those of all roles"""
-    return lambda connection, table, of: original(connection, table, {"solution": of["solution"]})
+# ---- who may
 
 
-@mutant("USR-PERM-9 USR-PERM-10", f"{PERMISSIONS}:register")
-def unregistered(original: Any) -> Any:
-    """createPermission registers nothing"""
-    return lambda *args: None
-
-
-@mutant("USR-ASSIGN-2", ALLOWED)
-def no_wildcard(original: Any) -> Any:
+@instead("USR-ASSIGN-2", ALLOWED)
+def no_wildcard(original: Any, connection: Any, solution: str, user: int, asked: Any, of: Any) -> Any:
     """hasUserPerm does not know the wildcard"""
-    return lambda connection, solution, user, asked, given: (
-        original(connection, solution, user, asked, given) and {*given.values()} <= _values(connection, user)
-    )
+    may = original(connection, solution, user, asked, of)
+    return may and {*of.values()} <= _values(connection, user)
 
 
-@mutant("USR-ROLE-1 USR-PERM-11", ALLOWED)
-def any_value(original: Any) -> Any:
+@instead("USR-ROLE-1 USR-PERM-11", ALLOWED)
+def any_value(original: Any, connection: Any, solution: str, user: int, asked: Any, of: Any) -> Any:
     """hasUserPerm takes any value that the user holds"""
-    return lambda connection, solution, user, asked, given: any(
-        original(connection, solution, user, asked, dict.fromkeys(asked.placeholders, value))
-        for value in _values(connection, user)
-    )
+    held = [dict.fromkeys(asked.placeholders, value) for value in _values(connection, user)]
+    return any(original(connection, solution, user, asked, each) for each in held)
 
 
-@mutant("USR-PERM-3", ALLOWED)
-def odd_braces(original: Any) -> Any:
+@instead("USR-PERM-3", ALLOWED)
+def odd_braces(original: Any, connection: Any, solution: str, user: int, asked: Any, of: Any) -> Any:
     """braces that enclose no name of a parameter are not looked at"""
-    return lambda connection, solution, user, asked, given: (
-        original(connection, solution, user, asked, given)
-        if re.fullmatch(r".*\{[A-Za-z]{1,40}\}", asked.end_point)
-        else _holds(connection, solution, asked, ANY, user)
-    )
+    if re.fullmatch(r".*\{[A-Za-z]{1,40}\}", asked.end_point):
+        return original(connection, solution, user, asked, of)
+    return _holds(connection, solution, asked, ANY, user)
 
 
-@mutant("USR-PERM-13", ALLOWED)
-def over_roles(original: Any) -> Any:
+@instead("USR-PERM-13", ALLOWED)
+def over_roles(original: Any, connection: Any, solution: str, user: int, asked: Any, of: Any) -> Any:
     """one placeholder may be held in one role, another in another"""
-    return lambda connection, solution, user, asked, given: all(
-        _holds(connection, solution, asked, ONE, user, name, given.get(name), WILDCARD)
-        for name in asked.placeholders
-    )
+    held = [(user, name, of.get(name), WILDCARD) for name in asked.placeholders]
+    return all(_holds(connection, solution, asked, ONE, *each) for each in held)
 
 
-@mutant("USR-PERM-13", ALLOWED)
-def not_given(original: Any) -> Any:
+@instead("USR-PERM-13", ALLOWED)
+def not_given(original: Any, connection: Any, solution: str, user: int, asked: Any, of: Any) -> Any:
     """a placeholder that is not given is not looked at"""
-
-    def broken(connection: Any, solution: str, id: int, asked: Permission, given: Any) -> bool:
-        values = [(id, name, given[name], WILDCARD) for name in asked.placeholders if name in given]
-        return _holds(connection, solution, asked, ONE * len(values), *sum(values, ()))
-
-    return broken
+    held = [(user, name, of[name], WILDCARD) for name in asked.placeholders if name in of]
+    return _holds(connection, solution, asked, ONE * len(held), *sum(held, ()))
 
 
-@mutant("USR-ASSIGN-6", ALLOWED)
-def role_is_enough(original: Any) -> Any:
+@instead("USR-ASSIGN-6", ALLOWED)
+def role_is_enough(original: Any, connection: Any, solution: str, user: int, asked: Any, of: Any) -> Any:
     """who holds a role without values may use its end_points without placeholders"""
-    holds = ANY.replace("assigned_value", "assignment")
-    return lambda connection, solution, user, asked, given: (
-        original(connection, solution, user, asked, given)
-        if asked.placeholders
-        else _holds(connection, solution, asked, holds, user)
-    )
+    if asked.placeholders:
+        return original(connection, solution, user, asked, of)
+    return _holds(connection, solution, asked, ANY.replace("assigned_value", "assignment"), user)

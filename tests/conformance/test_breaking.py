@@ -1,0 +1,121 @@
+"""What faults in code are made of."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from labkit.conformance import breaking
+from labkit.conformance.breaking import afterwards, always, beforehand, given, gives, put
+from labkit.conformance.mutant import SMOKE, instead, patch
+
+
+def area(width: int, height: int = 2, *, unit: str = "m") -> str:
+    return f"{width * height} {unit}"
+
+
+async def later(width: int) -> int:
+    return width
+
+
+async def fails(width: int) -> int:
+    raise LookupError(width)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (always("nothing"), "nothing"),
+        (gives(str.upper), "6 M"),
+        (given(height=5), "15 m"),  # also where it is not given
+        (given(height=lambda height: height + 1), "6 m"),  # of nothing
+        (given(width=lambda width: width + 1, unit="km"), "8 km"),
+        (given(depth=1), "6 m"),
+        (lambda original, width, *of: original(width + 1, *of), "8 m"),
+    ],
+)
+def test_a_change_is_called_instead(change: Callable[..., Any], expected: str) -> None:
+    assert put(area, change)(3) == expected
+
+
+def test_what_is_given_by_name_is_changed_too() -> None:
+    assert (
+        put(area, given(height=lambda height: height + 1, unit=str.upper))(3, height=4, unit="cm") == "15 CM"
+    )
+
+
+def test_a_coroutine_stays_one() -> None:
+    assert asyncio.run(put(later, always(7))(3)) == 7
+    assert asyncio.run(put(later, gives(lambda width: -width))(3)) == -3
+    assert asyncio.run(put(later, given(width=5))(3)) == 5
+    with pytest.raises(LookupError):
+        asyncio.run(put(fails, gives(lambda width: -width))(3))
+
+
+def test_something_else_is_done_before_and_after() -> None:
+    done: list[object] = []
+    first = put(area, beforehand(lambda *of: done.append(of)))
+    assert put(first, afterwards(lambda *of: done.append(of)))(3) == "6 m"
+    assert done == [(3,), ("6 m", 3)]
+
+
+class Room:
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+    @property
+    def wide(self) -> bool:
+        return self.width > 3
+
+    @classmethod
+    def of(cls, width: int) -> Room:
+        return cls(width)
+
+    @staticmethod
+    def unit() -> str:
+        return "m"
+
+
+def test_properties_and_methods_of_a_class_stay_what_they_are() -> None:
+    class Broken(Room):
+        wide = put(vars(Room)["wide"], gives(lambda wide: not wide))
+        of = put(vars(Room)["of"], given(width=lambda width: width * 2))
+        unit = put(vars(Room)["unit"], always("km"))
+
+    found = Broken.of(1)
+    assert (type(found), found.width, found.wide, found.unit()) == (Broken, 2, True, "km")
+
+
+def test_a_change_shows_what_it_takes() -> None:
+    """So that one that does not take what the original takes is told (test_mutants.py)."""
+
+    def taken(change: Callable[..., Any]) -> list[str]:
+        return [*inspect.signature(put(area, change)).parameters]
+
+    assert taken(lambda original, width, height: None) == ["width", "height"]
+    assert taken(gives(str)) == ["arguments", "named"]
+    assert taken(lambda *_: None) == ["arguments", "named"]
+
+
+def test_a_patch_is_declared_by_a_function_or_in_one_expression() -> None:
+    @instead("X-Y-1 X-Y-2", "labkit.nothing:at_all", from_start=True)
+    def fault(original: Any, width: int) -> Any:
+        """something goes wrong"""
+        return original(width + 1)
+
+    assert (fault.name, fault.title) == ("test-breaking/fault", "something goes wrong")
+    assert (fault.requirements, fault.smoke, fault.from_start) == (("X-Y-1", "X-Y-2"), SMOKE, True)
+    assert fault.replace(area)(3) == "8 m"
+    same = patch("X-Y-1", "labkit.nothing:at_all", "something goes wrong", given(width=4), smoke="a/b")
+    assert (same.name, same.title, same.smoke, same.from_start) == ("", "something goes wrong", "a/b", False)
+    assert same.replace(area)(3) == "8 m"
+
+
+def test_an_error_object_is_one() -> None:
+    assert breaking.failed({"error": "no"})
+    assert not breaking.failed({})
+    assert not breaking.failed(None)
