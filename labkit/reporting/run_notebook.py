@@ -123,6 +123,7 @@ def _execute(
     from papermill.exceptions import strip_color
     from traitlets.config import Config
 
+    from labkit.reporting import engine
     from labkit.reporting.kernel import NAME, Kernel, log
 
     started: list[str] = []  # the source of each cell that began
@@ -136,6 +137,7 @@ def _execute(
             str(path.resolve()).replace("{", "{{").replace("}", "}}"),  # papermill takes braces for its own
             str(saved),
             parameters,
+            engine_name=engine.NAME,
             kernel_name=NAME,
             language="python",
             progress_bar=False,
