@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
+
+LONGEST = 300  # characters of what a message says about a case
 
 
 @contextmanager
@@ -14,3 +19,71 @@ def case(name: object) -> Iterator[None]:
     except BaseException as error:
         error.add_note(f"case: {name}")
         raise
+
+
+def cases(
+    names: str | Sequence[str], rows: Iterable[Any]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """As pytest.mark.parametrize, but one test plays every row, with the same fixtures; the rest plays after a failure.
+
+    For what takes less time than to collect, set up and report a test of its own. names: the parameters, with commas or
+    as a list.
+    Raises, from the test, the failure of the one row that failed, or a group of those of several; each shows its row.
+    """
+    parameters = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    given = [dict(zip(parameters, row if len(parameters) > 1 else [row], strict=True)) for row in rows]
+    if not given:
+        raise ValueError("a test without cases proves nothing")
+    table = [(_values(row), row) for row in given]
+
+    def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(test)
+        missing = set(parameters) - set(signature.parameters)
+        if missing:
+            raise ValueError(f"{test.__name__} has no parameter {', '.join(sorted(missing))}")
+
+        if inspect.iscoroutinefunction(test):
+
+            @functools.wraps(test)
+            async def play(*arguments: Any, **fixtures: Any) -> None:
+                failures: list[Exception] = []
+                for name, row in table:
+                    with _kept(name, failures):
+                        await test(*arguments, **fixtures, **row)
+                _raise(failures)
+        else:
+
+            @functools.wraps(test)
+            def play(*arguments: Any, **fixtures: Any) -> None:
+                failures: list[Exception] = []
+                for name, row in table:
+                    with _kept(name, failures):
+                        test(*arguments, **fixtures, **row)
+                _raise(failures)
+
+        fixtures = [each for name, each in signature.parameters.items() if name not in parameters]
+        play.__signature__ = signature.replace(parameters=fixtures)  # type: ignore[attr-defined]
+        return play
+
+    return decorate
+
+
+@contextmanager
+def _kept(name: str, failures: list[Exception]) -> Iterator[None]:
+    try:
+        with case(name):
+            yield
+    except Exception as error:  # noqa: BLE001 - raised once all rows were played
+        failures.append(error)
+
+
+def _raise(failures: list[Exception]) -> None:
+    if len(failures) == 1:
+        raise failures[0]
+    if failures:
+        raise ExceptionGroup(f"{len(failures)} cases failed", failures)
+
+
+def _values(row: dict[str, Any]) -> str:
+    text = ", ".join(f"{name}={value!r}" for name, value in row.items())
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -20,6 +20,7 @@ from labkit.control.plays import PlaysControl
 from labkit.core.journal import Journal
 from labkit.providers.messaging.provider import Messaging
 from labkit.settings import LabSettings, ProductSettings, SolutionSettings
+from tests.cases import cases
 from tests.providers.messaging.api import message
 
 PRODUCT = ProductSettings(id="thermostat", resources={"message": "string"})
@@ -194,12 +195,12 @@ async def test_a_trace_goes_from_the_first_cause_to_the_last_consequence(control
     assert await control.journal.trace(10**9) == []
 
 
-@pytest.mark.parametrize("when", ["2026-03-01", "2026-03-01T00:00Z", "2026-03-01T01:00+01:00", 1772323200])
+@cases("when", ["2026-03-01", "2026-03-01T00:00Z", "2026-03-01T01:00+01:00", 1772323200])
 def test_moments_are_texts_datetimes_and_numbers(when: str | int) -> None:
     assert seconds_of(when, "when") == 1772323200
 
 
-@pytest.mark.parametrize("when", ["tomorrow", "", None, True, float("nan"), [1]])
+@cases("when", ["tomorrow", "", None, True, float("nan"), [1]])
 def test_what_is_no_moment_is_named_with_what_was_expected(when: object) -> None:
     with pytest.raises(LabError, match=r"start: expected Unix seconds, a datetime or an ISO 8601 text"):
         seconds_of(when, "start")

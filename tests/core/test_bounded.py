@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.core.bounded import DEEPEST, ITEM, cut, fits
+from tests.cases import cases
 
 LONGEST, MOST = 100, 400
 
 
-@pytest.mark.parametrize(
+@cases(
     ("value", "shown"),
     [
         ("x" * 100, "x" * 100),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from labkit.core.clock import VIRTUAL_START, Clock
 from labkit.core.errors import LabError
+from tests.cases import cases
 
 # --- what it shows ------------------------------------------------------------------------------------------
 
@@ -41,7 +42,7 @@ def test_a_virtual_clock_begins_at_one_moment_and_stands_still() -> None:
     assert Clock(0, start=7).now() == 7
 
 
-@pytest.mark.parametrize("rate", [-1, math.nan, math.inf])
+@cases("rate", [-1, math.nan, math.inf])
 def test_a_clock_runs_forwards_at_a_finite_rate(rate: float) -> None:
     with pytest.raises(LabError, match="rate"):
         Clock(rate)
@@ -122,7 +123,7 @@ async def test_advancing_by_units_of_time() -> None:
     assert await clock.advance_to(100_000) == 100_000
 
 
-@pytest.mark.parametrize("seconds", [-0.001, math.nan, math.inf])
+@cases("seconds", [-0.001, math.nan, math.inf])
 async def test_a_virtual_clock_goes_forwards_to_a_finite_time(seconds: float) -> None:
     clock = Clock(0, start=1000)
     with pytest.raises(LabError, match="cannot go back"):
@@ -243,7 +244,7 @@ async def test_a_clock_that_was_frozen_runs_on_from_where_it_is() -> None:
     assert 510 <= clock.freeze() < 500 + 1000 * 5
 
 
-@pytest.mark.parametrize("rate", [0, -1, math.nan, math.inf])
+@cases("rate", [0, -1, math.nan, math.inf])
 def test_a_clock_runs_on_at_a_rate_above_zero(rate: float) -> None:
     with pytest.raises(LabError, match="above 0"):
         Clock(0).run(rate)

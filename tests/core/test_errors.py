@@ -1,11 +1,10 @@
 """Errors of services, as scripts see them."""
 
-import pytest
-
 from labkit.core.errors import LabError, LabkitError, ServiceError, SettingsError
+from tests.cases import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     ("status", "type"), [(400, "QueryError"), (404, "QueryError"), (499, "QueryError"), (500, "ServerError")]
 )
 def test_the_error_object_tells_whose_mistake_it_was(status: int, type: str) -> None:

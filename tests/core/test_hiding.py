@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from labkit.core.hiding import without_issued, without_issued_in_path, without_query_values
+from tests.cases import cases
 
 CODE = "Ab1" + "x" * 37
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "shown"),
     [
         (CODE, "***"),
@@ -25,7 +24,7 @@ def test_what_was_issued_is_hidden(text: str, shown: str) -> None:
     assert without_issued(text) == shown
 
 
-@pytest.mark.parametrize(
+@cases(
     ("path", "shown"),
     [
         (f"/api/verify/{CODE}", "/api/verify/***"),
@@ -38,7 +37,7 @@ def test_paths_may_be_percent_encoded(path: str, shown: str) -> None:
     assert without_issued_in_path(path) == shown
 
 
-@pytest.mark.parametrize(
+@cases(
     ("url", "shown"),
     [
         ("https://a.example/b", "https://a.example/b"),

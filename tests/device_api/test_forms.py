@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.device_api import forms
+from tests.cases import cases
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 PAIRS = st.lists(st.tuples(TEXT, TEXT), max_size=5)
@@ -42,7 +43,7 @@ def test_whatever_comes_is_pairs_or_a_reason(text: str) -> None:
     assert "codec" not in reason
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "pairs"),
     [
         ("", []),
@@ -62,7 +63,7 @@ def test_pairs(text: str, pairs: list[tuple[str, str | None]]) -> None:
     assert forms.parse(text) == pairs
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "reason"),
     [
         ("a=%", "followed by two hex digits"),
@@ -81,7 +82,7 @@ def test_wrong_escapes(text: str, reason: str) -> None:
         forms.parse(text)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("body", "reason"),
     [(b"a=\xff", "not valid UTF-8"), (b"=x", "a pair has no name"), (b"a=1&=", "a pair has no name")],
 )

@@ -8,6 +8,7 @@ import pytest
 from aiohttp.http_writer import StreamWriter
 
 from labkit.devices.content import PIECE
+from tests.cases import cases
 from tests.device_api.rig import ACTIVATE, ALIAS, DOWNLOAD, RECORD, Client, DeviceRig, Headers
 from tests.device_api.rig import device_rig as lab
 
@@ -47,7 +48,7 @@ CLOSE = "Connection: close\r\n"
 # --- 204 and 304 --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@cases(
     ("method", "path", "body"),
     [
         ("POST", ALIAS, "text=y"),
@@ -72,7 +73,7 @@ async def test_a_204_of_a_password_and_of_options(profile: str) -> None:
         assert (await password.ask("OPTIONS", ALIAS)).header("Content-Length") == length
 
 
-@pytest.mark.parametrize("empty_length", [True, False])
+@cases("empty_length", [True, False])
 async def test_the_length_of_a_204_is_a_switch(profile: str, empty_length: bool) -> None:
     async with lab(profile=profile, wire={"empty_length": empty_length}) as rig:
         answer = await (await device(rig)).ask("POST", ALIAS, "text=y")
@@ -102,7 +103,7 @@ async def test_a_timestamp(profile: str) -> None:
     assert head == came.removesuffix(str(NOW))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("settings", "expected"),
     [
         ({"profile": "spec"}, str(NOW)),
@@ -143,7 +144,7 @@ FRAMINGS = {
 }
 
 
-@pytest.mark.parametrize("framing", FRAMINGS)
+@cases("framing", FRAMINGS)
 async def test_a_download(profile: str, framing: str) -> None:
     async with lab(profile=profile, wire={"download_framing": framing}) as rig:
         came = await exact(await device(rig), "GET", f"{DOWNLOAD}?id=fw")
@@ -164,8 +165,8 @@ async def test_the_framing_of_each_profile() -> None:
         assert answer.body == TEN
 
 
-@pytest.mark.parametrize("framing", ["both", "chunked"])
-@pytest.mark.parametrize("size", [0, 1, PIECE, PIECE + 1, 3 * PIECE])
+@cases("framing", ["both", "chunked"])
+@cases("size", [0, 1, PIECE, PIECE + 1, 3 * PIECE])
 async def test_the_body_of_a_download_is_truly_chunked(framing: str, size: int) -> None:
     async with lab(wire={"download_framing": framing}) as rig:
         client = await rig.device()
@@ -177,7 +178,7 @@ async def test_the_body_of_a_download_is_truly_chunked(framing: str, size: int) 
         assert (await client.ask("GET", "/timestamp")).status == 200  # the connection goes on
 
 
-@pytest.mark.parametrize("framing", FRAMINGS)
+@cases("framing", FRAMINGS)
 async def test_an_http_1_0_client_gets_a_length(framing: str) -> None:
     async with lab(wire={"download_framing": framing}) as rig:
         client = await device(rig)
@@ -192,7 +193,7 @@ async def test_an_http_1_0_client_gets_a_length(framing: str) -> None:
     assert LENGTH in came
 
 
-@pytest.mark.parametrize(
+@cases(
     ("settings", "status_and_reason"),
     [
         ({"profile": "spec"}, (200, "OK")),

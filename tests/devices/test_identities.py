@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from labkit.devices.identities import identity_error
 from labkit.settings import IdentityFormat
+from tests.cases import cases
 
 UUID = "01234567-89ab-CDEF-0123-456789abcdef"
 FITS: list[tuple[dict[str, Any], list[str]]] = [
@@ -49,14 +48,20 @@ BREAKS: list[tuple[dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("settings", "identities"), FITS, ids=[str(each[0]) for each in FITS])
+@cases(
+    ("settings", "identities"),
+    FITS,
+)
 def test_an_identity_that_fits(settings: dict[str, Any], identities: list[str]) -> None:
     assert {
         identity: identity_error(IdentityFormat(**settings), identity) for identity in identities
     } == dict.fromkeys(identities)
 
 
-@pytest.mark.parametrize(("settings", "identities"), BREAKS, ids=[str(each[0]) for each in BREAKS])
+@cases(
+    ("settings", "identities"),
+    BREAKS,
+)
 def test_an_identity_that_does_not(settings: dict[str, Any], identities: list[str]) -> None:
     for identity in identities:
         reason = identity_error(IdentityFormat(**settings), identity)

@@ -9,6 +9,7 @@ import pytest
 from labkit.core.errors import SettingsError
 from labkit.devices.products import Product
 from labkit.settings import ProductSettings, build
+from tests.cases import cases
 
 
 def product(**settings: Any) -> Product:
@@ -61,13 +62,19 @@ MISMATCHES: list[tuple[Any, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("resource", "values"), FITS, ids=[str(each[0]) for each in FITS])
+@cases(
+    ("resource", "values"),
+    FITS,
+)
 def test_a_value_that_fits(resource: Any, values: list[str]) -> None:
     made = product(resources={"a": resource})
     assert {value: made.value_error("a", value) for value in values} == dict.fromkeys(values)
 
 
-@pytest.mark.parametrize(("resource", "values"), MISMATCHES, ids=[str(each[0]) for each in MISMATCHES])
+@cases(
+    ("resource", "values"),
+    MISMATCHES,
+)
 def test_a_value_that_does_not(resource: Any, values: list[str]) -> None:
     made = product(resources={"a": resource})
     for value in values:
@@ -89,7 +96,7 @@ def test_settings_change_while_the_lab_runs() -> None:
     assert (made.settings.self_registration, made.settings.auth) == (False, "password")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("change", "reason"),
     [
         ({"auth": "none"}, r"^product 'p'\.auth: expected 'token'"),

@@ -1,10 +1,10 @@
 """Where a body ends, however it is cut."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.edge.framing import Chunked, Framing, Length, holds_whole_body
+from tests.cases import cases
 
 NEXT = b"GET / HTTP/1.1\r\n\r\n"
 
@@ -56,7 +56,7 @@ def test_a_broken_one_has_no_end(body: bytes, cuts: list[int]) -> None:
     assert not framing.done
 
 
-@pytest.mark.parametrize(
+@cases(
     ("fields", "size", "whole"),
     [
         (b"Content-Length: 5", 5, True),

@@ -4,10 +4,11 @@ import ssl
 import pytest
 
 from labkit.edge.hosts import host_name
+from tests.cases import cases
 from tests.edge.rig import HOST, OTHER, EdgeRig, get
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     ["a.example", "A.Example", "a.example:443", "a.example:", "a.example.", "a.example.:8443"],
 )
@@ -15,9 +16,7 @@ def test_case_port_and_final_dot_do_not_tell_hosts_apart(text: str) -> None:
     assert host_name(text) == "a.example"
 
 
-@pytest.mark.parametrize(
-    "text", ["", ".", ":443", "a b", "a,b", "a@b", "a/b", "a:b", "[::1]", "a\n", "ä", "a.."]
-)
+@cases("text", ["", ".", ":443", "a b", "a,b", "a@b", "a/b", "a:b", "[::1]", "a\n", "ä", "a.."])
 def test_what_is_no_host_name(text: str) -> None:
     assert host_name(text) is None
 

@@ -12,6 +12,7 @@ from labkit.edge.certificates import Authority
 from labkit.edge.names import ServerName
 from labkit.edge.openssl import AnyClientContext, AnyClientObject, missing, record_length
 from labkit.edge.tls import CIPHERS
+from tests.cases import cases
 from tests.edge.rig import HOST, EdgeRig
 
 AUTHORITY = Authority.create()
@@ -86,7 +87,7 @@ def test_a_buffer_can_be_read_into() -> None:
     assert buffer == b"hello" + bytes(5)
 
 
-@pytest.mark.parametrize("size", [1, 16_384, 16_385, 100_000])
+@cases("size", [1, 16_384, 16_385, 100_000])
 def test_what_is_written_arrives(size: int) -> None:
     pair = Pair()
     assert pair.server.write(b"x" * size) == size

@@ -11,6 +11,7 @@ from labkit.http.sites import HostTable, Site
 from labkit.platform import Platform
 from labkit.providers.social.providers import Social
 from labkit.settings import ProductSettings, SocialSettings, SolutionSettings
+from tests.cases import cases
 
 
 def test_a_site_is_found_by_its_name_alone() -> None:
@@ -46,7 +47,7 @@ NAMES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize(
+@cases(
     ("first", "second"),
     [
         ("product", "solution"),

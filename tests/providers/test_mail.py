@@ -2,9 +2,8 @@
 
 import time
 
-import pytest
-
 from labkit.providers.mail import Mail, Mailbox
+from tests.cases import cases
 
 
 def mailbox() -> Mailbox:
@@ -55,7 +54,7 @@ def test_find_needs_all_that_is_given() -> None:
     assert [mail.solution for mail in box.find(subject="Wel", solution="other")] == ["other"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "links"),
     [
         ("no link", []),
@@ -76,7 +75,7 @@ def test_links_in_html_are_unescaped_and_only_to_the_web() -> None:
     assert receive(mailbox(), html=html).links == ["https://x.localhost/?a=1&b=2", "https://x.localhost/3"]
 
 
-@pytest.mark.parametrize(
+@cases(
     "hostile", ["<a " * 100_000, "<a href" * 50_000, "<a " + "href " * 60_000, "http://x" + ".)" * 200_000]
 )
 def test_no_text_makes_the_search_for_links_slow(hostile: str) -> None:

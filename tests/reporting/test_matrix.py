@@ -1,9 +1,8 @@
 """The matrix of requirements, and the file that git keeps of it."""
 
-import pytest
-
 from labkit.conformance.verdict import Outcome
 from labkit.reporting import matrix
+from tests.cases import cases
 from tests.reporting.books import small, verdict
 
 
@@ -12,7 +11,7 @@ def states(*verdicts: tuple[str, Outcome]) -> dict[str, str]:
     return {row.id: row.state for row in matrix.rows(small(), made)}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("first", "second", "state"),
     [
         ("passed", "passed", "passed"),

@@ -3,6 +3,7 @@
 import pytest
 
 from labkit.reporting.parameters import ParameterError, checked, converted, declared
+from tests.cases import cases
 from tests.reporting.books import notebook
 
 DEFAULTS = {"seed": 7, "target": "lab", "share": 0.5, "fast": True, "names": ["a"], "limit": None}
@@ -18,7 +19,7 @@ class TestDeclared:
     def test_a_notebook_without_such_a_cell_has_none(self) -> None:
         assert declared(notebook("seed = 7"), "b") == {}
 
-    @pytest.mark.parametrize(
+    @cases(
         ("source", "said"),
         [
             ("print(1)", r"'print\(1\)'.*is no parameter"),
@@ -38,7 +39,7 @@ class TestDeclared:
 
 
 class TestChecked:
-    @pytest.mark.parametrize(
+    @cases(
         "given",
         [
             {},
@@ -54,7 +55,7 @@ class TestChecked:
     def test_a_value_of_the_default_s_type_is_taken(self, given: dict[str, object]) -> None:
         assert checked(given, DEFAULTS, "b") == given
 
-    @pytest.mark.parametrize(
+    @cases(
         "given",
         [
             {"seed": "8"},
@@ -81,7 +82,7 @@ class TestChecked:
 
 
 class TestConverted:
-    @pytest.mark.parametrize(
+    @cases(
         ("text", "default", "value"),
         [
             ("8", 7, 8),

@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import pytest
-
 from labkit.services.bounds import fits, shown_name
+from tests.cases import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     ("value", "size"),
     [
         ("", 1),

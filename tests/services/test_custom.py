@@ -17,6 +17,7 @@ from labkit.core.errors import LabError, ServiceError
 from labkit.services.calls import Services
 from labkit.services.custom import CustomService
 from labkit.services.operation import Caller, Service, operation
+from tests.cases import cases
 from tests.context import make_context
 
 
@@ -206,7 +207,7 @@ async def test_arguments_may_have_any_name() -> None:
         assert await environment.call(name, json="j", copy=2, **{"from": "f"}) == ["j", 2, "f", 1, None]
 
 
-@pytest.mark.parametrize("name", ["", "1a", "a b", "Twilio-2", "é", "x" * 65, "a\n"])
+@cases("name", ["", "1a", "a b", "Twilio-2", "é", "x" * 65, "a\n"])
 def test_a_name_must_be_one_that_scripts_can_write(name: str) -> None:
     with pytest.raises(LabError, match="cannot name a service"):
         CustomService(name, {"f": print})

@@ -9,6 +9,7 @@ from labkit.providers.mail import Mailbox
 from labkit.services.calls import Services
 from labkit.services.email import Email
 from labkit.services.operation import Caller
+from tests.cases import cases
 from tests.context import Entry, make_context
 
 CALLER = Caller("acme")
@@ -59,7 +60,7 @@ async def test_a_sender_at_the_solutions_domain_needs_no_port(form: str) -> None
         assert refused["status"] == 400, address
 
 
-@pytest.mark.parametrize(
+@cases(
     "address",
     [
         "ann@example.com",
@@ -76,11 +77,11 @@ async def test_addresses_that_are_fine(address: str) -> None:
     assert post.box[0].to == (address,)
 
 
-@pytest.mark.parametrize(
+@cases(
     "address",
     ["", "ann", "ann@", "@example.com", "a b@x.com", "a@b..c", "a@x.com, b@x.com", "a@x\nb: c", 7],
 )
-@pytest.mark.parametrize("field", ["to", "cc", "bcc", "from"])
+@cases("field", ["to", "cc", "bcc", "from"])
 async def test_a_bad_address_is_refused_and_named(field: str, address: object) -> None:
     post = Post()
     error = await post.send(**{**GOOD, field: address})
@@ -93,10 +94,8 @@ LONG = "a" * 64 + "@" + ".".join(["b" * 60] * 4) + ".example.com"  # as long as 
 MARKS = "a" + "\u0301\u0316" * 60_000  # which take 20 s and more to normalise
 
 
-@pytest.mark.parametrize(
-    "hostile", [MARKS, f"{MARKS}@example.com", f"Ann{MARKS} <ann@example.com>", "a" * 10**7]
-)
-@pytest.mark.parametrize("field", ["to", "cc", "bcc", "from"])
+@cases("hostile", [MARKS, f"{MARKS}@example.com", f"Ann{MARKS} <ann@example.com>", "a" * 10**7])
+@cases("field", ["to", "cc", "bcc", "from"])
 async def test_a_long_address_is_refused_before_anything_reads_it(field: str, hostile: str) -> None:
     post = Post()
     began = time.process_time()
@@ -125,7 +124,7 @@ async def test_a_body_has_a_bound(field: str) -> None:
     assert error["error"].startswith(f"Parameter {field} validation failed: ")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("change", "words"),
     [
         ({"to": []}, "Parameter to validation failed"),

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, Secret, 
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, Operation, Service, operation
 from labkit.services.redaction import InJournal, lengths
+from tests.cases import cases
 
 
 def _short(text: str) -> str:
@@ -125,7 +126,7 @@ async def test_an_operation_may_collect_what_it_does_not_declare() -> None:
     assert label.shown({"item": 5, **words}) == {"item": 5, **hidden}  # nobody knows what they hold
 
 
-@pytest.mark.parametrize(
+@cases(
     ("parameters", "message"),
     [
         ({}, "Parameter item is required."),
@@ -190,7 +191,7 @@ def test_secrets_are_found_wherever_a_type_holds_them() -> None:
     assert KEEP.secrets == {"pins", "table", "card"}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("content", "shown"),
     [
         ("s3cret", "<6 characters>"),

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import pytest
 from pydantic import BaseModel, BeforeValidator, Field, PlainValidator, Secret, SecretStr
 
 from labkit.services.type_names import type_name, with_type_names
+from tests.cases import cases
 
 
 class Pot(BaseModel):
@@ -21,7 +21,7 @@ class Cup:
     size: int
 
 
-@pytest.mark.parametrize(
+@cases(
     ("annotation", "name"),
     [
         (str, "str"),

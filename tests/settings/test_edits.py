@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.settings.edits import edit_of
+from tests.cases import cases
 
 MADE: list[tuple[Any, Any, Any]] = [
     ("lower", "AÉ", "aé"),
@@ -68,13 +69,13 @@ MADE: list[tuple[Any, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("written", "value", "made"), MADE)
+@cases(("written", "value", "made"), MADE)
 def test_what_an_edit_makes(written: Any, value: Any, made: Any) -> None:
     result = edit_of(written)(value)
     assert (result, type(result)) == (made, type(made))
 
 
-@pytest.mark.parametrize(
+@cases(
     "written",
     ["", "louder", "[", "[]", "[a]", "[1:2:0]", [], ["add"], ["lower", 1], ["[1:]", 2], [1], None, {}],
 )

@@ -9,6 +9,7 @@ import pytest
 
 from labkit.core.errors import SettingsError
 from labkit.settings import LabSettings, build, load
+from tests.cases import cases
 
 AC, IS, CR, MG = (f"{each}{'0aF1' * 8}" for each in ("AC", "IS", "CR", "MG"))
 OTHER = "AC" + "2" * 32
@@ -31,7 +32,7 @@ def test_a_whole_account() -> None:
     assert TOKEN not in f"{account!r} {account}"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("account", "expected"),
     [
         ({"name": "x"}, "name: unknown key"),
@@ -63,7 +64,7 @@ def test_what_is_wrong_is_named(account: dict[str, Any], expected: str) -> None:
     assert "s3cret" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
+@cases(
     "accounts",
     [
         [{"sid": AC, "token": "a"}, {"sid": AC, "token": "b"}],

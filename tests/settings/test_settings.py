@@ -16,6 +16,7 @@ from labkit.settings import (
     Wire,
     build,
 )
+from tests.cases import cases
 from tests.settings.lab_yaml import WHOLE, loaded
 
 
@@ -91,8 +92,8 @@ def test_profiles() -> None:
     )
 
 
-@pytest.mark.parametrize("profile", ["spec", "field"])
-@pytest.mark.parametrize(
+@cases("profile", ["spec", "field"])
+@cases(
     ("switch", "value"),
     [
         ("token_headers", ("X-A", "X-B")),

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import pytest
-
 from labkit.solutions.cors import Cors, preflight
+from tests.cases import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     ("settings", "origin", "allowed"),
     [
         ({}, "http://localhost:3000", True),
@@ -53,7 +52,7 @@ def test_a_preflight_is_told_methods_and_headers() -> None:
     assert "Access-Control-Allow-Methods" not in plain
 
 
-@pytest.mark.parametrize(
+@cases(
     ("method", "headers", "expected"),
     [
         ("OPTIONS", {"Origin": "x", "Access-Control-Request-Method": "GET"}, True),

@@ -1,7 +1,5 @@
 """Which handler an event means, and the names of its argument."""
 
-import pytest
-
 from labkit.core.activity import Activity
 from labkit.core.clock import Clock
 from labkit.core.events import Events
@@ -10,9 +8,10 @@ from labkit.device_api.emitted import EVENTS as DEVICE_EVENTS
 from labkit.services.interface.service import Interface
 from labkit.services.user.service import User
 from labkit.solutions.events import EVENTS, arguments, candidates
+from tests.cases import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     ("service", "event", "product", "keys"),
     [
         (
@@ -41,7 +40,7 @@ def test_candidates(service: str, event: str, product: str | None, keys: list[tu
     assert list(candidates(service, event, product)) == keys
 
 
-@pytest.mark.parametrize(
+@cases(
     ("service", "event", "names"),
     [
         ("device", "datapoint", ("data",)),

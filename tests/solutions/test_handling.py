@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import pytest
-
+from tests.cases import cases
 from tests.solutions.rig import handle, solution_rig
 
 DATA = {"alias": "temperature", "value": [1_767_225_600, "21.5"], "pid": "thermostat"}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("key", "event"),
     [
         (("device", "datapoint"), ("device", "datapoint")),

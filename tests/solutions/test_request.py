@@ -10,11 +10,12 @@ from multidict import CIMultiDict, CIMultiDictProxy
 
 from labkit.http.error import HttpError
 from labkit.solutions.request import Request, decode, headers, query
+from tests.cases import cases
 
 JSON, FORM, TEXT = "application/json", "application/x-www-form-urlencoded", "text/plain"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected"),
     [
         ("", {}),
@@ -46,7 +47,7 @@ def test_header_values_that_are_not_ascii(raw: bytes, text: str) -> None:
     assert headers(CIMultiDictProxy(given)) == {"x": text}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("data", "expected", "declared", "body"),
     [
         # no body is an empty table, whatever the route takes
@@ -86,7 +87,7 @@ def test_bodies(data: bytes, expected: str, declared: str | None, body: Any) -> 
     assert type(found) is type(body)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("data", "expected", "declared"),
     [
         (b"{", JSON, JSON),

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from labkit.solutions.response import ReplyError, Response, encode, failure, reply
+from tests.cases import cases
 
 TEXT, JSON = "text/plain; charset=utf-8", "application/json"
 
@@ -15,7 +16,7 @@ def sent(result: Any = None, **parts: Any) -> tuple[int, bytes, str | None]:
     return made.status, made.body, made.headers.get("Content-Type")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("result", "parts", "expected"),
     [
         # a returned value is the body
@@ -57,15 +58,13 @@ def test_outcomes(result: Any, parts: dict[str, Any], expected: tuple[int, bytes
     assert sent(result, **parts) == expected
 
 
-@pytest.mark.parametrize(
-    "code", [0, 99, 100, 101, 199, 600, -1, 1e9, "abc", "", "²", None, True, 200.5, {}, []]
-)
+@cases("code", [0, 99, 100, 101, 199, 600, -1, 1e9, "abc", "", "²", None, True, 200.5, {}, []])
 def test_a_code_that_is_no_status_is_an_error(code: Any) -> None:
     with pytest.raises(ReplyError, match=r"response\.code"):
         sent("x", code=code)
 
 
-@pytest.mark.parametrize("code", [200, 201, 299, 302, 451, 500, 599])
+@cases("code", [200, 201, 299, 302, 451, 500, 599])
 def test_codes_that_are_fine(code: int) -> None:
     assert sent("x", code=code)[0] == code
 
@@ -84,7 +83,7 @@ def test_framing_is_the_servers_own() -> None:
     assert made.content_length == 1
 
 
-@pytest.mark.parametrize(
+@cases(
     "headers",
     [
         {"X": "a\r\nY: b"},
@@ -103,7 +102,7 @@ def test_headers_that_cannot_be_sent(headers: Any) -> None:
         reply("x", Response(headers=headers))
 
 
-@pytest.mark.parametrize("value", [float("nan"), {"a": float("inf")}, {"a": object()}, {(1, 2): 3}])
+@cases("value", [float("nan"), {"a": float("inf")}, {"a": object()}, {(1, 2): 3}])
 def test_what_json_cannot_say(value: Any) -> None:
     with pytest.raises(ReplyError, match="not JSON"):
         encode(value)
@@ -116,7 +115,7 @@ def test_a_table_that_holds_itself_is_an_error() -> None:
         encode(endless)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("table", "expected"),
     [
         ({}, Response()),
@@ -132,7 +131,7 @@ def test_what_a_script_leaves_in_response(table: Any, expected: Response) -> Non
     assert response == expected
 
 
-@pytest.mark.parametrize("table", ["text", 5, [1], None])
+@cases("table", ["text", 5, [1], None])
 def test_a_response_that_is_no_table(table: Any) -> None:
     with pytest.raises(ReplyError, match="expected a table"):
         Response().take(table)

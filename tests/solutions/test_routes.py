@@ -8,6 +8,7 @@ import pytest
 from labkit.core.errors import SettingsError
 from labkit.solutions.handlers import Run
 from labkit.solutions.routes import Route, Routes
+from tests.cases import cases
 
 
 class Nothing:
@@ -45,7 +46,7 @@ TABLE = routes(
 )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("method", "path", "where", "parameters"),
     [
         ("GET", "/", "GET /", {}),
@@ -74,7 +75,7 @@ def test_matching(method: str, path: str, where: str, parameters: dict[str, str]
     assert (match.route.where, match.parameters) == (where, parameters)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("method", "path", "allowed"),
     [
         ("PUT", "/user/me", ["DELETE", "GET", "HEAD"]),
@@ -99,7 +100,7 @@ def test_a_path_that_is_not_utf8_is_an_error() -> None:
         TABLE.match("GET", "/user/%FF/x")
 
 
-@pytest.mark.parametrize("second", ["GET /a/{b}", "GET /a/{other}", "GET /a/{b}/"])
+@cases("second", ["GET /a/{b}", "GET /a/{other}", "GET /a/{b}/"])
 def test_the_same_route_twice_names_both_places(second: str) -> None:
     table = routes("GET /a/{b}")
     with pytest.raises(SettingsError) as error:
@@ -116,7 +117,7 @@ def test_a_route_can_be_replaced() -> None:
     assert [route.where for route in table] == ["new"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("method", "path", "words"),
     [
         ("FETCH", "/a", "'FETCH' is no method"),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from labkit.core.errors import SettingsError
+from tests.cases import cases
 from tests.solutions.rig import SolutionRig, handle, solution_rig
 
 
@@ -31,7 +32,7 @@ async def run(lua: str, **options: Any) -> tuple[int, Any]:
         return await answer(lab, **options)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("lua", "expected"),
     [
         ("return {a = 1, b = {}}", (200, {"a": 1, "b": {}})),
@@ -73,7 +74,7 @@ async def test_a_script_answers(lua: str, expected: tuple[int, Any] | None) -> N
         assert found == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     ("lua", "error"),
     [
         ("response = 5", "response is a number, expected a table"),

@@ -11,6 +11,7 @@ from labkit.core.errors import LabError, SettingsError
 from labkit.core.events import Event, EventKind
 from labkit.solutions.delivery import Delivery
 from labkit.solutions.site import BODY_LIMIT
+from tests.cases import cases
 from tests.solutions.rig import SolutionRig, solution_rig
 
 
@@ -46,7 +47,7 @@ async def test_each_request_has_an_id_of_its_own() -> None:
         assert first[0] != second[0]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("method", "path", "status", "allow", "body"),
     [
         ("GET", "/nothing", 404, None, {"error": "unknown path"}),
@@ -138,7 +139,7 @@ async def test_a_handler_that_raises_is_a_500_with_details_in_the_journal() -> N
         assert any("broken" in str(line) for line in script.detail["trace"])  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("code", [99, 600, "x"])
+@cases("code", [99, 600, "x"])
 async def test_an_outcome_that_cannot_be_sent_is_a_500(code: Any) -> None:
     async with solution_rig() as lab:
 

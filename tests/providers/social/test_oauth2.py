@@ -13,6 +13,7 @@ from requests_oauthlib import OAuth2Session
 from labkit import Lab
 from labkit.lab.provider import Provider
 from labkit.providers.social.messages import Application
+from tests.cases import cases
 from tests.providers.social.clients import (
     ANN,
     CALLBACK,
@@ -359,7 +360,7 @@ class TestUserInfo:
 class TestLifetimes:
     """Dead at the last second, on lab time."""
 
-    @pytest.mark.parametrize(("wait", "status"), [(599, 200), (600, 400), (601, 400)])
+    @cases(("wait", "status"), [(599, 200), (600, 400), (601, 400)])
     def test_of_a_code(self, wait: int, status: int) -> None:
         with Lab(seed=7) as lab:
             acme = lab.provider("acme", people=[ANN])

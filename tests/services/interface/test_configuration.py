@@ -9,6 +9,7 @@ import pytest
 from labkit.core.errors import SettingsError
 from labkit.services.interface.configuration import Definition
 from labkit.services.interface.schemas import Invalid
+from tests.cases import cases
 
 
 def read(*, own_id: str = "lights", own_name: str = "", **plain: Any) -> Definition:
@@ -22,7 +23,7 @@ def test_nothing_is_required() -> None:
     assert found.description == ""
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "key", "name"),
     [
         ({"name": "Smart lights, é 2!"}, "Smartlights2", "Smart lights, é 2!"),
@@ -92,7 +93,7 @@ def test_a_key_with_nothing_after_it_is_as_none() -> None:
     assert read(operations=None, contact=None, name=None) == read()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "error"),
     [
         (

@@ -6,10 +6,9 @@ import asyncio
 import threading
 from typing import Any
 
-import pytest
-
 from labkit import Lab
 from labkit.solutions.workers import THREADS
+from tests.cases import cases
 from tests.services.interface.environment import Environment, environment, solution
 
 NAMES = ("alpha", "beta")
@@ -65,8 +64,8 @@ def handle_with(env: Environment, alpha: str, beta: str) -> None:
 LANGUAGES = ["lua", "sync", "async"]
 
 
-@pytest.mark.parametrize("alpha", LANGUAGES)
-@pytest.mark.parametrize("beta", LANGUAGES)
+@cases("alpha", LANGUAGES)
+@cases("beta", LANGUAGES)
 async def test_ten_calls_nest_and_an_eleventh_is_an_error(alpha: str, beta: str) -> None:
     async with environment(*pair()) as env, asyncio.timeout(DEADLINE):
         handle_with(env, alpha, beta)
@@ -77,10 +76,8 @@ async def test_ten_calls_nest_and_an_eleventh_is_an_error(alpha: str, beta: str)
         assert await env.call("beta", "Alpha.go", left=9) == {"depth": 9}  # nothing is left behind
 
 
-@pytest.mark.parametrize("at_once", [THREADS, 3 * THREADS])
-@pytest.mark.parametrize(
-    ("alpha", "beta"), [("sync", "sync"), ("sync", "lua"), ("lua", "sync"), ("lua", "lua")]
-)
+@cases("at_once", [THREADS, 3 * THREADS])
+@cases(("alpha", "beta"), [("sync", "sync"), ("sync", "lua"), ("lua", "sync"), ("lua", "lua")])
 async def test_many_chains_at_once_all_end(alpha: str, beta: str, at_once: int) -> None:
     async with environment(*pair(), scripts=2) as env, asyncio.timeout(DEADLINE):
         handle_with(env, alpha, beta)

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.cases import cases
 from tests.services.interface.environment import Environment, environment, solution
 
 LIGHTS = {
@@ -64,7 +63,7 @@ async def test_days_begin_at_midnight_utc() -> None:
         assert await taken(env, 2) == 1
 
 
-@pytest.mark.parametrize(
+@cases(
     ("last", "first"),
     [
         ("2026-01-31T23:59:59.999", "2026-02-01T00:00:00"),

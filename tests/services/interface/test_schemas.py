@@ -18,6 +18,7 @@ from labkit.core.errors import SettingsError
 from labkit.services.interface.formats import conforms
 from labkit.services.interface.plain import DEEPEST, MOST_CHARACTERS, MOST_ITEMS
 from labkit.services.interface.schemas import Invalid, Schema
+from tests.cases import cases
 
 
 def refused(schema: dict[str, Any], value: object) -> tuple[str, str]:
@@ -26,7 +27,7 @@ def refused(schema: dict[str, Any], value: object) -> tuple[str, str]:
     return error.value.path, error.value.message
 
 
-@pytest.mark.parametrize(
+@cases(
     ("schema", "good", "bad", "message"),
     [
         ({"type": "integer"}, 1.0, 1.5, "expected integer, not number"),
@@ -80,7 +81,7 @@ def test_each_keyword_accepts_and_refuses(
         assert refused(schema, bad) == ("", message)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("schema", "value", "path"),
     [
         ({"properties": {"a": {"type": "number"}}}, {"a": ""}, "a"),
@@ -176,7 +177,7 @@ def test_an_empty_table_has_the_form_that_is_asked_for() -> None:
 # --- what a schema may say ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@cases(
     ("schema", "error"),
     [
         ({"allOf": []}, "allOf: unknown key"),
@@ -239,7 +240,7 @@ def test_a_schema_is_bounded() -> None:
 # --- what takes long, and what is much ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@cases(
     ("schema", "value"),
     [
         ({"pattern": "^(a+)+$"}, "a" * (MOST_CHARACTERS - 1) + "!"),
@@ -357,7 +358,7 @@ assert [list(each) for each in asked] == [["iri", "http://é.example/"]], asked
 # --- formats ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@cases(
     ("format", "good", "bad"),
     [
         ("date", "2024-02-29", "2023-02-29 20240229 2024-2-9 ٢٠٢٤-01-01"),

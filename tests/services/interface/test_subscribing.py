@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from labkit.core.errors import SettingsError
+from tests.cases import cases
 from tests.services.interface.environment import Environment, environment, solution
 from tests.services.interface.lights import LIGHTS, subscriber
 
@@ -24,8 +25,8 @@ async def env() -> AsyncIterator[Environment]:
 
 
 class TestSettings:
-    @pytest.mark.parametrize("order", [("lights", "home"), ("home", "lights")])
-    @pytest.mark.parametrize("together", [True, False])
+    @cases("order", [("lights", "home"), ("home", "lights")])
+    @cases("together", [True, False])
     async def test_the_order_does_not_matter(self, order: tuple[str, ...], together: bool) -> None:
         named = [{"publisher": "lights", "parameters": {"count": 1}, "quota": {"calls_daily": 9}}]
         settings = {"lights": solution("lights", LIGHTS), "home": solution("home", subscriptions=named)}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 
 import fakeredis
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.services.keystore.arguments import LONGEST_VALUE
 from labkit.services.keystore.bits import first_bit
+from tests.cases import cases
 
 DATA = st.lists(st.sampled_from([0, 255, 1, 128, 24, 254]), min_size=1, max_size=6).map(bytes)
 
@@ -46,8 +46,8 @@ def test_it_is_what_fakeredis_gives(data: bytes, bit: int, start: int, end: int,
     assert first_bit(data, bit, start, end, of_bits=unit == "BIT") == wanted
 
 
-@pytest.mark.parametrize("of_bits", [False, True])
-@pytest.mark.parametrize(("bit", "filler", "last"), [(1, b"\x00", b"\x01"), (0, b"\xff", b"\xfe")])
+@cases("of_bits", [False, True])
+@cases(("bit", "filler", "last"), [(1, b"\x00", b"\x01"), (0, b"\xff", b"\xfe")])
 def test_a_value_of_the_greatest_length_takes_no_time(
     bit: int, filler: bytes, last: bytes, of_bits: bool
 ) -> None:

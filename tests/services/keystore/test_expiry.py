@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from labkit.core.clock import Clock
+from tests.cases import cases
 from tests.services.keystore.stores import opened
 
 START = 1_000_000.0
@@ -24,7 +23,7 @@ WAYS: list[tuple[list[Any], float]] = [
 ]
 
 
-@pytest.mark.parametrize(("command", "lifetime"), WAYS, ids=str)
+@cases(("command", "lifetime"), WAYS)
 async def test_a_key_lives_to_the_end_of_its_last_moment(command: list[Any], lifetime: float) -> None:
     async with opened(clock=Clock(rate=0, start=START)) as lab:
         await lab.call("set", key="k", value="v")
@@ -51,14 +50,14 @@ async def test_a_lifetime_is_whole_wherever_in_a_second_it_begins() -> None:
         assert await lab.command("exists", "k") == 0
 
 
-@pytest.mark.parametrize(("left", "ttl"), [(9.4, 9), (9.5, 10), (8.5, 9), (0.5, 1), (0.4, 0)])
+@cases(("left", "ttl"), [(9.4, 9), (9.5, 10), (8.5, 9), (0.5, 1), (0.4, 0)])
 async def test_ttl_rounds_to_the_nearest_second(left: float, ttl: int) -> None:
     async with opened(clock=Clock(rate=0, start=START)) as lab:
         await lab.command("psetex", "k", int(left * 1000), "v")
         assert await lab.command("ttl", "k") == ttl
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         ["expire", 0],
@@ -68,7 +67,6 @@ async def test_ttl_rounds_to_the_nearest_second(left: float, ttl: int) -> None:
         ["expireat", 1],
         ["pexpireat", int(START) * 1000],
     ],
-    ids=str,
 )
 async def test_an_expiry_that_is_not_ahead_deletes_at_once(command: list[Any]) -> None:
     async with opened(clock=Clock(rate=0, start=START)) as lab:
@@ -80,7 +78,7 @@ async def test_an_expiry_that_is_not_ahead_deletes_at_once(command: list[Any]) -
         assert await lab.command("ttl", "k") == -2
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "amount"),
     [
         ("expire", -(2**63)),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
+from tests.cases import cases
 from tests.services.keystore.stores import opened
 
 
-@pytest.mark.parametrize(
+@cases(
     ("operation", "given", "shown"),
     [
         ("set", {"key": "k", "value": "s3cret"}, {"key": "k", "value": "<6 characters>"}),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from labkit.core.clock import Clock
 from labkit.services.keystore.commands import COMMANDS
 from labkit.services.operation import Caller
+from tests.cases import cases
 from tests.services.keystore.played import KEYS, Player
 from tests.services.keystore.stores import opened
 
@@ -99,7 +98,7 @@ async def test_a_key_that_expired_frees_its_place() -> None:
         assert await lab.command("set", "b", 1) == "OK"
 
 
-@pytest.mark.parametrize(("one", "other"), [("acme", "other"), ("a", "a:b"), ("a:", "a"), ("a%3A", "a:")])
+@cases(("one", "other"), [("acme", "other"), ("a", "a:b"), ("a:", "a"), ("a%3A", "a:")])
 async def test_solutions_never_share_a_key(one: str, other: str) -> None:
     async with opened() as lab:
         await lab.call("set", Caller(one), key="b:k", value="one")

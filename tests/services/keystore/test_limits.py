@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import pytest
-
+from tests.cases import cases
 from tests.services.keystore.stores import opened
 
 MIB = 2**20
@@ -25,7 +24,7 @@ async def test_a_value_may_have_a_mebibyte() -> None:
         assert await lab.command("append", "m", "x" * MIB) == MIB
 
 
-@pytest.mark.parametrize(
+@cases(
     ("operation", "given", "most"),
     [
         ("mget", lambda count: {"keys": ["k"] * count}, 10_000),
@@ -43,10 +42,9 @@ async def test_a_call_takes_so_many_keys_and_arguments(operation: str, given: An
         assert refused["error"].endswith(f" validation failed: expected at most {most}, not {most + 1}.")
 
 
-@pytest.mark.parametrize(
+@cases(
     "pattern",
     ["*" + "?" * 200 + "b*", "a*" * 500 + "b", "[" * 10**6, "*" + "[a-z]" * 200 + "!", "x" * MIB],
-    ids=lambda pattern: pattern[:8],
 )
 async def test_no_pattern_keeps_others_waiting(pattern: str) -> None:
     async with opened() as lab:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from labkit.core.errors import LabError
 from labkit.services.keystore import Keystore
 from labkit.services.keystore.arguments import number
+from tests.cases import cases
 from tests.services.keystore.stores import ACME, opened
 
 
@@ -28,7 +29,7 @@ async def test_set_get_and_delete() -> None:
         assert await lab.call("delete", key="greeting") == {}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("value", "stored"),
     [
         (1, "1"),
@@ -92,7 +93,7 @@ async def test_replies_by_kind() -> None:
         assert await lab.command("smembers", "s") == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("command", "args"), [("get", []), ("hget", ["f"]), ("lpop", []), ("zscore", ["m"]), ("set", ["v", "XX"])]
 )
 async def test_nil_is_an_absent_value(command: str, args: list[object]) -> None:
@@ -193,7 +194,7 @@ BAD: list[tuple[str, Mapping[str, object], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("operation", "parameters", "text"), BAD)
+@cases(("operation", "parameters", "text"), BAD)
 async def test_bad_input_is_refused_and_changes_nothing(
     operation: str, parameters: Mapping[str, object], text: str
 ) -> None:

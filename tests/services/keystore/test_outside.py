@@ -11,6 +11,7 @@ from labkit.core.clock import Clock
 from labkit.core.errors import SettingsError
 from labkit.services.keystore import Keystore
 from labkit.services.operation import Caller
+from tests.cases import cases
 from tests.context import make_context
 from tests.services.keystore.stores import opened
 
@@ -84,9 +85,7 @@ async def test_an_outside_redis_needs_the_wall_clock(rate: float) -> None:
         await keystore.start()
 
 
-@pytest.mark.parametrize(
-    "url", ["redis://:secret@127.0.0.1:1/0", "http://127.0.0.1/", "redis://127.0.0.1:1/zero", "nonsense"]
-)
+@cases("url", ["redis://:secret@127.0.0.1:1/0", "http://127.0.0.1/", "redis://127.0.0.1:1/zero", "nonsense"])
 async def test_a_redis_that_cannot_be_used_is_a_wrong_setting(url: str) -> None:
     keystore = Keystore(make_context(clock=Clock(), keystore=url))
     with pytest.raises(SettingsError, match=r"^keystore: ") as refused:

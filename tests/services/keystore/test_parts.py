@@ -7,17 +7,17 @@ import time
 from decimal import Decimal
 from fractions import Fraction
 
-import pytest
 from fakeredis._helpers import compile_pattern
 from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.services.keystore.floats import added, words
 from labkit.services.keystore.glob import matcher
+from tests.cases import cases
 from tests.services.keystore.stores import opened
 
 
-@pytest.mark.parametrize(
+@cases(
     ("value", "shown"),
     [
         (0.0, "0"),
@@ -48,7 +48,7 @@ def test_words_read_back_the_same(value: float) -> None:
     assert float(words(value)) == value
 
 
-@pytest.mark.parametrize(
+@cases(
     ("one", "other", "total"),
     [
         ("0.1", "0.2", "0.3"),
@@ -87,9 +87,7 @@ def test_globs_match_what_fakeredis_matches(pattern: bytes, texts: list[bytes]) 
         assert matches(text) == bool(re.match(theirs, text)), text
 
 
-@pytest.mark.parametrize(
-    "pattern", [b"a*" * 40 + b"b", b"*a" * 40 + b"*b", b"*?" * 40 + b"b", b"[a-z]*" * 40 + b"B"]
-)
+@cases("pattern", [b"a*" * 40 + b"b", b"*a" * 40 + b"*b", b"*?" * 40 + b"b", b"[a-z]*" * 40 + b"B"])
 def test_no_pattern_is_slow(pattern: bytes) -> None:
     matches = matcher(pattern)
     started = time.process_time()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
+from tests.cases import cases
 from tests.services.keystore.stores import Lab, opened
 
 SYNTAX = "ERR syntax error"
@@ -20,7 +19,7 @@ async def filled(lab: Lab) -> None:
     await lab.command("hset", "hash", "f", 1, "word", "word")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("command", "text"),
     [
         (["zrevrange", "sorted", 0, -1, "BYSCORE"], SYNTAX),
@@ -55,7 +54,6 @@ async def filled(lab: Lab) -> None:
         (["hscan", "hash", " \0000"], "ERR invalid cursor"),
         (["hscan", "hash", 0, "MATCH"], SYNTAX),
     ],
-    ids=str,
 )
 async def test_redis_refuses_in_these_words(command: list[Any], text: str) -> None:
     async with opened() as lab:
@@ -64,7 +62,7 @@ async def test_redis_refuses_in_these_words(command: list[Any], text: str) -> No
         assert await lab.command("get", "number") == "5"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("command", "value"),
     [
         (["zrange", "sorted", 0, -1, "LIMIT", 0, -1], ["a", "b"]),
@@ -82,7 +80,6 @@ async def test_redis_refuses_in_these_words(command: list[Any], text: str) -> No
         (["hscan", "hash", 0, "COUNT", 1], ["0", ["f", "1", "word", "word"]]),
         (["hscan", "missing", -5, "COUNT", 0], ["0", []]),
     ],
-    ids=str,
 )
 async def test_redis_takes_these(command: list[Any], value: object) -> None:
     async with opened() as lab:

@@ -12,6 +12,7 @@ import pytest
 from labkit.core.errors import LabError
 from labkit.solutions.lua import LuaError, LuaLimitError, LuaLimits, LuaSyntaxError
 from labkit.solutions.lua.environments import KEPT
+from tests.cases import cases
 from tests.solutions.lua.bench import Bench
 
 MIXED = "x = n Foo.wait{} local seen = x x = nil return seen"
@@ -354,7 +355,7 @@ class TestRandom:
         assert len(counts) == 6
         assert all(800 < count < 1200 for count in counts)  # 1000, with a deviation of 29
 
-    @pytest.mark.parametrize(
+    @cases(
         ("call", "reason"),
         [
             ("math.random({})", "bad argument #1 to 'random' (number expected, got table)"),

@@ -12,6 +12,7 @@ import pytest
 from labkit.core.errors import LabError
 from labkit.solutions.lua import LuaError, LuaSyntaxError
 from labkit.solutions.lua.runtime import luajit
+from tests.cases import cases
 from tests.solutions.lua.bench import Bench
 
 
@@ -41,7 +42,7 @@ async def test_a_missing_argument_is_nil() -> None:
 class TestReadback:
     """An endpoint's response: fields set in it, or a new table in its place."""
 
-    @pytest.mark.parametrize(
+    @cases(
         ("source", "value", "response"),
         [
             ("response.code = 201", None, {"headers": {}, "code": 201}),
@@ -126,7 +127,7 @@ async def test_a_script_loaded_again_replaces_the_global() -> None:
     assert await bench.value("return f()") == 2
 
 
-@pytest.mark.parametrize("name", ["a b", "a-b", "1a", "", "a)end--", "a\n"])
+@cases("name", ["a b", "a-b", "1a", "", "a)end--", "a\n"])
 def test_names_that_are_none(name: str) -> None:
     host = Bench().host
     with pytest.raises(LabError, match="cannot be a name"):
@@ -166,8 +167,8 @@ class TestErrors:
         with pytest.raises(LuaError, match=r"^f:7: boom$"):
             await bench.host.run(function)
 
-    @pytest.mark.parametrize("readback", [(), ("a",)])
-    @pytest.mark.parametrize(
+    @cases("readback", [(), ("a",)])
+    @cases(
         ("source", "text"),
         [
             ("local x = error('boom')\nreturn x", "f:7: boom"),
@@ -189,7 +190,7 @@ class TestErrors:
             await bench.host.run(function)
         assert str(caught.value) == text
 
-    @pytest.mark.parametrize(
+    @cases(
         ("source", "text"),
         [
             ("error({code = 500})", '{"code":500}'),
@@ -214,7 +215,7 @@ class TestErrors:
             await Bench().value(source)
         assert caught.value.message == text
 
-    @pytest.mark.parametrize(
+    @cases(
         ("source", "line", "message"),
         [
             ("x = = 1", 10, "unexpected symbol near '='"),
@@ -233,9 +234,7 @@ class TestErrors:
             assert (caught.value.line, caught.value.message) == (line, message)
             assert str(caught.value) == f"dir/f.lua:{line}: {message}"
 
-    @pytest.mark.parametrize(
-        "source", ["return 1 -- end", "--[[ x ]] return 1", "do return 1 end", "return 1;"]
-    )
+    @cases("source", ["return 1 -- end", "--[[ x ]] return 1", "do return 1 end", "return 1;"])
     async def test_bodies_that_need_care_when_wrapped(self, source: str) -> None:
         assert await Bench().value(source) == 1
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from labkit.solutions.lua import LuaError, LuaLimits
 from labkit.solutions.lua.runtime import luajit
+from tests.cases import cases
 from tests.solutions.lua.bench import Bench
 
 
@@ -26,7 +27,7 @@ class TestTime:
         bench.time += 3600.5
         assert (await bench.host.run(function)).value == [1_700_003_600, 3600.5, "23:13:20"]
 
-    @pytest.mark.parametrize(
+    @cases(
         ("source", "value"),
         [
             ("os.date('!%Y-%m-%dT%H:%M:%S')", "2023-11-14T22:13:20"),
@@ -67,7 +68,7 @@ class TestTime:
         text = moment.strftime("%Y-%m-%d %H:%M:%S")
         assert asyncio.run(bench.host.run(function, fields)).value == [seconds, text]
 
-    @pytest.mark.parametrize(
+    @cases(
         ("source", "reason"),
         [
             ("os.time({year = 2024, month = 1})", "script.lua:1: field 'day' missing in date table"),
@@ -94,7 +95,7 @@ class TestTime:
 
 
 class TestPrintAndLog:
-    @pytest.mark.parametrize(
+    @cases(
         ("source", "text"),
         [
             ("print()", ""),
@@ -116,7 +117,7 @@ class TestPrintAndLog:
         await bench.value("print({print}, print)")
         assert bench.logs[0][1].startswith("table: 0x")
 
-    @pytest.mark.parametrize(
+    @cases(
         "level",
         ["debug", "info", "notice", "warn", "warning", "error", "critical", "alert", "emergency"],
     )
@@ -157,7 +158,7 @@ class TestSeed:
         first, second = [await Bench(random_seed=None).value(self.source) for _ in range(2)]
         assert first != second
 
-    @pytest.mark.parametrize("seed", [0, -1, 2**80])
+    @cases("seed", [0, -1, 2**80])
     async def test_any_seed(self, seed: int) -> None:
         assert 0 <= await Bench(random_seed=seed).value("return math.random()") < 1
 
@@ -231,7 +232,7 @@ class TestTables:
         function = bench.host.load("f", source, ["x"])
         return asyncio.run(bench.host.run(function, values)).value
 
-    @pytest.mark.parametrize(
+    @cases(
         ("source", "value"),
         [
             ("table.insert(t, 'd') return t", ["a", "b", "c", "d"]),
@@ -261,7 +262,7 @@ class TestTables:
     async def test_as_in_lua(self, source: str, value: object) -> None:
         assert await Bench().value(f"local t = {{'a', 'b', 'c'}} {source}") == value
 
-    @pytest.mark.parametrize(
+    @cases(
         ("source", "reason"),
         [
             ("table.sort(1)", "bad argument #1 to 'sort' (table expected, got number)"),
@@ -294,7 +295,7 @@ class TestTables:
 
 
 class TestProtection:
-    @pytest.mark.parametrize(
+    @cases(
         ("source", "value"),
         [
             ("return {pcall(error, 'x', 0)}", [False, "x"]),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from labkit.solutions.lua import LuaLimitError, LuaLimits
 from labkit.solutions.lua.runtime import luajit
+from tests.cases import cases
 from tests.sizes import size
 from tests.solutions.lua.bench import Bench
 
@@ -103,13 +104,13 @@ VARIANTS = {  # what is replaced in cost.lua
 
 
 class TestAgainstTheNativeOnes:
-    @pytest.mark.parametrize("variant", VARIANTS)
-    @pytest.mark.parametrize("name", FUNCTIONS)
+    @cases("variant", VARIANTS)
+    @cases("name", FUNCTIONS)
     @given(s=subjects, p=patterns, r=replacements, at=st.integers(-15, 15) | st.none())
     def test_patterns(self, variant: str, name: str, s: str, p: str, r: str, at: int | None) -> None:
         self.check(variant, name, s, p, r, at)
 
-    @pytest.mark.parametrize("variant", VARIANTS)
+    @cases("variant", VARIANTS)
     @given(s=subjects, p=garbage)
     def test_garbage(self, variant: str, s: str, p: str) -> None:
         self.check(variant, "find", s, p, "", None)
@@ -178,8 +179,8 @@ THROUGH = {  # a text from place to place, by what a search gives
 
 
 class TestLongTexts:
-    @pytest.mark.parametrize("name", THROUGH)
-    @pytest.mark.parametrize(
+    @cases("name", THROUGH)
+    @cases(
         "p",
         [
             "\n",
@@ -224,7 +225,7 @@ INSTRUCTIONS = """
 class TestWhatTheyAdd:
     """Time is mostly that of the instructions which run beside the native function, and these can be counted."""
 
-    @pytest.mark.parametrize(
+    @cases(
         ("call", "most"),
         [
             ("string.find(s, ',', 3, true)", 12),
@@ -241,7 +242,7 @@ class TestWhatTheyAdd:
             ("string.gsub(short, '(,)', f)", 150),
         ],
     )
-    @pytest.mark.parametrize("length", [10, 100_000])
+    @cases("length", [10, 100_000])
     def test_instructions(self, call: str, most: int, length: int) -> None:
         lua = state("as it is: most go to the native functions")
         lua.execute("short = ('x'):rep(9, ',') function f() end")
@@ -252,7 +253,7 @@ class TestWhatTheyAdd:
 
 
 class TestAsScriptsUseThem:
-    @pytest.mark.parametrize(
+    @cases(
         ("source", "value"),
         [
             ("return {('key=value'):match('(%w+)=(%w+)')}", ["key", "value"]),
@@ -279,7 +280,7 @@ class TestAsScriptsUseThem:
             source, value = "return tostring(pcall(function() return (5):rep(2) end))", "false"
         assert await Bench().value(source) == value
 
-    @pytest.mark.parametrize(
+    @cases(
         ("call", "reason"),
         [
             ("string.find()", "bad argument #1 to 'find' (string expected, got nil)"),

@@ -6,6 +6,7 @@ import pytest
 
 from labkit.solutions.lua import LuaError, LuaSyntaxError
 from labkit.solutions.lua.runtime import luajit
+from tests.cases import cases
 from tests.solutions.lua.bench import Bench
 
 NAMES_OF = (
@@ -22,7 +23,7 @@ async def test_these_globals_and_no_others() -> None:
     assert await Bench().value(NAMES_OF % "_G") == GLOBALS
 
 
-@pytest.mark.parametrize(
+@cases(
     ("library", "names"),
     [
         ("string", "byte char find format gmatch gsub len lower match rep reverse sub upper"),
@@ -37,7 +38,7 @@ async def test_these_functions_and_no_others(library: str, names: str) -> None:
     assert await Bench().value(NAMES_OF % library) == names.split()
 
 
-@pytest.mark.parametrize(
+@cases(
     "name",
     "io debug package dofile loadfile jit ffi newproxy python module gcinfo arg part budget".split(),
 )
@@ -45,9 +46,7 @@ async def test_gone(name: str) -> None:
     assert await Bench().value(f"return type({name})") == "nil"
 
 
-@pytest.mark.parametrize(
-    "name", ["ffi", "io", "debug", "jit", "string.buffer", "table.new", "package", "os", "_G"]
-)
+@cases("name", ["ffi", "io", "debug", "jit", "string.buffer", "table.new", "package", "os", "_G"])
 async def test_require_gives_modules_of_the_solution_only(name: str) -> None:
     with pytest.raises(LuaError, match="not found"):
         await Bench().value(f"return require('{name}')")
@@ -56,7 +55,7 @@ async def test_require_gives_modules_of_the_solution_only(name: str) -> None:
 class TestBytecode:
     """Crafted bytecode escapes from any Lua."""
 
-    @pytest.mark.parametrize(
+    @cases(
         "load",
         [
             "loadstring(code)",
@@ -84,7 +83,7 @@ class TestBytecode:
 
 
 class TestLoad:
-    @pytest.mark.parametrize(
+    @cases(
         ("source", "value"),
         [
             ("return loadstring('return 1 + 1')()", 2),
@@ -110,7 +109,7 @@ class TestLoad:
         assert await Bench().value(source) == value
 
 
-@pytest.mark.parametrize(
+@cases(
     "source",
     [
         # The global table of the host, by all ways known.
@@ -169,7 +168,7 @@ async def test_no_userdata_is_in_reach() -> None:
 class TestSharedGlobals:
     """What one script does to the globals, others of the solution see; the host does not mind."""
 
-    @pytest.mark.parametrize(
+    @cases(
         "source",
         [
             "local g = _G for name in pairs(g) do if name ~= 'script' then g[name] = nil end end",
@@ -217,7 +216,7 @@ class TestSharedGlobals:
 class TestEnvironmentsOfFunctions:
     """getfenv and setfenv, as in Lua 5.1, but for the host's globals."""
 
-    @pytest.mark.parametrize(
+    @cases(
         ("source", "value"),
         [
             ("return getfenv() == _G", True),

@@ -9,6 +9,7 @@ import pytest
 
 from labkit.solutions.lua import LuaError
 from labkit.solutions.lua.limits import LuaLimits
+from tests.cases import cases
 from tests.solutions.lua.bench import Bench
 
 
@@ -18,7 +19,7 @@ async def test_a_call_and_what_it_is_given() -> None:
     assert bench.calls == [("Keystore", "set", {"key": "k", "value": [1, 2]}, "context")]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("source", "call"),
     [
         ("Keystore['get']({key = 1})", ("Keystore", "get", {"key": 1})),
@@ -38,7 +39,7 @@ async def test_forms(source: str, call: tuple[Any, ...]) -> None:
     assert bench.calls == [(*call, "context")]
 
 
-@pytest.mark.parametrize("argument", ["'x'", "1", "true", "print", "false"])
+@cases("argument", ["'x'", "1", "true", "print", "false"])
 async def test_arguments_that_are_no_table(argument: str) -> None:
     bench = Bench()
     with pytest.raises(LuaError, match=r"^script\.lua:2: arguments must be a table$"):
@@ -80,7 +81,7 @@ async def test_an_error_object_is_a_table() -> None:
     assert await Bench(service=refuse).value(source) == 404
 
 
-@pytest.mark.parametrize("result", [None, True, 3, "text", [], [1], {"a": None}])
+@cases("result", [None, True, 3, "text", [], [1], {"a": None}])
 async def test_any_result(result: object) -> None:
     async def answer(*_: object) -> object:
         return result
@@ -185,7 +186,7 @@ class TestWaiting:
 class TestWhereACallMayHappen:
     """Wherever a script calls a function, it may call a service."""
 
-    @pytest.mark.parametrize(
+    @cases(
         "source",
         [
             "local ok, r = pcall(function() return get() end) return r",
@@ -268,7 +269,7 @@ class TestCoroutinesOfScripts:
         text = "cannot resume a coroutine that waits for a service"
         assert await bench.value("return {coroutine.resume(co)}") == [False, text]
 
-    @pytest.mark.parametrize(
+    @cases(
         ("source", "value"),
         [
             ("return tostring(coroutine.running())", "nil"),

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.solutions.lua import LuaError, LuaLimits
+from tests.cases import cases
 from tests.sizes import size
 from tests.solutions.lua.bench import Bench
 
@@ -71,9 +72,7 @@ class TestRoundTrip:
         expected = {} if value is None else {"value": same(value)}
         assert asyncio.run(bench.host.run(function, value)).value == expected
 
-    @pytest.mark.parametrize(
-        "length", [0, 1, 190, 191, 192, 223, 224, 8127, 8128, 8160, 8200, 65536, 300_000]
-    )
+    @cases("length", [0, 1, 190, 191, 192, 223, 224, 8127, 8128, 8160, 8200, 65536, 300_000])
     async def test_sizes_at_which_the_form_changes(self, length: int) -> None:
         bench = Bench()
         for value in ("x" * length, list(range(length % 70_000)), {f"k{n}": n for n in range(length % 9000)}):
@@ -82,7 +81,7 @@ class TestRoundTrip:
 
 
 class TestFromPython:
-    @pytest.mark.parametrize(
+    @cases(
         ("value", "source", "expected"),
         [
             (None, "return type(x)", "nil"),
@@ -134,7 +133,7 @@ class TestFromPython:
             "[1,null,null]",
         ]
 
-    @pytest.mark.parametrize(
+    @cases(
         ("value", "reason"),
         [
             (object(), "object has no form in Lua"),
@@ -161,7 +160,7 @@ class TestFromPython:
             await bench.value("return x", x=deep(101))
         assert await bench.value("return x", x=[None, deep(99)]) == [None, deep(99)]
 
-    @pytest.mark.parametrize("first", [[], [None], ["\udcff"]])
+    @cases("first", [[], [None], ["\udcff"]])
     async def test_a_value_that_holds_itself(self, first: list[Any]) -> None:
         value = [*first]
         value.append(value)
@@ -189,7 +188,7 @@ class TestFromPython:
 
 
 class TestFromLua:
-    @pytest.mark.parametrize(
+    @cases(
         ("source", "expected"),
         [
             ("return 3.0", 3),
@@ -230,7 +229,7 @@ class TestFromLua:
         source = "local t = {} for i = 199, 0, -1 do t['k' .. i] = i end return t"
         assert list(await Bench(random_seed=None).value(source)) == sorted(names)
 
-    @pytest.mark.parametrize(
+    @cases(
         ("source", "reason"),
         [
             ("return print", "cannot encode a function"),
@@ -284,7 +283,7 @@ class TestJson:
         function = bench.host.load("f", "return to_json(x)", ["x"])
         assert same(json.loads(asyncio.run(bench.host.run(function, value)).value)) == same(value)
 
-    @pytest.mark.parametrize(
+    @cases(
         ("source", "text"),
         [
             ("{}", "{}"),
@@ -307,7 +306,7 @@ class TestJson:
         assert await bench.value(f"return {{to_json({source})}}") == [text]
         assert await bench.value(f"return json.stringify({source})") == text
 
-    @pytest.mark.parametrize(
+    @cases(
         ("source", "reason"),
         [
             ("print", "cannot encode a function"),
@@ -319,7 +318,7 @@ class TestJson:
         script = f"local text, problem = to_json({source}) return {{tostring(text), problem}}"
         assert await Bench().value(script) == ["nil", reason]
 
-    @pytest.mark.parametrize(
+    @cases(
         ("text", "value"),
         [
             (" [ 1 , 2.5e1 , -0 ] ", [1, 25, 0]),
@@ -338,7 +337,7 @@ class TestJson:
         assert await bench.value("local v, problem = from_json(x) return {v, problem}", x=text) == [value]
         assert await bench.value("return json.parse(x)", x=text) == value
 
-    @pytest.mark.parametrize(
+    @cases(
         "text",
         [*"- 1. .5 1e +1 01 --1 NaN Infinity -Infinity nul tru 'a' [ { ] [1,] {a:1} {\"a\"} {\"a\":1,} [1]x".split(),
          "", " ", "1 1", "[1 2]", '{"a" 1}', '"', '"\n"', '"\\x"', '"\\u12g4"', "\x00"],
@@ -350,7 +349,7 @@ class TestJson:
         assert value[0] == "nil"
         assert value[1].startswith("invalid JSON: ")
 
-    @pytest.mark.parametrize("argument", ["nil", "1", "{}", "print"])
+    @cases("argument", ["nil", "1", "{}", "print"])
     async def test_reading_what_is_no_text(self, argument: str) -> None:
         source = f"local v, problem = from_json({argument}) return {{tostring(v), problem:sub(1, 26)}}"
         assert await Bench().value(source) == [
