@@ -90,12 +90,6 @@ def ahead_at_once(original: Any, self: Polls, product: str, identity: str, store
 
 # ---- which datapoint answers
 
-never_held = patch(
-    "DEV-POLL-1 DEV-POLL-17",
-    "labkit.devices.polls:Polls.wait",
-    "a poll is answered at once",
-    given(until=0.0),
-)
 strictly_later = patch(
     "DEV-POLL-21 DEV-POLL-22",
     DUE,
