@@ -14,23 +14,11 @@ JWT = "labkit.services.user.jwt"
 SHARED, TIMES = f"{JWT}:shared_secret", f"{JWT}:check_times"
 
 key_in_base64 = patch("USR-JWT-3 USR-JWT-4", SHARED, "a secret counts as base64", gives(base64.b64encode))
-unverified = patch(
-    "USR-JWT-5 USR-JWT-13",
-    f"{JWT}:Jwt.verified",
-    "the signature is not looked at",
-    lambda original, self, key, token, of: base64.urlsafe_b64decode(f"{token.split('.')[1]}=="),
-)
 numbers_with_a_point = patch(
     "USR-JWT-9",
     f"{JWT}:written",
     "whole numbers are signed with a decimal point",
     gives(lambda text: json.dumps(json.loads(text, parse_int=float)).encode()),
-)
-anything_is_a_secret = patch(
-    "USR-JWT-12",
-    SHARED,
-    "any text is a secret, a public key too",
-    lambda original, key: key.get_secret_value().encode(),
 )
 last_name_wins = patch(
     "USR-JWT-13",
@@ -38,7 +26,6 @@ last_name_wins = patch(
     "of two claims with the same name the last counts",
     lambda original, pairs: dict(pairs),
 )
-for_ever = patch("USR-JWT-14", TIMES, "exp is not looked at", given(payload=lambda of: {**of, "exp": 2e10}))
 alive_at_its_last_second = patch(
     "USR-JWT-14", TIMES, "a token is alive in the second of its exp", given(now=lambda now: now - 1)
 )

@@ -25,12 +25,6 @@ never_deleted = patch("USR-OAUTH-6", f"{CLIENTS}:revoke", "a deleted client stay
 tokens_survive = patch(
     "USR-OAUTH-7", f"{CLIENTS}:revoke_client", "the tokens of a deleted client live on", always(None)
 )
-anything_goes = patch(
-    "USR-OAUTH-17",
-    f"{CODES}:check",
-    "response_type and scope are not looked at",
-    given(given=lambda approved: approved._replace(response_type="code", scope="")),
-)
 no_scopes = patch("USR-OAUTH-19", f"{ACCESS}:sign", "an access token tells no scopes", given(scopes=()))
 access_outlives = patch(
     "USR-OAUTH-20 USR-OAUTH-32 USR-OAUTH-33",

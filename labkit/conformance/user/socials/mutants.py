@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlalchemy import and_
-
 from labkit.conformance.breaking import afterwards, always, given
 from labkit.conformance.mutant import patch
 from labkit.services.user.socials import records
@@ -25,12 +23,6 @@ all_deleted = patch(
     f"{RECORDS}:remove",
     "the other socials are deleted too",
     afterwards(lambda _, connection, *of: connection.execute(social_table.delete())),
-)
-letter_case_counts = patch(
-    "USR-SOC-13",
-    f"{RECORDS}:of_consumer",
-    "a consumer is found by its exact spelling alone",
-    lambda original, solution, name: and_(original(solution, name), social_table.c.consumer == name),
 )
 counts_again = patch(
     "USR-SOC-17 USR-SOC-19",

@@ -6,20 +6,13 @@ from typing import Any
 
 import jwt
 
-from labkit.conformance.breaking import afterwards, always, gives
+from labkit.conformance.breaking import afterwards, always
 from labkit.conformance.mutant import instead, patch
 from labkit.core.database import execute
-from labkit.services.user.accounts import ACTIVE
 
 ACCOUNTS = "labkit.services.user.accounts"
 FIRST = "UPDATE user SET generation = 0 WHERE id = ?"
 
-inactive_logs_in = patch(
-    "USR-TOKEN-1",
-    f"{ACCOUNTS}:at_address",
-    "a login does not ask whether the user is active",
-    gives(lambda found: found and (found[0]._replace(status=ACTIVE), found[1])),
-)
 same_jti = patch(
     "USR-TOKEN-5",
     "labkit.core.identifiers:Identifiers.hex",
