@@ -18,12 +18,6 @@ seconds_lost = patch(
     "dates are those of the full minute",
     given(second=lambda second: second // 60 * 60),
 )
-kept = patch(
-    "NTF-BIND-18",
-    DELETE,
-    "what is deleted is still there",
-    lambda original, *named: fetch(*named) is not None,
-)
 
 
 @instead("NTF-BIND-18", DELETE)
