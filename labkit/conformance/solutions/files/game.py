@@ -1,0 +1,100 @@
+"""Playing the model of pages: requests to three solutions, as browsers send them from pages of many origins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from labkit.conformance.models.rules import Rules
+from labkit.conformance.probe import PROBE
+from labkit.conformance.solutions.files.model import Pages, allowed, answered, told
+from labkit.conformance.solutions.routes.game import Exchange
+from labkit.conformance.target import Target
+
+GET = frozenset({"GET"})
+TEXT, PAGE = "text/plain; charset=utf-8", "text/html; charset=utf-8"
+START = ("<p>start é</p>\n".encode(), PAGE)
+SITE = Pages(  # as fixtures/solutions/site has it
+    {"/both.txt": GET, "/deep": GET, "/methods": frozenset({"GET", "OPTIONS"})},
+    {
+        "/": START,
+        "/start.html": START,
+        "/style.css": (b"body { color: red }\n", "text/css; charset=utf-8"),
+        "/both.txt": (b"an asset\n", TEXT),
+        "/more/two words.txt": ("grüße\n".encode(), TEXT),
+        "/more/start.html": (b"<p>more</p>\n", PAGE),
+        "/more/plain": (b"\x00\x01\xfe\xff\r\n", "application/octet-stream"),
+    },
+    (
+        "https://*.one.example",
+        "http://localhost:*",
+        "https://Two.example",
+        "https://a*b*c.three.example",
+        "https://x*three*c.three.example",
+        "https://a*b*b*c.four.example",
+        "https://*:8443",
+    ),
+    ("GET", "POST"),
+    ("Content-Type", "X-Note"),
+    credentials=False,
+    exposed=("X-Count", "X-More"),
+)
+HOME = (b"home\n", TEXT)
+OLDER = Pages(
+    {"/greeting": GET},
+    {"/": HOME, "/home.txt": HOME, "/more/home.txt": (b"more\n", TEXT)},
+    origins=None,
+)
+TREE = Pages({"/tree": frozenset({"GET", "PUT"})})
+SOLUTIONS = (("site", SITE), ("older", OLDER), (PROBE, TREE))
+
+
+class Browsing:
+    """One game: nothing of it is kept anywhere."""
+
+    default = "SOL-ASSET-1"
+
+    def __init__(self, target: Target, rules: Rules) -> None:
+        self._target = target
+        self._rules = rules
+
+    async def begin(self) -> None:
+        """Nothing is needed."""
+
+    async def end(self) -> None:
+        """Nothing is kept."""
+
+    async def close(self) -> None:
+        """Nothing is under way."""
+
+    async def play(self, command: Any) -> None:
+        await command(self)
+
+    async def page(self, index: int, method: str, path: str, origin: str | None, asks: bool) -> None:
+        """A request from a page. asks: what a browser sends to find out whether it may send another."""
+        solution, pages = SOLUTIONS[index]
+        headers = {} if origin is None else {"Origin": origin}
+        if asks:
+            headers["Access-Control-Request-Method"] = "PUT"
+        answer = await self._target.connection(solution).request(method, path, headers=headers)
+        seen = Exchange(method, path, headers, answer)
+        wanted = answered(pages, method, path)
+        holds = self._rules.holds
+        if holds(wanted.rule, "status", answer.status_code, wanted.status, seen):
+            if wanted.allowed:
+                named = {each.strip() for each in answer.headers.get("allow", "").split(",")}
+                holds(wanted.rule, "Allow", sorted(named), sorted(wanted.allowed), seen)
+            if wanted.asset is not None:
+                content, kind = wanted.asset
+                holds("SOL-ASSET-2", "content type", answer.headers.get("content-type"), kind, seen)
+                length = answer.headers.get("content-length")
+                holds(wanted.rule, "Content-Length", length, str(len(content)), seen)
+                holds(wanted.rule, "body", answer.content, b"" if method == "HEAD" else content, seen)
+        rule, expected = told(pages, method, origin, asks)
+        if origin is not None and pages is not SITE and allowed(pages, origin):
+            rule = "SOL-CORS-4"
+        found = {
+            name: value
+            for name, value in answer.headers.items()
+            if name == "vary" or name.startswith("access-control-")
+        }
+        holds(rule, "headers for pages of other origins", found, expected, seen)
