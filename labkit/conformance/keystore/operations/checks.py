@@ -82,6 +82,9 @@ async def keys(target: Target) -> None:
         await store.refused("get", 400, key=each)
         await store.refused("delete", 400, key=each)
         await store.refused("command", 400, key=each, command="incrby", args=[1])
+        for command in ("del", "exists"):  # whose arguments are keys, too
+            await store.refused("command", 400, key=good[0], command=command, args=[good[1], each])
+    store.same("how many are left", await store.command(good[0], "exists", *good[1:]), len(good))
 
 
 @check("KEY-CALL-6", "the journal names parameters that nobody knows", needs={"journal"})

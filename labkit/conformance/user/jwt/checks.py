@@ -220,6 +220,26 @@ async def signing_keys(target: Target) -> None:
         await user.refused("jwtSign", 400, key=key, payload={}, algorithm="RS256")
 
 
+@check("USR-JWT-11", "RSA keys of 2048 to 8192 bits may verify")
+async def sizes_of_keys(target: Target) -> None:
+    user = User(target)
+    token = made({"a": 1}, algorithm="RS256")
+    form = serialization.PublicFormat.SubjectPublicKeyInfo
+    for bits, taken in (
+        (2047, False),
+        (2048, True),
+        (3072, True),
+        (8192, True),
+        (8193, False),
+        (9000, False),
+    ):
+        key = rsa.RSAPublicNumbers(65537, 2**bits - 1).public_key().public_bytes(PEM, form).decode()
+        # nothing is signed by such a key, so one that is taken finds the signature wrong
+        reason = await refuses(user, 401 if taken else 400, token, ["RS256"], key)
+        named = str(bits) in reason
+        expect.equal(f"does the error name {bits} bits?", named, not taken, user.last)
+
+
 @check("USR-JWT-11", "keys that verify RS256, and those that do not")
 async def verifying_keys(target: Target) -> None:
     user = User(target)
