@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from labkit.conformance.breaking import CALL, always, failed, given
 from labkit.conformance.mutant import instead, patch
 from labkit.core.errors import ServiceError
+from labkit.services.keystore.embedded import Embedded
 from labkit.services.keystore.service import Keystore
 from labkit.services.operation import Caller
 
@@ -64,3 +65,11 @@ async def delete_refused(original: Any, self: Keystore, namespace: bytes, keys: 
     if not await self._run(b"EXISTS", *(namespace + key.encode() for key in keys)):
         raise ServiceError(404, "no such key")
     await original(self, namespace, keys)
+
+
+@instead("KEY-MORE-4", "labkit.services.keystore.embedded:Embedded.stop")
+async def stopped_without_ends(original: Any, self: Embedded) -> None:
+    """no key of a platform that was stopped ends"""
+    for key in cast("list[bytes]", self.run(b"KEYS", b"*")):
+        await self.execute((b"PERSIST", key))
+    await original(self)

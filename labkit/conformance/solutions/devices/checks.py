@@ -17,6 +17,7 @@ from labkit.fleet.device import VirtualDevice
 PRODUCT, LAMP = "steered", "steered-lamp"
 ALIASES = ("text", "number", "flag", "level", "measured")
 MICROS = 1_000_000
+LONGEST = 2**20  # characters of a value
 ODD = 'ü & \N{BELL}=%/+ "x"'  # of an identity
 
 
@@ -130,6 +131,24 @@ async def all_or_nothing(target: Target) -> None:
         expect.true(f"the error names {named}", named in text, text, devices.last)
     await devices.refused("setIdentityState", 400, identity=device.identity, pid=PRODUCT)
     expect.equal("all that is stored", await device_client.stored(device, *ALIASES), {"text": "before"})
+
+
+@check("SOL-DEV-3", "the longest text, and texts that are none", needs={"settings"})
+async def longest_text(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    await target.in_lab(_longest_text, target.lab.solution(PROBE).Device2, device.identity)
+    found = await device_client.stored(device, "text")
+    expect.equal("characters that are read", len(str(found.get("text"))), LONGEST)
+
+
+def _longest_text(devices: Any, identity: str) -> None:
+    for text, status in (
+        ("é".rjust(LONGEST, "x"), None),
+        ("x" * (LONGEST + 1), 400),
+        ("half of a pair: \ud800", 400),
+    ):
+        found = devices.setIdentityState(identity=identity, pid=PRODUCT, text=text)
+        expect.equal("status of setIdentityState", (found or {}).get("status"), status)
 
 
 @check("SOL-DEV-4", "what a script sets raises no event")
