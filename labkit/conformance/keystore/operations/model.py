@@ -9,14 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from labkit.conformance.keystore.operations.model_details import (
-    between,
-    bits_of,
-    first_bit,
-    matches,
-    with_bit,
-)
-
 Stored = bytes | list[bytes] | set[bytes] | dict[bytes, bytes]
 S = TypeVar("S", bytes, list[bytes], set[bytes], dict[bytes, bytes])
 Result = int | bytes | None | str | list[bytes] | list[bytes | None] | dict[bytes, bytes]
@@ -263,37 +255,6 @@ def kind(keys: Keys, key: str, words: Sequence[bytes]) -> str:
     return NAMES[type(keys.kept[key])] if key in keys.kept else "none"
 
 
-def bit_set(keys: Keys, key: str, words: Sequence[bytes]) -> int:
-    offset, bit = (integer(each) for each in words)
-    text = keys.text(key) or b""
-    keys.put(key, with_bit(text, offset, bit), keep=True)
-    return bit_at(text, offset)
-
-
-def bit_at(text: bytes, offset: int) -> int:
-    bits = bits_of(text)
-    return bits[offset] if offset < len(bits) else 0
-
-
-def bits_counted(text: bytes, words: Sequence[bytes]) -> int:
-    start, end = (integer(each) for each in words) if words else (0, -1)
-    if end < start < 0:
-        return 0
-    return sum(sum(bits_of(text[each : each + 1])) for each in between(len(text), start, end))
-
-
-def bit_found(text: bytes | None, words: Sequence[bytes]) -> int:
-    bit, *ends = (integer(each) for each in words[:3])
-    if text is None:
-        return -bit
-    return first_bit(text, bit, ends, of_bits=words[3:] == [b"BIT"])
-
-
-def scanned(keys: Keys, key: str, words: Sequence[bytes]) -> dict[bytes, bytes]:
-    """What HSCAN from 0 finds of a small hash: all of it that matches."""
-    return {name: value for name, value in keys.fields(key).items() if matches(words[2], name)}
-
-
 Function = Callable[[Keys, str, Sequence[bytes]], Result]
 COMMANDS: dict[str, Function] = {
     "set": text_set,
@@ -339,11 +300,6 @@ COMMANDS: dict[str, Function] = {
     "hexists": lambda keys, key, words: int(words[0] in keys.fields(key)),
     "hmget": lambda keys, key, words: [keys.fields(key).get(each) for each in words],
     "hincrby": field_added,
-    "hscan": scanned,
-    "setbit": bit_set,
-    "getbit": lambda keys, key, words: bit_at(keys.text(key) or b"", integer(words[0])),
-    "bitcount": lambda keys, key, words: bits_counted(keys.text(key) or b"", words),
-    "bitpos": lambda keys, key, words: bit_found(keys.text(key), words),
     "persist": persisted,
 }
 TIMED: dict[str, Callable[[Keys, str, Sequence[bytes], int], Result]] = {

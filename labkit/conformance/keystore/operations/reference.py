@@ -1,4 +1,4 @@
-"""What the model of the Keystore knows of bits (BITPOS and the like) and of patterns (HSCAN with MATCH).
+"""A reference of bits (BITPOS, BITCOUNT) and of patterns (HSCAN with MATCH).
 
 Written from Redis' own description of each, in the plainest way: a text is a list of bits, a pattern is walked.
 """
@@ -13,12 +13,11 @@ def bits_of(text: bytes) -> list[int]:
     return [byte >> place & 1 for byte in text for place in range(7, -1, -1)]
 
 
-def with_bit(text: bytes, offset: int, bit: int) -> bytes:
-    """The text with that bit, and zeros up to it where it was shorter."""
-    found = bytearray(text.ljust(offset // 8 + 1, b"\0"))
-    mask = 0x80 >> offset % 8
-    found[offset // 8] = found[offset // 8] | mask if bit else found[offset // 8] & ~mask
-    return bytes(found)
+def count(text: bytes, ends: Sequence[int]) -> int:
+    """How many bits are 1; ends: none, or start and end, of bytes."""
+    start, end = ends or (0, -1)
+    positions = range(0) if end < start < 0 else between(len(text), start, end)
+    return sum(sum(bits_of(text[each : each + 1])) for each in positions)
 
 
 def between(length: int, start: int, end: int) -> range:
