@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from labkit import Caller
 from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.probe import PROBE, WITNESS, Service, same
 from labkit.conformance.target import Target
 from labkit.core.errors import LabError, ServiceError
-from labkit.services.operation import Caller
 
 if TYPE_CHECKING:
     from labkit.lab.solution import Solution
