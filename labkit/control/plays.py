@@ -90,7 +90,7 @@ class HandlerLag:
         self._context = platform.context
         self._prefix = f"{product}/"
         self._longest: float | None = None
-        self.stop = self._context.journal.watch(self._look)
+        self.stop = self._context.journal.watch_kind("script", self._look)
 
     def take(self) -> float | None:
         """The longest since it was asked last; None where no handler ran. On a virtual clock handlers run at the
@@ -100,7 +100,7 @@ class HandlerLag:
         return longest if longest or self._context.clock.rate else None
 
     def _look(self, entry: Record) -> None:
-        if entry.kind != "script" or entry.cause is None:
+        if entry.cause is None:
             return
         event = self._context.journal.find(entry.cause)
         if event is not None and event.kind == "event" and event.actor.startswith(self._prefix):

@@ -116,6 +116,7 @@ class Journal:
         self._sequence = 0
         self._counts: defaultdict[str, int] = defaultdict(int)
         self._watchers: tuple[Callable[[Record], object], ...] = ()
+        self._kind_watchers: dict[str, tuple[Callable[[Record], object], ...]] = {}
         self._end_watchers: tuple[Callable[[Record], object], ...] = ()
         self.ports: tuple[int, ...] = ()  # of the lab, which the canonical form leaves out of URLs
 
@@ -158,6 +159,9 @@ class Journal:
         self._records.append(entry)
         for watcher in self._watchers:
             watcher(entry)
+        if kind in self._kind_watchers:
+            for watcher in self._kind_watchers[kind]:
+                watcher(entry)
         return entry
 
     def end(self, entry: Record) -> None:
@@ -199,6 +203,16 @@ class Journal:
         def stop() -> None:
             self._watchers = tuple(each for each in self._watchers if each is not watcher)
             self._end_watchers = tuple(each for each in self._end_watchers if each is not watcher)
+
+        return stop
+
+    def watch_kind(self, kind: str, watcher: Callable[[Record], object]) -> Callable[[], None]:
+        """As `watch`, with records of one kind alone: the others, which may be many, cost nothing."""
+        self._kind_watchers[kind] = (*self._kind_watchers.get(kind, ()), watcher)
+
+        def stop() -> None:
+            left = tuple(each for each in self._kind_watchers.get(kind, ()) if each is not watcher)
+            self._kind_watchers[kind] = left
 
         return stop
 

@@ -96,6 +96,17 @@ def test_watchers_see_each_record_until_they_stop(journal: Journal) -> None:
     assert seen == ["once 1", "1", "2"]
 
 
+def test_watchers_of_a_kind_see_no_other(journal: Journal) -> None:
+    seen: list[str] = []
+    stop = journal.watch_kind("script", lambda entry: seen.append(entry.summary))
+    journal.watch_kind("script", lambda entry: seen.append(f"other {entry.summary}"))
+    journal.record("event", "a", "1")
+    journal.end(journal.open("script", "a", "2"))
+    stop()
+    journal.record("script", "a", "3")
+    assert seen == ["2", "other 2", "other 3"]
+
+
 # --- formatted when read ------------------------------------------------------------------------------------
 
 
