@@ -7,16 +7,20 @@ its clients, which answers within the call at a sixth of their cost. It is impor
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, cycle, islice
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
 import redis
 from fakeredis import FakeServer
+from fakeredis._commands import Key, Signature
 from fakeredis._core import CommandItem
 from fakeredis._core import Database as FakeDatabase
+from fakeredis._core._database import Item
 from fakeredis._helpers import SimpleError
-from fakeredis._msgs import FLAG_LEAVE_EMPTY_VAL
+from fakeredis._msgs import FLAG_DO_NOT_CREATE, FLAG_LEAVE_EMPTY_VAL, WRONGTYPE_MSG
 from fakeredis._socket import FakeSocket
 
 from labkit.core.clock import Clock
@@ -38,6 +42,7 @@ _TEXTS = MappingProxyType(
         "ERR min or max not a valid string range item": "ERR min or max not valid string range item",
     }
 )
+FEW = 8  # arguments of a command whose plan is kept
 _PLAIN = frozenset({bytes, int, float, type(None)})  # replies that hold no others
 
 
@@ -68,15 +73,15 @@ class Embedded:
     async def execute(self, command: Command) -> Reply:
         """Run a command. Raises ServiceError 400 with Redis' own text where it is refused."""
         now = self._moment()
-        settled = settle(self, command)
+        reply, effects = settle(self, command)
         if self._log is not None:
             if command[0] not in CHANGES:
                 await self._log.committed()
-            elif settled.effects:
-                await self._log.append(now, settled.effects)
+            elif effects:
+                await self._log.append(now, effects)
                 if self._log.overgrown:
                     await self._compact(self._log)
-        return settled.reply
+        return reply
 
     def run(self, *command: bytes) -> Reply:
         """Run a command as it is, at the time of the last `execute`."""
@@ -158,6 +163,79 @@ class _LabDatabase(FakeDatabase):
         return item
 
 
+class _Item(CommandItem):
+    """What a command has of a key; read without calls of Python's, and written back without notice to watchers."""
+
+    value = property(attrgetter("_value"), CommandItem.value.fset)  # type: ignore[attr-defined]
+    expireat = property(attrgetter("_expireat"), CommandItem.expireat.fset)  # type: ignore[attr-defined]
+
+    def writeback(self, remove_empty_val: bool = True) -> None:
+        if not self._modified:
+            super().writeback(remove_empty_val)
+            return
+        value, expireat, database = self._value, self._expireat, self.db
+        if value is None or (remove_empty_val and not value and not isinstance(value, bytes)):
+            database.pop(self.key, None)
+            return
+        item = database.get(self.key)
+        if item is None:
+            database[self.key] = item = Item(None)
+        item.value, item.expireat = value, expireat
+        if expireat is not None:
+            database.schedule_expiry(self.key, expireat)
+
+
+class _Plan:
+    """How a command with so many arguments runs: what `Signature.apply` finds out with each call.
+
+    first: places of arguments in order, each with what reads it, or with None for a key and what is replied where that
+    is missing; keys: their places, each with the type of its value, and whether there is one of that type where
+    it is missing.
+    """
+
+    __slots__ = ("first", "function", "keys", "remove_empty")
+
+    def __init__(self, function: Any, signature: Signature, count: int) -> None:
+        self.function = function
+        self.remove_empty = FLAG_LEAVE_EMPTY_VAL not in signature.flags
+        self.first: list[tuple[int, Callable[[bytes], Any] | None, Any]] = []
+        self.keys: list[tuple[int, type[Any] | None, bool]] = []
+        creates = FLAG_DO_NOT_CREATE not in signature.flags
+        kinds: Iterator[Any] = chain(signature.fixed, cycle(signature.repeat))
+        for place, kind in enumerate(islice(kinds, count)):
+            if isinstance(kind, Key):
+                if kind.missing_return is not Key.UNSPECIFIED:
+                    self.first.append((place, None, kind.missing_return))
+                self.keys.append((place, kind.type_, creates and kind.type_ not in (None, bytes)))
+            elif kind is not bytes:
+                self.first.append((place, kind.decode, None))
+
+    def run(self, arguments: Sequence[bytes], database: FakeDatabase) -> Any:
+        """The reply. Raises SimpleError for one that is refused before it ran."""
+        given: list[Any] = list(arguments)
+        for place, read, missing in self.first:
+            if read is not None:
+                given[place] = read(given[place])
+            elif database.get(given[place]) is None:
+                return missing
+        items: list[_Item] = []
+        for place, kind, creates in self.keys:
+            key = given[place]
+            item = database.get(key)
+            if kind is not None and item is not None and type(item.value) is not kind:
+                raise SimpleError(WRONGTYPE_MSG)
+            default = kind() if creates and item is None and kind is not None else None
+            given[place] = found = _Item(key, database, item, default)
+            items.append(found)
+        try:
+            reply = self.function(*given)
+        except SimpleError as error:
+            reply = error
+        for each in items:
+            each.writeback(self.remove_empty)
+        return reply
+
+
 class _Socket(FakeSocket):
     """A connection that runs commands, without what a server does around them for others: locks, users, transactions,
     subscriptions. Replies are those of RESP3, with Redis' own error text.
@@ -165,32 +243,34 @@ class _Socket(FakeSocket):
 
     def __init__(self, server: FakeServer) -> None:
         super().__init__(server, 0, client_class=redis.Redis, client_info={"resp": 3})
-        self._known: dict[bytes, Any] = {}  # with their signatures, of the commands that ran
+        self._plans: dict[
+            tuple[bytes, int], _Plan
+        ] = {}  # of commands that ran, by name and number of arguments
 
     def answer(self, command: Command) -> Reply:
         name, *arguments = command
-        items: list[CommandItem] = []
-        remove_empty = True
+        plan = self._plans.get((name, len(arguments)))
         reply: Any
         try:
-            if name not in self._known:
-                self._known[name] = self._name_to_func(name.decode().lower())
-            function, signature = self._known[name]
-            remove_empty = FLAG_LEAVE_EMPTY_VAL not in signature.flags
-            found = signature.apply(arguments, self._db, VERSION)
-            if len(found) == 1:  # what is replied where the key is missing
-                reply = found[0]
-            else:
-                given, items = found
-                assert function is not None
-                reply = function(*given)
+            if plan is None:
+                plan = self._planned(name, arguments)
+            reply = plan.run(arguments, self._db)
         except SimpleError as error:
             reply = error
-        for item in items:
-            item.writeback(remove_empty)
+        if type(reply) in _PLAIN:
+            return reply  # type: ignore[no-any-return]
         if isinstance(reply, SimpleError):
             raise ServiceError(400, worded(reply.value, name.decode().lower()))
-        return reply if type(reply) in _PLAIN else self._decode_result(reply)  # type: ignore[no-any-return]
+        return self._decode_result(reply)  # type: ignore[no-any-return]
+
+    def _planned(self, name: bytes, arguments: Sequence[bytes]) -> _Plan:
+        """Raises SimpleError where the command takes no such number of arguments."""
+        function, signature = self._name_to_func(name.decode().lower())
+        signature.check_arity(arguments, VERSION)
+        plan = _Plan(function, signature, len(arguments))
+        if len(arguments) <= FEW:
+            self._plans[name, len(arguments)] = plan
+        return plan
 
     def add_subkey_event(self, event: bytes, key: bytes, subkeys: Sequence[bytes]) -> None:
         pass

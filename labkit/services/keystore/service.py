@@ -45,6 +45,7 @@ class Keystore(Service):
     """
 
     name = "Keystore"
+    shares_arguments = True
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import Protocol, TypeAlias
 
 from labkit.core.errors import ServiceError
 from labkit.services.keystore.arguments import LONGEST_VALUE
@@ -54,23 +54,20 @@ class Store(Protocol):
     def draw(self, key: bytes, count: int) -> list[int]: ...
 
 
-class Settled(NamedTuple):
-    """The reply to a command, and the commands that had its effect and would have it again."""
-
-    reply: Reply
-    effects: tuple[Command, ...] = ()
+# The reply to a command, and the commands that had its effect and would have it again.
+Settled: TypeAlias = tuple[Reply, tuple[Command, ...]]
 
 
 def settle(store: Store, command: Command) -> Settled:
     """Run a command. Raises ServiceError with Redis' own text where it is refused."""
     rewrite = _REWRITES.get(command[0])
     if rewrite is None:
-        return Settled(store.run(*command), (command,))
+        return store.run(*command), (command,)
     return rewrite(store, command)
 
 
 def _as_is(store: Store, command: Command) -> Settled:
-    return Settled(store.run(*command), (command,))
+    return store.run(*command), (command,)
 
 
 def expire(store: Store, command: Command) -> Settled:
@@ -140,7 +137,7 @@ def _ttl(store: Store, command: Command) -> Settled:
         return _as_is(store, command)
     left = store.run(b"PTTL", command[1])
     assert isinstance(left, int)
-    return Settled((left + 500) // 1000 if left >= 0 else left)  # fakeredis rounds halves to even
+    return ((left + 500) // 1000 if left >= 0 else left), ()  # fakeredis rounds halves to even
 
 
 def _spop(store: Store, command: Command) -> Settled:
@@ -155,8 +152,8 @@ def _spop(store: Store, command: Command) -> Settled:
     for effect in effects:
         store.run(*effect)
     if count is None:
-        return Settled(taken[0] if taken else None, effects)
-    return Settled([*taken], effects)
+        return (taken[0] if taken else None), effects
+    return [*taken], effects
 
 
 def _srandmember(store: Store, command: Command) -> Settled:
@@ -172,10 +169,11 @@ def _srandmember(store: Store, command: Command) -> Settled:
         )
     members = _members(store, key)
     if count is None:
-        return Settled(_sample(store, key, members, 1)[0] if members else None)
+        return (_sample(store, key, members, 1)[0] if members else None), ()
     if count >= 0:
-        return Settled([*_sample(store, key, members, count)])
-    return Settled([members[number % len(members)] for number in store.draw(key, -count)] if members else [])
+        return [*_sample(store, key, members, count)], ()
+    drawn = store.draw(key, -count) if members else ()
+    return [members[number % len(members)] for number in drawn], ()
 
 
 def _optional(rest: list[bytes]) -> int | None:
@@ -229,7 +227,7 @@ def _incrbyfloat(store: Store, command: Command) -> Settled:
     total = added(old, amount)
     effect = (b"HSET", *target, total) if hashed else (b"SET", *target, total, b"KEEPTTL")
     store.run(*effect)
-    return Settled(total, (effect,))
+    return total, (effect,)
 
 
 _FLOAT = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
@@ -277,7 +275,7 @@ def _bitpos(store: Store, command: Command) -> Settled:
     held = store.run(b"GET", command[1]) if well_formed and unit in (b"BYTE", b"BIT") else None
     if not isinstance(held, bytes) or not held:
         return _as_is(store, command)
-    return Settled(first_bit(held, int(command[2]), *ends, of_bits=unit == b"BIT"))
+    return first_bit(held, int(command[2]), *ends, of_bits=unit == b"BIT"), ()
 
 
 def _hscan(store: Store, command: Command) -> Settled:
@@ -287,7 +285,7 @@ def _hscan(store: Store, command: Command) -> Settled:
     size = store.run(b"HLEN", command[1])  # refused where it is of another type
     assert isinstance(size, int)
     if not size:
-        return Settled([b"0", []])
+        return [b"0", []], ()
     pattern, count = _scan_options(command[3:])
     if size <= SMALL_HASH:
         cursor, count = 0, size
@@ -295,7 +293,7 @@ def _hscan(store: Store, command: Command) -> Settled:
     reply = store.run(b"HSCAN", command[1], start, b"COUNT", _text(count))
     if pattern is not None and isinstance(reply, list) and isinstance(reply[1], list):
         reply[1] = _matching(pattern, reply[1])
-    return Settled(reply)
+    return reply, ()
 
 
 def _matching(pattern: bytes, items: list[Reply]) -> list[Reply]:
