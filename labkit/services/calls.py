@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from labkit.context import Context, NamedSolution
+from labkit.core.bounded import fits
 from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.errors import ServiceError, SettingsError
@@ -16,8 +17,20 @@ from labkit.core.traces import trace_of
 from labkit.faults.calls import Called
 from labkit.services.bounds import shown_name
 from labkit.services.lookup import find_service, services_of
-from labkit.services.operation import Caller, Operation, Service
+from labkit.services.operation import Caller, Operation, Parameters, Service
 from labkit.services.redaction import redacted
+
+SHORT = 200  # bytes of parameters that are remembered
+SMALL = 1000  # characters of what the journal shows of them
+REMEMBERED = 256  # calls
+
+
+class Prepared(NamedTuple):
+    """A call that was found right: its arguments, validated, and what the journal shows of it."""
+
+    declared: Operation
+    arguments: dict[str, Any]
+    detail: dict[str, object]
 
 
 class Services(Component):
@@ -30,6 +43,9 @@ class Services(Component):
         self._shows_values = context.settings.journal.values
         self._services = cast("Directory[Service]", context.services)  # nobody else adds to it
         context.faults.operations = self._known
+        self._prepared: dict[
+            tuple[str, str, bytes], Prepared
+        ] = {}  # by service, operation, text of parameters
         for service in services:
             self._take(service)
 
@@ -46,6 +62,7 @@ class Services(Component):
 
     async def remove(self, name: str) -> None:
         """Take a service out again. Raises LabError where there is none of this name."""
+        self._prepared.clear()
         await self._services.remove(name).stop()
 
     async def start(self) -> None:
@@ -142,24 +159,26 @@ class Services(Component):
         Returns the result, or the error object `{type, error, status}`: also for an operation that fails with
         another exception than ServiceError, whose trace the journal has.
         """
-        found = find_service(self._context.services, caller.solution, service)
+        found = self._services.find(service)
+        if found is None:
+            found = find_service(self._context.services, caller.solution, service)
         faults = self._context.faults.calls
         called = None if faults is None else _called(caller, service, operation, parameters)
         detail: dict[str, object] = {}
+        holds: int | None = None
+        prepared = self._remembered(caller, service, operation, parameters)
         try:
-            try:
-                declared = find_operation(found, caller, service, operation)
-            except ServiceError:
-                detail["parameters"] = redacted(parameters)  # they tell what to build
-                raise
-            given = self.with_defaults(caller, declared, parameters)
-            if faults is not None and called is not None:
-                called = faults.given(replace(called, given=given))
-                given = dict(called.given)
-            detail["parameters"] = declared.shown(given, values=self._shows_values)
-            if not given.keys() <= declared.attributes.keys() and (unknown := declared.unknown(given)):
-                detail["unknown"] = unknown
-            arguments = declared.arguments(given)
+            if prepared is not None:
+                declared, arguments, detail = prepared
+                holds = SMALL
+            else:
+                declared, given = self._given(found, caller, service, operation, parameters, detail)
+                if faults is not None and called is not None:
+                    called = faults.given(replace(called, given=given))
+                    given = dict(called.given)
+                arguments = self._arguments(declared, given, detail)
+                if found is not None and found.shares_arguments and faults is None:
+                    self._remember(caller, parameters, Prepared(declared, arguments, detail))
             if faults is None or called is None:
                 result = await declared.function(found, caller, **arguments)
             else:
@@ -169,7 +188,7 @@ class Services(Component):
             error = raised if isinstance(raised, ServiceError) else _failure(service, operation, raised)
             result = error.as_object() if found is None else found.error_object(error)
             status = error.status
-            detail["error"] = result
+            detail, holds = {**detail, "error": result}, None  # what is remembered stays as it is
             if error.__cause__ is not None:
                 detail["trace"] = trace_of(error.__cause__)
         if faults is not None and called is not None and found is not None:
@@ -181,8 +200,60 @@ class Services(Component):
             cause=caller.cause,
             status=status,
             detail=detail,
+            holds=holds,
         )
         return result
+
+    def _given(
+        self,
+        found: Service | None,
+        caller: Caller,
+        service: str,
+        operation: str,
+        parameters: object,
+        detail: dict[str, object],
+    ) -> tuple[Operation, dict[str, object]]:
+        """The operation that is meant, and what it is given. Raises ServiceError; detail: for the journal."""
+        try:
+            declared = find_operation(found, caller, service, operation)
+        except ServiceError:
+            detail["parameters"] = redacted(parameters)  # they tell what to build
+            raise
+        return declared, self.with_defaults(caller, declared, parameters)
+
+    def _arguments(
+        self, declared: Operation, given: dict[str, object], detail: dict[str, object]
+    ) -> dict[str, Any]:
+        """What is given, validated. Raises ServiceError; detail: for the journal."""
+        detail["parameters"] = declared.shown(given, values=self._shows_values)
+        if not given.keys() <= declared.attributes.keys() and (unknown := declared.unknown(given)):
+            detail["unknown"] = unknown
+        return declared.arguments(given)
+
+    def _remembered(
+        self, caller: Caller, service: str, operation: str, parameters: object
+    ) -> Prepared | None:
+        """The same call, where it was made before and nothing but the parameters decides what it means."""
+        if type(parameters) is not Parameters or self._context.faults.calls is not None:
+            return None
+        prepared = self._prepared.get((service, operation, parameters.text))
+        configured = self._context.configuration.get(caller.solution)
+        return None if configured and configured.get(service) else prepared
+
+    def _remember(self, caller: Caller, parameters: object, prepared: Prepared) -> None:
+        """Keep a small call for those that are like it: a handler makes the same few with each event."""
+        declared = prepared.declared
+        configured = self._context.configuration.get(caller.solution)
+        if (
+            type(parameters) is not Parameters
+            or len(parameters.text) > SHORT
+            or not fits(prepared.detail, SMALL, SMALL)
+            or (configured and configured.get(declared.service))
+        ):
+            return
+        if len(self._prepared) >= REMEMBERED:
+            self._prepared.clear()
+        self._prepared[declared.service, declared.name, parameters.text] = prepared
 
     def with_defaults(self, caller: Caller, declared: Operation, parameters: object) -> dict[str, object]:
         """The parameters of a call, and what is configured for those that it leaves out. Raises ServiceError 400."""

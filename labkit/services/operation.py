@@ -44,6 +44,16 @@ class Caller:
     cause: int | None = None
 
 
+class Parameters(dict[str, object]):
+    """Parameters of a call that were read from a text: the same text always means the same. They are the caller's no
+    more.
+    """
+
+    __slots__ = ("text",)
+
+    text: bytes
+
+
 def operation(method: F) -> F:
     """Mark a service method as an operation that scripts may call."""
     method.__labkit_operation__ = True  # type: ignore[attr-defined]
@@ -160,12 +170,16 @@ class Service(Component):
     """Base of all services.
 
     name: the module name that scripts use; gives_defaults: what is configured is the default of same-named
-    parameters of its operations; events: those that it raises, with the names that the argument of a
-    handler has. An operation that is named like a method of a component has a trailing underscore (`clear_`).
+    parameters of its operations; shares_arguments: it offers all callers the same, and its operations change
+    nothing of what they are given and keep nothing of it, so that calls which are alike may be given the same objects;
+    events: those that it raises, with the
+    names that the argument of a handler has. An operation that is named like a method of a component has a trailing
+    underscore (`clear_`).
     """
 
     name: ClassVar[str]
     gives_defaults: ClassVar[bool] = True
+    shares_arguments: ClassVar[bool] = False
     operations: ClassVar[Mapping[str, Operation]] = {}
     events: ClassVar[tuple[EventKind, ...]] = ()
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from labkit.core.errors import LabError
 from labkit.services.calls import Services
-from labkit.services.operation import Caller
 from labkit.solutions import proxy
 from labkit.solutions.handlers import Log, Run
 from labkit.solutions.workers import Workers
@@ -72,10 +71,9 @@ class FunctionHandler:
 
     async def __call__(self, arguments: Mapping[str, Any], run: Run) -> object:
         loop = asyncio.get_running_loop()
-        caller = Caller(run.solution, run.cause)
 
         def call(service: str, operation: str, parameters: object) -> Any:
-            calling = partial(self._services.call, caller, service, operation, parameters)
+            calling = partial(self._services.call, run, service, operation, parameters)
             return calling() if self._async else self._workers.wait_for(calling, loop)
 
         def log(level: str, text: str) -> None:
@@ -86,7 +84,7 @@ class FunctionHandler:
 
         offered = {
             **arguments,
-            "services": proxy.Services(partial(self._services.operations, caller), call),
+            "services": proxy.Services(partial(self._services.operations, run), call),
             "context": run.context,
             "log": Logger(log),
             "now": self._now,

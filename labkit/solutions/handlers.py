@@ -9,21 +9,20 @@ from pathlib import PurePath
 from typing import Any, Protocol
 
 from labkit.core.errors import LabkitError
+from labkit.services.operation import Caller
 from labkit.solutions.lua import LuaError, LuaLimitError
 
 Log = Callable[[str, str], None]  # level and text
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One run of a handler.
+@dataclass(slots=True, kw_only=True)  # not frozen, at several times the cost with each event
+class Run(Caller):
+    """One run of a handler, which calls services.
 
     solution: whose; cause: the journal record of the run; context: what scripts see as `context`; measures:
     what the handler measured of itself, for that record.
     """
 
-    solution: str
-    cause: int
     context: Mapping[str, object]
     measures: dict[str, float] = field(default_factory=dict)
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from labkit.core.errors import SettingsError
 from labkit.services.calls import Services
-from labkit.services.operation import Caller
 from labkit.solutions.handlers import Handler, Run
 from labkit.solutions.lua import LuaFunction, LuaHost, LuaLimits, LuaSyntaxError
 from labkit.solutions.request import Request
@@ -140,7 +139,7 @@ class Scripts:
             raise SettingsError(str(error)) from None
 
     def _call(self, service: str, operation: str, parameters: Any, run: Run) -> Awaitable[object]:
-        return self._services.call(Caller(run.solution, run.cause), service, operation, parameters)
+        return self._services.call(run, service, operation, parameters)
 
 
 class ScriptHandler:

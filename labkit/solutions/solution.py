@@ -294,7 +294,7 @@ class Solution:
     ) -> object:
         """Run a handler, with a record in the journal. Raises what it raises."""
         record = self._context.journal.open("script", self.id, what, cause=cause)
-        run = Run(self.id, record.sequence, context)
+        run = Run(self.id, record.sequence, context=context)
         detail: dict[str, object] = {}
         started = perf_counter()
         try:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
+import json
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar
 
 import pytest
@@ -12,8 +13,8 @@ from pydantic import BeforeValidator
 
 from labkit.core.errors import ServiceError
 from labkit.core.journal import Record
-from labkit.services.calls import Services
-from labkit.services.operation import Caller, Operation, Service, operation
+from labkit.services.calls import REMEMBERED, SHORT, Services
+from labkit.services.operation import Caller, Operation, Parameters, Service, operation
 from tests.context import make_context
 
 
@@ -56,13 +57,43 @@ class Shop(Service):
         return {name: each for name, each in self.operations.items() if name != "steal"}
 
 
+class Looks:
+    validated: ClassVar[list[object]] = []
+
+
+def look(value: object) -> object:
+    Looks.validated.append(value)
+    return value
+
+
+class Stall(Service):
+    """Another one, whose calls are remembered."""
+
+    name: ClassVar[str] = "Stall"
+    shares_arguments: ClassVar[bool] = True
+
+    @operation
+    async def sell(
+        self, caller: Caller, item: Annotated[str, BeforeValidator(look)], price: int = 1
+    ) -> object:
+        if price < 0:
+            raise ServiceError(409, "too cheap")
+        return {"item": item, "price": price, "to": caller.solution}
+
+
+def read(text: str) -> Parameters:
+    parameters = Parameters(json.loads(text))
+    parameters.text = text.encode()
+    return parameters
+
+
 class Environment:
     def __init__(self) -> None:
         context = make_context()
         self.journal = context.journal
         self.configuration = context.configuration
         self.configuration["acme"] = {"Shop": {"price": 7, "none": 1}}
-        self.services = Services(context, [Shop()])
+        self.services = Services(context, [Shop(), Stall()])
 
     async def call(self, *named: Any, solution: str = "other", cause: int | None = None) -> Any:
         return await self.services.call(Caller(solution, cause), *named)
@@ -148,7 +179,7 @@ async def test_an_operation_may_be_offered_to_some_solutions_alone(environment: 
     assert await environment.call("Shop", "steal", solution="thief") == []
     assert sorted(environment.services.operations(Caller("thief"))["Shop"]) == ["sell", "steal", "weigh"]
     assert sorted(environment.services.operations(Caller("acme"))["Shop"]) == ["sell", "weigh"]
-    assert [service.name for service in environment.services] == ["Shop"]
+    assert [service.name for service in environment.services] == ["Shop", "Stall"]
 
 
 @pytest.mark.parametrize("nothing", [None, {}, []])  # an empty table of a script may come as a list
@@ -227,3 +258,80 @@ async def test_a_refused_call_holds_nothing(environment: Environment) -> None:
     gc.collect()
     [watched] = Scales.made
     assert watched() is None
+
+
+# --- calls that are remembered ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def validated() -> Iterator[list[object]]:
+    Looks.validated.clear()
+    yield Looks.validated
+    Looks.validated.clear()
+
+
+async def test_a_call_with_the_same_text_is_not_looked_at_again(
+    environment: Environment, validated: list[object]
+) -> None:
+    for solution in ("other", "third"):
+        result = await environment.call("Stall", "sell", read('{"item":"pear","price":2}'), solution=solution)
+        assert result == {"item": "pear", "price": 2, "to": solution}
+    assert validated == ["pear"]
+    first, second = environment.journal
+    assert first.detail == second.detail == {"parameters": {"item": "pear", "price": 2}}
+    assert (first.status, second.status, second.summary) == (200, 200, "Stall.sell")
+
+
+async def test_another_text_or_none_is_looked_at(environment: Environment, validated: list[object]) -> None:
+    for parameters in (read('{"item":"1"}'), read('{"item":"2"}'), {"item": "1"}, {"item": "1"}):
+        await environment.call("Stall", "sell", parameters)
+    assert validated == ["1", "2", "1", "1"]
+
+
+async def test_what_is_refused_is_refused_again_and_told_each_time(
+    environment: Environment, validated: list[object]
+) -> None:
+    for _ in range(2):
+        wrong = await environment.call("Stall", "sell", read('{"item":"pear","price":"x"}'))
+        assert wrong["status"] == 400
+    assert validated == ["pear", "pear"]
+    cheap = '{"item":"pear","price":-1}'
+    late = [await environment.call("Stall", "sell", read(cheap)) for _ in range(2)]
+    assert [each["status"] for each in late] == [409, 409]
+    *_, third, fourth = environment.journal
+    assert third.detail == fourth.detail == {"parameters": {"item": "pear", "price": -1}, "error": late[0]}
+
+
+async def test_what_is_configured_meanwhile_counts(environment: Environment) -> None:
+    async def price(solution: str) -> Any:
+        sold = await environment.call("Stall", "sell", read('{"item":"pear"}'), solution=solution)
+        return sold["price"]
+
+    assert [await price("other"), await price("third")] == [1, 1]
+    environment.configuration["other"] = {"Stall": {"price": 9}}
+    assert [await price("other"), await price("third")] == [9, 1]
+    environment.configuration["other"] = {}
+    assert await price("other") == 1
+
+
+async def test_a_service_that_comes_after_another_is_not_taken_for_it(
+    environment: Environment, validated: list[object]
+) -> None:
+    await environment.call("Stall", "sell", read('{"item":"pear"}'))
+    await environment.services.remove("Stall")
+    gone = await environment.call("Stall", "sell", read('{"item":"pear"}'))
+    assert gone["status"] == 404
+    await environment.services.add(Stall())
+    await environment.call("Stall", "sell", read('{"item":"pear"}'))
+    assert validated == ["pear", "pear"]
+
+
+async def test_few_calls_and_small_ones_are_remembered(
+    environment: Environment, validated: list[object]
+) -> None:
+    for item in [*map(str, range(REMEMBERED + 1)), "0"]:
+        await environment.call("Stall", "sell", read(json.dumps({"item": item})))
+    assert len(validated) == REMEMBERED + 2
+    for _ in range(2):
+        await environment.call("Stall", "sell", read(json.dumps({"item": "x" * SHORT})))
+    assert len(validated) == REMEMBERED + 4

@@ -84,7 +84,7 @@ def to_lua(value: object, most_bytes: int) -> bytes:
 
 def from_lua(data: bytes | None) -> Any:
     """The value that Lua wrote."""
-    return None if data is None else _read_json(data.decode("utf-8", "surrogateescape"))[0]
+    return None if data is None else _read_json(data.decode("utf-8", "surrogateescape"), 0)[0]
 
 
 def _put(out: bytearray, value: object, depth: int) -> None:
@@ -160,7 +160,10 @@ def _put_object(out: bytearray, value: Mapping[Any, object], depth: int) -> None
         out.append(_EMPTY)
         return
     out.append(_HASH)
-    _put_size(out, len(value))
+    if len(value) < 0xE0:
+        out.append(len(value))
+    else:
+        _put_size(out, len(value))
     for key, item in value.items():
         if type(key) is str and len(key) <= _SHORT:
             out += _short_key(key)
@@ -175,8 +178,8 @@ def _put_object(out: bytearray, value: Mapping[Any, object], depth: int) -> None
             else:
                 _put_size(out, size)
             out += data
-        elif kind is int:
-            _put_int(out, item)  # type: ignore[arg-type]
+        elif kind is int and -(2**31) <= item < 2**31:  # type: ignore[operator]
+            out += _int(_INT, item)
         else:
             _put(out, item, depth - 1)
 
@@ -238,4 +241,4 @@ def _other(value: object) -> object:
 
 
 _write_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_other).encode
-_read_json = json.JSONDecoder().raw_decode  # Lua writes nothing around a value
+_read_json = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # Lua writes nothing around a value

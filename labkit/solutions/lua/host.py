@@ -12,16 +12,16 @@ from functools import partial
 from time import perf_counter
 from typing import Any, TypeVar
 
-from greenlet import greenlet
-
 from labkit.core import nesting
 from labkit.core.errors import LabError, LabkitError
+from labkit.services.operation import Parameters
 from labkit.solutions.lua.convert import from_lua, to_bytes, to_lua
 from labkit.solutions.lua.environments import Current, Environment, Environments
 from labkit.solutions.lua.errors import LuaError, LuaLimitError
 from labkit.solutions.lua.fibers import Fibers
 from labkit.solutions.lua.limits import LuaLimits
 from labkit.solutions.lua.program import Module, Program, Script
+from labkit.solutions.lua.run import REQUIRE, Run
 from labkit.solutions.lua.runtime import Call, Done, Runtime
 from labkit.solutions.lua.scheduling import Scheduler
 
@@ -29,7 +29,6 @@ _K = TypeVar("_K")
 _V = TypeVar("_V")
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_REQUIRE = 0  # the number of the function that runs a module
 _SHORT = 0.002  # seconds of wall time that count as CPU; a longer slice was measured, or else waited
 _SETTING = "guard.script_cpu"  # which says how long a script may run
 _WITHIN_A_RUN: ContextVar[bool] = ContextVar("within a run", default=False)  # of whichever solution
@@ -55,41 +54,6 @@ class LuaResult:
     value: Any
     readback: Mapping[str, Any] = field(default_factory=dict)
     cpu_seconds: float = 0.0
-
-
-class _Run:
-    """A script on its way. number: of the function; cpu: seconds so far; fiber: what it was switched out of.
-
-    enter, arguments: what to call next.
-    """
-
-    __slots__ = ("_error", "_step", "arguments", "context", "cpu", "enter", "environment", "fiber", "number")
-
-    def __init__(self, environment: Environment, context: object) -> None:
-        self.environment = environment
-        self.context = context
-        self.number = _REQUIRE
-        self.cpu = 0.0
-        self.fiber: greenlet | None = None
-        self._step: Call | Done | None = None
-        self._error: BaseException | None = None
-        self.enter: Callable[..., Call | Done] = environment.runtime.start
-        self.arguments: tuple[Any, ...] = ()
-
-    def __call__(self) -> None:
-        try:
-            self._step = self.enter(*self.arguments)
-        except BaseException as error:  # noqa: BLE001 - raised again outside of the fiber
-            self._error = error
-
-    def result(self) -> Call | Done:
-        """What that gave. Raises what it raised."""
-        step, error = self._step, self._error
-        if error is not None:
-            self._error = None
-            raise error
-        assert step is not None
-        return step
 
 
 class LuaHost:
@@ -134,7 +98,7 @@ class LuaHost:
         self._limits = limits or LuaLimits()
         self._to_lua = partial(to_lua, most_bytes=self._limits.value_bytes)
         self._slow: set[int] = set()  # functions that went long when they last ran: others come first
-        self._last = _REQUIRE
+        self._last = REQUIRE
         self._scheduler = Scheduler()
         self._fibers = Fibers()
         self._program = Program(modules={name: Module(name, text) for name, text in (modules or {}).items()})
@@ -235,7 +199,7 @@ class LuaHost:
 
     async def _drive(
         self, function: LuaFunction | None, texts: list[bytes], context: object
-    ) -> tuple[_Run, tuple[bytes | None, ...]]:
+    ) -> tuple[Run, tuple[bytes | None, ...]]:
         """A run in an environment of its own, and the values that it gave; without a function the modules alone.
 
         It waits while too many others are under way, unless it runs within a call of a solution's service: what those
@@ -257,18 +221,18 @@ class LuaHost:
 
     async def _drive_at_once(
         self, function: LuaFunction | None, texts: list[bytes], context: object
-    ) -> tuple[_Run, tuple[bytes | None, ...]]:
+    ) -> tuple[Run, tuple[bytes | None, ...]]:
         if function is not None and function.number in self._slow:
             await self._scheduler.wait_long()
         elif self._scheduler.used_up:
             await self._scheduler.wait()
         environment = self._environments.take()
-        run = _Run(environment, context)
+        run = Run(environment, context)
         values: tuple[bytes | None, ...] = ()
         try:
             while environment.to_run:
                 name = next(iter(environment.to_run))
-                await self._call_function(run, _REQUIRE, [self._to_lua(name)], f"module {name}")
+                await self._call_function(run, REQUIRE, [self._to_lua(name)], f"module {name}")
                 environment.to_run.pop(name, None)
             if function is not None:
                 if function.number not in self._program.scripts:
@@ -285,7 +249,7 @@ class LuaHost:
         return run, values
 
     async def _call_function(
-        self, run: _Run, number: int, texts: list[bytes], stream: str
+        self, run: Run, number: int, texts: list[bytes], stream: str
     ) -> tuple[bytes | None, ...]:
         """A Lua function from its start to its end: the values it gave."""
         runtime, current = run.environment.runtime, run.environment.current
@@ -297,19 +261,22 @@ class LuaHost:
         try:
             step = self._step(run, runtime.start, number, texts) or await self._long(run)
             while isinstance(step, Call):
-                result = await self._call(step.service, step.operation, from_lua(step.arguments), run.context)
+                result = await self._call(
+                    step.service, step.operation, self._parameters(step.arguments), run.context
+                )
                 if self._scheduler.used_up:
                     await self._scheduler.wait()
                 if self._environments.closed or run.cpu > self._limits.cpu_total_seconds:
                     raise self._end(run)
-                step = self._step(run, runtime.answer, *self._answer(step, result)) or await self._long(run)
+                good, data = self._answer(step, result)
+                step = self._step(run, runtime.answer, good, data) or await self._long(run)
         except BaseException:
             if isinstance(step, Call):
                 runtime.drop()
             raise
         return step.values
 
-    def _step(self, run: _Run, enter: Callable[..., Call | Done], *arguments: object) -> Call | Done | None:
+    def _step(self, run: Run, enter: Callable[..., Call | Done], *arguments: object) -> Call | Done | None:
         """Run Lua until it needs something, and count the time it took. None: it goes long."""
         run.enter, run.arguments = enter, arguments
         began = perf_counter()
@@ -320,9 +287,9 @@ class LuaHost:
             return None
         wall = ended - began
         run.cpu += wall if wall < _SHORT else run.environment.runtime.spent() or _SHORT
-        return run.result()
+        return run.step if run.error is None else run.result()
 
-    async def _long(self, run: _Run) -> Call | Done:
+    async def _long(self, run: Run) -> Call | Done:
         """Go on with a run that was switched out, in slices, until it needs something."""
         self._slow.add(run.number)
         while run.fiber is not None:
@@ -339,7 +306,7 @@ class LuaHost:
         run.cpu += run.environment.runtime.spent() or _SHORT
         return run.result()
 
-    def _leave(self, run: _Run) -> None:
+    def _leave(self, run: Run) -> None:
         """End a run that was switched out: its Lua raises until nothing is left of it."""
         while run.fiber is not None:
             run.fiber = self._fibers.resume(run.fiber, go_on=False)
@@ -349,7 +316,7 @@ class LuaHost:
         count = self._counts[script] = self._counts.get(script, 0) + 1
         return f"{self._seed} {script} {count}"
 
-    def _end(self, run: _Run) -> LabkitError:
+    def _end(self, run: Run) -> LabkitError:
         """Why a run that was answered may not go on."""
         if self._environments.closed:
             return LabError("the scripts of this solution were closed while one of them ran")
@@ -358,14 +325,23 @@ class LuaHost:
             "cpu", f"CPU limit: {run.cpu:.3f} s in one run, more than {limit:g} s ({_SETTING})"
         )
 
+    def _parameters(self, text: bytes) -> object:
+        """What a script calls a service with."""
+        read = from_lua(text)
+        if type(read) is not dict:
+            return read
+        parameters = Parameters(read)
+        parameters.text = text
+        return parameters
+
     def _answer(self, call: Call, result: object) -> tuple[bool, bytes]:
         """The result of a service call, or an error that the script may catch if it cannot be handed over."""
         try:
-            return True, self._to_lua(result)
+            return True, to_lua(result, self._limits.value_bytes)
         except LuaError as error:
             return False, to_bytes(f"{call.service}.{call.operation}: {error}")
 
-    def _give_up_full(self, run: _Run) -> None:
+    def _give_up_full(self, run: Run) -> None:
         """Drop an environment whose globals hold so much memory that no other script could run in it."""
         held = run.environment.runtime.collect()
         if held > _FULL * self._limits.memory_bytes:

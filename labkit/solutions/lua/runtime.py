@@ -26,6 +26,7 @@ from labkit.solutions.lua.program import Module, Script
 
 _DONE, _CALL, _FAILED, _LIMITED = 0, 1, 2, 3
 _CALL_OVERHEAD = 1024 * 1024  # bytes that calling Lua takes at most, beside arguments
+_LONGEST_NAME, _MOST_NAMES = 40, 100  # bytes of a name that is kept as text, and how many
 _NO_MEMORY = "memory limit: not enough to go on"
 _POSITION = re.compile(r"^\[labkit\]/\w+\.lua:\d+: ")  # says nothing to the author of a script
 
@@ -85,6 +86,7 @@ class Runtime:
         self._write_log = write_log
         self._now = now
         self._failure: BaseException | None = None
+        self._names: dict[bytes, str] = {}  # of services and operations
         self._lua = lupa.LuaRuntime(
             encoding=None,
             attribute_filter=_deny,
@@ -194,19 +196,29 @@ class Runtime:
 
     def _outcome(self, answer: tuple[Any, ...]) -> Call | Done:
         kind = answer[0]
+        if kind == _CALL and self._failure is None:  # as most often
+            self._limited = True
+            _, service, operation, arguments = answer
+            service = self._names.get(service) or self._name(service)
+            operation = self._names.get(operation) or self._name(operation)
+            return tuple.__new__(Call, (service, operation, arguments))  # without a call of Python's
         self._limited = kind in (_DONE, _CALL)  # otherwise the prelude lifted the limit
         if self._failure is not None:
             failure, self._failure = self._failure, None
             if kind == _CALL:
                 self.drop()
             raise failure
-        if kind == _CALL:
-            return Call(to_text(answer[1]), to_text(answer[2]), answer[3])
         if kind == _FAILED:
             raise LuaError(_POSITION.sub("", to_text(answer[1])), _tidy(answer[2]))
         if kind == _LIMITED:
             raise LuaLimitError(to_text(answer[3]), to_text(answer[1]), _tidy(answer[2]))
         return Done(answer[1:])
+
+    def _name(self, name: bytes) -> str:
+        text = to_text(name)
+        if len(name) <= _LONGEST_NAME and len(self._names) < _MOST_NAMES:
+            self._names[name] = text
+        return text
 
     def drop(self) -> None:
         """Forget the run that waits for a call."""
