@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import ssl
 import tempfile
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import lru_cache
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,15 @@ from labkit.core.certificates import KeyPair
 if TYPE_CHECKING:
     import httpx
 
+    from labkit.fleet.httpx_transport import LabTransport
+
 PATIENCE = 60.0  # seconds of real time before a server counts as dead
+HEADERS = {
+    "Accept": "*/*",
+    "Accept-Encoding": "gzip, deflate",
+    "Connection": "keep-alive",
+    "User-Agent": "labkit",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +67,10 @@ def _anonymous(ca_pem: str) -> ssl.SSLContext:
 
 
 class FlowClient:
-    """An HTTPS client of one host of a lab. cookies: are those that come kept for the next requests?"""
+    """An HTTPS client of one host of a lab. cookies: are those that come kept for the next requests?
+
+    It sends httpx's requests by itself: what httpx's own client does around each takes longer than the exchange.
+    """
 
     def __init__(
         self, address: Address, name: str, certificate: KeyPair | None = None, *, cookies: bool = True
@@ -65,19 +78,65 @@ class FlowClient:
         self.address = address
         self.name = name
         self.certificate = certificate
-        self._cookies = cookies
-        self._client: httpx.AsyncClient | None = None
+        self._keeps = cookies
+        self._cookies: httpx.Cookies | None = None  # those that came
+        self._transport: LabTransport | None = None
 
     async def request(
-        self, method: str, path: str, *, patience: float | None = PATIENCE, **options: Any
+        self,
+        method: str,
+        path: str,
+        *,
+        headers: Any = None,
+        auth: tuple[str, str] | None = None,
+        patience: float | None = PATIENCE,
+        extensions: Mapping[str, Any] | None = None,
+        **options: Any,
     ) -> httpx.Response:
         """Send a request and read the whole answer; `options` as httpx takes them. Follows no redirects.
 
-        patience: seconds of real time to wait for an answer; None waits for ever.
+        auth: name and password; patience: seconds of real time to wait for an answer; None waits for ever.
         """
         import httpx
 
-        if self._client is None:
+        sent = httpx.Headers(headers)
+        for name, value in HEADERS.items():
+            sent.setdefault(name, value)
+        sent.setdefault("Host", self.name)
+        request = httpx.Request(
+            method,
+            f"https://{self.address.host}:{self.address.https_port}{path}",
+            headers=sent,
+            extensions={
+                "sni_hostname": self.name,
+                "timeout": {"connect": patience, "read": patience},
+                **(extensions or {}),
+            },
+            **options,
+        )
+        if auth is not None:
+            request = next(httpx.BasicAuth(*auth).auth_flow(request))
+        if self._cookies is not None:
+            self._cookies.set_cookie_header(request)
+        began = time.perf_counter()
+        response = await self._connections().handle_async_request(request)
+        response.elapsed = timedelta(seconds=time.perf_counter() - began)
+        response.request = request
+        response.read()  # which came already
+        if self._keeps and "Set-Cookie" in response.headers:
+            self._cookies = self._cookies or httpx.Cookies()
+            self._cookies.extract_cookies(response)
+        return response
+
+    async def close(self) -> None:
+        """Close its connections, and forget the cookies; the next request opens new ones."""
+        transport, self._transport = self._transport, None
+        self._cookies = None
+        if transport is not None:
+            await transport.aclose()
+
+    def _connections(self) -> LabTransport:
+        if self._transport is None:
             from labkit.fleet.httpx_transport import LabTransport
 
             context = (
@@ -85,23 +144,5 @@ class FlowClient:
                 if self.certificate is None
                 else self.address.context(self.certificate)
             )
-            self._client = httpx.AsyncClient(
-                transport=LabTransport(self.address.host, self.address.https_port, context),
-                trust_env=False,
-                headers={"User-Agent": "labkit"},
-                cookies=CookieJar(None if self._cookies else DefaultCookiePolicy(allowed_domains=[])),
-            )
-        url = httpx.URL(f"https://{self.address.host}:{self.address.https_port}{path}")
-        headers = httpx.Headers(options.pop("headers", None))
-        headers.setdefault("Host", self.name)
-        extensions = {"sni_hostname": self.name, **options.pop("extensions", {})}
-        timeout = httpx.Timeout(patience)
-        return await self._client.request(
-            method, url, headers=headers, extensions=extensions, timeout=timeout, **options
-        )
-
-    async def close(self) -> None:
-        """Close its connections; the next request opens new ones."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+            self._transport = LabTransport(self.address.host, self.address.https_port, context)
+        return self._transport

@@ -34,12 +34,16 @@ class LabTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         name = request.extensions.get("sni_hostname", request.url.host)
         timeout = request.extensions.get("timeout", {})
-        connection = self._kept(name) or await self._opened(name, timeout.get("connect"))
         try:
-            response = await connection.ask(request, timeout.get("read"))
-        except BaseException:  # whatever comes now on this connection, nobody waits for
-            self._all.discard(connection)
-            connection.abort()
+            connection = self._kept(name) or await self._opened(name, timeout.get("connect"))
+            try:
+                response = await connection.ask(request, timeout.get("read"))
+            except BaseException:  # whatever comes now on this connection, nobody waits for
+                self._all.discard(connection)
+                connection.abort()
+                raise
+        except httpx.TransportError as error:
+            error.request = request
             raise
         if connection.usable:
             self._idle.setdefault(name, []).append(connection)

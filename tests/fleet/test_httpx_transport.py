@@ -31,8 +31,8 @@ async def asking(folder: Path, *answers: bytes | None) -> AsyncIterator[tuple[Ri
 
 
 def connections(client: FlowClient) -> set[Any]:
-    assert client._client is not None
-    return vars(client._client._transport)["_all"]  # type: ignore[no-any-return]
+    assert client._transport is not None
+    return vars(client._transport)["_all"]  # type: ignore[no-any-return]
 
 
 async def until(true: Callable[[], bool]) -> None:
