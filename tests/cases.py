@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import reprlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-LONGEST = 300  # characters of what a message says about a case
+SHOWN = reprlib.Repr()  # of what may be long or deep
+SHOWN.maxstring = SHOWN.maxother = SHOWN.maxlong = 200
+SHOWN.maxlist = SHOWN.maxtuple = SHOWN.maxdict = 12
 
 
 @contextmanager
@@ -34,7 +37,6 @@ def cases(
     given = [dict(zip(parameters, row if len(parameters) > 1 else [row], strict=True)) for row in rows]
     if not given:
         raise ValueError("a test without cases proves nothing")
-    table = [(_values(row), row) for row in given]
 
     def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(test)
@@ -47,8 +49,8 @@ def cases(
             @functools.wraps(test)
             async def play(*arguments: Any, **fixtures: Any) -> None:
                 failures: list[Exception] = []
-                for name, row in table:
-                    with _kept(name, failures):
+                for row in given:
+                    with _kept(row, failures):
                         await test(*arguments, **fixtures, **row)
                 _raise(failures)
         else:
@@ -56,8 +58,8 @@ def cases(
             @functools.wraps(test)
             def play(*arguments: Any, **fixtures: Any) -> None:
                 failures: list[Exception] = []
-                for name, row in table:
-                    with _kept(name, failures):
+                for row in given:
+                    with _kept(row, failures):
                         test(*arguments, **fixtures, **row)
                 _raise(failures)
 
@@ -68,10 +70,17 @@ def cases(
     return decorate
 
 
+class _Shown(dict[str, Any]):
+    """A row, in words."""
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}={SHOWN.repr(value)}" for name, value in self.items())
+
+
 @contextmanager
-def _kept(name: str, failures: list[Exception]) -> Iterator[None]:
+def _kept(row: dict[str, Any], failures: list[Exception]) -> Iterator[None]:
     try:
-        with case(name):
+        with case(_Shown(row)):
             yield
     except Exception as error:  # noqa: BLE001 - raised once all rows were played
         failures.append(error)
@@ -82,8 +91,3 @@ def _raise(failures: list[Exception]) -> None:
         raise failures[0]
     if failures:
         raise ExceptionGroup(f"{len(failures)} cases failed", failures)
-
-
-def _values(row: dict[str, Any]) -> str:
-    text = ", ".join(f"{name}={value!r}" for name, value in row.items())
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

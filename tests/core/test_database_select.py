@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from labkit.core.database import Database, execute
 from labkit.core.errors import LabError
+from tests.cases import cases
 from tests.core.things import names, put
 
 
@@ -42,7 +43,7 @@ async def test_it_changes_nothing(database: Database, query: str, tmp_path: Path
     assert not (tmp_path / "other.db").exists()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("query", "reason"),
     [
         ("select * from nowhere", "no such table: nowhere"),
@@ -80,7 +81,7 @@ async def test_it_shows_no_secret(database: Database) -> None:
     assert (await database.select("select owner from key")).hidden == []
 
 
-@pytest.mark.parametrize(
+@cases(
     "join",
     [
         "key FULL JOIN other USING (secret)",

@@ -15,6 +15,7 @@ from pydantic import SecretStr
 
 from labkit.core.clock import Clock
 from labkit.core.journal import Journal, Record
+from tests.cases import cases
 
 
 @pytest.fixture
@@ -283,7 +284,7 @@ LARGE: dict[str, Callable[[int], Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", LARGE)
+@cases("kind", LARGE)
 def test_a_record_keeps_little_of_what_is_large(clock: Clock, kind: str) -> None:
     journal = Journal(clock.micros)
     for n in range(3):

@@ -11,6 +11,7 @@ import pytest
 from labkit.core.certificates import authority
 from labkit.http.address import ServerAddress
 from labkit.http.outbound import LARGEST, OutboundClient, is_below
+from tests.cases import cases
 
 Writer = asyncio.StreamWriter
 Serve = Callable[[Callable[[Writer], Awaitable[None]]], Awaitable[str]]
@@ -99,17 +100,16 @@ async def test_the_text_is_one_that_can_be_encoded_whatever_the_charset(
     assert await client.request("GET", await serve(text(OK + head.encode() + rb"\ud800!")), {}) == (200, "?!")
 
 
-@pytest.mark.parametrize(
+@cases(
     "answer",
     [b"", b"nonsense\r\n\r\n", OK, OK + b"Content-Length: 9\r\n\r\n{", OK + b"A: \0\r\n\r\n"],
-    ids=["nothing", "no HTTP", "half a header", "half a body", "a bad header"],
 )
 async def test_what_is_no_answer_is_an_os_error(client: OutboundClient, serve: Serve, answer: bytes) -> None:
     with pytest.raises(OSError, match="cannot be reached"):
         await client.request("GET", await serve(text(answer)), {})
 
 
-@pytest.mark.parametrize("url", ["http://lab.localhost:1/?secret=1", "ftp://lab.localhost/", "nonsense"])
+@cases("url", ["http://lab.localhost:1/?secret=1", "ftp://lab.localhost/", "nonsense"])
 async def test_nobody_there_is_an_os_error(client: OutboundClient, url: str) -> None:
     with pytest.raises(OSError, match="cannot be reached") as caught:
         await client.request("GET", url, {})

@@ -15,6 +15,7 @@ from labkit.core.errors import ServiceError
 from labkit.core.journal import Record
 from labkit.services.calls import REMEMBERED, SHORT, Services
 from labkit.services.operation import Caller, Operation, Parameters, Service, operation
+from tests.cases import cases
 from tests.context import make_context
 
 
@@ -182,7 +183,7 @@ async def test_an_operation_may_be_offered_to_some_solutions_alone(environment: 
     assert [service.name for service in environment.services] == ["Shop", "Stall"]
 
 
-@pytest.mark.parametrize("nothing", [None, {}, []])  # an empty table of a script may come as a list
+@cases("nothing", [None, {}, []])  # an empty table of a script may come as a list
 async def test_nothing_is_no_parameters(environment: Environment, nothing: object) -> None:
     assert (await environment.call("Shop", "sell", nothing))["error"] == "Parameter item is required."
 

@@ -24,6 +24,7 @@ from labkit.settings import (
     load,
     unique,
 )
+from tests.cases import cases
 from tests.settings.lab_yaml import WHOLE, loaded, refused
 
 WRONG = [
@@ -138,14 +139,12 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), WRONG, ids=[text for text, _ in WRONG])
+@cases(("text", "expected"), WRONG)
 def test_what_is_wrong_is_named(folder: Path, text: str, expected: str) -> None:
     assert refused(folder, text).startswith(expected)
 
 
-@pytest.mark.parametrize(
-    "text", ["a: [1", "a: b: c", "\t- x", "a: !!python/object:os.system x", "? [a]\n: b"]
-)
+@cases("text", ["a: [1", "a: b: c", "\t- x", "a: !!python/object:os.system x", "? [a]\n: b"])
 def test_what_is_no_yaml_is_told_with_its_line(folder: Path, text: str) -> None:
     message = refused(folder, text)
     assert "lab.yaml: is not YAML: " in message

@@ -2,11 +2,13 @@
 
 import json
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 
 from labkit.core.errors import SettingsError
 from labkit.solutions.folder import SolutionFolder, read
+from tests.cases import cases
 
 PROJECT = "formatversion: 1.0.0\ninfo: {name: acme}\n"
 
@@ -19,6 +21,11 @@ def folder(root: Path, files: dict[str, str]) -> SolutionFolder:
     return read(root)
 
 
+def fresh(folder: Path) -> Path:
+    """An empty folder in another."""
+    return Path(mkdtemp(dir=folder))
+
+
 def routes(found: SolutionFolder) -> list[tuple[str, str, str]]:
     return [(each.method, each.path, each.content_type) for each in found.endpoints]
 
@@ -27,7 +34,7 @@ def handlers(found: SolutionFolder) -> list[tuple[str, str]]:
     return [(each.service, each.event) for each in found.events]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected"),
     [
         ("--#ENDPOINT GET /a", [("GET", "/a", "application/json")]),
@@ -77,7 +84,7 @@ return 1
     assert second.tags.security is None
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "text", "expected"),
     [
         ("any.lua", "--#EVENT device datapoint", [("device", "datapoint")]),
@@ -97,7 +104,7 @@ return 1
     ],
 )  # fmt: skip
 def test_events(tmp_path: Path, name: str, text: str, expected: list[tuple[str, str]]) -> None:
-    assert handlers(folder(tmp_path, {f"services/{name}": text})) == expected
+    assert handlers(folder(fresh(tmp_path), {f"services/{name}": text})) == expected
 
 
 def test_modules_are_named_by_their_place(tmp_path: Path) -> None:
@@ -140,7 +147,7 @@ def test_a_section_that_is_absent_means_that_its_files_are_ignored(tmp_path: Pat
     assert handlers(found) == [("user", "account")]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("section", "chosen"),
     [
         ("{}", ["a", "a_test", "sub/b", "sub/b_spec", ".hidden/c"]),
@@ -194,7 +201,7 @@ def test_a_misspelt_section_is_told_with_what_was_meant(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@cases(
     "foreign",
     [
         "a: [1",  # broken
@@ -310,7 +317,7 @@ def test_an_older_project_file_may_leave_nearly_all_out(tmp_path: Path) -> None:
     assert found.assets == {}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("files", "words"),
     [
         ({"endpoints/a.lua": "\n--#ENDPOINT FETCH /a"}, "endpoints/a.lua:2: expected a method"),
@@ -347,9 +354,10 @@ def test_an_older_project_file_may_leave_nearly_all_out(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_named_with_their_place(tmp_path: Path, files: dict[str, str], words: str) -> None:
+    root = fresh(tmp_path)
     with pytest.raises(SettingsError) as error:
-        folder(tmp_path, files)
-    assert str(error.value).startswith(f"{tmp_path}: ")
+        folder(root, files)
+    assert str(error.value).startswith(f"{root}: ")
     assert words in str(error.value)
 
 

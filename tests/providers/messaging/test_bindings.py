@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from labkit import Lab
+from tests.cases import cases
 from tests.providers.messaging.api import BARE, MESSAGING, ONE, TWO, Api, refusal
 
 START = "2026-01-01T00:00:00Z"
@@ -44,7 +43,7 @@ def test_a_binding_in_full(one: Api) -> None:
     assert one.page().json()["bindings"] == [made]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("type", "given", "credential", "protocol"),
     [
         ("fcm", {}, "CR1" + "1" * 31, "3"),
@@ -62,7 +61,7 @@ def test_credential_and_protocol(
     assert (made["credential_sid"], made["notification_protocol_version"]) == (credential, protocol)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "code", "named"),
     [
         ({"Identity": ""}, 20001, "Identity: is required"),
@@ -94,7 +93,7 @@ def test_what_is_wrong_is_named(one: Api, given: dict[str, Any], code: int, name
     assert one.addresses() == []
 
 
-@pytest.mark.parametrize(
+@cases(
     ("type", "address"),
     [
         ("sms", "+12"),
@@ -219,8 +218,8 @@ def test_days_are_inclusive_and_utc(one: Api) -> None:
     assert one.addresses(StartDate="2026-01-02", EndDate="2026-01-01") == []
 
 
-@pytest.mark.parametrize("name", ["StartDate", "EndDate"])
-@pytest.mark.parametrize(
+@cases("name", ["StartDate", "EndDate"])
+@cases(
     "value", ["2026-1-1", "2026-02-30", "20260101", "2026-01-01T00:00:00Z", "0000-01-01", "٢٠٢٦-01-01", "x"]
 )
 def test_other_days_are_refused(one: Api, name: str, value: str) -> None:
@@ -277,7 +276,7 @@ def test_a_page_has_fifty_unless_asked(one: Api) -> None:
     assert found["meta"]["next_page_url"] is not None
 
 
-@pytest.mark.parametrize(
+@cases(
     "given",
     [{"PageSize": "0"}, {"PageSize": "1001"}, {"PageSize": "x"}, {"Page": "-1"}, {"Page": "1.5"}]
     + [{"PageToken": each} for each in ("x", "PA", "PB-1", "PA1;", "PA" + "9" * 19)],

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from labkit import Lab
+from tests.cases import cases
 from tests.providers.messaging.api import ONE, TWO, Api, refusal
 
 
@@ -19,7 +20,7 @@ def basic(text: bytes) -> str:
 RIGHT = f"{ONE['AccountSid']}:{ONE['AuthToken']}".encode()
 
 
-@pytest.mark.parametrize(
+@cases(
     "header",
     [
         "",
@@ -76,15 +77,13 @@ OTHER_PATHS = """
 """
 
 
-@pytest.mark.parametrize(
-    "path", [*OTHER_PATHS.split(), "/v1/Services/IS" + "a" * 63, "/v1/Services/{}/Bindings/" + "b" * 5000]
-)
+@cases("path", [*OTHER_PATHS.split(), "/v1/Services/IS" + "a" * 63, "/v1/Services/{}/Bindings/" + "b" * 5000])
 def test_other_paths_are_not_there(one: Api, path: str) -> None:
     for method in ("GET", "POST", "DELETE"):
         assert refusal(one.request(method, path.format(ONE["ServiceSid"])))[:2] == (404, 20404)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("method", "resource", "allowed"),
     [
         ("PUT", "/Bindings", "GET, POST"),
@@ -100,7 +99,7 @@ def test_other_methods_are_not_allowed(one: Api, method: str, resource: str, all
     assert answer.headers["Allow"] == allowed
 
 
-@pytest.mark.parametrize(
+@cases(
     ("body", "type", "status"),
     [
         (b'{"Identity": "ann"}', "application/json", 415),

@@ -12,6 +12,7 @@ from labkit import Lab, LabError
 from labkit.lab.browser import Browser
 from labkit.lab.provider import Provider
 from labkit.providers.social.messages import Application
+from tests.cases import cases
 from tests.providers.social.clients import ANN, CALLBACK, authorize_url, brought, code_for, redeem, userinfo
 
 XSS = "\"'><script>alert(1)</script>"
@@ -175,7 +176,7 @@ class TestProtection:
         assert cookie.startswith("__Host-browser=")
         assert cookie.endswith("; Path=/; Secure; HttpOnly; SameSite=Lax")
 
-    @pytest.mark.parametrize(
+    @cases(
         "cookie",
         ['__Host-browser="a\\012Set-Cookie: b=c"', "__Host-browser=" + "x" * 31, "a b=c; =;", b"\xff=\xff"],
     )

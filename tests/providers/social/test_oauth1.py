@@ -13,6 +13,7 @@ from requests_oauthlib import OAuth1Session
 from labkit import Lab
 from labkit.lab.provider import Provider
 from labkit.providers.social.messages import Application
+from tests.cases import cases
 from tests.providers.social.clients import ANN, CALLBACK, AuthlibOAuth1, at_home
 from tests.providers.social.signer import Signer, reason
 
@@ -79,7 +80,7 @@ class TestTheFlow:
 
 
 class TestRequestToken:
-    @pytest.mark.parametrize(
+    @cases(
         ("changes", "status", "why"),
         [
             ({"client_key": "nobody"}, 401, "the consumer key is unknown"),

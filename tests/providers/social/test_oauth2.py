@@ -94,7 +94,7 @@ class TestShapes:
         code = code_for(provider, application, **parameters)
         return provider, redeem(lab, provider, application, code).json()
 
-    @pytest.mark.parametrize(
+    @cases(
         ("name", "fields"),
         [
             ("google", {"access_token", "expires_in", "scope", "token_type"}),
@@ -106,7 +106,7 @@ class TestShapes:
     def test_of_token_replies(self, lab: Lab, name: str, fields: set[str]) -> None:
         assert set(self.token(lab, name)[1]) == fields
 
-    @pytest.mark.parametrize(
+    @cases(
         ("name", "expected"),
         [
             ("google", {"sub": "ann", "given_name": "Ann", "family_name": "Lee", "email_verified": True}),
@@ -147,7 +147,7 @@ class TestShapes:
 
 
 class TestAuthorize:
-    @pytest.mark.parametrize(
+    @cases(
         "changes",
         [
             {"client_id": "nobody"},
@@ -174,7 +174,7 @@ class TestAuthorize:
         answer = lab.browser().get(authorize_url(acme, one, redirect_uri=two.redirect))
         assert answer.status_code == 400
 
-    @pytest.mark.parametrize(
+    @cases(
         ("changes", "error"),
         [
             ({"response_type": None}, "invalid_request"),
@@ -204,7 +204,7 @@ class TestAuthorize:
         assert brought(lab.browser().get(authorize_url(acme, application)))["error"] == "invalid_scope"
         assert "code" in brought(acme.login(authorize_url(acme, application, scope="profile"), "ann"))
 
-    @pytest.mark.parametrize("state", ["a b&c=d", "ünï", "%25", "x" * 2000, "<script>"])
+    @cases("state", ["a b&c=d", "ünï", "%25", "x" * 2000, "<script>"])
     def test_the_state_comes_back_untouched(
         self, acme: Provider, application: Application, state: str
     ) -> None:
@@ -225,7 +225,7 @@ class TestAuthorize:
 
 
 class TestToken:
-    @pytest.mark.parametrize(
+    @cases(
         ("changes", "status", "error"),
         [
             ({"client_id": "nobody"}, 401, "invalid_client"),
@@ -307,9 +307,7 @@ class TestToken:
         assert answer(right, client_id="another") == (401, "invalid_client")
         assert answer(right) == (200, "")
 
-    @pytest.mark.parametrize(
-        "header", ["Basic", "Basic !!", "Basic bm9jb2xvbg==", "Bearer x", "Basic 77+9/w=="]
-    )
+    @cases("header", ["Basic", "Basic !!", "Basic bm9jb2xvbg==", "Bearer x", "Basic 77+9/w=="])
     def test_a_malformed_authorization_is_refused(
         self, lab: Lab, acme: Provider, application: Application, header: str | bytes
     ) -> None:
@@ -343,7 +341,7 @@ class TestUserInfo:
         answer = lab.browser().get(acme.endpoints["userinfo"])
         assert (answer.status_code, answer.headers["WWW-Authenticate"]) == (401, 'Bearer realm="acme"')
 
-    @pytest.mark.parametrize("header", ["Bearer wrong", "Bearer", "bearer a b", "Basic YTpi"])
+    @cases("header", ["Bearer wrong", "Bearer", "bearer a b", "Basic YTpi"])
     def test_a_wrong_token_is_refused(self, lab: Lab, acme: Provider, header: str) -> None:
         answer = lab.browser().get(acme.endpoints["userinfo"], headers={"Authorization": header})
         assert answer.status_code == 401

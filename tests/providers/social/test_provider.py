@@ -11,6 +11,7 @@ import pytest
 from labkit import Lab, LabError, SettingsError
 from labkit.lab.provider import Provider
 from labkit.providers.social.messages import Application
+from tests.cases import cases
 from tests.providers.social.clients import ANN, BO, CALLBACK, authorize_url, code_for, redeem, userinfo
 
 YAML = """
@@ -173,9 +174,7 @@ class TestPeopleAndApplications:
         assert len(two.redirects) == 2
         assert one.client_secret not in repr(one)
 
-    @pytest.mark.parametrize(
-        "redirect", ["callback", "javascript:alert(1)", "https://a/#b", "https://u@a/", []]
-    )
+    @cases("redirect", ["callback", "javascript:alert(1)", "https://a/#b", "https://u@a/", []])
     def test_a_wrong_redirect_is_not_registered(self, acme: Provider, redirect: Any) -> None:
         with pytest.raises(LabError, match="redirect"):
             acme.register(redirect)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from labkit.services.operation import Caller
+from tests.cases import cases
 from tests.services.interface.environment import Environment, environment, keeps, solution
 
 LAMP = {
@@ -53,7 +54,7 @@ async def test_a_handler_gets_the_arguments_under_the_title_and_the_usual_names(
     assert await env.call("home", "Lights.light", level=5) == [expected] * 3
 
 
-@pytest.mark.parametrize("name", ["lamp", "event", "operation", "anything"])
+@cases("name", ["lamp", "event", "operation", "anything"])
 async def test_a_function_may_give_the_argument_any_name(env: Environment, name: str) -> None:
     made: dict[str, Any] = {}
     exec(f"def light({name}, context): return [{name}, context['caller_id']]", made)
@@ -153,7 +154,7 @@ async def test_a_fallback_handles_what_has_no_handler(env: Environment) -> None:
     assert await env.call("home", "Lights.nobody") == ["interface", "nobody", "home"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("returned", "expected"),
     [
         ({"error": "no such lamp", "status": 404, "type": "LampError"}, (404, "no such lamp", "LampError")),
@@ -170,7 +171,7 @@ async def test_a_returned_error_is_the_error_of_the_call(
     assert env.context.journal.select("call")[-1].status == expected[0]
 
 
-@pytest.mark.parametrize(
+@cases(
     "returned",
     [
         {"error": "a field"},

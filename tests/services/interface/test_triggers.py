@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import cases
 from tests.services.interface.environment import Environment, environment, keeps, solution
 
 LIGHTS = {
@@ -93,8 +94,8 @@ async def test_what_is_sent_is_as_it_was_when_it_was_sent(env: Environment) -> N
     assert sorted(map(str, got)) == ["{'list': [1, 3]}", "{'list': [1]}", "{'list': [1]}"]
 
 
-@pytest.mark.parametrize("configured", [None, "sync", "async"])
-@pytest.mark.parametrize("given", [None, "sync", "async"])
+@cases("configured", [None, "sync", "async"])
+@cases("given", [None, "sync", "async"])
 async def test_which_mode_counts(env: Environment, configured: str | None, given: str | None) -> None:
     definition = LIGHTS if configured is None else {**LIGHTS, "mode": configured}
     await env.replace("lights", definition)
@@ -153,7 +154,7 @@ async def test_who_is_not_there(env: Environment) -> None:
         assert (answer["status"], answer["error"]) == (404, "service not found")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "problem"),
     [
         (
@@ -186,8 +187,8 @@ async def test_other_properties_are_accepted(env: Environment) -> None:
     assert await trigger_one(env, "home", "plain", data=1, whatever=2, caller="x") == 1
 
 
-@pytest.mark.parametrize("data", [None, False, 0, "", "text", 1.5, [], [None], {"a": {"b": [1, 2]}}])
-@pytest.mark.parametrize("language", ["lua", "python"])
+@cases("data", [None, False, 0, "", "text", 1.5, [], [None], {"a": {"b": [1, 2]}}])
+@cases("language", ["lua", "python"])
 async def test_data_may_be_anything(env: Environment, data: Any, language: str) -> None:
     home = env.solutions.get("home")
     if language == "lua":
@@ -285,9 +286,7 @@ class TestSubscribers:
         beyond = await env.call("lights", "Interface.listSubscribers", offset=10**18)
         assert beyond == {"items": [], "total": 3}
 
-    @pytest.mark.parametrize(
-        "wrong", [{"limit": 0}, {"limit": 1001}, {"offset": -1}, {"limit": True}, {"limit": "x"}]
-    )
+    @cases("wrong", [{"limit": 0}, {"limit": 1001}, {"offset": -1}, {"limit": True}, {"limit": "x"}])
     async def test_wrong_pages(self, env: Environment, wrong: dict[str, Any]) -> None:
         answer = await env.call("lights", "Interface.listSubscribers", **wrong)
         assert (answer["status"], next(iter(wrong)) in answer["error"]) == (400, True)
@@ -299,7 +298,7 @@ class TestSubscribers:
         assert (len(answer["items"]), answer["total"]) == (20, 25)
         assert len((await env.call("lights", "Interface.listSubscribers", limit=1000))["items"]) == 25
 
-    @pytest.mark.parametrize(
+    @cases(
         ("wanted", "found"),
         [
             ({}, ["home", "flat", "shed"]),
@@ -343,7 +342,7 @@ class TestSubscribers:
         assert (shown["quota"], shown["parameters"]) == ({"calls_monthly": 7}, {"a": 1, "b": [2]})
         assert [each["parameters"] for each in heard] == [{"a": 1}, {"a": 1, "b": [2]}, {"a": 1, "b": [2]}]
 
-    @pytest.mark.parametrize(
+    @cases(
         "wrong",
         [
             {"quota": {"calls_daily": -1}},
@@ -361,9 +360,7 @@ class TestSubscribers:
         assert (answer["status"], len(answer["error"]) < 300) == (400, True)
         assert await env.call("lights", "Interface.getSubscriber", subscriber_id="home") == before
 
-    @pytest.mark.parametrize(
-        ("id", "status"), [("stranger", 404), ("Home", 400), ("a-b", 400), ("", 400), ("1a", 400)]
-    )
+    @cases(("id", "status"), [("stranger", 404), ("Home", 400), ("a-b", 400), ("", 400), ("1a", 400)])
     async def test_ids(self, env: Environment, id: str, status: int) -> None:
         for operation in ("getSubscriber", "setSubscriber"):
             answer = await env.call("lights", f"Interface.{operation}", subscriber_id=id)

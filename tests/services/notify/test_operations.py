@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import cases
 from tests.services.notify.environment import ACCOUNT, BINDING, OTHER, Environment
 
 SID = f"BS{'3' * 32}"
@@ -34,7 +35,7 @@ async def test_a_binding_goes_as_a_form_with_the_credentials_beside_it(env: Envi
     assert env.login == f"{ACCOUNT['AccountSid']}:{ACCOUNT['AuthToken']}"
 
 
-@pytest.mark.parametrize(("kind", "taken"), [("apn", True), ("fcm", True), ("gcm", True), ("sms", False)])
+@cases(("kind", "taken"), [("apn", True), ("fcm", True), ("gcm", True), ("sms", False)])
 async def test_credential_and_protocol_are_of_push_alone(env: Environment, kind: str, taken: bool) -> None:
     env.answers("Bindings", 201, {})
     own = {"CredentialSid": "CR1", "NotificationProtocolVersion": "3"}
@@ -89,7 +90,7 @@ async def test_a_notification_has_its_payloads_as_json_text(env: Environment) ->
     assert form == {"Identity": ["ann"], "Body": ["é漢😀\n"], "Ttl": ["0"], "Priority": ["low"]}
 
 
-@pytest.mark.parametrize("empty", [{}, [], None, "{}"])
+@cases("empty", [{}, [], None, "{}"])
 async def test_what_is_empty_is_left_out(env: Environment, empty: object) -> None:
     env.answers("Notifications", 201, {})
     several = () if empty == "{}" else ("Identity", "Tag")
@@ -105,7 +106,7 @@ async def test_what_is_large_is_not_rounded(env: Environment) -> None:
     assert env.form["Ttl"] == ["2419200"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("date", "shown"),
     [
         ("2026-02-28T23:59:59.999999Z", "Sat, 28 Feb 2026 23:59:59 +0000"),
@@ -142,7 +143,7 @@ async def test_what_a_call_names_counts_and_changes_nothing(env: Environment) ->
     assert env.login == f"{ACCOUNT['AccountSid']}:{ACCOUNT['AuthToken']}"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("configured", "named"),
     [
         ({}, "AccountSid and AuthToken are"),
@@ -180,7 +181,7 @@ for _ in range(3000):
     DEEP = {"a": DEEP}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("operation", "parameters", "error"),
     [
         *((CREATE, {name: None}, name) for name in BINDING),
@@ -241,7 +242,7 @@ async def test_wrong_arguments_are_refused_by_name(
     assert env.web.requests == []
 
 
-@pytest.mark.parametrize("sid", ["..", ".", "a/b", "a%2Fb", "é", "BS 1", "x" * 65, "a?b", "a\n"])
+@cases("sid", ["..", ".", "a/b", "a%2Fb", "é", "BS 1", "x" * 65, "a?b", "a\n"])
 async def test_a_sid_leads_nowhere_else(env: Environment, sid: str) -> None:
     for given in ({"BindingSid": sid}, {"BindingSid": SID, "ServiceSid": sid}):
         found = json.loads(await env.refused("getBinding", 404, **given))
@@ -259,7 +260,7 @@ async def test_a_refusal_comes_with_its_code_as_json_text(env: Environment) -> N
         assert json.loads(await env.refused(operation, 404, BindingSid=SID)) == refusal
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500, 503])
+@cases("status", [400, 401, 403, 404, 429, 500, 503])
 async def test_the_status_is_the_providers_own(env: Environment, status: int) -> None:
     env.answers("Notifications", status, {"code": "x", "message": None, "status": 200})
     found = json.loads(await env.refused("send", status, Tag="all"))
@@ -274,7 +275,7 @@ async def test_a_refusal_is_cut_and_does_not_repeat_the_token(env: Environment) 
     assert len(error) < 1200
 
 
-@pytest.mark.parametrize(
+@cases(
     ("status", "answer"),
     [
         (200, "<html>"),

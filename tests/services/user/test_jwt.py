@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from joserfc import jwk
 from joserfc import jwt as joserfc_jwt
 
+from tests.cases import cases
 from tests.services.user import jwt_keys as keys
 from tests.services.user.environment import Environment
 from tests.solutions.lua.bench import Bench
@@ -99,7 +100,7 @@ async def test_whole_numbers_are_signed_as_integers_at_any_depth(env: Environmen
     assert token.split(".")[1] == keys.part(expected)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("payload", "reason"),
     [
         ({"n": math.inf}, "not finite"),
@@ -255,14 +256,14 @@ async def test_keys_that_rs256_cannot_verify_with(env: Environment) -> None:
         assert reason in error["message"]
 
 
-@pytest.mark.parametrize("algorithm", HMACS)
+@cases("algorithm", HMACS)
 async def test_short_secrets_are_fine(env: Environment, algorithm: str) -> None:
     token = await sign(env, {"a": 1}, "s", algorithm)
     assert await env.call("jwtVerify", key="s", token=token, algorithms=[algorithm]) == {"a": 1}
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("key", ["", "x" * 8193, 7, None], ids=["empty", "long", "number", "null"])
+@cases("algorithm", ALGORITHMS)
+@cases("key", ["", "x" * 8193, 7, None])
 async def test_no_key_and_one_that_is_too_long(env: Environment, algorithm: str, key: object) -> None:
     error = await env.refused("jwtSign", key=key, payload={}, algorithm=algorithm)
     assert (error["status"], "Parameter key" in error["message"]) == (400, True)
@@ -274,7 +275,7 @@ async def test_no_key_and_one_that_is_too_long(env: Environment, algorithm: str,
 # ---- arguments
 
 
-@pytest.mark.parametrize("name", ["key", "payload", "algorithm"])
+@cases("name", ["key", "payload", "algorithm"])
 async def test_signing_needs_all_of_its_arguments(env: Environment, name: str) -> None:
     given = {"key": keys.SECRET, "payload": {}, "algorithm": "HS256"}
     del given[name]
@@ -282,7 +283,7 @@ async def test_signing_needs_all_of_its_arguments(env: Environment, name: str) -
     assert (error["status"], error["message"]) == (400, f"Parameter {name} is required.")
 
 
-@pytest.mark.parametrize("name", ["key", "token", "algorithms"])
+@cases("name", ["key", "token", "algorithms"])
 async def test_verifying_needs_all_of_its_arguments(env: Environment, name: str) -> None:
     given = {"key": keys.SECRET, "token": await sign(env, {}), "algorithms": ["HS256"]}
     del given[name]
@@ -290,7 +291,7 @@ async def test_verifying_needs_all_of_its_arguments(env: Environment, name: str)
     assert (error["status"], error["message"]) == (400, f"Parameter {name} is required.")
 
 
-@pytest.mark.parametrize("algorithm", ["none", "None", "", "hs256", "RS384", "ES256", "PS256", 5, None, []])
+@cases("algorithm", ["none", "None", "", "hs256", "RS384", "ES256", "PS256", 5, None, []])
 async def test_other_algorithms_are_unknown(env: Environment, algorithm: object) -> None:
     error = await env.refused("jwtSign", key=keys.SECRET, payload={}, algorithm=algorithm)
     assert (error["status"], "Parameter algorithm" in error["message"]) == (400, True)
@@ -300,7 +301,7 @@ async def test_other_algorithms_are_unknown(env: Environment, algorithm: object)
     assert (error["status"], "Parameter algorithms" in error["message"]) == (400, True)
 
 
-@pytest.mark.parametrize("algorithms", [[], {}, "", None, 7])
+@cases("algorithms", [[], {}, "", None, 7])
 async def test_an_algorithm_must_be_allowed(env: Environment, algorithms: object) -> None:
     token = await sign(env, {})
     error = await env.refused("jwtVerify", key=keys.SECRET, token=token, algorithms=algorithms)
@@ -310,7 +311,7 @@ async def test_an_algorithm_must_be_allowed(env: Environment, algorithms: object
 # ---- lifetimes
 
 
-@pytest.mark.parametrize(("after", "alive"), [(59, True), (60, False), (61, False)])
+@cases(("after", "alive"), [(59, True), (60, False), (61, False)])
 async def test_exp_is_judged_on_lab_time_without_slack(env: Environment, after: int, alive: bool) -> None:
     payload = {"exp": env.clock.seconds() + 60}
     token = await sign(env, payload)
@@ -325,7 +326,7 @@ async def test_exp_is_judged_on_lab_time_without_slack(env: Environment, after: 
         )
 
 
-@pytest.mark.parametrize(("after", "valid"), [(59, False), (59.5, False), (60, True), (61, True)])
+@cases(("after", "valid"), [(59, False), (59.5, False), (60, True), (61, True)])
 async def test_nbf_is_judged_on_lab_time_without_slack(env: Environment, after: float, valid: bool) -> None:
     payload = {"nbf": env.clock.seconds() + 60}
     token = await sign(env, payload)
@@ -340,15 +341,15 @@ async def test_nbf_is_judged_on_lab_time_without_slack(env: Environment, after: 
         )
 
 
-@pytest.mark.parametrize("claim", ["exp", "nbf"])
-@pytest.mark.parametrize("value", ["1900000000", "soon", None, True, [], {}])
+@cases("claim", ["exp", "nbf"])
+@cases("value", ["1900000000", "soon", None, True, [], {}])
 async def test_times_are_numbers(env: Environment, claim: str, value: object) -> None:
     token = await sign(env, {claim: value})
     error = await env.refused("jwtVerify", key=keys.SECRET, token=token, algorithms=["HS256"])
     assert (error["status"], f"its {claim} is not a number" in error["message"]) == (400, True)
 
 
-@pytest.mark.parametrize(
+@cases(
     "payload",
     [
         {"iat": 4e9, "aud": "someone", "iss": 7, "sub": 5, "jti": []},

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-import pytest
 from cryptography.hazmat.primitives import serialization
 
+from tests.cases import cases
 from tests.services.user import jwt_keys as keys
 from tests.services.user.environment import Environment
 
@@ -146,7 +146,7 @@ def public_keys() -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("alg", ["HS256", "HS384", "HS512"])
+@cases("alg", ["HS256", "HS384", "HS512"])
 async def test_a_public_key_is_no_shared_secret(env: Environment, alg: str) -> None:
     for form, key in public_keys().items():
         token = keys.forged({"alg": alg}, PAYLOAD, key)

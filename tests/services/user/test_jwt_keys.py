@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 
-import pytest
 from joserfc import jwk
 from joserfc import jwt as joserfc_jwt
 
+from tests.cases import cases
 from tests.services.user import jwt_keys as keys
 from tests.services.user.environment import Environment
 
@@ -21,7 +21,7 @@ def signed(algorithm: str) -> str:
     return joserfc_jwt.encode({"alg": algorithm}, {"a": 1}, KEY, algorithms=[algorithm])
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         CODED,
@@ -53,7 +53,7 @@ async def test_a_pem_in_base64_is_what_it_holds(env: Environment) -> None:
     assert "an HS algorithm needs a shared secret" in str(error)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("key", "words"),
     [
         ({}, '{base64 = "…"} for a key of bytes'),

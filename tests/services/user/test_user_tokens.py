@@ -9,6 +9,7 @@ import jwt
 import pytest
 
 from labkit.services.user import user_tokens
+from tests.cases import cases
 from tests.services.user.environment import Environment
 
 PASSWORD = "correct horse"
@@ -82,7 +83,7 @@ class TestLogin:
         token = await env.call("getUserToken", email="ann@example.com", password=PASSWORD)
         assert await alive(env, token)
 
-    @pytest.mark.parametrize("time_to_live", [0, -1, 0.5, "soon", True])
+    @cases("time_to_live", [0, -1, 0.5, "soon", True])
     async def test_a_lifetime_is_a_second_at_least(self, env: Environment, time_to_live: object) -> None:
         error = await env.refused(
             "getUserToken", email="ann@example.com", password=PASSWORD, time_to_live=time_to_live
@@ -132,7 +133,7 @@ class TestToken:
 
 
 class TestForgery:
-    @pytest.mark.parametrize("token", ["", "x", "a.b.c", "é", "\udc80", "x" * 100_000, "null", "."])
+    @cases("token", ["", "x", "a.b.c", "é", "\udc80", "x" * 100_000, "null", "."])
     async def test_what_is_no_token_is_401(self, env: Environment, token: str) -> None:
         assert not await alive(env, token)
 

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.cases import cases
 from tests.solutions.guide.visitors import PASSWORD, Guide, Person, refused
 
 LIFETIME = 86400  # seconds: of a reset token
@@ -20,7 +21,7 @@ class TestSignUp:
         assert mail.sender == f"no-reply@{guide.solution.domain}"
         assert re.fullmatch(re.escape(guide.url("/api/verify/")) + r"[A-Za-z0-9]+", mail.links[0])
 
-    @pytest.mark.parametrize("missing", ["email", "name", "password"])
+    @cases("missing", ["email", "name", "password"])
     def test_tells_what_is_missing(self, guide: Guide, missing: str) -> None:
         body: dict[str, object] = {"email": guide.email(), "name": "Ann", "password": PASSWORD}
         del body[missing]
@@ -34,17 +35,15 @@ class TestSignUp:
         refused(answer, error["status"], error["message"])
         assert len(guide.lab.mailbox.find(to=email)) == 1
 
-    @pytest.mark.parametrize("body", [b"", b"[]", b'"ann@example.com"', b"7", b"null"])
+    @cases("body", [b"", b"[]", b'"ann@example.com"', b"7", b"null"])
     def test_refuses_a_body_without_fields(self, guide: Guide, body: bytes) -> None:
         json = {"Content-Type": "Application/JSON; charset=utf-8"}
         refused(guide.solution.post("/api/user/signup", content=body, headers=json), 400, "email")
 
-    @pytest.mark.parametrize(
+    @cases(
         "kind", [None, "text/plain", "application/x-www-form-urlencoded", "application/json-seq", "text/json"]
     )
-    @pytest.mark.parametrize(
-        "path", ["/api/user/signup", "/api/forgotten", "/api/resetPassword", "/api/session/login"]
-    )
+    @cases("path", ["/api/user/signup", "/api/forgotten", "/api/resetPassword", "/api/session/login"])
     def test_takes_nothing_but_json_for_json(self, guide: Guide, path: str, kind: str | None) -> None:
         headers = {"Content-Type": kind} if kind else {}
         body = b'{"email": "ann@example.com", "name": "Ann", "password": "correct horse", "resetToken": "x"}'
@@ -90,11 +89,11 @@ class TestForgotten:
         assert guide.visitor().post("/api/forgotten", email=ann.email).status_code == 200
         assert re.fullmatch(re.escape(guide.url("/reset?rt=")) + r"[A-Za-z0-9]{40}", guide.link(ann.email))
 
-    @pytest.mark.parametrize("body", [{}, {"email": ""}, {"email": 7}, {"email": ["ann@example.com"]}])
+    @cases("body", [{}, {"email": ""}, {"email": 7}, {"email": ["ann@example.com"]}])
     def test_refuses_a_request_without_email(self, guide: Guide, body: dict[str, object]) -> None:
         refused(guide.visitor().post("/api/forgotten", **body), 400, "email is missing")
 
-    @pytest.mark.parametrize("address", ["", "%", "_", "erson", "@example.com"])
+    @cases("address", ["", "%", "_", "erson", "@example.com"])
     def test_takes_nobody_for_someone_whose_address_only_contains_it(
         self, guide: Guide, ann: Person, address: str
     ) -> None:
@@ -111,7 +110,7 @@ class TestForgotten:
         assert guide.visitor().post("/api/forgotten", email=ann.email.upper()).status_code == 200
         assert guide.lab.mailbox[-1].to == (ann.email,)
 
-    @pytest.mark.parametrize(
+    @cases(
         "form",
         [
             "jürgen{}@müller.example",
@@ -179,7 +178,7 @@ class TestResetPassword:
         login = {"email": email, "password": passwords[statuses.index(200)]}
         assert guide.visitor().post("/api/session/login", **login).status_code == 303
 
-    @pytest.mark.parametrize(
+    @cases(
         ("body", "missing"),
         [
             ({}, "resetToken"),
@@ -193,7 +192,7 @@ class TestResetPassword:
     def test_tells_what_is_missing(self, guide: Guide, body: dict[str, object], missing: str) -> None:
         refused(guide.visitor().post("/api/resetPassword", **body), 400, f"{missing} is missing")
 
-    @pytest.mark.parametrize("token", ["nonsense", "x" * 500, "-----BEGIN PUBLIC KEY-----", "é ü", "\n"])
+    @cases("token", ["nonsense", "x" * 500, "-----BEGIN PUBLIC KEY-----", "é ü", "\n"])
     def test_refuses_an_unknown_token(self, guide: Guide, token: str) -> None:
         answer = guide.visitor().post("/api/resetPassword", resetToken=token, password="long enough")
         refused(answer, 400, "unknown")

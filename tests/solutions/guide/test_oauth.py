@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import httpx
 import pytest
 
+from tests.cases import cases
 from tests.solutions.guide.visitors import Guide, Person, Visitor
 
 REDIRECT = "https://client.example/back"
@@ -99,7 +100,7 @@ class TestAuthorize:
         answer = guide.visitor().browser.post(guide.url("/oauth/authorize"), data={"asked": "x"})
         assert answer.status_code == 401
 
-    @pytest.mark.parametrize("dropped", ["client_id", "redirect_uri", "response_type"])
+    @cases("dropped", ["client_id", "redirect_uri", "response_type"])
     def test_a_request_must_be_whole_and_unambiguous(self, guide: Guide, bob: Person, dropped: str) -> None:
         pairs = dict(part.split("=") for part in app(guide).query().split("&"))
         twice = "&".join(f"{name}={value}" for name, value in [*pairs.items(), (dropped, "x")])
@@ -107,9 +108,7 @@ class TestAuthorize:
         for query in (twice, once):
             assert bob.get(f"/oauth/authorize?{query}").status_code == 400
 
-    @pytest.mark.parametrize(
-        "other", [{"redirect_uri": f"{REDIRECT}/"}, {"response_type": "token"}, {"client_id": "9999"}]
-    )
+    @cases("other", [{"redirect_uri": f"{REDIRECT}/"}, {"response_type": "token"}, {"client_id": "9999"}])
     def test_a_wrong_request_leads_nowhere(self, guide: Guide, bob: Person, other: dict[str, str]) -> None:
         answer = approve(bob, f"/oauth/authorize?{app(guide).query(**other)}")
         assert 400 <= answer.status_code < 500

@@ -1,7 +1,6 @@
 """Logging in, and who one is then."""
 
-import pytest
-
+from tests.cases import cases
 from tests.solutions.guide.visitors import FOLDER, PASSWORD, Guide, cookie, refused
 
 
@@ -16,7 +15,7 @@ class TestLogin:
         assert attributes == {"path": "/", "httponly": "", "secure": "", "samesite": "Lax"}
         assert person.browser.get(guide.url("/api/session/user")).json()["email"] == person.email
 
-    @pytest.mark.parametrize(
+    @cases(
         "body",
         [
             {},
@@ -57,7 +56,7 @@ class TestUser:
         assert set(user) == {"id", "email", "name", "status", "creation_date"}
         assert (user["email"], user["name"], user["status"]) == (person.email, "Ann", 1)
 
-    @pytest.mark.parametrize("header", [None, "", "sid=", "sid=nonsense", "other=1; sid", "sid=a.b.c; sid=d"])
+    @cases("header", [None, "", "sid=", "sid=nonsense", "other=1; sid", "sid=a.b.c; sid=d"])
     def test_needs_a_valid_session(self, guide: Guide, header: str | None) -> None:
         answer = guide.visitor().get("/api/session/user", headers={"Cookie": header} if header else {})
         refused(answer, 400, "no valid session")

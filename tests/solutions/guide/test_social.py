@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from labkit.lab.provider import Provider
+from tests.cases import cases
 from tests.solutions.guide.visitors import Guide, cookie, refused
 
 SCOPES = {"google": ["profile", "email"], "github": ["user"]}
@@ -69,7 +70,7 @@ class TestOAuth2:
         answer = providers["google"].login(guide.url("/social/handle/google/loginurl"), as_="ann")
         refused(answer, 500, "inaccessible")
 
-    @pytest.mark.parametrize("path", ["/social/handle/{}/loginurl", "/social/handle/{}?code=x", "/{}/login"])
+    @cases("path", ["/social/handle/{}/loginurl", "/social/handle/{}?code=x", "/{}/login"])
     def test_an_unknown_consumer_is_404(self, guide: Guide, path: str) -> None:
         refused(guide.visitor().get(path.format("unheard-of")), 404)
 

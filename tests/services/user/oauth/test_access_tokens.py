@@ -12,6 +12,7 @@ from joserfc.jwk import RSAKey
 
 from labkit.conformance.user.oauth.client import OAuthClient
 from labkit.services.user.oauth import access_tokens
+from tests.cases import cases
 from tests.services.user.environment import Environment
 from tests.services.user.oauth.clients import registered
 
@@ -100,9 +101,7 @@ async def test_a_token_dies_with_its_user(env: Environment, client: OAuthClient)
     assert (await env.call("getCurrentUser", token=tokens["access_token"]))["status"] == 401
 
 
-@pytest.mark.parametrize(
-    "claim", [{"aud": "2"}, {"sub": "2"}, {"jti": "another"}, {"exp": 0}, {"nbf": 2**40}]
-)
+@cases("claim", [{"aud": "2"}, {"sub": "2"}, {"jti": "another"}, {"exp": 0}, {"nbf": 2**40}])
 async def test_signed_claims_that_name_no_living_set_are_refused(
     env: Environment, client: OAuthClient, claim: dict[str, Any]
 ) -> None:
@@ -119,7 +118,7 @@ async def test_signed_claims_that_name_no_living_set_are_refused(
     )
 
 
-@pytest.mark.parametrize("token", ["", "a.b.c", "\udcff", "x" * 10_000, json.dumps({})])
+@cases("token", ["", "a.b.c", "\udcff", "x" * 10_000, json.dumps({})])
 async def test_what_is_no_token_is_nobody(env: Environment, token: str) -> None:
     assert await access_tokens.user_of(env.context, env.user.keys, "acme", token) is None
 

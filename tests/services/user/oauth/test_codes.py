@@ -8,6 +8,7 @@ import pytest
 
 from labkit.conformance.user.oauth.client import CALLBACK, OAuthClient, name_of
 from labkit.services.user.oauth.codes import LIFETIME
+from tests.cases import cases
 from tests.services.user.environment import Environment
 from tests.services.user.oauth.clients import registered
 
@@ -73,7 +74,7 @@ async def test_codes_that_were_never_exchanged_are_forgotten(env: Environment, c
     assert "access_token" in await client.redeem(living[0])
 
 
-@pytest.mark.parametrize("scope", ["", "profile", "profile email", "urn:x#!~[]/$", "a b c d"])
+@cases("scope", ["", "profile", "profile email", "urn:x#!~[]/$", "a b c d"])
 async def test_a_scope_is_a_list_of_names(client: OAuthClient, scope: str) -> None:
     assert len(await client.approve(scope=scope)) == 40
 
@@ -83,7 +84,7 @@ async def test_a_scope_may_be_left_out(env: Environment, client: OAuthClient) ->
     assert len(await env.call("getOauthAuthorizeApproved", token=client.token, **given)) == 40
 
 
-@pytest.mark.parametrize("missing", ["token", "client_id", "redirect_uri", "response_type"])
+@cases("missing", ["token", "client_id", "redirect_uri", "response_type"])
 async def test_what_else_is_missing_is_named(env: Environment, client: OAuthClient, missing: str) -> None:
     given = {
         "token": client.token,

@@ -10,6 +10,7 @@ import pytest
 
 from labkit.conformance.user.oauth.client import CALLBACK, OAuthClient, name_of
 from labkit.services.user.oauth import tokens as oauth_tokens
+from tests.cases import cases
 from tests.services.user.environment import Environment
 from tests.services.user.oauth.clients import registered
 
@@ -44,7 +45,7 @@ class TestClient:
         error = await env.refused("getOauthToken", given)
         assert (error["status"], error["message"]) == (400, f"Parameter {missing} is required.")
 
-    @pytest.mark.parametrize(
+    @cases(
         ("grant", "missing"),
         [
             ("authorization_code", "code"),

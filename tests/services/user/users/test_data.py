@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import cases
 from tests.services.user.environment import Environment
 from tests.sizes import size
 
@@ -64,7 +65,7 @@ async def test_what_is_wrong_is_told(env: Environment, ann: int) -> None:
         assert (await env.refused(operation, parameters))["message"] == message
 
 
-@pytest.mark.parametrize(
+@cases(
     "values",
     [
         {"": 1},

@@ -7,9 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from labkit.services.user import user_tokens
+from tests.cases import cases
 from tests.services.user.environment import Environment
 
 ANN: dict[str, Any] = {"email": "ann@example.com", "name": "Ann", "password": "correct horse"}
@@ -27,7 +26,7 @@ class TestCreateUser:
         third, elsewhere = await env.person("bob"), await env.person("ann", solution="other")
         assert [each.id for each in (first, second, third, elsewhere)] == [1, 2, 3, 1]
 
-    @pytest.mark.parametrize(
+    @cases(
         ("change", "words"),
         [
             ({"email": "ann"}, "Parameter email validation failed: 'ann' is not a mail address"),
