@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.resources.abc import Traversable
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeVar
@@ -205,6 +206,16 @@ def load(root: Traversable | None = None) -> Catalogue:
 
     Raises CatalogueError for the first thing that is wrong.
     """
+    return _own() if root is None else _load(root)
+
+
+@cache
+def _own() -> Catalogue:
+    """That of this package: its files stay as they are, and reading them all takes a while."""
+    return _load(None)
+
+
+def _load(root: Traversable | None) -> Catalogue:
     documents = _read(_Document, areas.statement_files(root))
     statements, file_of = _statements(documents)
     files = _read(_Part, areas.requirement_files(root))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from labkit.conformance.catalogue import Catalogue, Requirement, Statement, load
 from labkit.conformance.check import Check, all_checks
 from labkit.conformance.mutant import Mutant
 from labkit.conformance.rows import all_mutants
+
+P = TypeVar("P", Check, Mutant)  # what proves requirements
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,15 +155,20 @@ class Coverage:
 def cover(catalogue: Catalogue, checks: Iterable[Check], mutants: Iterable[Mutant]) -> Coverage:
     """Put the three together."""
     all_of, faults = tuple(in_order(checks, catalogue)), tuple(mutants)
+    check_of, fault_of = _by_requirement(all_of), _by_requirement(faults)
     covered = {
-        each.id: Covered(
-            each,
-            tuple(check for check in all_of if each.id in check.requirements),
-            tuple(mutant for mutant in faults if each.id in mutant.requirements),
-        )
-        for each in catalogue
+        each.id: Covered(each, tuple(check_of[each.id]), tuple(fault_of[each.id])) for each in catalogue
     }
     return Coverage(catalogue, all_of, faults, covered)
+
+
+def _by_requirement(all_of: Iterable[P]) -> defaultdict[str, list[P]]:
+    """What proves each requirement, by its id."""
+    found: defaultdict[str, list[P]] = defaultdict(list)
+    for each in all_of:
+        for id in dict.fromkeys(each.requirements):
+            found[id].append(each)
+    return found
 
 
 def in_order(checks: Iterable[Check], catalogue: Catalogue) -> list[Check]:
