@@ -7,9 +7,10 @@
 local matcher, budget, join = ...
 
 local find, gmatch, gsub, match = string.find, string.gmatch, string.gsub, string.match
-local sub = string.sub
+local search, sub = matcher.search, string.sub
 local charge, pcall, reserve, stop = budget.charge, budget.pcall, budget.reserve, budget.stop
 local error, getmetatable, select, tonumber, tostring, type = error, debug.getmetatable, select, tonumber, tostring, type
+local huge = math.huge
 
 local MOST_PLAIN = 2e9  -- bytes that a plain search may compare at worst
 local FREE_PLAIN = 1e5  -- bytes that need no look at the clock
@@ -30,6 +31,7 @@ local searching, iterating = {}, {}
 -- whole text, so the hook's own bound is enough: of such texts those without a special character, and all others, which
 -- are patterns unless they are to be searched for plainly.
 local ordinary, special = {}, {}
+local easy = {} -- the patterns for which that is so of any text
 local kept = 0 -- in all of these
 local asked, asked_with -- a long text whose last stretch is short for a pattern
 
@@ -38,7 +40,7 @@ local function forget_text()
 end
 
 local function forget()
-  searching, iterating, ordinary, special, kept = {}, {}, {}, {}, 0
+  searching, iterating, ordinary, special, easy, kept = {}, {}, {}, {}, {}, 0
 end
 
 local function count()
@@ -67,6 +69,7 @@ local function prepare(p, anchors, finding)
   if #p <= LONG then
     count();
     (anchors and searching or iterating)[p] = pattern
+    if anchors and pattern.free == huge then easy[p] = true end
   end
   return pattern
 end
@@ -137,11 +140,11 @@ local function find_slowly(s, p, init, exactly)
     ordinary[p] = true
   end
   if native(s, p, pattern) then return find(s, p, init) end
-  return matcher.search(s, pattern, start(init, #s))
+  return search(s, pattern, start(init, #s))
 end
 
 function library.find(s, p, init, exactly)
-  if ordinary[p] or exactly and special[p] then return find(s, p, init, exactly) end
+  if ordinary[p] or (exactly and special or easy)[p] then return find(s, p, init, exactly) end
   local pattern = not exactly and searching[p]
   if pattern and type(s) == "string" then
     local known = s == asked and pattern == asked_with
@@ -151,6 +154,9 @@ function library.find(s, p, init, exactly)
       return find(s, p, init)
     end
     if known or pattern.linear then return passed(s, init, pattern.weight, find(s, p, init)) end
+    if pattern.here and not pattern.tail then
+      return passed(s, init, pattern.weight, search(s, pattern, start(init, #s)))
+    end
   end
   return find_slowly(s, p, init, exactly)
 end
@@ -163,6 +169,7 @@ local function results(s, from, to, ...)
 end
 
 function library.match(s, p, init)
+  if easy[p] then return match(s, p, init) end
   local pattern = searching[p]
   if pattern and type(s) == "string" and not pattern.lone then
     local known = s == asked and pattern == asked_with
@@ -174,12 +181,15 @@ function library.match(s, p, init)
     if known or pattern.linear then
       return results(s, passed(s, init, pattern.weight, find(s, p, init)))
     end
+    if pattern.here and not pattern.tail then
+      return results(s, passed(s, init, pattern.weight, search(s, pattern, start(init, #s))))
+    end
   end
   if not texts(s, p) then return match(s, p, init) end -- complains
   s, p = tostring(s), tostring(p)
   pattern = prepare(p, true, false)
   if native(s, p, pattern) then return match(s, p, init) end
-  return results(s, matcher.search(s, pattern, start(init, #s)))
+  return results(s, search(s, pattern, start(init, #s)))
 end
 
 function library.gmatch(s, p)
@@ -200,7 +210,7 @@ function library.gmatch(s, p)
   end
   return function()
     if at > #s + 1 then return nil end
-    return advance(matcher.search(s, pattern, at))
+    return advance(search(s, pattern, at))
   end
 end
 
@@ -307,7 +317,7 @@ local function substitute_slowly(s, p, replacement, most, kind)
   end
   most = most == nil and #s + 1 or tonumber(most) or error("bad argument #4 to 'gsub' (number expected)", 2)
   if natively then return substitute(s, replacement, kind, most, pattern, find, p) end
-  return substitute(s, replacement, kind, most, pattern, matcher.search, pattern)
+  return substitute(s, replacement, kind, most, pattern, search, pattern)
 end
 
 function library.gsub(s, p, replacement, most)
