@@ -61,6 +61,8 @@ class Calls:
                 raise _error(fault)
             if fault.settings.body is not None:
                 return plain_copy(fault.settings.body)
+            if fault.settings.lost:
+                return None
         return await work()
 
     async def after(

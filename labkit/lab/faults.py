@@ -101,11 +101,11 @@ class LabFaults:
         (`provider google token`, with `does="slow"`); `*` stands for any characters.
 
         What: status, body (text or data), headers (an empty value takes one away); delay in seconds of lab time; cut:
-        the connection ends before the work, after it without an answer, or inside the answer; of an event lost,
-        doubled, late (others overtake it), or delay (others wait with it); fields (`users.email`, `.` is the whole, of
-        a request or an answer `@Name` a header, of a request `?name` one of its query and `/` its path) to drop,
-        replace, put there or edit: `edit={"updated": ["times", 1000], "name": "lower", "items": "[:-1]"}`; its error
-        names all edits.
+        the connection ends before the work, after it without an answer, or inside the answer; of a call lost (nothing
+        is done, and nothing comes back); of an event lost, doubled, late (others overtake it), or delay (others wait
+        with it); fields (`users.email`, `.` is the whole, of a request or an answer `@Name` a header, of a request
+        `?name` one of its query and `/` its path) to drop, replace, put there or edit:
+        `edit={"updated": ["times", 1000], "name": "lower", "items": "[:-1]"}`; its error names all edits.
         when: before the work, instead of it or with other fields of what is asked; or after it. if_status: of answers
         with this status alone; if_given, if_answer: where a field of what is asked, or of the answer, fits a pattern
         (`{"@Accept": "*json*"}`), or with a `!` before it fits none (`!*`: is not there).

@@ -22,7 +22,7 @@ FIELDS = ("drop", "replace", "put", "edit")  # which change what is there
 _CHANGES = {"status", "body", "when", "if_status", "if_given", "if_answer", "delay", *FIELDS}
 DOES: dict[Kind, frozenset[str]] = {  # what a fault can do at each kind of place
     "request": frozenset({*_CHANGES, "headers", "cut"}),
-    "call": frozenset(_CHANGES),
+    "call": frozenset({*_CHANGES, "lost"}),
     "event": frozenset({"delay", "lost", "doubled", "late", "if_given", *FIELDS}),
     "outgoing": frozenset({*_CHANGES, "cut"}),
     "provider": frozenset({"does"}),
@@ -92,8 +92,9 @@ class FaultSettings(Model):
 
     What it does: `status`, `body` (text, or data that is sent as JSON) and `headers` (an empty value takes one away)
     of an answer; `delay` in seconds of lab time; `cut`: the connection ends before the work, after it without an
-    answer, or inside the answer; an event is `lost`, `doubled`, or `late` by seconds of lab time, so that others
-    overtake it (`doubled` too: the second one is late); `does`: a provider's own fault.
+    answer, or inside the answer; a call is `lost`: nothing is done, and it seems to have nothing to give; an event is
+    `lost`, `doubled`, or `late` by seconds of lab time, so that others overtake it (`doubled` too: the second one is
+    late); `does`: a provider's own fault.
 
     Fields of JSON, of a form, of the result of an operation or of an event it `drop`s, `replace`s where they are,
     `put`s there in any case, or `edit`s (`settings.edits`: `{updated: [times, 1000]}`). A field is a path:
@@ -180,8 +181,9 @@ class FaultSettings(Model):
             raise ValueError("cut: expected before or after for an outgoing request")
         if self.place.kind == "call" and self.status is not None and self.status < 400:
             raise ValueError("status: expected 400 to 599 for a call, which then gets an error object")
-        if self.cut is not None and self.when is not None:
-            raise ValueError("when cannot go with cut, which says it itself")
+        for name in ("cut", "lost"):
+            if name in done and self.when is not None:
+                raise ValueError(f"when cannot go with {name}, which says it itself")
         if self.every is not None and self.chance is not None:
             raise ValueError("every cannot go with chance")
         return self
@@ -214,6 +216,8 @@ class FaultSettings(Model):
             return "before" if self.cut == "before" else "after"
         if self.when is not None:
             return self.when
+        if self.lost:
+            return "before"
         if any(getattr(self, name) is not None for name in ("if_status", "if_answer", *FIELDS)):
             return "after"
         return "before" if self.status is not None or self.delay is not None else "after"
@@ -223,6 +227,6 @@ ACTIONS = (*("status", "body", "headers", "delay", "cut", *FIELDS, "lost", "doub
 APART = {
     "cut": frozenset({"status", "body", "headers", *FIELDS}),
     "body": frozenset(FIELDS),
-    "lost": frozenset({"doubled", "late", "delay", *FIELDS}),
+    "lost": frozenset({"status", "body", "doubled", "late", "delay", *FIELDS}),
     "late": frozenset({"delay"}),
 }

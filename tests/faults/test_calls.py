@@ -44,6 +44,23 @@ def test_the_work_is_done_and_the_result_is_lost(lab: Lab) -> None:
     assert acme.get("/count").json()["value"]["value"] == 2
 
 
+def test_a_call_is_lost_and_seems_done(lab: Lab) -> None:
+    acme, other = lab.solution("acme"), lab.solution("other")
+    for each in (acme, other):
+        each.User.createRole(role_id="guest")
+    fault = lab.faults.add(
+        "User.deleteRole", lost=True, solution="acme", if_given={"role_id": "guest"}, first=1
+    )
+    assert acme.User.deleteRole(role_id="guest") is None
+    assert acme.User.getRole(role_id="guest")["role_id"] == "guest"
+    other.User.deleteRole(role_id="guest")
+    assert other.User.getRole(role_id="guest")["status"] == 404
+    assert acme.User.deleteRole(role_id="nobody")["status"] == 404
+    acme.User.deleteRole(role_id="guest")
+    assert acme.User.getRole(role_id="guest")["status"] == 404
+    assert (fault.hits, fault.seen) == (1, 1)
+
+
 def test_fields_of_a_result_and_of_an_error_object(lab: Lab) -> None:
     acme = lab.solution("acme")
     acme.User.createUser(email="ann@example.com", name="Ann", password="correct horse")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.breaking import always, beforehand, gives
+from labkit.conformance.breaking import beforehand, gives
 from labkit.conformance.mutant import instead, patch
 from labkit.core.database import execute
 from labkit.services.user.roles.arguments import fold
@@ -30,7 +30,6 @@ in_all_roles = patch(
     "deleteRoleParamValue takes the value in all roles",
     lambda original, connection, solution, role_id, *of: execute(connection, VALUE, (solution, *of)),
 )
-value_stays = patch("USR-ASSIGN-9", DELETE_VALUE, "deleteRoleParamValue deletes nothing", always(None))
 holders_of_role = patch(
     "USR-ASSIGN-11",
     HOLDERS,

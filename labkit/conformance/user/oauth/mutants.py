@@ -21,7 +21,6 @@ ITS_CLIENT = (
 OTHER_SETS = "DELETE FROM oauth_approval WHERE client_id = ? AND jti IS NOT NULL AND jti != ?"
 UNSPENT = "UPDATE oauth_credential SET spent = 0"
 
-never_deleted = patch("USR-OAUTH-6", f"{CLIENTS}:revoke", "a deleted client stays", always(None))
 tokens_survive = patch(
     "USR-OAUTH-7", f"{CLIENTS}:revoke_client", "the tokens of a deleted client live on", always(None)
 )

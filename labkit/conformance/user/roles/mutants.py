@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labkit.conformance.breaking import always, gives
+from labkit.conformance.breaking import gives
 from labkit.conformance.mutant import patch
 
 ARGUMENTS = "labkit.services.user.roles.arguments"
@@ -42,7 +42,4 @@ empty_unlisted = patch(
     f"{ROLES}:all_roles",
     "a role without parameters is not listed",
     gives(lambda roles: [role for role in roles if role["parameter"]]),
-)
-role_stays = patch(
-    "USR-ROLE-14 USR-ROLE-17", f"{ROLES}:delete_role", "deleteRole deletes nothing", always(None)
 )

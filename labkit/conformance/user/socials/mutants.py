@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from labkit.conformance.breaking import afterwards, always, given
+from labkit.conformance.breaking import afterwards, given
 from labkit.conformance.mutant import patch
 from labkit.services.user.socials import records
 from labkit.services.user.socials.records import social_table
@@ -17,7 +17,6 @@ one_nonce = patch(
     "requests of user information have the same nonce",
     given(stamp=lambda stamp: replace(stamp, nonce="once")),
 )
-nothing_deleted = patch("USR-SOC-5", f"{RECORDS}:remove", "a deleted social stays", always(None))
 all_deleted = patch(
     "USR-SOC-5",
     f"{RECORDS}:remove",
