@@ -60,6 +60,14 @@ async def wild(target: Target) -> None:
         expect.body(expect.status(await probe.request("GET", "/scripts/well"), 200), "well")
 
 
+@check("SOL-ERR-7", "a script that takes too long is told from one that fails")
+async def too_long(target: Target) -> None:
+    probe = Probe(target)
+    response = expect.status(await probe.request("GET", "/scripts/endless"), 504)
+    error = decoded(response).get("error")
+    expect.true("error is a text", isinstance(error, str) and error, error, response)
+
+
 @check("SOL-ERR-4", "a service or operation that does not exist gives an error, and the script runs on")
 async def no_such_service(target: Target) -> None:
     probe = Probe(target)

@@ -5,12 +5,15 @@ That they run at all, in which order and for whom, is checked in events.py.
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labkit.conformance import device_client, expect
 from labkit.conformance.check import check
 from labkit.conformance.probe import PROBE, Probe, Table, events_of, same
 from labkit.conformance.target import Target
+from labkit.core.errors import SettingsError
 from labkit.fleet.device import VirtualDevice
 
 if TYPE_CHECKING:
@@ -80,6 +83,60 @@ async def without_handler(target: Target) -> None:
     expect.equal("what the solution did", runs, [("script", "device datapoint", 200)])
     errors = await target.in_lab(lab.journal.select, "error")
     expect.equal("errors of the platform", errors[failed:], [])
+
+
+@check("SOL-EVT-7", "by which names a handler is told what happened", needs={"settings"})
+async def own_names(target: Target) -> None:
+    await target.in_lab(_own_names, target)
+
+
+def _own_names(target: Target) -> None:
+    lab, name = target.lab, f"z-{target.identity()}"
+    product = lab.product(name, resources={"text": "string"})
+    for service, event, of_device in (
+        (name, "datapoint", False),
+        ("{product.id}", "datapoint", False),
+        ("device2", "datapoint", False),
+        ("device", "datapoint", False),
+        (name, "event", True),
+        ("device", "event", True),
+        ("config", "fallback", False),
+    ):
+        id = target.identity()
+        solution = lab.solution(id, products=[product])
+        told = "Keystore.command{key = 'seen', command = 'rpush', args = {context.service .. ' ' .. context.event}}"
+        solution.on(service, event, lua=told)
+        product.device(id).activate().write(text="x")
+        lab.settle()
+        seen = solution.Keystore.command(key="seen", command="lrange", args=[0, -1])["value"]
+        wanted = [f"{service} {event}"] * (2 if of_device else 1)
+        if service == "config":
+            wanted = ["device2 event", "device2 event", "device datapoint"]
+        expect.equal(f"context of a handler of {service} {event}", sorted(seen), sorted(wanted))
+
+
+@check("SOL-EVT-6", "a solution that handles an event twice does not load", needs={"settings"})
+async def twice(target: Target) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        services = Path(folder) / "services"
+        services.mkdir()
+        (services / "device_datapoint.lua").write_text("return 1\n")
+        second = services / "more.lua"
+        second.write_text("--#EVENT timer timer\nreturn 2\n--#EVENT Device datapoint\nreturn 3\n")
+        message = await _loaded(target, folder)
+        for file in ("services/device_datapoint.lua", "services/more.lua:3"):
+            expect.true(f"the error names {file}", file in message, message)
+        second.write_text("--#EVENT timer timer\nreturn 2\n--#EVENT device event\nreturn 3\n")
+        expect.equal("the error where each is handled once", await _loaded(target, folder), "")
+
+
+async def _loaded(target: Target, folder: str) -> str:
+    """The error of a solution with this folder; none is empty."""
+    try:
+        await target.in_lab(target.lab.solution, target.identity(), path=folder)
+    except SettingsError as error:
+        return str(error)
+    return ""
 
 
 @check("SOL-EVT-5", "modules are there for handlers and routes, by require and by their globals")
