@@ -56,15 +56,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         path = item.path.relative_to(item.config.rootpath)
         orders[item] = 2
-        if getattr(item, "originalname", "") == CHECKS:
+        if getattr(item, "originalname", "") in (CHECKS, played.MUTANTS):
             orders[item] = 0
-            item.add_marker(pytest.mark.xdist_group(CHECKS))
+            item.add_marker(pytest.mark.xdist_group("forked"))
         elif path.parts[:2] == ("tests", "conformance"):
             orders[item] = 1
         elif path.suffix == ".ipynb":
             orders[item] = 3
             item.add_marker(pytest.mark.xdist_group(path.stem))
-            item.add_marker(pytest.mark.timeout(300))  # the first one may wait for all checks to be played
+            item.add_marker(pytest.mark.timeout(600))  # the first one may wait for all checks to be played
         elif path.parent.name not in LONG and not item.get_closest_marker("xdist_group"):
             orders[item] = 4
             item.add_marker(pytest.mark.xdist_group(f"{path.with_suffix('')}-{counts[path] // TOGETHER}"))
@@ -97,4 +97,4 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
         tested = sum(getattr(each, "originalname", "") == CHECKS for each in item.session.items)
         if tested == len(all_checks()):
-            cell.source = cell.source.replace(UNPLAYED, f"played = {str(played.all_played())!r}")
+            cell.source = cell.source.replace(UNPLAYED, f"played = {str(played.all_played(item.session))!r}")

@@ -2,7 +2,7 @@
 
 A mutant is a named fault, of which for each of its requirements at least one check must tell, while one smoke check
 passes. Most are rows (rows.py): one of the faults that every lab can have. What no row can say is a patch: it replaces
-one public function of the platform in a process of its own. The platform has no hook for this.
+one public function of the platform for a time. The platform has no hook for this.
 """
 
 from __future__ import annotations
@@ -35,10 +35,13 @@ class Mutant:
 
 @dataclass(frozen=True, slots=True)
 class Patch(Mutant):
-    """A fault in code: what it breaks, and how the function is replaced; from_start: has the lab to start with it?"""
+    """A fault in code: what it breaks, and how the function is replaced; alone: has it a lab of its own, for what it
+    breaks was done before, or stays; from_start: has that lab to start with it?
+    """
 
     patches: str
     replace: Callable[[Any], Any]
+    alone: bool
     from_start: bool
 
     def breaks(self) -> dict[str, Any]:
@@ -83,19 +86,20 @@ class Trial:
 
 
 def instead(
-    requirements: str, patches: str, *, smoke: str = SMOKE, from_start: bool = False
+    requirements: str, patches: str, *, smoke: str = SMOKE, alone: bool = False, from_start: bool = False
 ) -> Callable[[Callable[..., Any]], Patch]:
     """Declare a patch that breaks one or more requirements (ids separated by spaces).
 
     patches: the function, as `labkit.package.module:Class.method`. The decorated function is called instead of it, with
-    the original and what that would be called with; its docstring tells the fault. It comes to a lab that is there
-    already, which takes a tenth of the time of a start; from_start: it would come too late there, for what it breaks is
-    done while the lab starts.
+    the original and what that would be called with; its docstring tells the fault. It comes for a time to a lab where
+    others were tried before. alone: others would not let it be noticed, or it would break what comes after it, so that
+    it needs a process, and a copy of a fresh lab, of its own; from_start: even there it would come too late, for what
+    it breaks is done while a lab starts.
     """
 
     def declare(change: Callable[..., Any]) -> Patch:
         title = (change.__doc__ or "").strip()
-        made = patch(requirements, patches, title, change, smoke=smoke, from_start=from_start)
+        made = patch(requirements, patches, title, change, smoke=smoke, alone=alone, from_start=from_start)
         return replace(made, name=areas.name_of(change))
 
     return declare
@@ -108,6 +112,7 @@ def patch(
     change: Callable[..., Any],
     *,
     smoke: str = SMOKE,
+    alone: bool = False,
     from_start: bool = False,
 ) -> Patch:
     """The same in one expression: `no_length = patch("DEV-X-1", SIZE, "…", lambda original, …: …)`.
@@ -122,19 +127,20 @@ def patch(
         smoke,
         patches,
         lambda original: put(original, change),
+        alone,
         from_start,
     )
 
 
 def mutant(
-    requirements: str, patches: str, *, smoke: str = SMOKE, from_start: bool = False
+    requirements: str, patches: str, *, smoke: str = SMOKE, alone: bool = False, from_start: bool = False
 ) -> Callable[[Callable[[Any], Any]], Patch]:
     """Declare a patch that remembers something: the decorated function gets the original and returns the broken one."""
 
     def declare(change: Callable[[Any], Any]) -> Patch:
         title = (change.__doc__ or "").strip()
         ids = tuple(requirements.split())
-        return Patch(areas.name_of(change), ids, title, smoke, patches, change, from_start)
+        return Patch(areas.name_of(change), ids, title, smoke, patches, change, alone, from_start)
 
     return declare
 

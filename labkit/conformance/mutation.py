@@ -1,11 +1,12 @@
-"""Playing mutants in processes that a fork server starts (fork_server.py, preload.py): a patch in one of its own, all
-rows of an area on the lab of one.
+"""Playing mutants in processes that a fork server starts (fork_server.py, preload.py): those of some parts one after
+the other on the lab of one; the few that would harm the others, or come too late, in one of their own.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -14,19 +15,19 @@ from typing import Any
 
 from labkit.conformance import runner, warm
 from labkit.conformance.catalogue import load
-from labkit.conformance.check import Check, all_checks, select
+from labkit.conformance.check import Check, all_checks
 from labkit.conformance.fork_server import ForkServer, Said
 from labkit.conformance.mutant import NOTICED, Mutant, Patch, Row, Trial, all_patches, judge
+from labkit.conformance.mutation_jobs import Job, planned
 from labkit.conformance.rows import all_mutants
-from labkit.conformance.target import LAB_YAML, Target, opened
+from labkit.conformance.runner import Play
+from labkit.conformance.target import LAB_YAML, LOCAL_TARGET, Target
 from labkit.conformance.verdict import Verdict
 from labkit.conformance.warm import SEED, Warm
-from labkit.core.errors import LabkitError
 from labkit.lab.lab import Lab
 from labkit.settings import load as read_settings
 
 PATIENCE = 120.0  # seconds of real time for one process
-TOGETHER = 60  # rows that share one
 OWN_FILES = ("mutants", "breaking")  # how the files of patches, and of what they share, begin
 OWN_ERRORS = ("TypeError", "AttributeError", "NameError", "UnboundLocalError", "KeyError", "IndexError")
 PRELOAD = __name__
@@ -41,29 +42,80 @@ def prepare() -> None:
 
 
 def run_patch(patch: Patch, there: Warm | None = None) -> Trial:
-    """Break this process's platform as a patch says, and run checks until each requirement has one that notices.
+    """Break this process's platform as a patch says, and try it on a lab that nobody else has.
 
-    there: a lab that is there already, for a patch that need not be there from the start. There is no way back: the
-    process ends afterwards.
+    there: a lab that is there already, for a patch that need not be there from the start.
     """
     if there is not None and not patch.from_start:
         target = there.target()
-        apply(patch)
-        return _try_patch(patch, target)
-    apply(patch)
-    with Lab(SEED, config=LAB_YAML) as lab:
-        return _try_patch(patch, Target.local(lab, SEED, SETTINGS))
+        with applied(patch):
+            return try_alone(patch, target)
+    with applied(patch), Lab(SEED, config=LAB_YAML) as lab:
+        return try_alone(patch, Target.local(lab, SEED, SETTINGS))
 
 
-def _try_patch(patch: Patch, target: Target) -> Trial:
-    trial = try_on(patch, target)
-    return replace(trial, broken=(*trial.broken, *own_errors(target)))
+def try_alone(patch: Patch, target: Target) -> Trial:
+    """Try a patch that is in place, on a lab that nobody uses afterwards."""
+    with runner.player(target, CATALOGUE) as play:
+        trial = try_on(patch, play)
+    return replace(trial, broken=(*trial.broken, *own_errors(target.lab)))
 
 
-def own_errors(target: Target) -> Iterator[str]:
+def run_shared(
+    mutants: Iterable[Mutant], target: Target, control: Iterable[str] = ()
+) -> tuple[list[Trial], list[Verdict]]:
+    """Try mutants one after the other, then play, without any fault, the checks that noticed one: where such a check
+    does not pass, nothing is proved by it, or a mutant spoiled the lab.
+
+    control: checks to play then in any case. Their verdicts come too.
+    """
+    with runner.player(target, CATALOGUE) as play:
+        trials = [_try(each, target.lab, play) for each in mutants]
+        names = {check for each in trials for check in each.noticed}.union(control)
+        again = play([each for each in checks() if each.name in names])
+    fell = {each.check: each.explanation() for each in again if each.outcome != "passed"}
+    return [replace(each, broken=(*each.broken, *_proved_nothing(each, fell))) for each in trials], again
+
+
+def _proved_nothing(trial: Trial, fell: Mapping[str, str]) -> Iterator[str]:
+    for check in trial.noticed:
+        if check in fell:
+            yield f"{check}: also without the fault: {fell[check]}"
+
+
+def _try(mutant: Mutant, lab: Lab, play: Play) -> Trial:
+    lab.journal.clear()  # which some checks read whole
+    try:
+        if isinstance(mutant, Row):
+            return try_row(mutant, lab, play)
+        assert isinstance(mutant, Patch)
+        return try_patch(mutant, lab, play)
+    except Exception as error:  # noqa: BLE001 - the others are to be tried all the same
+        return _no_trial(mutant, f"{type(error).__name__}: {error}")
+
+
+def try_row(row: Row, lab: Lab, play: Play) -> Trial:
+    """Add the row's fault, run checks until each requirement has one that notices, and take the fault out."""
+    try:
+        fault = lab.faults.add(**row.fault, name=row.name)
+        trial = try_on(row, play)
+        hits = fault.hits
+    finally:
+        lab.faults.clear()
+    return trial if hits else replace(trial, broken=(*trial.broken, "its fault was never hit"))
+
+
+def try_patch(patch: Patch, lab: Lab, play: Play) -> Trial:
+    """The same with a fault in code."""
+    with applied(patch):
+        trial = try_on(patch, play)
+    return replace(trial, broken=(*trial.broken, *own_errors(lab)))
+
+
+def own_errors(lab: Lab) -> Iterator[str]:
     """What went wrong in a patch itself, not in what it breaks: then it is that error which the checks notice."""
     for kind in ("error", "call", "script"):
-        for record in target.lab.journal.select(kind):
+        for record in lab.journal.select(kind):
             detail = record.detail if isinstance(record.detail, dict) else {}
             where = (detail.get("trace") or [""])[-1]
             what = str(detail.get("error"))
@@ -71,48 +123,9 @@ def own_errors(target: Target) -> Iterator[str]:
                 yield f"{where}: {what}"
 
 
-def run_rows(rows: Iterable[Row], target: Target) -> list[Trial]:
-    """Play rows one after the other, then once more, without any fault, the checks that noticed one: where such a
-    check does not pass, nothing is proved by it, or a row spoiled the lab.
-    """
-    trials = [try_row(each, target) for each in rows]
-    noticed = {check for each in trials for check in each.noticed}
-    again = runner.run([each for each in all_checks() if each.name in noticed], target, CATALOGUE)
-    fell = {each.check: each.explanation() for each in again if each.outcome != "passed"}
-    return [
-        replace(
-            each,
-            broken=(
-                *each.broken,
-                *(
-                    f"{check}: also without the fault: {fell[check]}"
-                    for check in each.noticed
-                    if check in fell
-                ),
-            ),
-        )
-        for each in trials
-    ]
-
-
-def try_row(row: Row, target: Target) -> Trial:
-    """Add the row's fault, run checks until each requirement has one that notices, and take the fault out."""
-    target.lab.journal.clear()  # which some checks read whole
-    faults = target.lab.faults
-    try:
-        fault = faults.add(**row.fault, name=row.name)
-        try:
-            trial = try_on(row, target)
-            hits = fault.hits
-        finally:
-            faults.clear()
-    except LabkitError as error:
-        return _no_trial(row, str(error))
-    return trial if hits else replace(trial, broken=(*trial.broken, "its fault was never hit"))
-
-
-def try_on(mutant: Mutant, target: Target) -> Trial:
+def try_on(mutant: Mutant, play: Play) -> Trial:
     """Run checks until each requirement of a mutant has one that notices, and the smoke check."""
+    wanted = {*mutant.requirements}
     noticed: set[str] = set()
 
     def note(verdict: Verdict) -> None:
@@ -120,17 +133,18 @@ def try_on(mutant: Mutant, target: Target) -> Trial:
 
     def needed() -> Iterator[Check]:
         """Those that may yet tell more, some of which wait long for what a mutant never sends; smoke in any case."""
-        checks = [
-            each for each in all_checks() if each.model is None
-        ]  # they are proved by faults of their own
-        for each in select(checks, *mutant.requirements):
-            if each.name != mutant.smoke and not noticed.issuperset(
-                {*each.requirements} & {*mutant.requirements}
-            ):
+        for each in checks():
+            if each.name != mutant.smoke and (wanted - noticed).intersection(each.requirements):
                 yield each
-        yield from (each for each in checks if each.name == mutant.smoke)
+        yield from (each for each in checks() if each.name == mutant.smoke)
 
-    return judge(mutant, runner.run(needed(), target, CATALOGUE, note))
+    return judge(mutant, play(needed(), note))
+
+
+@cache
+def checks() -> tuple[Check, ...]:
+    """Those that mutants prove: models are proved by faults of their own."""
+    return tuple(each for each in all_checks() if each.model is None)
 
 
 def original_of(mutant: Patch) -> Any:
@@ -139,16 +153,27 @@ def original_of(mutant: Patch) -> Any:
     return vars(owner)[name]
 
 
-def apply(mutant: Patch) -> None:
-    """Put the broken function in place, also where other modules imported it or keep it in a table."""
+@contextmanager
+def applied(mutant: Patch) -> Iterator[None]:
+    """Have the broken function in place, also where other modules imported it or keep it in a table."""
     owner, name = _owner(mutant)
     original = vars(owner)[name]
     broken = mutant.replace(original)
-    setattr(owner, name, broken)
+    tables: list[dict[Any, Any]] = []
     if isinstance(owner, ModuleType):
-        for holder in held().get(id(original)) or holders([original])[id(original)]:
-            for key in [key for key, value in holder.items() if value is original]:
-                holder[key] = broken
+        tables = held().get(id(original)) or holders([original])[id(original)]
+    places = [(table, key) for table in tables for key, value in table.items() if value is original]
+
+    def put(function: Any) -> None:
+        setattr(owner, name, function)
+        for table, key in places:
+            table[key] = function
+
+    put(broken)
+    try:
+        yield
+    finally:
+        put(original)
 
 
 def _owner(mutant: Patch) -> tuple[Any, str]:
@@ -182,65 +207,55 @@ def holders(functions: Iterable[object]) -> dict[int, list[dict[Any, Any]]]:
 
 
 def try_all(
-    mutants: Iterable[Mutant], processes: int = 2, server: ForkServer | None = None
+    mutants: Iterable[Mutant],
+    processes: int = 2,
+    server: ForkServer | None = None,
+    control: Iterable[Check] = (),
+    progress: Callable[[Verdict], object] = lambda verdict: None,
 ) -> Iterator[Trial]:
-    """Try each patch in a process of its own, and the rows of each area in one; trials come as they end.
+    """Try mutants in processes of their own, those of a few parts in one; trials come as the processes end.
 
-    server: one that is there already.
+    server: one that is there already; control: checks to play without a fault too, each once, after the mutants of its
+    part; progress: gets their verdicts.
     """
     if server is None:
         with ForkServer(PRELOAD) as server:
-            yield from try_all(mutants, processes, server)
+            yield from try_all(mutants, processes, server, control, progress)
         return
     named = {each.name: each for each in mutants}
+    jobs = planned(named.values(), control)
     trials: dict[str, Trial] = {}
-    for event in server.run(
-        f"{__name__}:attempt", _jobs(named.values()), processes=processes, within=PATIENCE
-    ):
+    for event in server.run(f"{__name__}:attempt", jobs, processes=processes, within=PATIENCE):
         if isinstance(event, Said):
-            trial = Trial.from_dict(event.message)
-            trials[trial.mutant] = trial
+            if verdict := event.message.get("verdict"):
+                progress(Verdict.from_dict(verdict))
+            else:
+                trial = Trial.from_dict(event.message["trial"])
+                trials[trial.mutant] = trial
             continue
         last = (event.printed.splitlines() or ["nothing was printed"])[-1]
-        for name in event.argument:
+        for name in event.argument["mutants"]:
             yield _no_trial(named[name], f"{event.error}: {last}") if event.error else trials.pop(name)
 
 
-def _jobs(mutants: Iterable[Mutant]) -> list[list[str]]:
-    """The names of those that share a process; the longest first."""
-    rows: dict[str, list[str]] = {}
-    jobs: list[list[str]] = []
-    for each in mutants:
-        if isinstance(each, Row):
-            rows.setdefault(each.requirements[0].partition("-")[0], []).append(each.name)
-        else:
-            jobs.append([each.name])
-    shared = [
-        names[first : first + TOGETHER] for names in rows.values() for first in range(0, len(names), TOGETHER)
-    ]
-    return [*sorted(shared, key=len, reverse=True), *jobs]
-
-
-def attempt(names: Sequence[str], tell: Callable[[Any], None]) -> None:
-    """Try a patch, or several rows, in this process, which cannot be used for anything else afterwards."""
-    mutants = [each for each in all_mutants() if each.name in names]
+def attempt(job: Job, tell: Callable[[Any], None]) -> None:
+    """Try mutants in this process, which cannot be used for anything else afterwards, and play checks without them."""
+    mutants = [each for each in all_mutants() if each.name in job["mutants"]]
+    verdicts: list[Verdict] = []
     try:
-        trials = run(mutants, warm.take())
-    except Exception as error:  # noqa: BLE001 - the others are to be tried all the same
+        if job["alone"]:
+            there = warm.take()
+            trials = [run_patch(each, there) for each in mutants if isinstance(each, Patch)]
+        else:
+            with warm.target_of(LOCAL_TARGET, SEED) as target:
+                trials, verdicts = run_shared(mutants, target, job["checks"])
+    except Exception as error:  # noqa: BLE001 - it is to be told of each of them
         trials = [_no_trial(each, f"{type(error).__name__}: {error}") for each in mutants]
     for trial in trials:
-        tell(trial.as_dict())
-
-
-def run(mutants: Sequence[Mutant], there: Warm | None) -> list[Trial]:
-    """One patch, or several rows. there: a lab that is there already."""
-    rows = [each for each in mutants if isinstance(each, Row)]
-    if not rows:
-        return [run_patch(each, there) for each in mutants if isinstance(each, Patch)]
-    if there is not None:
-        return run_rows(rows, there.target())
-    with opened(seed=SEED) as target:
-        return run_rows(rows, target)
+        tell({"trial": trial.as_dict()})
+    for verdict in verdicts:
+        if verdict.check in job["checks"]:
+            tell({"verdict": verdict.as_dict()})
 
 
 def _no_trial(mutant: Mutant, reason: str) -> Trial:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
 
 from labkit.conformance.catalogue import Catalogue
 from labkit.conformance.check import Check, model_seconds, model_steps
@@ -17,19 +18,30 @@ from labkit.conformance.verdict import Mismatch, Outcome, Unavailable, Verdict
 from labkit.core.loops import loop_factory
 from labkit.fleet.device import DeviceError
 
+Progress = Callable[[Verdict], object]
 PATIENCE = 60.0  # seconds of real time for one check; then it counts as broken
 
 
+class Play(Protocol):
+    """Runs checks. progress: gets each verdict."""
+
+    def __call__(self, checks: Iterable[Check], progress: Progress = ...) -> list[Verdict]: ...
+
+
 def run(
-    checks: Iterable[Check],
-    target: Target,
-    catalogue: Catalogue,
-    progress: Callable[[Verdict], object] = lambda verdict: None,
+    checks: Iterable[Check], target: Target, catalogue: Catalogue, progress: Progress = lambda verdict: None
 ) -> list[Verdict]:
     """Run checks against a target, from plain code or a notebook cell. progress: gets each verdict."""
+    with player(target, catalogue) as play:
+        return play(checks, progress)
+
+
+@contextmanager
+def player(target: Target, catalogue: Catalogue) -> Iterator[Play]:
+    """The same for several runs one after the other: what runs checks, on one loop."""
     from anyio.from_thread import start_blocking_portal
 
-    async def all_of_them() -> list[Verdict]:
+    async def all_of_them(checks: Iterable[Check], progress: Progress) -> list[Verdict]:
         verdicts = []
         for each in checks:
             verdicts.append(await run_one(each, target, catalogue))
@@ -38,7 +50,7 @@ def run(
 
     # a cell has a loop of its own running in its thread
     with start_blocking_portal(backend_options={"loop_factory": loop_factory()}) as portal:
-        return portal.call(all_of_them)
+        yield lambda checks, progress=lambda verdict: None: portal.call(all_of_them, checks, progress)
 
 
 async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict:

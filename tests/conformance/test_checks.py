@@ -15,6 +15,7 @@ from labkit.conformance import expect, runner
 from labkit.conformance.catalogue import Catalogue, load
 from labkit.conformance.check import Check, Function, all_checks, check, select
 from labkit.conformance.endpoints import first_use
+from labkit.conformance.fork_server import ForkServer
 from labkit.conformance.set_up import SetUpError
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.conformance.verdict import Mismatch, Unavailable, Verdict
@@ -38,14 +39,15 @@ def local() -> Iterator[Target]:
 
 
 @pytest.fixture(scope="module")
-def verdicts(request: pytest.FixtureRequest) -> dict[str, Verdict]:
+def verdicts(request: pytest.FixtureRequest, server: ForkServer) -> dict[str, Verdict]:
     """Of all checks whose tests this session has."""
     name = test_a_local_lab_passes.__name__
     wanted = [item for item in request.session.items if getattr(item, "originalname", "") == name]
-    return verdicts_of([item.callspec.params["each"] for item in wanted])  # type: ignore[attr-defined]
+    checks = [item.callspec.params["each"] for item in wanted]  # type: ignore[attr-defined]
+    return verdicts_of(checks, request.session, server)
 
 
-@pytest.mark.timeout(300)  # the first of them may wait for all checks to be played
+@pytest.mark.timeout(600)  # the first of them may wait for all checks to be played, and all mutants
 @pytest.mark.parametrize("each", CHECKS, ids=lambda each: each.name)
 def test_a_local_lab_passes(each: Check, verdicts: dict[str, Verdict]) -> None:
     assert verdicts[each.name].outcome == "passed", _shown(verdicts[each.name])

@@ -17,13 +17,13 @@ from labkit.conformance.check import all_checks
 from labkit.conformance.device.write import mutants as write_mutants
 from labkit.conformance.fork_server import Ended, ForkServer, Said
 from labkit.conformance.mutant import SMOKE, Mutant, Patch, Row, Trial, all_patches, judge, mutant
-from labkit.conformance.mutation import attempt, run_rows, try_all
+from labkit.conformance.mutation import attempt, run_shared, try_all
 from labkit.conformance.rows import all_mutants
 from labkit.conformance.target import Target, opened
 from labkit.conformance.verdict import Outcome, Verdict
 from labkit.device_api import api, wire
 from labkit.reporting.verdicts import read_verdicts
-from tests.played import all_played
+from tests.played import all_played, trials_of
 
 MUTANTS = all_mutants()
 PATCHES = all_patches()
@@ -51,12 +51,8 @@ pytestmark = pytest.mark.xdist_group("forked")
 @pytest.fixture(scope="module")
 def trials(request: pytest.FixtureRequest, server: ForkServer) -> dict[str, list[Trial]]:
     """Of all mutants that this session has tests for, by name."""
-    wanted: list[Mutant] = []
-    for item in request.session.items:
-        if item.path == request.path and "mine" in getattr(item, "fixturenames", ()):
-            wanted += item.callspec.params["mine"]  # type: ignore[attr-defined]
     found: dict[str, list[Trial]] = {}
-    for each in try_all(wanted, 2, server):
+    for each in trials_of(request.session, server):
         found.setdefault(each.mutant, []).append(each)
     return found
 
@@ -176,8 +172,8 @@ def test_a_mutant_that_cannot_be_played_is_not_killed(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(mutation, "run_patch", fail)
     reported: list[Any] = []
-    attempt([PATCHES[0].name], reported.append)
-    [trial] = map(Trial.from_dict, reported)
+    attempt({"mutants": [PATCHES[0].name], "checks": [], "alone": True}, reported.append)
+    [trial] = [Trial.from_dict(each["trial"]) for each in reported]
     assert (trial.killed, trial.survived) == (False, PATCHES[0].requirements)
     assert trial.broken == ("no trial: AttributeError: nothing there",)
 
@@ -199,13 +195,15 @@ def test_a_mutant_that_kills_its_process_is_not_killed() -> None:
     ] * 3
 
 
-@pytest.mark.timeout(300)
-def test_what_changes_nothing_is_noticed_by_no_check(server: ForkServer) -> None:
+@pytest.mark.timeout(600)
+def test_what_changes_nothing_is_noticed_by_no_check(
+    request: pytest.FixtureRequest, server: ForkServer
+) -> None:
     """The control: neither the fork nor what was there before it makes a check fail, whichever mutant it notices.
 
     Each process has the lab that was there before the fork, as mutants have.
     """
-    verdicts = read_verdicts(all_played(server))
+    verdicts = read_verdicts(all_played(request.session, server))
     assert [each for each in verdicts if each.outcome != "passed"] == []
     assert {each.check for each in verdicts} == {each.name for each in all_checks()}
 
@@ -227,7 +225,9 @@ ALIAS = "* /onep:v1/stack/alias"
 
 
 def test_a_row_is_noticed_and_taken_out(target: Target) -> None:
-    [trial] = run_rows([row("DEV-AUTH-10", where=ALIAS, if_status=401, drop="@WWW-Authenticate")], target)
+    [trial], _ = run_shared(
+        [row("DEV-AUTH-10", where=ALIAS, if_status=401, drop="@WWW-Authenticate")], target
+    )
     assert (trial.killed, trial.noticed) == (True, ("authentication/challenge",))
     assert len(target.lab.faults) == 0
 
@@ -241,7 +241,7 @@ def test_a_row_is_noticed_and_taken_out(target: Target) -> None:
     ],
 )
 def test_a_row_that_proves_nothing_is_broken(target: Target, fault: dict[str, Any], broken: str) -> None:
-    [trial] = run_rows([row("DEV-AUTH-7", **fault)], target)
+    [trial], _ = run_shared([row("DEV-AUTH-7", **fault)], target)
     assert not trial.killed
     assert re.search(broken, trial.broken[0])
     assert len(target.lab.faults) == 0
@@ -253,7 +253,7 @@ def test_a_row_that_spoils_the_lab_is_broken(target: Target, monkeypatch: pytest
     monkeypatch.setattr(
         target.lab.faults.__class__, "clear", lambda self: None
     )  # as something that stays would do
-    [trial] = run_rows(rows, target)
+    [trial], _ = run_shared(rows, target)
     monkeypatch.undo()
     target.lab.faults.clear()
     assert not trial.killed
@@ -336,11 +336,13 @@ def modules(thawed: None) -> Iterator[tuple[ModuleType, ModuleType, ModuleType]]
 
 def test_a_function_is_replaced_wherever_it_is_held(modules: Any) -> None:
     defines, imports, mutates = modules
-    mutation.apply(one("X-Y-1", "labkit_broken:function"))
-    assert defines.function() == "broken well"
-    assert imports.function() == "broken well"
-    assert imports.table["GET"]["/"]() == "broken well"
-    assert mutates.function() == "well"
+    with mutation.applied(one("X-Y-1", "labkit_broken:function")):
+        assert defines.function() == "broken well"
+        assert imports.function() == "broken well"
+        assert imports.table["GET"]["/"]() == "broken well"
+        assert mutates.function() == "well"
+    for each in (defines.function, imports.function, imports.table["GET"]["/"]):
+        assert each() == "well"
 
 
 @pytest.mark.usefixtures("thawed")
@@ -351,8 +353,9 @@ def test_what_holds_a_function_is_known_for_all_mutants() -> None:
 
 
 def test_a_method_is_replaced(modules: Any) -> None:
-    mutation.apply(one("X-Y-1", "labkit_broken:Thing.speak"))
-    assert modules[0].Thing().speak() == "broken well"
+    with mutation.applied(one("X-Y-1", "labkit_broken:Thing.speak")):
+        assert modules[0].Thing().speak() == "broken well"
+    assert modules[0].Thing().speak() == "well"
 
 
 @pytest.mark.parametrize(
@@ -360,4 +363,4 @@ def test_a_method_is_replaced(modules: Any) -> None:
 )
 def test_what_is_not_there_cannot_be_replaced(modules: Any, patches: str) -> None:
     with pytest.raises((ImportError, KeyError)):
-        mutation.apply(one("X-Y-1", patches))
+        mutation.applied(one("X-Y-1", patches)).__enter__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -33,17 +34,16 @@ def test_no_thread_is_left_for_a_fork_to_lose() -> None:
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """On which labs a patch is tried: its own or one that was there."""
     labs: list[str] = []
-    monkeypatch.setattr(mutation, "apply", lambda patch: None)
+    monkeypatch.setattr(mutation, "applied", lambda patch: nullcontext())
     monkeypatch.setattr(Warm, "target", lambda self: "there")
     monkeypatch.setattr(Target, "local", lambda *args: "its own")
     monkeypatch.setattr(mutation, "Lab", Nothing)
-    monkeypatch.setattr(mutation, "own_errors", lambda target: ())
 
     def play(patch: Patch, target: Any) -> Trial:
         labs.append(target)
         return Trial(patch.name, (), True)
 
-    monkeypatch.setattr(mutation, "try_on", play)
+    monkeypatch.setattr(mutation, "try_alone", play)
     return labs
 
 

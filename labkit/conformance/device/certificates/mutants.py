@@ -79,7 +79,7 @@ def late(original: Any) -> Any:
     return broken
 
 
-@instead("DEV-CERT-7", "labkit.edge.openssl:AnyClientContext.__init__")
+@instead("DEV-CERT-7", "labkit.edge.openssl:AnyClientContext.__init__", alone=True)
 def known_issuers_only(original: Any, context: Any, *arguments: Any) -> None:
     """a certificate has to be signed by somebody known"""
     from OpenSSL import SSL

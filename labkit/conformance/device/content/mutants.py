@@ -18,7 +18,7 @@ milliseconds = patch(
     "info has the time of update in milliseconds",
     gives(lambda item: item and replace(item, updated=item.updated * 1000)),
 )
-never_removed = patch("DEV-CONT-4", f"{CONTENT}.remove", "a removed content stays", always(None))
+never_removed = patch("DEV-CONT-4", f"{CONTENT}.remove", "a removed content stays", always(None), alone=True)
 byte_lost = patch(
     "DEV-CONT-7 DEV-CONT-9 DEV-CONT-10",
     f"{CONTENT}.read",

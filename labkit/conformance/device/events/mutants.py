@@ -84,7 +84,7 @@ async def unknown_aliases_emitted(original: Any, self: Any, product: Any, identi
     return [Stored(each, number) for number, each in enumerate(points[0], 1)], found
 
 
-@instead("DEV-EVT-10", WRITE)
+@instead("DEV-EVT-10", WRITE, alone=True)
 async def handlers_awaited(original: Any, exchange: Exchange, devices: Devices) -> Any:
     """the device gets its answer when all handlers have ended"""
     response = await original(exchange, devices)

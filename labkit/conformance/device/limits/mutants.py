@@ -23,7 +23,7 @@ waits_for_ever = patch(
 )
 
 
-@instead("DEV-LIM-2", f"{PROTOCOL}.__init__")
+@instead("DEV-LIM-2", f"{PROTOCOL}.__init__", alone=True)
 def heads_of_any_size(original: Any, protocol: Any, *arguments: Any, **options: Any) -> None:
     """a header may have any size"""
     limits.LINE = limits.HEAD = limits.FIELDS = 100_000_000

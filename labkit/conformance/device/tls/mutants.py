@@ -107,7 +107,7 @@ def no_name_where_unreadable(original: Any, connection: Any, serves: Any, head: 
     return original(connection, serves, head) if b"\r\nHost:" in head else None
 
 
-@instead("DEV-TLS-6", "labkit.edge.openssl:AnyClientContext.__init__")
+@instead("DEV-TLS-6", "labkit.edge.openssl:AnyClientContext.__init__", alone=True)
 def newest_only(original: Any, context: Any, *arguments: Any) -> None:
     """TLS 1.3 only"""
     from OpenSSL import SSL

@@ -35,7 +35,7 @@ later_wins = patch(
 )
 
 
-@mutant("SOL-ROUTE-7", "labkit.solutions.lua.environments:Environments.take")
+@mutant("SOL-ROUTE-7", "labkit.solutions.lua.environments:Environments.take", alone=True)
 def one_environment(original: Any) -> Any:
     """all runs of a solution share their globals, also with one that waits"""
     shared: dict[Environments, Environment] = {}

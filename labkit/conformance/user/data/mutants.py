@@ -20,7 +20,7 @@ active_when_changed = patch(
 )
 
 
-@instead("USR-DATA-4", f"{ACCOUNTS}:next_id")
+@instead("USR-DATA-4", f"{ACCOUNTS}:next_id", alone=True)
 def ids_again(original: Any, connection: Any, solution: str, kind: str) -> Any:
     """the id of a deleted user comes again"""
     if kind == "user":

@@ -20,6 +20,7 @@ roles_without_parameters = patch(
     "labkit.services.user.roles.roles:create",
     "createRole forgets the parameters",
     given(parameters=()),
+    alone=True,
 )
 same_state = patch(
     "USR-GUIDE-27",

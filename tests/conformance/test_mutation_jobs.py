@@ -1,0 +1,49 @@
+"""Which mutants and checks share a process."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from labkit.conformance.check import all_checks
+from labkit.conformance.mutant import Patch
+from labkit.conformance.mutation_jobs import TOGETHER, Job, planned
+from labkit.conformance.rows import all_mutants
+
+
+@pytest.fixture(scope="module")
+def jobs() -> list[Job]:
+    return planned(all_mutants(), all_checks())
+
+
+def test_each_mutant_and_each_check_has_one(jobs: list[Job]) -> None:
+    assert Counter(name for job in jobs for name in job["mutants"]) == Counter(
+        each.name for each in all_mutants()
+    )
+    assert Counter(name for job in jobs for name in job["checks"]) == Counter(
+        each.name for each in all_checks()
+    )
+
+
+def test_the_mutants_of_a_part_share_one_with_its_checks(jobs: list[Job]) -> None:
+    shared = [job for job in jobs if not job["alone"]]
+    parts = [{name.partition("/")[0] for name in job["mutants"] + job["checks"]} for job in shared]
+    assert sum(map(len, parts)) == len(set[str]().union(*parts))
+    assert len(shared) >= len(all_mutants()) / TOGETHER / 2
+
+
+def test_what_would_harm_others_or_come_too_late_has_one_to_itself(jobs: list[Job]) -> None:
+    alone = {job["mutants"][0] for job in jobs if job["alone"]}
+    assert alone == {
+        each.name for each in all_mutants() if isinstance(each, Patch) and (each.alone or each.from_start)
+    }
+    assert all(len(job["mutants"]) == 1 and job["checks"] == [] for job in jobs if job["alone"])
+
+
+def test_without_checks_there_are_those_of_mutants_alone() -> None:
+    assert planned([]) == []
+    patch = next(
+        each for each in all_mutants() if isinstance(each, Patch) and not each.alone and not each.from_start
+    )
+    assert planned([patch]) == [{"mutants": [patch.name], "checks": [], "alone": False}]
