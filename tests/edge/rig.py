@@ -7,6 +7,7 @@ import ssl
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,7 +18,7 @@ from labkit.conformance.answers import Answers
 from labkit.context import Context
 from labkit.core.clock import Clock
 from labkit.core.journal import Record
-from labkit.edge.certificates import Authority, Certificates
+from labkit.edge.certificates import Authority, Certificates, Leaf
 from labkit.edge.listener import Edge
 from labkit.http.address import ServerAddress
 from labkit.http.connection import Connection
@@ -36,6 +37,24 @@ async def tell(connection: Connection, request: web.BaseRequest) -> web.StreamRe
     """Answers with what was asked."""
     body = await request.read()
     return web.Response(text=f"{connection.host} {request.method} {request.raw_path} {body.decode()}")
+
+
+class IssuedOnce:
+    """An authority that issues certificates for the same names once: the tests of a process share it."""
+
+    def __init__(self) -> None:
+        self._authority = Authority.create()
+        self._leaves: dict[tuple[str, ...], list[Leaf]] = {}
+        self.ca_pem = self._authority.ca_pem
+
+    def leaves(self, names: Sequence[str]) -> list[Leaf]:
+        key = tuple(names)
+        if key not in self._leaves:
+            self._leaves[key] = self._authority.leaves(names)
+        return self._leaves[key]
+
+
+issued_once = cache(IssuedOnce)
 
 
 class RigSite(Site):
@@ -69,7 +88,7 @@ class EdgeRig:
         self._clients: list[Client] = []
         self.edge: Edge | None = None
         self.hosts: Sequence[str] = (HOST, OTHER)
-        self.authority: Certificates = Authority.create()
+        self.authority: Certificates = issued_once()
         self.context: Context
 
     async def start(
@@ -122,6 +141,13 @@ class EdgeRig:
         """Keep nothing of the connections that there have been."""
         self._clients.clear()
         self.connections.clear()
+
+    async def afresh(self, **settings: Any) -> None:
+        """Begin a case of a test: start with these settings, or clear what another case left."""
+        if self.edge is None:
+            await self.start(**settings)
+        else:
+            await self.clear()
 
     async def clear(self) -> None:
         """Close all connections and forget what was refused, for the next case of a test."""

@@ -8,6 +8,7 @@ import pytest
 from aiohttp import web
 
 from labkit.http.connection import Connection
+from tests.cases import cases
 from tests.edge.rig import HOST, PATIENCE, EdgeRig, InMemory, get
 
 
@@ -84,7 +85,7 @@ async def test_a_body_is_read_however_it_is_framed(rig: EdgeRig, framing: str, p
         assert (await client.answer(get("/", HOST, framing, method="POST") + body))[2].endswith(b" a=1")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("field", "status"),
     [
         ("Content-Encoding: gzip", 415),
@@ -99,6 +100,7 @@ async def test_a_body_is_read_however_it_is_framed(rig: EdgeRig, framing: str, p
 async def test_a_body_is_taken_as_it_is_or_not_at_all(
     rig: EdgeRig, field: str, status: int, parser: str
 ) -> None:
+    await rig.afresh()
     chunked = field.startswith("Transfer")
     head = get(
         "/", HOST, "Connection: close", *([] if chunked else ["Content-Length: 1"]), field, method="POST"
@@ -191,11 +193,10 @@ async def returns_a_header_that_would_be_two(
     return web.Response(headers={"X": "a\r\nSecret: b"})
 
 
-@pytest.mark.parametrize(
-    "handler", [raises, runs_into_a_time_limit, returns_nothing, returns_a_header_that_would_be_two]
-)
-@pytest.mark.parametrize("accept", ["*/*", "text/html"])
+@cases("handler", [raises, runs_into_a_time_limit, returns_nothing, returns_a_header_that_would_be_two])
+@cases("accept", ["*/*", "text/html"])
 async def test_an_exception_is_a_500_in_plain_text(rig: EdgeRig, handler: object, accept: str) -> None:
+    await rig.afresh()
     rig.handler = handler  # type: ignore[assignment]
     answer = await rig.ask(get("/", HOST, f"Accept: {accept}"))
     head, _, body = answer.partition(b"\r\n\r\n")

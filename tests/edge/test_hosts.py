@@ -55,7 +55,7 @@ async def test_an_unknown_or_missing_server_name_ends_the_handshake(
     assert rig.connections == []
 
 
-@pytest.mark.parametrize(
+@cases(
     ("request_text", "named"),
     [
         (get(host=OTHER), OTHER),
@@ -74,6 +74,7 @@ async def test_an_unknown_or_missing_server_name_ends_the_handshake(
 async def test_another_host_than_the_server_name_ends_the_connection_without_a_byte(
     rig: EdgeRig, request_text: str, named: str, engine: str, parser: str
 ) -> None:
+    await rig.afresh()
     rig.client_certificates = engine == "pyopenssl"
     assert await rig.ask(request_text) == b""
     reason, detail = await rig.refusal()
@@ -83,7 +84,7 @@ async def test_another_host_than_the_server_name_ends_the_connection_without_a_b
     assert rig.connections == []
 
 
-@pytest.mark.parametrize(
+@cases(
     "request_text",
     [
         get(host=HOST.upper()),
@@ -95,6 +96,7 @@ async def test_another_host_than_the_server_name_ends_the_connection_without_a_b
     ],
 )
 async def test_the_same_host_may_be_written_otherwise(rig: EdgeRig, request_text: str, parser: str) -> None:
+    await rig.afresh()
     client = await rig.connect()
     status, _, body = await client.answer(request_text)
     assert (status, body.decode().split()[0]) == (200, HOST)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.http.connection import Connection
-from tests.cases import case
+from tests.cases import case, cases
 from tests.edge.rig import HOST, OTHER, PATIENCE, SOON, EdgeRig, InMemory, get, tell
 
 FIELDS = [f"X-{number}: y" for number in range(200)]
@@ -128,7 +128,7 @@ async def test_where_no_host_can_be_read_no_byte_comes(rig: EdgeRig, parser: str
         await rig.clear()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("half", "status"),
     [
         (f"GET /{LONG} HTTP/1.1\r\nHost: {HOST}\r\n", 414),
@@ -142,7 +142,7 @@ async def test_where_no_host_can_be_read_no_byte_comes(rig: EdgeRig, parser: str
 async def test_what_cannot_become_a_request_is_judged_when_its_time_is_up(
     rig: EdgeRig, half: str, status: int | None, parser: str
 ) -> None:
-    await rig.start(header=SOON)
+    await rig.afresh(header=SOON)
     answer = await rig.ask(half)
     if status is None or (status == 400 and parser == "python"):  # the latter reads whole heads only
         assert answer == b""
@@ -159,11 +159,12 @@ PIPELINED = [
 ]
 
 
-@pytest.mark.parametrize("size", [1, 7, 1_000_000])
-@pytest.mark.parametrize("last", ["no version", "a line too long", "a field too long", "of another host"])
+@cases("size", [1, 7, 1_000_000])
+@cases("last", ["no version", "a line too long", "a field too long", "of another host"])
 async def test_requests_in_the_same_piece_are_answered_before_it(
     rig: EdgeRig, last: str, size: int, parser: str
 ) -> None:
+    await rig.afresh()
     data = "".join(PIPELINED) + (
         get("/", OTHER, "X : y") if last == "of another host" else MALFORMED[last][0]
     )
@@ -185,8 +186,9 @@ async def test_requests_in_the_same_piece_are_answered_before_it(
         check(await client.rest(), MALFORMED[last][1])
 
 
-@pytest.mark.parametrize("kind", ["no HTTP at all", "a line too long", "a block too large"])
+@cases("kind", ["no HTTP at all", "a line too long", "a block too large"])
 async def test_the_request_before_it_is_answered_first(rig: EdgeRig, kind: str, parser: str) -> None:
+    await rig.afresh()
     begun, held = asyncio.Event(), asyncio.Event()
 
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
@@ -206,8 +208,9 @@ async def test_the_request_before_it_is_answered_first(rig: EdgeRig, kind: str, 
     check(await client.rest(), MALFORMED[kind][1])
 
 
-@pytest.mark.parametrize("kind", BROKEN_BODIES)
+@cases("kind", BROKEN_BODIES)
 async def test_a_body_that_cannot_be_read(rig: EdgeRig, kind: str, parser: str, engine: str) -> None:
+    await rig.afresh()
     rig.client_certificates = engine == "pyopenssl"
     begun = asyncio.Event()
 
@@ -224,8 +227,10 @@ async def test_a_body_that_cannot_be_read(rig: EdgeRig, kind: str, parser: str, 
     assert rig.errors == []
 
 
-@pytest.mark.parametrize("kind", BROKEN_BODIES)
+@cases("kind", BROKEN_BODIES)
 async def test_a_body_that_cannot_be_read_and_is_not(rig: EdgeRig, kind: str, parser: str) -> None:
+    await rig.afresh()
+
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(status=401)
 

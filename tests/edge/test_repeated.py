@@ -1,8 +1,7 @@
 """A head that comes again over one connection means what it meant: whatever comes with it, and between the two."""
 
-import pytest
-
 from labkit.edge.repeated import SHORT
+from tests.cases import cases
 from tests.edge.rig import HOST, EdgeRig, get
 
 
@@ -34,8 +33,9 @@ STORIES: dict[str, list[tuple[str, list[str]]]] = {
 }
 
 
-@pytest.mark.parametrize("story", STORIES)
+@cases("story", STORIES)
 async def test_it_is_answered_as_if_it_came_first(rig: EdgeRig, parser: str, story: str) -> None:
+    await rig.afresh()
     client = await rig.connect()
     for sent, expected in STORIES[story]:
         client.send(sent)

@@ -6,6 +6,7 @@ import pytest
 from aiohttp import web
 
 from labkit.http.connection import Connection
+from tests.cases import cases
 from tests.edge.rig import HOST, PATIENCE, SOON, EdgeRig, get
 
 HALVES = ["G", "GET / HTTP/1.1\r\n", f"GET / HTTP/1.1\r\nHost: {HOST}\r\nX: y", get()[:-2], get()[:-1]]
@@ -17,10 +18,10 @@ HALF_BODIES = [
 ]
 
 
-@pytest.mark.parametrize("half", HALVES)
+@cases("half", HALVES)
 async def test_half_a_head_ends_the_connection(rig: EdgeRig, half: str, engine: str, parser: str) -> None:
     rig.client_certificates = engine == "pyopenssl"
-    await rig.start(header=SOON)
+    await rig.afresh(header=SOON)
     assert await rig.ask(half) == b""
     reason, detail = await rig.refusal()
     assert reason == "request head too late"
@@ -124,10 +125,10 @@ async def test_a_request_that_takes_long_is_not_idle(rig: EdgeRig) -> None:
     assert rig.refused == []
 
 
-@pytest.mark.parametrize("half", HALF_BODIES)
+@cases("half", HALF_BODIES)
 async def test_half_a_body_is_answered_408(rig: EdgeRig, half: str, engine: str, parser: str) -> None:
     rig.client_certificates = engine == "pyopenssl"
-    await rig.start(body=SOON)
+    await rig.afresh(body=SOON)
     answer = await rig.ask(half)
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"Content-Type: text/plain" in answer
