@@ -275,11 +275,11 @@ async def test_a_check_leaves_no_connection_behind(local: Target, catalogue: Cat
     async def function(target: Target) -> None:
         clients.append(target.client("token-open"))
         await clients[0].request("GET", "/timestamp")
-        assert clients[0]._client is not None
+        assert clients[0]._transport is not None
         raise Mismatch("something", 1, 2)
 
     assert (await judged(function, local, catalogue)).outcome == "failed"
-    assert clients[0]._client is None
+    assert clients[0]._transport is None
 
 
 def test_run_gives_verdicts_one_by_one(nowhere: Target, catalogue: Catalogue) -> None:
