@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from labkit.conformance.breaking import Change, always
+from labkit.conformance.breaking import always
 from labkit.conformance.mutant import patch
 
 LIBRARY = "labkit.solutions.lua.runtime:Runtime.library"
 EXPLAIN, REDACTED = "labkit.solutions.handlers:explain", "labkit.services.calls:redacted"
 
 
-def environment(change: Callable[[Any, Any], object]) -> Change:
-    """What scripts see is changed: `change(Lua, the script's globals)` runs once the services are there."""
+def _io_in_reach(original: Any, self: Any, name: str | bytes) -> Any:
+    """Scripts find io among their globals once the services are there."""
+    part = original(self, name)
+    if name != b"services":
+        return part
 
-    def broken(original: Any, self: Any, name: str | bytes) -> Any:
-        part = original(self, name)
-        if name != b"services":
-            return part
+    def load(*arguments: Any) -> Any:
+        services = part(*arguments)
+        install = services[b"install"]
 
-        def load(*arguments: Any) -> Any:
-            services = part(*arguments)
-            install = services[b"install"]
+        def changed(env: Any) -> None:
+            install(env)
+            env[b"io"] = self._lua.globals()[b"io"]
 
-            def changed(env: Any) -> None:
-                install(env)
-                change(self._lua, env)
+        services[b"install"] = changed
+        return services
 
-            services[b"install"] = changed
-            return services
-
-        return load
-
-    return broken
-
-
-def _with_io(lua: Any, env: Any) -> None:
-    env[b"io"] = lua.globals()[b"io"]
+    return load
 
 
 no_details = patch(
@@ -46,4 +37,4 @@ no_details = patch(
 arguments_lost = patch(
     "SOL-ERR-6", REDACTED, "the journal has no arguments of what does not exist", always({})
 )
-io_in_reach = patch("SOL-ERR-5", LIBRARY, "scripts reach io", environment(_with_io), from_start=True)
+io_in_reach = patch("SOL-ERR-5", LIBRARY, "scripts reach io", _io_in_reach, from_start=True)
