@@ -17,7 +17,7 @@ SHORT = 1024  # bytes of an answer that is kept, to know it again
 INTERIM = 10  # answers of 1xx before the one that counts
 
 HEAD_END = re.compile(rb"\n\r?\n")
-STATUS = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: [^\x00\r\n]*)?")
+STATUS = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: ([^\x00\r\n]*))?")
 FIELD = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[^\x00\r\n]*")
 SIZE = re.compile(rb"[0-9A-Fa-f]{1,16}[ \t]*(?:;[^\x00\r\n]*)?")
 LENGTH = re.compile(rb"[0-9]{1,20}")
@@ -32,14 +32,17 @@ class MalformedError(ValueError):
 class Answer:
     """An answer; what httpx calls by these names is the same here.
 
-    version: 0 or 1, of HTTP/1.x; keep: may the connection be used again?
+    version: 0 or 1, of HTTP/1.x; keep: may the connection be used again? reason: what follows the status.
     """
 
-    __slots__ = ("__dict__", "content", "keep", "lines", "status_code", "version")
+    __slots__ = ("__dict__", "content", "keep", "lines", "reason", "status_code", "version")
 
-    def __init__(self, status_code: int, version: int, lines: bytes, content: bytes, keep: bool) -> None:
+    def __init__(
+        self, status_code: int, version: int, reason: bytes, lines: bytes, content: bytes, keep: bool
+    ) -> None:
         self.status_code = status_code
         self.version = version
+        self.reason = reason
         self.lines = lines  # the head without its first line
         self.content = content
         self.keep = keep
@@ -63,20 +66,28 @@ class Answer:
 
 def fields(lines: bytes, *, strict: bool = True) -> list[tuple[str, str]]:
     """Names (lower case) and values. Raises MalformedError, where it is strict."""
-    found: list[tuple[str, str]] = []
+    return [
+        (name.decode("latin-1").lower(), value.decode("latin-1"))
+        for name, value in raw_fields(lines, strict=strict)
+    ]
+
+
+def raw_fields(lines: bytes, *, strict: bool = True) -> list[tuple[bytes, bytes]]:
+    """Names and values as they came. Raises MalformedError, where it is strict."""
+    found: list[tuple[bytes, bytes]] = []
     for line in lines.replace(b"\r\n", b"\n").split(b"\n"):
         if not line:
             continue
         if line[:1] in b" \t" and found:  # folded, RFC 9112 5.2
             name, value = found[-1]
-            found[-1] = (name, f"{value} {line.decode('latin-1').strip()}".strip())
+            found[-1] = (name, (value + b" " + line.strip()).strip())
             continue
         if FIELD.fullmatch(line) is None:
             if not strict:
                 continue
             raise MalformedError(f"no header field: {line[:80]!r}")
-        name, _, value = line.decode("latin-1").partition(":")
-        found.append((name.lower(), value.strip(" \t")))
+        name, _, value = line.partition(b":")
+        found.append((name, value.strip(b" \t")))
     return found
 
 
@@ -121,7 +132,7 @@ class AnswerReader:
         self._left = 0  # bytes of the body or the chunk
         self._interim = 0
         self._trailers = 0
-        self._head: tuple[int, int, bytes, bool]
+        self._head: tuple[int, int, bytes, bytes, bool]
 
     def expect(self, method: str = "GET") -> None:
         """A request of this method was sent."""
@@ -188,7 +199,7 @@ class AnswerReader:
         if length > self._most or len(data) < body + length:
             return None
         self._buffer = data[body + length :]
-        return Answer(int(status), 1, lines, data[body : body + length], True)
+        return Answer(int(status), 1, data[13:at], lines, data[body : body + length], True)
 
     def _step(self) -> Answer | None:
         if self._state == "head":
@@ -227,10 +238,10 @@ class AnswerReader:
             if self._interim > INTERIM:
                 raise MalformedError(f"more than {INTERIM} interim answers")
             return self._read_head()
-        self._head = (code, version, lines, _keeps(named, version))
+        self._head = (code, version, status[3] or b"", lines, _keeps(named, version))
         self._state, self._left = _framing(named, self._most)
         if self._no_body or code in (204, 304) or (self._state == "length" and not self._left):
-            return self._answer(keep=self._head[3])
+            return self._answer(keep=self._head[4])
         return None
 
     def _read_body(self) -> Answer | None:
@@ -247,7 +258,7 @@ class AnswerReader:
         if self._state == "chunk":
             self._state = "chunk end"
             return None
-        return self._answer(keep=self._head[3])
+        return self._answer(keep=self._head[4])
 
     def _read_size(self) -> Answer | None:
         line = self._line(SIZE_LINE)
@@ -262,7 +273,7 @@ class AnswerReader:
     def _read_trailers(self) -> Answer | None:
         while (line := self._line(HEAD)) is not None:
             if not line:
-                return self._answer(keep=self._head[3])
+                return self._answer(keep=self._head[4])
             self._trailers += len(line)
             if self._trailers > HEAD:
                 raise MalformedError(f"trailers of more than {HEAD} bytes")
@@ -280,8 +291,8 @@ class AnswerReader:
         return line.removesuffix(b"\r")
 
     def _answer(self, keep: bool) -> Answer:
-        code, version, lines, _ = self._head
-        answer = Answer(code, version, lines, bytes(self._body), keep)
+        code, version, reason, lines, _ = self._head
+        answer = Answer(code, version, reason, lines, bytes(self._body), keep)
         self._body = bytearray()
         self._state, self._left, self._interim, self._trailers = "head", 0, 0, 0
         return answer

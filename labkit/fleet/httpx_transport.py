@@ -6,14 +6,18 @@ httpx's own go through layers that serve any loop and any proxy, which takes mos
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 from typing import cast
 
-import h11
 import httpx
 
+from labkit.fleet.answer import FIELD, Answer, AnswerReader, MalformedError, raw_fields
+from labkit.fleet.transport import Transport, connected
+
 KEPT = 30.0  # seconds of real time for which a connection that nobody uses is kept
-HEAD = 100 * 1024  # bytes of an answer's head
+MOST = 1024 * 1024 * 1024  # bytes of an answer's body
+FIRST = re.compile(rb"[!-~]+ [!-~]+ HTTP/1\.1")
 PIECE = 64 * 1024  # bytes of a body that are written at once, about
 
 
@@ -71,12 +75,9 @@ class LabTransport(httpx.AsyncBaseTransport):
         return None
 
     async def _opened(self, name: str, patience: float | None) -> _Connection:
-        loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(patience):
-                _, made = await loop.create_connection(
-                    _Connection, self._host, self._port, ssl=self._context, server_hostname=name
-                )
+                made = _Connection(await connected(self._host, self._port, self._context, name))
         except TimeoutError as error:
             raise httpx.ConnectTimeout(str(error)) from error
         except OSError as error:  # those of TLS are such, too
@@ -85,24 +86,20 @@ class LabTransport(httpx.AsyncBaseTransport):
         return made
 
 
-class _Connection(asyncio.Protocol):
+class _Connection:
     """One connection: a request at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, agreed: ssl.SSLSocket) -> None:
         self.used = 0.0  # when the last answer came, by the loop's clock
         self._loop = asyncio.get_running_loop()
-        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD)
+        self._reader = AnswerReader(MOST)
         self._open = True
-        self._transport: asyncio.Transport
         self._answer: asyncio.Future[httpx.Response] | None = None
-        self._head: h11.Response | None = None
-        self._body: list[bytes] = []
+        self._written = False  # all of the request
         self._patience: float | None = None
         self._until = 0.0  # by the loop's clock
         self._timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass of it
+        self._transport = Transport(agreed, self)
 
     @property
     def usable(self) -> bool:
@@ -113,7 +110,8 @@ class _Connection(asyncio.Protocol):
         """Send a request and read the whole answer. patience: seconds of real time to wait for more of it."""
         answer: asyncio.Future[httpx.Response] = self._loop.create_future()
         self._answer = answer
-        self._head, self._body = None, []
+        self._written = False
+        self._reader.expect(request.method)
         try:
             await self._send(request, answer)
             if sent := request.extensions.get("sent"):
@@ -121,8 +119,6 @@ class _Connection(asyncio.Protocol):
             self._patience = patience
             self._wait()
             return await answer
-        except h11.LocalProtocolError as error:
-            raise httpx.LocalProtocolError(str(error)) from error
         finally:
             self._answer = None
             if self._timer is not None:
@@ -133,17 +129,22 @@ class _Connection(asyncio.Protocol):
 
     async def _send(self, request: httpx.Request, answer: asyncio.Future[httpx.Response]) -> None:
         """Write it, as far as the server wants it: it may answer before it has read all."""
-        head = h11.Request(method=request.method, target=request.url.raw_path, headers=request.headers.raw)
-        data = self._http.send(head) or b""
+        data = _head(request)
+        chunked = "Transfer-Encoding" in request.headers
+        length = 0
         async for part in cast(httpx.AsyncByteStream, request.stream):
             if answer.done():
                 return
-            data += self._http.send(h11.Data(data=part)) or b""
+            length += len(part)
+            data += b"%x\r\n%b\r\n" % (len(part), part) if chunked and part else part
             if len(data) >= PIECE:
                 self._transport.write(data)
                 data = b""
+        if not chunked and request.headers.get("Content-Length", "0") != str(length):
+            raise httpx.LocalProtocolError(f"Content-Length: the body has {length} bytes")
         if not answer.done():
-            self._transport.write(data + (self._http.send(h11.EndOfMessage()) or b""))
+            self._transport.write(data + b"0\r\n\r\n" if chunked else data)
+            self._written = True
 
     def data_received(self, data: bytes) -> None:
         if self._answer is None or self._answer.done():  # nobody asked
@@ -151,7 +152,12 @@ class _Connection(asyncio.Protocol):
             return
         if self._patience is not None:
             self._until = self._loop.time() + self._patience
-        self._read(data)
+        try:
+            answer = self._reader.feed(data)
+            if answer is not None:
+                self._end(answer)
+        except MalformedError as error:
+            self._fail(httpx.RemoteProtocolError(str(error)))
 
     def connection_lost(self, error: Exception | None) -> None:
         self._open = False
@@ -159,46 +165,29 @@ class _Connection(asyncio.Protocol):
             return
         if error is not None:
             self._fail(httpx.ReadError(str(error)))
-        elif self._http.their_state is h11.SEND_RESPONSE:
+        elif not self._reader.begun:
             self._fail(httpx.RemoteProtocolError("the server ended the connection without an answer"))
+        elif (answer := self._reader.end()) is None:
+            self._fail(httpx.RemoteProtocolError("the server ended the connection inside of its answer"))
         else:
-            self._read(b"")  # the end of what comes
+            self._end(answer)
 
     def abort(self) -> None:
         """End it at once."""
         self._open = False
         self._transport.abort()
 
-    def _read(self, data: bytes) -> None:
-        try:
-            self._http.receive_data(data)
-            while (event := self._http.next_event()) is not h11.NEED_DATA:
-                if isinstance(event, h11.Response):
-                    self._head = event
-                elif isinstance(event, h11.Data):
-                    self._body.append(bytes(event.data))
-                elif isinstance(event, h11.EndOfMessage):
-                    self._end()
-                    return
-        except h11.RemoteProtocolError as error:
-            self._fail(httpx.RemoteProtocolError(str(error)))
-
-    def _end(self) -> None:
+    def _end(self, answer: Answer) -> None:
         assert self._answer is not None
-        assert self._head is not None
         self.used = self._loop.time()
-        extensions = {"http_version": b"HTTP/" + self._head.http_version, "reason_phrase": self._head.reason}
         response = httpx.Response(
-            self._head.status_code,
-            headers=self._head.headers.raw_items(),
-            stream=httpx.ByteStream(b"".join(self._body)),
-            extensions=extensions,
+            answer.status_code,
+            headers=raw_fields(answer.lines),
+            stream=httpx.ByteStream(answer.content),
+            extensions={"http_version": b"HTTP/1.%d" % answer.version, "reason_phrase": answer.reason},
         )
         self._answer.set_result(response)
-        over = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
-        if over and self._http.trailing_data == (b"", False):
-            self._http.start_next_cycle()
-        else:
+        if not (answer.keep and self._written) or self._reader.begun:
             self.abort()
 
     def _fail(self, error: httpx.TransportError) -> None:
@@ -215,3 +204,15 @@ class _Connection(asyncio.Protocol):
             self._timer = self._loop.call_at(self._until, self._late)
         else:
             self._fail(httpx.ReadTimeout("the server did not answer in time"))
+
+
+def _head(request: httpx.Request) -> bytes:
+    """The head of a request. Raises httpx.LocalProtocolError for what would be no line, or more than one."""
+    first = b"%b %b HTTP/1.1" % (request.method.encode(), request.url.raw_path)
+    if FIRST.fullmatch(first) is None:
+        raise httpx.LocalProtocolError(f"no line of a request: {first[:80]!r}")
+    lines = [b"%b: %b" % each for each in request.headers.raw]
+    for line in lines:
+        if FIELD.fullmatch(line) is None:
+            raise httpx.LocalProtocolError(f"no header field: {line[:80]!r}")
+    return b"\r\n".join([first, *lines, b"\r\n"])

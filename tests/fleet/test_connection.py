@@ -28,6 +28,7 @@ class Rig:
         self.connections = 0
         self.resumed: list[bool] = []  # of each connection: its TLS session
         self.requests: list[bytes] = []
+        self.rest = b""  # what came after the last one
         self.answers: list[bytes | None] = []  # None: end the connection
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -45,7 +46,8 @@ class Rig:
                 if b"\r\nX-End: 1\r\n" in answer:
                     break
             else:
-                await reader.read()
+                while piece := await reader.read(1024):
+                    self.rest += piece
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from labkit.fleet import httpx_transport as transport
+from labkit.fleet.answer import HEAD
 from labkit.fleet.flow import FlowClient
 from tests.fleet.test_connection import HOST, OK, Rig, served
 
@@ -123,11 +124,11 @@ async def test_a_connection_that_nobody_used_for_long_is_not_used_again(
     ("answer", "error"),
     [
         (None, "without an answer"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 5" + END + b"hel", "without sending complete message body"),
-        (b"SSH-2.0-OpenSSH\r\n\r\n", "illegal status line"),
-        (b"HTTP/1.1 200 OK\r\nBad name: 1\r\n\r\n", "illegal header line"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\n", "conflicting Content-Length"),
-        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 2 * transport.HEAD, "too long"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5" + END + b"hel", "inside of its answer"),
+        (b"SSH-2.0-OpenSSH\r\n\r\n", "no status line"),
+        (b"HTTP/1.1 200 OK\r\nBad name: 1\r\n\r\n", "no header field"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\n", "Content-Length: '1, 2'"),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 2 * HEAD, "a head of more than"),
     ],
 )
 async def test_how_an_answer_fails_and_that_nothing_is_sent_twice(
@@ -181,6 +182,35 @@ async def test_large_bodies_go_out_whole(tmp_path: Path) -> None:
     async with asking(tmp_path, OK) as (rig, client):
         await client.request("POST", "/", content=b"x" * 3 * transport.PIECE)
     assert f"Content-Length: {3 * transport.PIECE}".encode() in rig.requests[0]
+
+
+async def test_what_comes_in_pieces_goes_out_in_chunks(tmp_path: Path) -> None:
+    async def body() -> AsyncIterator[bytes]:
+        for piece in (b"ab", b"", b"c" * 11):
+            yield piece
+
+    async with asking(tmp_path, OK) as (rig, client):
+        await client.request("POST", "/", content=body())
+        assert b"\r\nTransfer-Encoding: chunked\r\n" in rig.requests[0]
+        await until(lambda: len(rig.rest) == len(b"2\r\nab\r\nb\r\nccccccccccc\r\n0\r\n\r\n"))
+    assert rig.rest == b"2\r\nab\r\nb\r\nccccccccccc\r\n0\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"method": "GET /1 HTTP/1.1\r\nX:"},
+        {"headers": {"X-A": "b\r\nX-C: d"}},
+        {"headers": {"X A": "b"}},
+        {"headers": {"Content-Length": "3"}, "content": b"four"},
+    ],
+)
+async def test_what_would_be_another_request_is_not_sent(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    async with asking(tmp_path, OK) as (rig, client):
+        with pytest.raises(httpx.LocalProtocolError):
+            await client.request(**{"method": "POST", "path": "/", **wrong})
+        assert (await client.request("GET", "/")).text == "hi"
+    assert len(rig.requests) == 1
 
 
 async def test_nobody_there_and_another_ca_are_no_connection(tmp_path: Path) -> None:
