@@ -43,9 +43,10 @@ def player(target: Target, catalogue: Catalogue) -> Iterator[Play]:
 
     async def all_of_them(checks: Iterable[Check], progress: Progress) -> list[Verdict]:
         verdicts = []
-        for each in checks:
-            verdicts.append(await run_one(each, target, catalogue))
-            progress(verdicts[-1])
+        async with target.lasting_connections():
+            for each in checks:
+                verdicts.append(await run_one(each, target, catalogue))
+                progress(verdicts[-1])
         return verdicts
 
     # a cell has a loop of its own running in its thread

@@ -24,6 +24,7 @@ from labkit.settings import ApplicationSettings, LabSettings, MessagingService, 
 
 if TYPE_CHECKING:
     from labkit.fleet.browser import Browser, Connections
+    from labkit.fleet.httpx_transport import LabTransport
     from labkit.lab.lab import Lab
 
 T = TypeVar("T")
@@ -86,6 +87,7 @@ class Target:
         self._whitelisted: defaultdict[str, set[str]] = defaultdict(set)
         self._clients: list[VirtualDevice | FlowClient | DeviceConnection | Connections] = []
         self._shared: dict[str, FlowClient] = {}
+        self._lasting: LabTransport | None = None  # connections that go from check to check
         self._connections: dict[str, DeviceConnection] = {}
         self._tasks: list[asyncio.Task[Any]] = []
 
@@ -165,7 +167,7 @@ class Target:
             described.settings.auth,
             identity or self.identity(),
             self._password,
-            client,
+            client or FlowClient(self.address, described.domain, shared=self._lasting),
         )
         if client is None:
             self._clients.append(device)
@@ -200,7 +202,7 @@ class Target:
 
     def client(self, id: str) -> FlowClient:
         """An HTTPS client of a product's or a solution's domain, without credentials."""
-        client = FlowClient(self.address, self._domains[id])
+        client = FlowClient(self.address, self._domains[id], shared=self._lasting)
         self._clients.append(client)
         return client
 
@@ -208,7 +210,7 @@ class Target:
         """A new person's browser, which visits products, solutions and identity providers by their URLs."""
         from labkit.fleet.browser import Browser, Connections
 
-        connections = Connections(self.address)
+        connections = Connections(self.address, self._lasting)
         self._clients.append(connections)
         return Browser(connections, self._serves)
 
@@ -241,6 +243,24 @@ class Target:
         """End the connections of all devices and clients; they open new ones."""
         for client in self._clients:
             await client.close()
+        if self._lasting is not None:
+            await self._lasting.aclose()
+
+    @asynccontextmanager
+    async def lasting_connections(self) -> AsyncIterator[None]:
+        """In here, a check's clients take over the connections of those before it, where they show no certificate.
+
+        A platform goes by what a request says, whoever used its connection before; to open one costs as much as
+        several requests.
+        """
+        from labkit.fleet.httpx_transport import LabTransport
+
+        self._lasting = LabTransport(self.address)
+        try:
+            yield
+        finally:
+            lasting, self._lasting = self._lasting, None
+            await lasting.aclose()
 
     @asynccontextmanager
     async def scope(self) -> AsyncIterator[Self]:

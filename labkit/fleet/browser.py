@@ -138,17 +138,22 @@ class Browser:
 
 
 class Connections(httpx.AsyncBaseTransport):
-    """Leads every host to the lab's address. A connection belongs to the name it was opened for (SNI)."""
+    """Leads every host to the lab's address. A connection belongs to the name it was opened for (SNI).
 
-    def __init__(self, address: Address) -> None:
-        self._transport = LabTransport(address.host, address.https_port, address.context())
+    shared: connections to use, which whoever made them closes.
+    """
+
+    def __init__(self, address: Address, shared: LabTransport | None = None) -> None:
+        self._shared = shared
+        self._transport = shared or LabTransport(address)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         return await self._transport.handle_async_request(request)
 
     async def close(self) -> None:
-        """Close them all."""
-        await self._transport.aclose()
+        """Close them all, unless they are shared."""
+        if self._shared is None:
+            await self._transport.aclose()
 
 
 class _FormReader(HTMLParser):

@@ -61,26 +61,35 @@ class Address:
 
 
 @lru_cache(maxsize=8)
-def _anonymous(ca_pem: str) -> ssl.SSLContext:
+def anonymous(ca_pem: str) -> ssl.SSLContext:
     """The context of all clients that show no certificate: to make one takes as long as to ask for something."""
     return Address("", 0, ca_pem).context()
 
 
 class FlowClient:
-    """An HTTPS client of one host of a lab. cookies: are those that come kept for the next requests?
+    """An HTTPS client of one host of a lab.
 
-    It sends httpx's requests by itself: what httpx's own client does around each takes longer than the exchange.
+    cookies: are those that come kept for the next requests? shared: connections to use while it shows no certificate,
+    which whoever made them closes. It sends httpx's requests by itself: what httpx's own client does around each takes
+    longer than the exchange.
     """
 
     def __init__(
-        self, address: Address, name: str, certificate: KeyPair | None = None, *, cookies: bool = True
+        self,
+        address: Address,
+        name: str,
+        certificate: KeyPair | None = None,
+        *,
+        cookies: bool = True,
+        shared: LabTransport | None = None,
     ) -> None:
         self.address = address
         self.name = name
         self.certificate = certificate
         self._keeps = cookies
         self._cookies: httpx.Cookies | None = None  # those that came
-        self._transport: LabTransport | None = None
+        self._shared = shared
+        self._transport: LabTransport | None = None  # its own
 
     async def request(
         self,
@@ -129,20 +138,17 @@ class FlowClient:
         return response
 
     async def close(self) -> None:
-        """Close its connections, and forget the cookies; the next request opens new ones."""
+        """Close its own connections, and forget the cookies; the next request opens new ones."""
         transport, self._transport = self._transport, None
         self._cookies = None
         if transport is not None:
             await transport.aclose()
 
     def _connections(self) -> LabTransport:
+        if self._shared is not None and self.certificate is None:
+            return self._shared
         if self._transport is None:
             from labkit.fleet.httpx_transport import LabTransport
 
-            context = (
-                _anonymous(self.address.ca_pem)
-                if self.certificate is None
-                else self.address.context(self.certificate)
-            )
-            self._transport = LabTransport(self.address.host, self.address.https_port, context)
+            self._transport = LabTransport(self.address, self.certificate)
         return self._transport

@@ -12,7 +12,9 @@ from typing import cast
 
 import httpx
 
+from labkit.core.certificates import KeyPair
 from labkit.fleet.answer import FIELD, Answer, AnswerReader, MalformedError, raw_fields
+from labkit.fleet.flow import Address, anonymous
 from labkit.fleet.transport import Transport, connected
 
 KEPT = 30.0  # seconds of real time for which a connection that nobody uses is kept
@@ -22,16 +24,15 @@ PIECE = 64 * 1024  # bytes of a body that are written at once, about
 
 
 class LabTransport(httpx.AsyncBaseTransport):
-    """Leads every request to one address, host (an IP address) and port.
+    """Leads every request to one address. certificate: to show there.
 
     A request's extensions: `sni_hostname`, the name that a connection is opened for and belongs to, else that of its
     URL; `sent`, a function that is called once all of the request is written; `timeout`, as httpx has it.
     """
 
-    def __init__(self, host: str, port: int, context: ssl.SSLContext) -> None:
-        self._host = host
-        self._port = port
-        self._context = context
+    def __init__(self, address: Address, certificate: KeyPair | None = None) -> None:
+        self._address = address
+        self._context = anonymous(address.ca_pem) if certificate is None else address.context(certificate)
         self._idle: dict[str, list[_Connection]] = {}
         self._all: set[_Connection] = set()
 
@@ -68,7 +69,7 @@ class LabTransport(httpx.AsyncBaseTransport):
         now = asyncio.get_running_loop().time()
         while idle:
             connection = idle.pop()
-            if connection.usable and now - connection.used < KEPT:
+            if connection.usable and connection.silent and now - connection.used < KEPT:
                 return connection
             self._all.discard(connection)
             connection.abort()
@@ -77,11 +78,12 @@ class LabTransport(httpx.AsyncBaseTransport):
     async def _opened(self, name: str, patience: float | None) -> _Connection:
         try:
             async with asyncio.timeout(patience):
-                made = _Connection(await connected(self._host, self._port, self._context, name))
+                agreed = await connected(self._address.host, self._address.https_port, self._context, name)
         except TimeoutError as error:
             raise httpx.ConnectTimeout(str(error)) from error
         except OSError as error:  # those of TLS are such, too
             raise httpx.ConnectError(str(error)) from error
+        made = _Connection(agreed)
         self._all.add(made)
         return made
 
@@ -105,6 +107,11 @@ class _Connection:
     def usable(self) -> bool:
         """Can it be asked something?"""
         return self._open and self._answer is None
+
+    @property
+    def silent(self) -> bool:
+        """Has the server sent nothing that the loop has not come to yet, such as the end?"""
+        return self._transport.silent
 
     async def ask(self, request: httpx.Request, patience: float | None) -> httpx.Response:
         """Send a request and read the whole answer. patience: seconds of real time to wait for more of it."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import select
 import socket
 import ssl
 from collections.abc import Callable, Sequence
@@ -64,6 +65,13 @@ class Transport:
     @property
     def ended(self) -> bool:
         return not self._open
+
+    @property
+    def silent(self) -> bool:
+        """Is there nothing to read, the end of the connection neither?"""
+        waiting = select.poll()
+        waiting.register(self._fd, select.POLLIN)
+        return self._open and not waiting.poll(0)
 
     def write(self, data: bytes) -> None:
         """Send this, at once or as the other end takes it. After the end of the connection it is lost."""

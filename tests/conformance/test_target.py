@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from labkit import Lab
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.core.errors import LabError
+from labkit.fleet import httpx_transport, transport
 
 
 @pytest.fixture(scope="module")
@@ -29,3 +31,33 @@ async def test_browsers_share_no_cookies(target: Target) -> None:
         await one.request("POST", target.url("probe", "/responses"), json={"headers": {"Set-Cookie": "a=b"}})
         assert list(one.cookies) == ["a"]
         assert list(other.cookies) == []
+
+
+async def test_connections_last_from_check_to_check_where_they_are_to(
+    target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = []
+    connected = transport.connected
+
+    async def counted(*args: Any) -> Any:
+        names.append(args[-1].partition(".")[0])
+        return await connected(*args)
+
+    monkeypatch.setattr(httpx_transport, "connected", counted)
+
+    async def two_checks() -> None:
+        for _ in range(2):
+            async with target.scope():
+                await target.client("probe").request("GET", "/")
+                await target.activated("token-open")
+                await target.activated("password-open")
+                await target.browser().request("GET", target.url("probe", "/"))
+
+    async with target.lasting_connections():
+        await two_checks()
+        assert sorted(names) == ["password-open", "probe", "token-open"]
+        await target.hang_up()
+        await two_checks()
+        assert len(names) == 6
+    await two_checks()
+    assert len(names) == 14

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from labkit.core.certificates import KeyPair, client_certificate
 from labkit.fleet import httpx_transport as transport
 from labkit.fleet.answer import HEAD
 from labkit.fleet.flow import FlowClient
@@ -108,6 +109,29 @@ async def test_a_connection_that_ended_while_idle_is_opened_anew(tmp_path: Path)
         await until(lambda: not connection.usable)
         await client.request("GET", "/")
     assert rig.connections == 2
+
+
+async def test_a_connection_whose_end_the_loop_has_not_come_to_is_not_used_again(tmp_path: Path) -> None:
+    async with asking(tmp_path, OK.replace(b"\r\n\r\n", END), OK) as (rig, client):
+        await client.request("GET", "/")
+        [connection] = connections(client)
+        connection._transport.pause_reading()
+        await until(lambda: not connection.silent)
+        assert (await client.request("GET", "/")).text == "hi"
+    assert rig.connections == 2
+
+
+async def test_connections_may_be_shared_by_those_who_show_no_certificate(tmp_path: Path) -> None:
+    async with asking(tmp_path, *[OK] * 4) as (rig, own):
+        shared = transport.LabTransport(own.address)
+        certificate = KeyPair.from_pem(*client_certificate("a"))
+        for shown in (None, None, certificate):
+            client = FlowClient(own.address, HOST, shown, shared=shared)
+            assert rig.connections <= 1
+            await client.request("GET", "/")
+            await client.close()
+        assert rig.connections == 2
+        await shared.aclose()
 
 
 async def test_a_connection_that_nobody_used_for_long_is_not_used_again(
