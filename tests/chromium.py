@@ -1,25 +1,23 @@
-"""Headless Chromium: shows a page once, or is driven over its DevTools protocol, for pages that people use."""
+"""Headless Chromium, driven over its DevTools protocol, for pages that people use.
+
+It takes a second to start: the fixture `chromium_port` starts one for a worker's whole session, and each test gets a
+tab that shares nothing with another's.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import base64
-import hashlib
 import itertools
-import re
 import shutil
 import subprocess
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-
-from labkit.fleet.flow import Address
 
 COMMAND = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run"
@@ -28,13 +26,24 @@ PATIENCE = 60.0  # seconds of real time
 needs_chromium = pytest.mark.skipif(COMMAND is None, reason="no chromium here")
 
 
-def shown(url: str, folder: Path, *flags: str) -> tuple[str, list[str]]:
-    """The page that a URL leads to, and what the browser says about it on its console. folder: of its profile."""
-    options = [*FLAGS.split(), *flags, "--enable-logging=stderr", "--dump-dom", f"--user-data-dir={folder}"]
-    ended = subprocess.run(
-        [str(COMMAND), *options, url], capture_output=True, text=True, timeout=PATIENCE, check=True
-    )
-    return ended.stdout, re.findall(r"CONSOLE:\d+\] (.*)", ended.stderr)
+@contextmanager
+def started(folder: Path) -> Iterator[int]:
+    """A browser without a tab, and the port that it listens on. folder: of its profile."""
+    options = [*FLAGS.split(), "--remote-debugging-port=0", f"--user-data-dir={folder}"]
+    process = subprocess.Popen([str(COMMAND), *options], stderr=subprocess.PIPE, text=True, errors="replace")
+    assert process.stderr is not None
+    try:
+        port = _port(process.stderr)
+        rest = threading.Thread(
+            target=process.stderr.read, daemon=True
+        )  # else it waits once the pipe is full
+        rest.start()
+        yield port
+    finally:
+        process.kill()
+        process.wait()
+    rest.join()
+    process.stderr.close()
 
 
 class Tab:
@@ -43,6 +52,7 @@ class Tab:
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
         self._count = itertools.count(1)
+        self._said: list[str] = []
 
     async def goto(self, url: str) -> None:
         """Open a URL; returns once the page, wherever redirects led, is loaded."""
@@ -58,14 +68,12 @@ class Tab:
 
     async def evaluate(self, expression: str) -> Any:
         """The value of an expression, or of the promise that it gives."""
-        answer = await self._answer(
-            await self._send(
-                "Runtime.evaluate",
-                expression=expression,
-                returnByValue=True,
-                awaitPromise=True,
-                userGesture=True,
-            )
+        answer = await self.command(
+            "Runtime.evaluate",
+            expression=expression,
+            returnByValue=True,
+            awaitPromise=True,
+            userGesture=True,
         )
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
@@ -73,17 +81,31 @@ class Tab:
     async def size(self, width: int, medium: str = "screen") -> None:
         """Be so many pixels wide, on a screen or as it will be printed."""
         metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        await self._answer(await self._send("Emulation.setDeviceMetricsOverride", **metrics))
-        await self._answer(await self._send("Emulation.setEmulatedMedia", media=medium))
+        await self.command("Emulation.setDeviceMetricsOverride", **metrics)
+        await self.command("Emulation.setEmulatedMedia", media=medium)
 
     async def screenshot(self) -> bytes:
         """What is to be seen, as a PNG."""
-        answer = await self._answer(await self._send("Page.captureScreenshot", format="png"))
+        answer = await self.command("Page.captureScreenshot", format="png")
         return base64.b64decode(answer["data"])
 
+    async def complaints(self) -> list[str]:
+        """What the browser has said about its pages so far: what a policy stopped, what was not found."""
+        await self.evaluate("0")  # it says things in order
+        return self._said
+
+    async def page(self) -> str:
+        """The page as it is now."""
+        return str(await self.evaluate("document.documentElement.outerHTML"))
+
     async def enable(self) -> None:
-        """Hear of pages that are loaded."""
-        await self._answer(await self._send("Page.enable"))
+        """Hear of pages that are loaded, and of what is wrong with them."""
+        for domain in ("Page", "Log", "Runtime"):
+            await self.command(f"{domain}.enable")
+
+    async def command(self, method: str, **parameters: object) -> dict[str, Any]:
+        """What DevTools answers to a command."""
+        return await self._answer(await self._send(method, **parameters))
 
     async def _send(self, method: str, **parameters: object) -> int:
         number = next(self._count)
@@ -92,72 +114,53 @@ class Tab:
 
     async def _answer(self, number: int) -> dict[str, Any]:
         while True:
-            message = await self._socket.receive_json(timeout=PATIENCE)
+            message = await self._receive()
             if message.get("id") == number:
                 result: dict[str, Any] = message["result"]
                 return result
 
     async def _loaded(self) -> None:
-        while (await self._socket.receive_json(timeout=PATIENCE)).get("method") != "Page.loadEventFired":
+        while (await self._receive()).get("method") != "Page.loadEventFired":
             pass
 
+    async def _receive(self) -> dict[str, Any]:
+        message: dict[str, Any] = await self._socket.receive_json(timeout=PATIENCE)
+        match message.get("method"):
+            case "Log.entryAdded":
+                self._said.append(message["params"]["entry"]["text"])
+            case "Runtime.consoleAPICalled" | "Runtime.exceptionThrown":
+                self._said.append(str(message["params"]))
+        return message
+
 
 @asynccontextmanager
-async def chromium(folder: Path, address: Address, host: str) -> AsyncIterator[Tab]:
-    """A browser with one empty tab, which trusts the certificate that the lab at `address` shows for `host`.
+async def browser(port: int, *, insecure: bool = False) -> AsyncIterator[Tab]:
+    """A tab of the browser at a port, with cookies, storage and caches of its own.
 
-    Names below `localhost` it finds by itself.
+    insecure: it takes any certificate. Names below `localhost` it finds by itself.
     """
-    key = x509.load_der_x509_certificate(await _certificate(address, host)).public_key()
-    digest = hashlib.sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).digest()
-    trust = f"--ignore-certificate-errors-spki-list={base64.b64encode(digest).decode()}"
-    async with browser(folder, trust) as tab:
-        yield tab
+    async with aiohttp.ClientSession() as session:
+        async with session.get(f"http://127.0.0.1:{port}/json/version") as answer:
+            url = (await answer.json())["webSocketDebuggerUrl"]
+        async with session.ws_connect(url) as socket:
+            whole = Tab(socket)
+            context = (await whole.command("Target.createBrowserContext"))["browserContextId"]
+            made = await whole.command("Target.createTarget", url="about:blank", browserContextId=context)
+            page = f"ws://127.0.0.1:{port}/devtools/page/{made['targetId']}"
+            async with session.ws_connect(page, max_msg_size=0) as own:
+                tab = Tab(own)
+                try:
+                    await tab.enable()
+                    if insecure:
+                        await tab.command("Security.setIgnoreCertificateErrors", ignore=True)
+                    yield tab
+                finally:
+                    await whole.command("Target.disposeBrowserContext", browserContextId=context)
 
 
-@asynccontextmanager
-async def browser(folder: Path, *flags: str) -> AsyncIterator[Tab]:
-    """A browser with one empty tab. folder: of its profile."""
-    options = [*FLAGS.split(), "--remote-debugging-port=0", f"--user-data-dir={folder}", *flags]
-    process = await asyncio.create_subprocess_exec(
-        str(COMMAND),
-        *options,
-        "about:blank",
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        limit=1024 * 1024,
-    )
-    try:
-        port = await asyncio.wait_for(_port(process), PATIENCE)
-        async with aiohttp.ClientSession() as session:
-            async with session.get(f"http://127.0.0.1:{port}/json/list") as answer:
-                [target] = [each for each in await answer.json() if each["type"] == "page"]
-            async with session.ws_connect(target["webSocketDebuggerUrl"], max_msg_size=0) as socket:
-                tab = Tab(socket)
-                await tab.enable()
-                yield tab
-    finally:
-        process.kill()
-        await process.communicate()
-
-
-async def _certificate(address: Address, host: str) -> bytes:
-    """The lab's certificate in DER, after its CA was verified."""
-    _, writer = await asyncio.open_connection(
-        address.host, address.https_port, ssl=address.context(), server_hostname=host
-    )
-    certificate = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
-    assert isinstance(certificate, bytes)
-    writer.close()
-    await writer.wait_closed()
-    return certificate
-
-
-async def _port(process: asyncio.subprocess.Process) -> int:
+def _port(lines: Iterable[str]) -> int:
     """The port that Chromium says it listens on."""
-    assert process.stderr is not None
-    async for line in process.stderr:
-        text = line.decode(errors="replace")
-        if text.startswith("DevTools listening on"):
-            return int(text.rpartition(":")[2].partition("/")[0])
+    for line in lines:
+        if line.startswith("DevTools listening on"):
+            return int(line.rpartition(":")[2].partition("/")[0])
     raise AssertionError("chromium ended before it listened")

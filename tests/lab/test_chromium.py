@@ -9,21 +9,21 @@ import pytest
 
 from labkit import Lab
 from labkit.lab.solution import Solution
-from tests.chromium import Tab, chromium, needs_chromium
+from tests.chromium import Tab, browser, needs_chromium
 
-pytestmark = needs_chromium
+pytestmark = [needs_chromium, pytest.mark.xdist_group("chromium")]
 
 GUIDE = Path(__file__).parents[2] / "notebooks/solutions/guide"
 CALLBACKS = {"google": "/social/handle/google", "twitter": "/social/twitter/handle"}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
     with Lab(seed=7) as lab:
         yield lab
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def acme(lab: Lab) -> Solution:
     acme = lab.solution("acme", path=GUIDE)
     for name, path in CALLBACKS.items():
@@ -41,8 +41,8 @@ def acme(lab: Lab) -> Solution:
 
 
 @pytest.fixture
-async def tab(lab: Lab, acme: Solution, tmp_path: Path) -> AsyncIterator[Tab]:
-    async with chromium(tmp_path / "profile", lab.address, acme.domain) as tab:
+async def tab(chromium_port: int) -> AsyncIterator[Tab]:
+    async with browser(chromium_port, insecure=True) as tab:
         yield tab
 
 

@@ -12,7 +12,8 @@ import pytest
 
 from labkit import Lab, LabError
 from labkit.lab.handsets import SHOWN
-from tests.chromium import browser, needs_chromium, shown
+from tests.cases import case
+from tests.chromium import browser, needs_chromium
 from tests.providers.messaging.api import Api
 
 HOSTILE = (
@@ -208,35 +209,31 @@ def test_nothing_that_is_sent_gets_out_of_its_text(lab: Lab, api: Api, text: str
 
 
 @needs_chromium
-def test_a_browser_asks_for_nothing_and_runs_nothing(lab: Lab, api: Api, tmp_path: Path) -> None:
+@pytest.mark.xdist_group("chromium")  # they share a browser
+async def test_a_browser_asks_for_nothing_and_runs_nothing_and_they_fit_each_width(
+    lab: Lab, api: Api, tmp_path: Path, chromium_port: int
+) -> None:
     for text in HOSTILE:
         everywhere(api, text)
     page = tmp_path / "page.html"
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     head = f'<meta charset=utf-8><meta http-equiv=Content-Security-Policy content="{policy}">'
-    page.write_text(f"<!doctype html>{head}{lab.handsets._repr_html_()}")
-    text, complaints = shown(page.as_uri(), tmp_path / "profile")
-    assert complaints == []
-    assert "Push · apn" in text
-
-
-@needs_chromium
-@pytest.mark.parametrize("width", [240, 400, 1000])
-async def test_they_fit_the_width(lab: Lab, api: Api, tmp_path: Path, width: int) -> None:
-    for text in HOSTILE:
-        everywhere(api, text)
-    page = tmp_path / "page.html"
-    page.write_text(f"<!doctype html><meta charset=utf-8><body style='margin:0'>{lab.handsets._repr_html_()}")
-    async with browser(tmp_path / "profile") as tab:
-        await tab.size(width)
-        await tab.goto(page.as_uri())
-        assert await tab.evaluate("document.documentElement.scrollWidth") <= width
-        cut = "[...document.querySelectorAll('div,span')].filter(each => each.scrollWidth > each.clientWidth + 1"
-        cut += " && getComputedStyle(each).display !== 'inline').length"
-        assert await tab.evaluate(cut) == 0
-        tops = "new Set([...document.body.firstChild.children].map(each => each.getBoundingClientRect().top)).size"
-        rows = await tab.evaluate(tops)
-        assert rows == (3 if width == 1000 else len(lab.handsets))
+    page.write_text(f"<!doctype html>{head}<body style='margin:0'>{lab.handsets._repr_html_()}")
+    cut = "[...document.querySelectorAll('div,span')].filter(each => each.scrollWidth > each.clientWidth + 1"
+    cut += " && getComputedStyle(each).display !== 'inline').length"
+    tops = (
+        "new Set([...document.body.firstChild.children].map(each => each.getBoundingClientRect().top)).size"
+    )
+    async with browser(chromium_port) as tab:
+        for width in (240, 400, 1000):
+            with case(width):
+                await tab.size(width)
+                await tab.goto(page.as_uri())
+                assert await tab.evaluate("document.documentElement.scrollWidth") <= width
+                assert await tab.evaluate(cut) == 0
+                assert await tab.evaluate(tops) == (3 if width == 1000 else len(lab.handsets))
+        assert "Push · apn" in await tab.page()
+        assert await tab.complaints() == []
 
 
 # ---- the provider's handle

@@ -7,31 +7,31 @@ import pytest
 
 from labkit.reporting import html
 from labkit.reporting.run_notebook import NotebookRun
-from tests.chromium import browser, needs_chromium, shown
+from tests.chromium import Tab, browser, needs_chromium
 from tests.reporting.test_html import made, run
 
-pytestmark = needs_chromium
+pytestmark = [needs_chromium, pytest.mark.xdist_group("chromium")]  # they share a browser
 
 
-def complaints(page: str, folder: Path) -> list[str]:
-    """What the browser says about a page on its console, once it has shown all of it."""
+async def complaints(tab: Tab, page: str, folder: Path) -> list[str]:
+    """What the browser has said about pages on its console, once it has shown all of this one."""
     file = folder / "page.html"
     file.write_text(page)
-    text, lines = shown(file.as_uri(), folder / "profile")
-    assert "</html>" in text
-    return lines
+    await tab.goto(file.as_uri())
+    assert "</html>" in await tab.page()
+    return await tab.complaints()
 
 
-def test_the_pages_ask_for_nothing(tmp_path: Path) -> None:
-    for page in (html.report_page(made(run())), html.notebook_page(run("x = 1"))):
-        assert complaints(page, tmp_path) == []
-
-
-def test_what_a_page_must_not_do_would_show(tmp_path: Path) -> None:
-    page = html.report_page(made(run())).replace("</body>", "<script>1</script><img src='x.png'></body>")
-    found = complaints(page, tmp_path)
-    assert len(found) == 2, found
-    assert all("Content Security Policy" in each for each in found)
+async def test_the_pages_ask_for_nothing_and_what_they_must_not_do_would_show(
+    tmp_path: Path, chromium_port: int
+) -> None:
+    async with browser(chromium_port) as tab:
+        for page in (html.report_page(made(run())), html.notebook_page(run("x = 1"))):
+            assert await complaints(tab, page, tmp_path) == []
+        page = html.report_page(made(run())).replace("</body>", "<script>1</script><img src='x.png'></body>")
+        found = await complaints(tab, page, tmp_path)
+        assert len(found) == 2, found
+        assert all("Content Security Policy" in each for each in found)
 
 
 # ---- narrow screens and paper
@@ -71,16 +71,16 @@ def pages(tmp_path: Path) -> list[str]:
     return [(tmp_path / name).as_uri() for name in files]
 
 
-async def test_they_fit_a_screen_of_400_pixels(pages: list[str], tmp_path: Path) -> None:
-    async with browser(tmp_path / "profile") as tab:
+async def test_they_fit_a_screen_of_400_pixels(pages: list[str], chromium_port: int) -> None:
+    async with browser(chromium_port) as tab:
         await tab.size(400)
         for page in pages:
             await tab.goto(page)
             assert await tab.evaluate("document.documentElement.scrollWidth") <= 400, page
 
 
-async def test_nothing_is_cut_or_folded_on_paper(pages: list[str], tmp_path: Path) -> None:
-    async with browser(tmp_path / "profile") as tab:
+async def test_nothing_is_cut_or_folded_on_paper(pages: list[str], chromium_port: int) -> None:
+    async with browser(chromium_port) as tab:
         for page in pages:
             await tab.size(1000)
             await tab.goto(page)

@@ -93,7 +93,7 @@ async def jupyterlab(folder: Path) -> AsyncIterator[str]:
 
 
 @pytest.fixture
-async def tab(tmp_path: Path) -> AsyncIterator[Tab]:
+async def tab(tmp_path: Path, chromium_port: int) -> AsyncIterator[Tab]:
     """JupyterLab with the cells of the notebook up to its dashboard."""
     folder = tmp_path / "notebooks"
     shutil.copytree(NOTEBOOKS / "solutions", folder / "solutions")
@@ -104,7 +104,7 @@ async def tab(tmp_path: Path) -> AsyncIterator[Tab]:
     [parameters] = [cell for cell in book.cells if "parameters" in cell.metadata.get("tags", [])]
     parameters.source += "\nminutes = 10_000"  # the run lasts until it is stopped
     nbformat.write(book, folder / "live.ipynb")
-    async with jupyterlab(folder) as url, browser(tmp_path / "profile") as tab:
+    async with jupyterlab(folder) as url, browser(chromium_port) as tab:
         await tab.size(1200)
         await tab.goto(f"{url}doc/tree/live.ipynb?token=token")
         await until(tab, RUN)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import pytest
 
 from labkit.lab.provider import Provider
 from labkit.providers.social.messages import Application
-from tests.chromium import needs_chromium, shown
+from tests.chromium import browser, needs_chromium
 from tests.providers.social.clients import authorize_url
 
-pytestmark = needs_chromium
+pytestmark = [needs_chromium, pytest.mark.xdist_group("chromium")]  # they share a browser
 
 
-def test_the_form_keeps_to_its_own_policy(acme: Provider, application: Application, tmp_path: Path) -> None:
-    url = authorize_url(acme, application)
-    page, complaints = shown(url, tmp_path, "--ignore-certificate-errors")  # it does not know the lab's CA
-    assert 'name="authorize"' in page
-    assert "Ann Lee" in page
-    assert complaints == []
+async def test_the_form_keeps_to_its_own_policy(
+    acme: Provider, application: Application, chromium_port: int
+) -> None:
+    async with browser(chromium_port, insecure=True) as tab:  # it does not know the lab's CA
+        await tab.goto(authorize_url(acme, application))
+        page = await tab.page()
+        assert 'name="authorize"' in page
+        assert "Ann Lee" in page
+        assert await tab.complaints() == []
