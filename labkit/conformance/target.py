@@ -253,9 +253,7 @@ class Target:
         A platform goes by what a request says, whoever used its connection before; to open one costs as much as
         several requests.
         """
-        from labkit.fleet.httpx_transport import LabTransport
-
-        self._lasting = LabTransport(self.address)
+        self._lasting = self.address.connections()
         try:
             yield
         finally:

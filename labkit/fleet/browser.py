@@ -145,7 +145,7 @@ class Connections(httpx.AsyncBaseTransport):
 
     def __init__(self, address: Address, shared: LabTransport | None = None) -> None:
         self._shared = shared
-        self._transport = shared or LabTransport(address)
+        self._transport = shared or address.connections()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         return await self._transport.handle_async_request(request)

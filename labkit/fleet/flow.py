@@ -59,9 +59,16 @@ class Address:
                 context.load_cert_chain(file)
         return context
 
+    def connections(self, certificate: KeyPair | None = None) -> LabTransport:
+        """What keeps connections there, all of which show `certificate`."""
+        from labkit.fleet.httpx_transport import LabTransport
+
+        context = _anonymous(self.ca_pem) if certificate is None else self.context(certificate)
+        return LabTransport(self.host, self.https_port, context)
+
 
 @lru_cache(maxsize=8)
-def anonymous(ca_pem: str) -> ssl.SSLContext:
+def _anonymous(ca_pem: str) -> ssl.SSLContext:
     """The context of all clients that show no certificate: to make one takes as long as to ask for something."""
     return Address("", 0, ca_pem).context()
 
@@ -148,7 +155,5 @@ class FlowClient:
         if self._shared is not None and self.certificate is None:
             return self._shared
         if self._transport is None:
-            from labkit.fleet.httpx_transport import LabTransport
-
-            self._transport = LabTransport(self.address, self.certificate)
+            self._transport = self.address.connections(self.certificate)
         return self._transport

@@ -12,9 +12,7 @@ from typing import cast
 
 import httpx
 
-from labkit.core.certificates import KeyPair
 from labkit.fleet.answer import FIELD, Answer, AnswerReader, MalformedError, raw_fields
-from labkit.fleet.flow import Address, anonymous
 from labkit.fleet.transport import Transport, connected
 
 KEPT = 30.0  # seconds of real time for which a connection that nobody uses is kept
@@ -24,15 +22,16 @@ PIECE = 64 * 1024  # bytes of a body that are written at once, about
 
 
 class LabTransport(httpx.AsyncBaseTransport):
-    """Leads every request to one address. certificate: to show there.
+    """Leads every request to one address, host (an IP address) and port: see `Address.connections`.
 
     A request's extensions: `sni_hostname`, the name that a connection is opened for and belongs to, else that of its
     URL; `sent`, a function that is called once all of the request is written; `timeout`, as httpx has it.
     """
 
-    def __init__(self, address: Address, certificate: KeyPair | None = None) -> None:
-        self._address = address
-        self._context = anonymous(address.ca_pem) if certificate is None else address.context(certificate)
+    def __init__(self, host: str, port: int, context: ssl.SSLContext) -> None:
+        self._host = host
+        self._port = port
+        self._context = context
         self._idle: dict[str, list[_Connection]] = {}
         self._all: set[_Connection] = set()
 
@@ -78,7 +77,7 @@ class LabTransport(httpx.AsyncBaseTransport):
     async def _opened(self, name: str, patience: float | None) -> _Connection:
         try:
             async with asyncio.timeout(patience):
-                agreed = await connected(self._address.host, self._address.https_port, self._context, name)
+                agreed = await connected(self._host, self._port, self._context, name)
         except TimeoutError as error:
             raise httpx.ConnectTimeout(str(error)) from error
         except OSError as error:  # those of TLS are such, too

@@ -123,7 +123,7 @@ async def test_a_connection_whose_end_the_loop_has_not_come_to_is_not_used_again
 
 async def test_connections_may_be_shared_by_those_who_show_no_certificate(tmp_path: Path) -> None:
     async with asking(tmp_path, *[OK] * 4) as (rig, own):
-        shared = transport.LabTransport(own.address)
+        shared = own.address.connections()
         certificate = KeyPair.from_pem(*client_certificate("a"))
         for shown in (None, None, certificate):
             client = FlowClient(own.address, HOST, shown, shared=shared)
