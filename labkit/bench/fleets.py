@@ -79,7 +79,11 @@ def load(rounds: int, seconds: float, progress: Progress) -> Result:
 
 
 def simulated(name: str, rounds: int, seconds: float, progress: Progress) -> Result:
-    """CPU of the whole process for a simulated write, beside that of the bare server for a request."""
+    """CPU of the whole process for a simulated write, beside that of the bare server for a request.
+
+    The reference is measured before and after each play, and the ratio is the median of those of the rounds: a machine
+    whose speed changes from minute to minute changes both sides of each.
+    """
     lua = name == "simulated-lua"
     body, most = ("text=hello", LUA) if lua else (TWO, WRITE)
     costs: list[float] = []
@@ -90,17 +94,23 @@ def simulated(name: str, rounds: int, seconds: float, progress: Progress) -> Res
         client.ask("connect", **server.ready, connections=DEVICES, activate=False)
         kind = "lua" if lua else "write"
         process = stack.enter_context(Child("labkit.bench.simulated", kind, str(REPORTING), core=0))
-        for number in range(rounds + 1):  # the first is a warm-up
+
+        def request() -> float:
             before = server.ask("usage")["cpu"]
-            sent = client.ask("hammer", method="POST", body=body, query="", seconds=seconds, expected=204)
-            beside = (server.ask("usage")["cpu"] - before) / sent["requests"] * 1e6
+            sent = client.ask("hammer", method="POST", body=body, query="", seconds=seconds / 2, expected=204)
+            micros: float = (server.ask("usage")["cpu"] - before) / sent["requests"] * 1e6
+            return micros
+
+        for number in range(rounds + 1):  # the first is a warm-up
+            beside = [request()]
             played = process.ask("play", writes=SIMULATED)
+            beside.append(request())
             progress(f"{name}: round {number} of {rounds}")
             if number:
-                bare.append(beside)
+                bare.append(statistics.mean(beside))
                 costs.append(played["cpu"] / played["writes"] * 1e6)
-    value, reference = statistics.median(costs), statistics.median(bare)
-    ratio, times = reference / value, value / reference
+    times = statistics.median(cost / beside for cost, beside in zip(costs, bare, strict=True))
+    value, reference, ratio = statistics.median(costs), statistics.median(bare), 1 / times
     details = {"times": times, "writes_per_cpu_second": 1e6 / value}
     unit = "µs of CPU a write"
     return Result(
