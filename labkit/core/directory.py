@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, ValuesView
 from typing import Generic, TypeVar
 
 from labkit.core.errors import LabError, SettingsError, unknown
@@ -48,6 +48,10 @@ class Directory(Generic[T]):
 
     def names(self) -> list[str]:
         return list(self._items)
+
+    def values(self) -> ValuesView[T]:
+        """The things themselves, as they come and go: whether there are any is known without a call of Python's."""
+        return self._items.values()
 
     def __iter__(self) -> Iterator[T]:
         return iter(tuple(self._items.values()))

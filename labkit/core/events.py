@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sized
 from contextvars import Context
 from dataclasses import dataclass
 from typing import Any
@@ -88,6 +88,7 @@ class Events(Component):
         self._holding = Holding(activity) if holding is None else holding
         self._capacity = capacity
         self.receivers: Receivers = lambda event: ()
+        self._audience: Sized = ()
         self.interfere: Interfere | None = None  # queues an event, or not, where faults may hit it
         self._kinds: dict[tuple[str, str], EventKind] = {}
         self._declared: dict[tuple[str, str, str], EventKind] = {}
@@ -111,9 +112,11 @@ class Events(Component):
         service = service.lower()
         return self._kinds.get((service, event.lower())) or self._kinds.get((service, "*"))
 
-    def deliver_to(self, receivers: Receivers) -> None:
-        """receivers: names those that handle an event, each with its handler."""
-        self.receivers = receivers
+    def deliver_to(self, receivers: Receivers, audience: Sized) -> None:
+        """receivers: names those that handle an event, each with its handler; audience: empty where there are none of
+        any event, so that nobody need be asked.
+        """
+        self.receivers, self._audience = receivers, audience
 
     def emit(
         self,
@@ -134,7 +137,8 @@ class Events(Component):
         sequence = self.journal.record(
             "event", source, kind.type or kind.event, cause=cause, detail=payload, holds=holds
         )
-        self.deliver(Event(kind, source, payload, sequence, product, solution))
+        if self._audience:
+            self.deliver(Event(kind, source, payload, sequence, product, solution))
 
     def deliver(self, event: Event) -> None:
         """Put an event that the journal has in the lane of each that handles it."""

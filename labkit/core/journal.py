@@ -133,10 +133,17 @@ class Journal:
         holds: int | None = None,
     ) -> int:
         """Add a record and return its sequence number, to be the cause of what follows from it."""
-        entry = self.open(kind, actor, summary, cause, status, size, detail, holds)
-        for watcher in self._end_watchers:
-            watcher(entry)
-        return entry.sequence
+        sequence = self._sequence = self._sequence + 1
+        if cause is not None and cause >= sequence:  # as in `open`, which is not called for what it costs
+            cause = None
+        count = self._counts[actor] = self._counts[actor] + 1
+        time, field = self._micros(), self._field
+        entry = Record(sequence, time, kind, actor, count, summary, cause, status, size, detail, field, holds)
+        self._records.append(entry)
+        if self._watchers or self._end_watchers or kind in self._kind_watchers:
+            self._tell(entry)
+            self.end(entry)
+        return sequence
 
     def open(
         self,
@@ -157,12 +164,15 @@ class Journal:
         time, field = self._micros(), self._field
         entry = Record(sequence, time, kind, actor, count, summary, cause, status, size, detail, field, holds)
         self._records.append(entry)
+        if self._watchers or kind in self._kind_watchers:
+            self._tell(entry)
+        return entry
+
+    def _tell(self, entry: Record) -> None:
         for watcher in self._watchers:
             watcher(entry)
-        if kind in self._kind_watchers:
-            for watcher in self._kind_watchers[kind]:
-                watcher(entry)
-        return entry
+        for watcher in self._kind_watchers.get(entry.kind, ()):
+            watcher(entry)
 
     def end(self, entry: Record) -> None:
         """Say that an open record is complete."""

@@ -16,11 +16,8 @@ class Delivery:
     def __init__(self, solutions: Directory[Solution]) -> None:
         self.solutions = solutions
 
-    def receivers(self, event: Event) -> Iterable[tuple[str, Handler]]:
+    def receivers(self, event: Event) -> Iterator[tuple[str, Handler]]:
         """Solution ids, each with the handler that the event's payload goes to."""
-        return self._handling(event) if self.solutions else ()
-
-    def _handling(self, event: Event) -> Iterator[tuple[str, Handler]]:
         raised = (event.kind.service, event.kind.event)
         for solution in self.concerned(event):
             registration = solution.find(event.kind.service, event.kind.event, event.product)
