@@ -5,22 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
+from types import TracebackType, coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-
-
-class Turn:
-    """Awaited, it lets the loop turn once, as `asyncio.sleep(0)` does at more cost."""
-
-    __slots__ = ()
-
-    def __await__(self) -> Generator[None, None, None]:
-        yield
-
-
-TURN = Turn()
 
 
 class Activity:
@@ -90,7 +78,8 @@ class Activity:
     ) -> None:
         self.end()
 
-    async def idle(self) -> None:
+    @coroutine
+    def idle(self) -> Generator[Any, None, None]:
         """Return once no work is going on and the loop has turned without new work."""
         quiet = 0
         while quiet < 3:  # a finished piece may have scheduled its successor for the next turns
@@ -98,7 +87,7 @@ class Activity:
                 quiet = 0
                 future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
                 self._waiting.append(future)
-                await future
+                yield from future
             else:
                 quiet += 1
-                await TURN
+                yield  # lets the loop turn once, as `asyncio.sleep(0)` does at more cost

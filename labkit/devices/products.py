@@ -45,9 +45,9 @@ class Product:
 
     def value_error(self, alias: str, value: str) -> str | None:
         """Why `value` does not fit the format of the resource `alias`; None if it does."""
-        if self.takes_all(alias):
-            return None
         resource = self.settings.resources[alias]
+        if resource.format == "string" and not resource.allowed:
+            return None
         wrong = _format_error(resource.format, value)
         if wrong is not None:
             return f"{alias}: {wrong}"

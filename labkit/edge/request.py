@@ -21,6 +21,10 @@ class EdgeRequest(web.BaseRequest):
     expecting = False
     date: str | None = None
 
+    def get(self, key: Any, default: Any = None) -> Any:
+        """As a mapping's own, which would have what is missing raise KeyError."""
+        return self._state.get(key, default)
+
     @property
     def content(self) -> StreamReader:
         self._go_on()

@@ -150,9 +150,13 @@ class EdgeServer(web.Server):
     async def _answer(
         self, protocol: EdgeProtocol, connection: Connection, request: EdgeRequest
     ) -> web.StreamResponse:
+        activity = self.context.activity
         try:
-            with self.context.activity:
+            activity.begin()
+            try:
                 response = await self._site(connection).handle(connection, request)
+            finally:
+                activity.end()
             if request.expecting:
                 # Nobody asked for the body: whether the client sends it now or not, only it knows.
                 protocol.no_lingering()

@@ -38,7 +38,8 @@ class PlainObject(ssl.SSLObject):
 
     def read(self, len: int = RECORD, buffer: Any = None) -> Any:
         """As `ssl.SSLObject.read`. uvloop has it allocate 256 KiB each time; no more than a record comes."""
-        return super().read(min(len, RECORD), buffer)
+        size = RECORD if len > RECORD else len
+        return self._sslobj.read(size) if buffer is None else self._sslobj.read(size, buffer)
 
     def do_handshake(self) -> None:
         """Raises NameRefused, or as `ssl.SSLObject.do_handshake`."""

@@ -177,9 +177,9 @@ class VirtualDevice:
             await self.use_certificate(None)
             raise
 
-    async def write(self, values: Values) -> None:
+    def write(self, values: Values) -> Coroutine[Any, Any, object]:
         """Store the value of each alias."""
-        await self._expect("write", STORED, "POST", "/onep:v1/stack/alias", form=values.items())
+        return self._expect("write", STORED, "POST", "/onep:v1/stack/alias", form=values.items())
 
     async def read(self, aliases: Sequence[str]) -> dict[str, str]:
         """The newest value of each alias that has one."""
@@ -260,17 +260,22 @@ class VirtualDevice:
 
 def encoded(pairs: Iterable[tuple[str, object]]) -> str:
     """A form body (the URL standard's urlencoded): a boolean as true or false, others as their text."""
-    return "&".join([f"{_quoted(name)}={_quoted(value)}" for name, value in pairs])
-
-
-def _quoted(value: object) -> str:
-    kind = type(value)
-    if kind is float or kind is int:
-        return str(value).replace("+", "%2B")  # of 1e+20
-    text = str(value)
-    if kind is bool:
-        text = text.lower()
-    return text if text.isascii() and text.isalnum() else quote_plus(text, errors="strict")
+    form = ""
+    for pair in pairs:
+        mark = "&" if form else ""
+        for item in pair:
+            kind = type(item)
+            text = str(item)
+            if kind is float or kind is int:
+                text = text.replace("+", "%2B")  # of 1e+20
+            else:
+                if kind is bool:
+                    text = text.lower()
+                if not (text.isascii() and text.isalnum()):
+                    text = quote_plus(text, errors="strict")
+            form += mark + text
+            mark = "="
+    return form
 
 
 def _alias_path(aliases: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 
 from labkit.core.chance import Chance, chance
@@ -104,11 +104,11 @@ class FleetDevice:
         """The device's own clock: lab time in Unix seconds, unless a fault makes it wrong."""
         return self._clock.now() + self.clock_error
 
-    async def sleep(
+    def sleep(
         self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0
-    ) -> None:
+    ) -> Coroutine[Any, Any, None]:
         """Do nothing for a while of lab time."""
-        await self._sleep_until(self._clock.now() + seconds + 60 * minutes + 3600 * hours + 86400 * days)
+        return self._sleep_until(self._clock.now() + seconds + 60 * minutes + 3600 * hours + 86400 * days)
 
     async def sleep_until(self, when: float) -> None:
         """Do nothing until the device's clock shows `when` (Unix seconds)."""
@@ -146,9 +146,11 @@ class FleetDevice:
         """Provision, or replace the credentials that the device has."""
         await self._exchange("activate", self.virtual.activate)
 
-    async def write(self, values: Mapping[str, object] | None = None, /, **more: object) -> None:
+    def write(
+        self, values: Mapping[str, object] | None = None, /, **more: object
+    ) -> Coroutine[Any, Any, object]:
         """Store the value of each alias: `write(temperature=21.5)`."""
-        await self._exchange("write", self.virtual.write, _values(values, more))
+        return self._exchange("write", self.virtual.write, _values(values, more))
 
     async def count(self, again: bool = False) -> int:
         """Write this device's next number to the alias `count`, for the accounts of the run (`run.losses`).

@@ -159,7 +159,8 @@ class Play:
                 self._set_online(len(self.plan.members))
             else:
                 self._follow(online(self.plan.devices, len(self.plan.members), self.began))
-            self.reached = await self.pace.play(until)
+            # In a task of its own: each turn of the loop that a settling waits for goes through all that await it.
+            self.reached = await asyncio.get_running_loop().create_task(self.pace.play(until))
         finally:
             await self._finish()
 

@@ -103,7 +103,9 @@ class Simulated:
         try:
             while not self._stopped:
                 if not quiet:
-                    await self._quiet()
+                    await self._settle()
+                    if self._due():
+                        await self._quiet()
                 quiet = False
                 if self._paused and not self._stopped:
                     await self._wait()
