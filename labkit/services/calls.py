@@ -28,6 +28,7 @@ REMEMBERED = 256  # calls
 class Prepared(NamedTuple):
     """A call that was found right: its arguments, validated, and what the journal shows of it."""
 
+    found: Service
     declared: Operation
     arguments: dict[str, Any]
     detail: dict[str, object]
@@ -159,17 +160,20 @@ class Services(Component):
         Returns the result, or the error object `{type, error, status}`: also for an operation that fails with
         another exception than ServiceError, whose trace the journal has.
         """
-        found = self._services.find(service)
-        if found is None:
-            found = find_service(self._context.services, caller.solution, service)
         faults = self._context.faults.calls
         called = None if faults is None else _called(caller, service, operation, parameters)
         detail: dict[str, object] = {}
         holds: int | None = None
-        prepared = self._remembered(caller, service, operation, parameters)
+        prepared = None
+        if type(parameters) is Parameters and faults is None:
+            prepared = self._prepared.get((service, operation, parameters.text))
+            if prepared is not None and self._is_configured(caller, service):
+                prepared = None
+        services = self._context.services
+        found = find_service(services, caller.solution, service) if prepared is None else prepared.found
         try:
             if prepared is not None:
-                declared, arguments, detail = prepared
+                _, declared, arguments, detail = prepared
                 holds = SMALL
             else:
                 declared, given = self._given(found, caller, service, operation, parameters, detail)
@@ -178,7 +182,7 @@ class Services(Component):
                     given = dict(called.given)
                 arguments = self._arguments(declared, given, detail)
                 if found is not None and found.shares_arguments and faults is None:
-                    self._remember(caller, parameters, Prepared(declared, arguments, detail))
+                    self._remember(caller, parameters, Prepared(found, declared, arguments, detail))
             if faults is None or called is None:
                 result = await declared.function(found, caller, **arguments)
             else:
@@ -186,8 +190,7 @@ class Services(Component):
             status = 200
         except Exception as raised:  # noqa: BLE001  a user's own service may raise anything
             error = raised if isinstance(raised, ServiceError) else _failure(service, operation, raised)
-            result = error.as_object() if found is None else found.error_object(error)
-            status = error.status
+            result, status = error.as_object() if found is None else found.error_object(error), error.status
             detail, holds = {**detail, "error": result}, None  # what is remembered stays as it is
             if error.__cause__ is not None:
                 detail["trace"] = trace_of(error.__cause__)
@@ -230,25 +233,21 @@ class Services(Component):
             detail["unknown"] = unknown
         return declared.arguments(given)
 
-    def _remembered(
-        self, caller: Caller, service: str, operation: str, parameters: object
-    ) -> Prepared | None:
-        """The same call, where it was made before and nothing but the parameters decides what it means."""
-        if type(parameters) is not Parameters or self._context.faults.calls is not None:
-            return None
-        prepared = self._prepared.get((service, operation, parameters.text))
+    def _is_configured(self, caller: Caller, service: str) -> bool:
+        """Is anything configured for this service of the caller's solution? Then parameters alone do not tell what a
+        call means.
+        """
         configured = self._context.configuration.get(caller.solution)
-        return None if configured and configured.get(service) else prepared
+        return bool(configured and configured.get(service))
 
     def _remember(self, caller: Caller, parameters: object, prepared: Prepared) -> None:
         """Keep a small call for those that are like it: a handler makes the same few with each event."""
         declared = prepared.declared
-        configured = self._context.configuration.get(caller.solution)
         if (
             type(parameters) is not Parameters
             or len(parameters.text) > SHORT
             or not fits(prepared.detail, SMALL, SMALL)
-            or (configured and configured.get(declared.service))
+            or self._is_configured(caller, declared.service)
         ):
             return
         if len(self._prepared) >= REMEMBERED:

@@ -157,7 +157,9 @@ def encoded(value: Scalar | None) -> bytes:
     than LONGEST_VALUE bytes.
     """
     if isinstance(value, str):
-        return _text(value)
+        return value.encode() if len(value) <= FEW and value.isascii() else _text(value)
+    if type(value) is int:
+        return b"%d" % value
     if value is None:
         return b"null"
     if isinstance(value, bool):

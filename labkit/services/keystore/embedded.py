@@ -29,7 +29,7 @@ from labkit.core.identifiers import Identifiers
 from labkit.services.keystore.commands import CHANGES, Command, Reply
 from labkit.services.keystore.contents import reading, writing
 from labkit.services.keystore.log import CommandLog
-from labkit.services.keystore.settled import settle
+from labkit.services.keystore.settled import REWRITES
 
 VERSION = (7,)  # of Redis, whose errors and arguments are followed
 # Where fakeredis words a refusal otherwise than Redis.
@@ -72,8 +72,13 @@ class Embedded:
 
     async def execute(self, command: Command) -> Reply:
         """Run a command. Raises ServiceError 400 with Redis' own text where it is refused."""
-        now = self._moment()
-        reply, effects = settle(self, command)
+        self.now = now = round(self._clock.now() * 1e6) // 1000  # as `_moment`
+        rewrite = REWRITES.get(command[0])
+        effects: tuple[Command, ...] = (command,)
+        if rewrite is None:
+            reply = self._socket.answer(command)
+        else:
+            reply, effects = rewrite(self, command)
         if self._log is not None:
             if command[0] not in CHANGES:
                 await self._log.committed()

@@ -58,14 +58,6 @@ class Store(Protocol):
 Settled: TypeAlias = tuple[Reply, tuple[Command, ...]]
 
 
-def settle(store: Store, command: Command) -> Settled:
-    """Run a command. Raises ServiceError with Redis' own text where it is refused."""
-    rewrite = _REWRITES.get(command[0])
-    if rewrite is None:
-        return store.run(*command), (command,)
-    return rewrite(store, command)
-
-
 def _as_is(store: Store, command: Command) -> Settled:
     return store.run(*command), (command,)
 
@@ -356,7 +348,8 @@ def _text(number: int) -> bytes:
     return str(number).encode()
 
 
-_REWRITES: Mapping[bytes, Callable[[Store, Command], Settled]] = MappingProxyType(
+# How to run a command; those that are not here run as they are. Each raises ServiceError with Redis' own text.
+REWRITES: Mapping[bytes, Callable[[Store, Command], Settled]] = MappingProxyType(
     {
         b"EXPIRE": expire,
         b"PEXPIRE": expire,

@@ -180,6 +180,8 @@ def _put_object(out: bytearray, value: Mapping[Any, object], depth: int) -> None
             out += data
         elif kind is int and -(2**31) <= item < 2**31:  # type: ignore[operator]
             out += _int(_INT, item)
+        elif kind is int and -_EXACT <= item <= _EXACT:  # type: ignore[operator]
+            out += _number(_NUMBER, item)
         else:
             _put(out, item, depth - 1)
 
@@ -204,7 +206,10 @@ def _put_list(out: bytearray, value: list[object] | tuple[object, ...], depth: i
     for item in value:
         if item is None:
             raise _HoleError
-        _put(out, item, depth - 1)
+        if type(item) is str:
+            _put_text(out, item)
+        else:
+            _put(out, item, depth - 1)
 
 
 def _name(key: object) -> str:

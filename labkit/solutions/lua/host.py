@@ -23,7 +23,7 @@ from labkit.solutions.lua.limits import LuaLimits
 from labkit.solutions.lua.program import Module, Program, Script
 from labkit.solutions.lua.run import REQUIRE, Run
 from labkit.solutions.lua.runtime import Call, Done, Runtime
-from labkit.solutions.lua.scheduling import Scheduler
+from labkit.solutions.lua.scheduling import Scheduler, Turns
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -102,7 +102,7 @@ class LuaHost:
         self._scheduler = Scheduler()
         self._fibers = Fibers()
         self._program = Program(modules={name: Module(name, text) for name, text in (modules or {}).items()})
-        self._turns = asyncio.Semaphore(self._limits.runs)
+        self._turns = Turns(self._limits.runs)
         self._environments = Environments(self._make, self._program)
         self._environments.give_back(self._environments.take())
 
@@ -207,17 +207,15 @@ class LuaHost:
         """
         if _WITHIN_A_RUN.get() or nesting.depth():
             return await self._drive_at_once(function, texts, context)
-        if self._turns.locked():
+        if not self._turns.take():
             with self._waiting():
-                await self._turns.acquire()
-        else:
-            await self._turns.acquire()
+                await self._turns.wait()
         _WITHIN_A_RUN.set(True)
         try:
             return await self._drive_at_once(function, texts, context)
         finally:
             _WITHIN_A_RUN.set(False)
-            self._turns.release()
+            self._turns.give_back()
 
     async def _drive_at_once(
         self, function: LuaFunction | None, texts: list[bytes], context: object
@@ -268,7 +266,10 @@ class LuaHost:
                     await self._scheduler.wait()
                 if self._environments.closed or run.cpu > self._limits.cpu_total_seconds:
                     raise self._end(run)
-                good, data = self._answer(step, result)
+                try:
+                    good, data = True, to_lua(result, self._limits.value_bytes)
+                except LuaError as error:  # the script may catch it
+                    good, data = False, to_bytes(f"{step.service}.{step.operation}: {error}")
                 step = self._step(run, runtime.answer, good, data) or await self._long(run)
         except BaseException:
             if isinstance(step, Call):
@@ -333,13 +334,6 @@ class LuaHost:
         parameters = Parameters(read)
         parameters.text = text
         return parameters
-
-    def _answer(self, call: Call, result: object) -> tuple[bool, bytes]:
-        """The result of a service call, or an error that the script may catch if it cannot be handed over."""
-        try:
-            return True, to_lua(result, self._limits.value_bytes)
-        except LuaError as error:
-            return False, to_bytes(f"{call.service}.{call.operation}: {error}")
 
     def _give_up_full(self, run: Run) -> None:
         """Drop an environment whose globals hold so much memory that no other script could run in it."""

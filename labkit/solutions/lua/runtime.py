@@ -174,7 +174,9 @@ class Runtime:
 
     def answer(self, good: bool, data: bytes) -> Call | Done:
         """Go on with the result of a call; not good: with an error that the script may catch. Raises LuaError."""
-        safe = self._limit(len(data))
+        safe = self._used(total=True) + len(data) + _CALL_OVERHEAD < self._most
+        if safe != self._limited:
+            self._limit(len(data))
         try:
             answer = self._answer(good, safe, data)
         except self._memory_error as error:
