@@ -19,16 +19,20 @@ if TYPE_CHECKING:
     from labkit.lab.lab import Lab
 
 KEPT = 100
-MANY = 30  # values of an alias in each start of a lab
+MANY = 30  # values of an alias in a start of a lab; in the one between it is one
 TYPES = ("token", "password", "certificate")
 
 
 def own_lab(**settings: Any) -> Lab:
     """A lab with a product of each type."""
+    products = [{"id": each, "auth": each, "resources": {"text": "string"}} for each in TYPES]
+    return _lab(products=products, **settings)
+
+
+def _lab(**settings: Any) -> Lab:
     from labkit.lab.lab import Lab
 
-    products = [{"id": each, "auth": each, "resources": {"text": "string"}} for each in TYPES]
-    return Lab(1, passwords={"memory": 8, "passes": 1}, products=products, **settings)
+    return Lab(1, passwords={"memory": 8, "passes": 1}, **settings)
 
 
 @check(
@@ -44,7 +48,7 @@ async def restarted(target: Target) -> None:
 def _over_restarts(file: Path) -> None:
     content, last, before = bytes(range(256)) * 600, "", 0
     held: dict[str, Any] = {}
-    for start in range(3):
+    for start, many in enumerate((MANY, 1, MANY)):
         with own_lab(data=file) as lab:
             devices = {each: lab.product(each).device("d-1") for each in TYPES}
             if start:
@@ -61,9 +65,9 @@ def _over_restarts(file: Path) -> None:
             else:
                 lab.product("token").content.add("large", content)
                 held = {each: device.activate().credentials for each, device in devices.items()}
-            last = f"{MANY - 1} of start {start}"
-            counted = _written(lab, devices, [f"{number} of start {start}" for number in range(MANY)])
-            wanted = [*range(counted[0], counted[0] + MANY)]
+            last = f"{many - 1} of start {start}"
+            counted = _written(lab, devices, [f"{number} of start {start}" for number in range(many)])
+            wanted = [*range(counted[0], counted[0] + many)]
             expect.equal("seq of an alias's datapoints", counted, wanted)
             expect.true("seq goes on above those before", counted[0] > before, counted[0])
             expect.equal("the first seq of all is 1", before or counted[0], before or 1)
@@ -81,6 +85,34 @@ def _written(lab: Lab, devices: dict[str, Device], values: list[str]) -> list[in
             expect.equal("what is read after a write", device.read("text"), {"text": value})
     lab.settle()
     return told
+
+
+@check("DEV-KEEP-1", "contents of settings, the same and others after a restart", needs={"settings"})
+async def contents(target: Target) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        await target.in_lab(_contents, Path(folder))
+
+
+def _contents(folder: Path) -> None:
+    same, other, empty = (folder / each for each in ("same", "other", "empty"))
+    for each, data in ((same, b"the same"), (other, b"before"), (empty, b"")):
+        each.write_bytes(data)
+    offered = [{"file": str(each), "type": "text/plain"} for each in (same, other, empty)]
+    settings: dict[str, Any] = {"products": [{"id": "token", "content": offered}], "data": folder / "lab.db"}
+    with _lab(**settings) as lab:
+        lab.clock.advance(10)
+        for each in (same, other):  # anew, so that it is clear when that was
+            lab.product("token").content.add(each.name, each.read_bytes(), "text/plain", "anew")
+        device = lab.product("token").device("d-1").activate()
+        before = {each.name: device.content_info(each.name) for each in (same, other)}
+        expect.equal("contents", sorted(device.content()), ["empty", "other", "same"])
+    other.write_bytes(b"after")
+    with _lab(**settings) as lab:
+        device = lab.product("token").device("d-2").activate()
+        expect.equal("info of what is as before", device.content_info(same.name), before[same.name])
+        expect.true("info of what is not", device.content_info(other.name) != before[other.name], before)
+        for each in (same, other, empty):
+            expect.equal(f"the bytes of {each.name}", device.download(each.name), each.read_bytes())
 
 
 @check("DEV-KEEP-3", "the newest datapoints are kept, as many as the settings say", needs={"settings"})

@@ -17,6 +17,7 @@ from labkit.fleet.device import VirtualDevice
 PRODUCT, LAMP = "steered", "steered-lamp"
 ALIASES = ("text", "number", "flag", "level", "measured")
 MICROS = 1_000_000
+FORM = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
 LONGEST = 2**20  # characters of a value
 ODD = 'ü & \N{BELL}=%/+ "x"'  # of an identity
 
@@ -238,6 +239,27 @@ async def added(target: Target) -> None:
     await devices.refused("addIdentity", 400, pid=PRODUCT)
 
 
+@check("SOL-DEV-6", "where nobody registers himself, who was added is provisioned", needs={"settings"})
+async def added_to_closed(target: Target) -> None:
+    await target.in_lab(_added_to_closed, target)
+
+
+def _added_to_closed(target: Target) -> None:
+    name = target.identity()
+    product = target.lab.product(name, self_registration=False, resources={"text": "string"})
+    devices = target.lab.solution(name, products=[product]).Device2
+    expect.equal("what addIdentity gives", devices.addIdentity(identity="added"), {})
+    device = product.device("added").activate()
+    device.write(text="x")  # its identity is whitelisted still
+    expect.equal("what it reads", device.read("text"), {"text": "x"})
+    response = product.device("stranger").request(
+        "POST", "/provision/activate", content="id=stranger", headers=FORM, credentials=False
+    )
+    expect.equal("status for a stranger", response.status_code, 404, response)
+    found = [(each["identity"], each["status"]) for each in devices.listIdentities()["devices"]]
+    expect.equal("identities", found, [("added", "provisioned")])
+
+
 @check("SOL-DEV-7", "identities are listed page by page, and counted")
 async def listed(target: Target) -> None:
     devices, name = Devices(target), target.identity()
@@ -284,6 +306,7 @@ async def listed(target: Target) -> None:
 async def removed(target: Target) -> None:
     devices = Devices(target)
     device, namesake = await namesakes(target)
+    neighbour = await target.activated(PRODUCT)
     for each in (device, namesake):
         expect.status(await device_client.write(each, {"text": "before"}), 204)
     poll = await device_client.begin(target, device, "number", since=0)
@@ -296,6 +319,9 @@ async def removed(target: Target) -> None:
         await devices.refused(operation, 404, **which)
     await devices.refused("setIdentityState", 404, **which, text="x")
     devices.same("how many there are", await devices.count(**which), 0)
+    for each, pid in ((namesake, LAMP), (neighbour, PRODUCT)):
+        left = await devices.count(identity=each.identity, pid=pid, status="provisioned")
+        devices.same("how many there are of another", left, 1)
     expect.equal("what its namesake reads", await device_client.stored(namesake, "text"), {"text": "before"})
 
 
