@@ -53,8 +53,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     orders: dict[pytest.Item, int] = {}
     counts: Counter[Path] = Counter()
+    paths = {path: path.relative_to(items[0].config.rootpath) for path in {item.path for item in items}}
     for item in items:
-        path = item.path.relative_to(item.config.rootpath)
+        path = paths[item.path]
         orders[item] = 2
         if getattr(item, "originalname", "") in (CHECKS, played.MUTANTS):
             orders[item] = 0

@@ -20,6 +20,7 @@ from labkit.log import LONGEST, WAITING, Amount, Log
 from labkit.providers.mail import Mailbox
 from tests.served import Served
 
+pytestmark = pytest.mark.xdist_group("served")  # one process that the others are forked from
 LAB_YAML = """
 https_port: 0
 products: [{id: thermostat, self_registration: false}]

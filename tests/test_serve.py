@@ -22,6 +22,7 @@ from labkit.fleet.flow import Address
 from tests.served import Served
 from tests.sizes import size
 
+pytestmark = pytest.mark.xdist_group("served")  # one process that the others are forked from
 LAB_YAML = """
 https_port: {port}
 http_port: 0
