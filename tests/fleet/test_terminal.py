@@ -13,6 +13,7 @@ from labkit import Lab
 from labkit.cli import main
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.fleet_device import FleetDevice
+from tests.cases import cases
 
 CONFIG = """
 https_port: 0
@@ -53,7 +54,7 @@ class TestInALabOfItsOwn:
     @pytest.mark.xdist_group("dask")
     @pytest.mark.filterwarnings("ignore")  # what dask warns of is its own
     def test_workers_play_it_on_a_clock_that_runs(self, config: Path) -> None:
-        more = ("--devices", 3, "--seconds", 600, "--workers", 2, "--json")
+        more = ("--devices", 3, "--seconds", 180, "-p", "every=60", "--workers", 2, "--json")
         result = fleet("--config", config, "--speed", 60, *more)
         assert result.exit_code == 0, result.stderr
         told = json.loads(result.stdout)
@@ -117,7 +118,7 @@ class TestInALabOfItsOwn:
         assert result.stderr == "t-002 failed at 2026-01-01 00:00:00: RuntimeError: broken\n"
         assert "1 devices failed; seed 7" in result.stdout
 
-    @pytest.mark.parametrize(
+    @cases(
         ("arguments", "said"),
         [
             ("--hours 1 --behaviour nope", "no behaviour 'nope', there are: bulb, counter, "),
