@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import finalize
 
 from labkit.context import Context
 from labkit.core.clock import Clock
@@ -75,6 +76,7 @@ def make_context(
 
 
 def open_database(context: Context) -> None:
-    """Open the database, as a platform does when it starts."""
+    """Open the database, as a platform does when it starts; it is closed once the context is no more."""
     context.database.start(metadata)
+    finalize(context, context.database.close)
     context.identifiers.start = context.database.starts

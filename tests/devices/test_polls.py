@@ -1,6 +1,7 @@
 """Who waits for a datapoint, and until when."""
 
 import asyncio
+from weakref import finalize
 
 from labkit.core.activity import Activity
 from labkit.core.clock import Clock
@@ -22,6 +23,7 @@ def over_state() -> tuple[Clock, Activity, Polls, State]:
     clock, activity, database = Clock(rate=0, start=1000.0), Activity(), Database()
     database.start(metadata)
     state = State(database)
+    finalize(state, database.close)
     clock.settle_with(activity.idle)
     return clock, activity, Polls(clock, activity, Holding(activity), state), state
 
