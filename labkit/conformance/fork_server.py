@@ -12,7 +12,6 @@ The server has one thread, and no lab or loop while it forks: neither survives a
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import selectors
@@ -30,6 +29,7 @@ from types import TracebackType
 from typing import IO, Any, Generic, Self, TypeVar
 
 from labkit.core.errors import LabkitError
+from labkit.core.memory import serve_for_long
 
 A = TypeVar("A")
 Tell = Callable[[Any], None]
@@ -175,8 +175,7 @@ def serve(preload: str) -> None:
         prepare()
     sys.stdout.flush()  # else each process would print once more what this one has
     sys.stderr.flush()
-    gc.collect()
-    gc.freeze()  # else each process would copy all that is there when it looks for garbage
+    serve_for_long()  # else each process would copy all that is there when it looks for garbage, and look often
     selector = selectors.DefaultSelector()
     selector.register(0, selectors.EVENT_READ)
     calls: dict[int, _Call] = {}

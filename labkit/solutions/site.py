@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import mimetypes
+from functools import cached_property
 from urllib.parse import unquote
 
 from aiohttp import web
@@ -41,7 +42,11 @@ class SolutionSite(Site):
         self._solution = solution
         self._context = context
         self._workers = workers
-        self._types = mimetypes.MimeTypes()  # the built-in table: the same answer on every machine
+
+    @cached_property
+    def _types(self) -> mimetypes.MimeTypes:
+        """The built-in table: the same answer on every machine. Most solutions never need it."""
+        return mimetypes.MimeTypes()
 
     async def handle(self, connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         """Answer a request to the solution's domain. What the solution itself refuses is JSON {error: text}."""
