@@ -127,16 +127,17 @@ async def record(target: Target) -> None:
     device = await target.activated(PRODUCT)
     past = await device_client.now(device) - 1000
     body = [("alias", "text"), (str(past + 5), "b"), (str(past), "a")]
-    body += [("alias", "number"), (str(past), "1"), ("alias", "nowhere"), (str(past + 9), "lost")]
+    body += [("alias", "number"), (str(past + 5), "1"), ("alias", "nowhere"), (str(past + 9), "lost")]
     expect.status(await device_client.record(device, body), 204)
     events = await _end(target, device)
     (event,) = _just(_of_type(events, "data_in"), 1)
+    stamps = [entry["timestamp"] for entry in event["payload"]]
+    expect.equal("the timestamps", stamps, [past * 1_000_000, (past + 5) * 1_000_000])
     entries = {entry["timestamp"]: entry["values"] for entry in event["payload"]}
-    wanted = {past * 1_000_000: {"text": "a", "number": "1"}, (past + 5) * 1_000_000: {"text": "b"}}
+    wanted = {past * 1_000_000: {"text": "a"}, (past + 5) * 1_000_000: {"text": "b", "number": "1"}}
     expect.equal("the entries", entries, wanted)
-    expect.equal("how many entries there are", len(event["payload"]), 2)
     points = sorted((each["alias"], *each["value"], each["api"]) for each in _datapoints(events))
-    expected = [("number", past, "1"), ("text", past, "a"), ("text", past + 5, "b")]
+    expected = [("number", past + 5, "1"), ("text", past, "a"), ("text", past + 5, "b")]
     expect.equal("the datapoints", points, [(*each, "record") for each in expected])
 
 

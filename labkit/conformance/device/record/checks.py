@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations, product
+
 from labkit.conformance import device_client, expect
 from labkit.conformance.check import check
 from labkit.conformance.target import Target
@@ -60,6 +62,17 @@ async def conflict(target: Target) -> None:
     nearer: Pairs = [("alias", "text"), (f"{past + 1}.25", "a"), (f"{past}.5", "b")]
     for body in (adjacent, apart, same, near, nearer):
         expect.status(await device_client.record(device, body), 409)
+
+
+@check("DEV-REC-4", "any three timestamps by the half second")
+async def any_three(target: Target) -> None:
+    device, past = await _device(target)
+    for first in (past, past + 1):  # of which one is even
+        for halves in product(range(5), repeat=3):
+            times = [f"{first + each // 2}.{each % 2 * 5}" for each in halves]
+            body: Pairs = [("alias", "text"), *((each, "a") for each in times)]
+            apart = all(abs(one - other) >= 2 for one, other in combinations(halves, 2))
+            expect.status(await device_client.record(device, body), 204 if apart else 409)
 
 
 @check("DEV-REC-4", "timestamps one second apart are no conflict")
