@@ -60,7 +60,7 @@ class Event:
     caller: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # nor is this: each run of a handler makes one
 class Outcome:
     """How a handler ended: 200 with a result, 204 without one, 500 or 504 with an error's text."""
 

@@ -91,6 +91,10 @@ class Record:
         else:
             self._keep(detail)
 
+    def measured(self, measures: Mapping[str, float]) -> None:
+        """Keep a few numbers as the detail, which nobody need look at for their size."""
+        self._detail = measures
+
     def _keep(self, detail: Detail | Callable[[], Detail]) -> None:
         most = FIELDS * self._longest
         if callable(detail):

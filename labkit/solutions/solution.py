@@ -282,7 +282,11 @@ class Solution:
         if isinstance(handler, FunctionHandler):
             argument = copy.deepcopy(argument)  # it belongs to the journal and to other solutions too
         named = dict.fromkeys((*names, "event"), argument)
-        return await self._guarded(f"{key[0]} {key[1]}", handler, named, context, cause)
+        try:  # as `_guarded`, which is not awaited for what it costs with each event
+            result = await self.run(f"{key[0]} {key[1]}", handler, named, context, cause)
+        except Exception as error:  # noqa: BLE001
+            return Outcome(status_of(error), error=explain(error))
+        return Outcome(204 if result is None else 200, result)
 
     async def run(
         self,
@@ -306,7 +310,11 @@ class Solution:
         else:
             record.status = 204 if result is None else 200
         finally:
-            record.detail = {**detail, **run.measures, "duration": perf_counter() - started}
+            measured = {**run.measures, "duration": perf_counter() - started}
+            if detail:
+                record.detail = {**detail, **measured}
+            else:
+                record.measured(measured)
             self._context.journal.end(record)
         return result
 

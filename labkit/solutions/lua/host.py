@@ -47,7 +47,7 @@ class LuaFunction:
         return self.script.name
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, at several times the cost with each run
 class LuaResult:
     """What a run gave. value: what the script returned; readback: what parameters held at the end."""
 
