@@ -13,7 +13,7 @@ from labkit.core.errors import SettingsError
 from labkit.device_api import alias, content, emitted, provision, record, timestamp
 from labkit.device_api.authenticate import REVOKED
 from labkit.device_api.exchange import Exchange
-from labkit.device_api.wire import TEXT, Download, nothing, reply
+from labkit.device_api.wire import TEXT, Download, Reply, nothing, reply
 from labkit.devices.devices import Devices
 from labkit.devices.identities import identity_error
 from labkit.devices.products import Product
@@ -101,9 +101,9 @@ class ProductSite(Site):
             raise
         finally:
             self._devices.registry.release(exchange.hold)
-        entry = exchange.identify()
+        entry = exchange.record or exchange.identify()
         entry.status = response.status
-        entry.size = response.size if isinstance(response, Download) else response.content_length
+        entry.size = response.size if isinstance(response, Download | Reply) else response.content_length
         self._context.journal.end(entry)
         return response
 

@@ -46,7 +46,8 @@ def stored(
     devices.polls.wake(product, identity, stored, live)
     points = [each.point for each in stored]
     context, connection, micros = exchange.context, exchange.connection, int(received * 1_000_000)
-    cause, source = exchange.identify(identity).sequence, f"{product}/{identity}"
+    record, source = exchange.record or exchange.identify(identity), f"{product}/{identity}"
+    cause = record.sequence
     connection.identify(context.identifiers, source)
     payload = partial(data_in, connection, identity, micros, points, live)
     holds = sum([ITEM + len(point.value) for point in points])  # aliases are those of the settings

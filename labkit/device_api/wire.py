@@ -41,6 +41,14 @@ class Reply(web.Response):
     the cost of a small one.
     """
 
+    @property
+    def size(self) -> int | None:
+        """Bytes of the body, as `content_length` says, which takes a dozen times as long."""
+        body = self._body
+        if self._chunked or hdrs.CONTENT_LENGTH in self._headers or not isinstance(body, bytes | None):
+            return self.content_length
+        return 0 if body is None else len(body)
+
     async def _start(self, request: web.BaseRequest) -> AbstractStreamWriter:
         writer = request.writer
         self._req, self._payload_writer = request, writer
