@@ -178,6 +178,20 @@ async def unfit_replacement(target: Target) -> None:
     expect.true("the other CN is free", not await taken(target, OPEN, _name(other)), "taken")
 
 
+@check("DEV-CERT-1", "so it is where no other product is", needs={"settings"})
+async def alone(target: Target) -> None:
+    await target.in_lab(_alone)
+
+
+def _alone() -> None:
+    from labkit.lab.lab import Lab
+
+    with Lab(1, products=[{"id": "one", "auth": "certificate", "resources": {"text": "string"}}]) as lab:
+        device = lab.product("one").device("d-1").activate()
+        device.write(text="a")
+        expect.equal("what it reads", device.read("text"), {"text": "a"})
+
+
 def _key_alone(identity: str) -> bytes:
     return key_pair(identity).key_pem
 

@@ -116,6 +116,36 @@ async def broken_query(target: Target) -> None:
     await _still_aswritten(device)
 
 
+@check("DEV-HTTP-17", "percent-encoded paths, whole URLs, and what looks like them")
+async def targets(target: Target) -> None:
+    device = await written(target)
+    assert device.token is not None
+    domain = target.product("token-open").domain
+    headers = [("X-Platform-CIK", device.token)]
+    for path, status in (
+        ("/timestamp", 200),
+        ("/%74imestam%70", 200),
+        ("/timestamp?a=http://b/c", 200),
+        (f"https://{domain}/timestamp", 200),
+        (f"http://{domain}/timestamp", 200),
+        (f"HTTPS://{domain}:443/timestamp?a=b", 200),
+        (f"https://{domain}/%74imestamp", 200),
+        (f"https://{domain}{ALIAS}?text", 200),
+        (f"{ALIAS}?%74ext", 200),
+        (f"https://{domain}/", 404),
+        (f"https://{domain}", 404),
+        ("/a://b/timestamp", 404),
+        (f"/https://{domain}/timestamp", 404),
+        ("/TIMESTAMP", 404),
+        ("/timestamp/", 404),
+        ("/time%2573tamp", 404),
+    ):
+        async with raw.connect(target, domain) as connection:
+            response = expect.status(await connection.ask("GET", path, headers), status)
+            if "text" in path:
+                expect.body(response, "text=kept")
+
+
 async def mistakes(target: Target) -> list[httpx.Response]:
     """The answers to requests that a client got wrong, one of each kind."""
     device = await written(target)

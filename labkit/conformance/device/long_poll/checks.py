@@ -250,6 +250,21 @@ async def date_forms(target: Target) -> None:
     expect.body(expect.status(await poll.answer(), 200), "text=first")
 
 
+@check("DEV-POLL-15", "dates of the first seconds of 1970, and before them")
+async def first_dates(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    points = [("alias", "text"), ("1", "first"), ("2", "second")]
+    expect.status(await device_client.record(device, points), 204)
+    for form, value in (
+        ("Thu, 01 Jan 1970 00:00:00 GMT", "first"),
+        ("Thu, 01 Jan 1970 00:00:01 GMT", "second"),
+        ("Wed, 31 Dec 1969 23:59:59 GMT", "first"),
+        ("Mon, 01 Jan 1601 00:00:00 GMT", "first"),
+    ):
+        poll = await device_client.begin(target, device, "text", since=form)
+        expect.body(expect.status(await poll.answer(), 200), f"text={value}")
+
+
 @check("DEV-POLL-15", "any other If-Modified-Since is answered 400")
 async def no_date(target: Target) -> None:
     device = await target.activated(PRODUCT)

@@ -199,6 +199,8 @@ async def a_little_back(target: Target) -> None:
     device = await target.activated(PRODUCT)
     expect.status(await device_client.record(device, [("alias", "text"), ("1", "a"), ("2", "b")]), 204)
     expect.equal("the point of 1970", await device_client.datapoint(target, device, "text"), (1, "a"))
+    expect.status(await device_client.record(device, [("alias", "Text"), ("0", "zero")]), 204)
+    expect.equal("the value of 0", await device_client.value(device, "Text"), "zero")
 
 
 @check("DEV-REC-11", "a negative timestamp conflicts with an absolute one of the same time")
