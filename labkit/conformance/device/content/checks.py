@@ -142,10 +142,13 @@ async def odd_ids(target: Target) -> None:
     held = {id: bytes(range(256)) * 2 + id.encode() for id in ids}
     for id, data in held.items():
         await target.in_lab(content.add, id, data)
-    for id, data in held.items():
-        response = expect.status(await _get(device, quote(id, safe="")), 200)
-        expect.true(f"the bytes are those of {id}", response.content == data, response.content, response)
-        await target.in_lab(content.remove, id)
+    try:
+        for id, data in held.items():
+            response = expect.status(await _get(device, quote(id, safe="")), 200)
+            expect.true(f"the bytes are those of {id}", response.content == data, response.content, response)
+    finally:
+        for id in held:
+            await target.in_lab(content.remove, id)
 
 
 @check(
@@ -157,15 +160,17 @@ async def sizes(target: Target) -> None:
     for size in (1, 2**12 + 1, 2**16 - 1, 2**16, 2**16 + 1, 3 * 2**20 + 3):
         id, data = f"{device.identity} {size}", (bytes(range(251)) * (size // 251 + 1))[:size]
         await target.in_lab(content.add, id, data)
-        response = expect.status(await _get(device, quote(id)), 200)
-        expect.true(f"the bytes are those of {size}", response.content == data, len(response.content))
-        for end in {each + more for each in (2**12, 2**16, 2**18, 2**20) for more in (-1, 0, 1)}:
-            for first in {0, end - 1, end, end // 2}:
-                if end < size:
-                    response = expect.status(await _get(device, quote(id), f"bytes={first}-{end}"), 200)
-                    same = response.content == data[first : end + 1]
-                    expect.true(f"the bytes are those from {first} to {end}", same, len(response.content))
-        await target.in_lab(content.remove, id)
+        try:
+            response = expect.status(await _get(device, quote(id)), 200)
+            expect.true(f"the bytes are those of {size}", response.content == data, len(response.content))
+            for end in {each + more for each in (2**12, 2**16, 2**18, 2**20) for more in (-1, 0, 1)}:
+                for first in {0, end - 1, end, end // 2}:
+                    if end < size:
+                        response = expect.status(await _get(device, quote(id), f"bytes={first}-{end}"), 200)
+                        same = response.content == data[first : end + 1]
+                        expect.true(f"the bytes are those from {first} to {end}", same, len(response.content))
+        finally:
+            await target.in_lab(content.remove, id)
 
 
 @check("DEV-CONT-8", "the content type of a download is the one that info shows")
