@@ -11,13 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-from labkit.conformance import runner
 from labkit.conformance.catalogue import load
 from labkit.conformance.check import Check, all_checks
 from labkit.conformance.fork_server import ForkServer, Said, ServerError
 from labkit.conformance.target import LOCAL_TARGET
 from labkit.conformance.verdict import Verdict
-from labkit.conformance.warm import target_of
 
 WORKERS = 3  # one waits now and then, for guard times above all
 MANY = 75  # checks of one job: few enough for both processes to end at about the same time
@@ -88,6 +86,10 @@ def _area(check: Check) -> str:
 
 def play_job(job: dict[str, Any], tell: Callable[[Any], None]) -> None:
     """Play the checks of a job in this process, and tell each verdict."""
+    # A platform takes a second to import: whoever has checks played begins without.
+    from labkit.conformance import runner
+    from labkit.conformance.warm import target_of
+
     by_name = {each.name: each for each in all_checks()}
     with target_of(job["target"], job["seed"]) as target:
         runner.run(

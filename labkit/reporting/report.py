@@ -199,14 +199,10 @@ def make(
     """
     began, start = Clock().now(), time.perf_counter()
     with ExitStack() as stack:
-        # It starts while this process reads the notebooks.
+        # They start while this process reads the notebooks, the requirements and the checks.
         server = stack.enter_context(ForkServer(processes.PRELOAD))
-        proved = coverage()
-        given: dict[str, Any] = {}
+        given: dict[str, Any] = {"only": only} if only else {}
         address = ""
-        if only:
-            proved = proved.below(only)
-            given["only"] = only
         if target != LOCAL_TARGET:
             found = Target.remote(target).address
             address = f"{found.host}:{found.https_port}"
@@ -221,11 +217,12 @@ def make(
         texts = dict(map(_pair, parameters))
         planned = plan(folder, given, texts)
         used = _used(planned, texts)
+        kernels = stack.enter_context(KernelServer()) if KernelServer.pays(len(planned)) else None
+        proved = coverage().below(only) if only else coverage()
         where.mkdir(parents=True, exist_ok=True)
         for name in ("report.html", "verdicts.json", "junit.xml"):  # an interrupted run leaves no old ones
             (where / name).unlink(missing_ok=True)
 
-        kernels = stack.enter_context(KernelServer()) if KernelServer.pays(len(planned)) else None
         verdicts: list[Verdict] = []
         report = Report(used, (), (), proved, fail_on == "warned", began, 0.0, address)
 

@@ -19,6 +19,7 @@ from labkit.reporting.parameters import is_parameters
 from labkit.reporting.run_notebook import NotebookRun, code_cells, read, run_notebook
 
 WORKERS = 3  # notebooks at once: one waits now and then for its kernel, its lab or the clock on the wall
+MEANWHILE = 2  # ... while checks are played: the rest keeps this process busy, and would pile up
 PLAYED = "played"  # the parameter that gets the file of the verdicts
 
 Planned = tuple[Path, dict[str, Any]]
@@ -32,7 +33,7 @@ class Slots:
     """
 
     def __init__(self) -> None:
-        self._free = Semaphore(WORKERS)
+        self._free = Semaphore(MEANWHILE)
         self._played = Event()
         self._stopped = Event()
         self.under_way: list[str] = []  # who runs
@@ -60,12 +61,13 @@ class Slots:
 
     def played(self) -> None:
         """The verdicts are there."""
+        self._free.release(WORKERS - MEANWHILE)
         self._played.set()
 
     def stop(self) -> None:
         """Whoever runs or waits comes to its end before the next cell."""
         self._stopped.set()
-        self._played.set()
+        self.played()
 
 
 def run_notebooks(
