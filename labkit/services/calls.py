@@ -44,9 +44,8 @@ class Services(Component):
         self._shows_values = context.settings.journal.values
         self._services = cast("Directory[Service]", context.services)  # nobody else adds to it
         context.faults.operations = self._known
-        self._prepared: dict[
-            tuple[str, str, bytes], Prepared
-        ] = {}  # by service, operation, text of parameters
+        # by service, operation, text of parameters
+        self._prepared: dict[tuple[str, str, bytes], Prepared] = {}
         for service in services:
             self._take(service)
 
