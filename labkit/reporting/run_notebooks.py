@@ -67,7 +67,7 @@ class Slots:
     def stop(self) -> None:
         """Whoever runs or waits comes to its end before the next cell."""
         self._stopped.set()
-        self.played()
+        self._played.set()
 
 
 def run_notebooks(

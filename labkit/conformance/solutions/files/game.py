@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from labkit.conformance.models.rules import Rules
 from labkit.conformance.probe import PROBE
 from labkit.conformance.solutions.files.model import Pages, allowed, answered, told
-from labkit.conformance.solutions.routes.game import Exchange
-from labkit.conformance.target import Target
+from labkit.conformance.solutions.routes.game import Asking, Exchange
 
 GET = frozenset({"GET"})
 TEXT, PAGE = "text/plain; charset=utf-8", "text/html; charset=utf-8"
@@ -48,26 +44,10 @@ TREE = Pages({"/tree": frozenset({"GET", "PUT"})})
 SOLUTIONS = (("site", SITE), ("older", OLDER), (PROBE, TREE))
 
 
-class Browsing:
-    """One game: nothing of it is kept anywhere."""
+class Browsing(Asking):
+    """One game of pages."""
 
     default = "SOL-ASSET-1"
-
-    def __init__(self, target: Target, rules: Rules) -> None:
-        self._target = target
-        self._rules = rules
-
-    async def begin(self) -> None:
-        """Nothing is needed."""
-
-    async def end(self) -> None:
-        """Nothing is kept."""
-
-    async def close(self) -> None:
-        """Nothing is under way."""
-
-    async def play(self, command: Any) -> None:
-        await command(self)
 
     async def page(self, index: int, method: str, path: str, origin: str | None, asks: bool) -> None:
         """A request from a page. asks: what a browser sends to find out whether it may send another."""

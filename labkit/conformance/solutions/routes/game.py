@@ -38,10 +38,8 @@ class Exchange:
         return expect.hidden("\n".join([*lines, answer.text]))[: expect.LONGEST]
 
 
-class Requests:
-    """One game: nothing of it is kept anywhere."""
-
-    default = "SOL-ROUTE-3"
+class Asking:
+    """A game of requests alone: nothing of it is kept anywhere."""
 
     def __init__(self, target: Target, rules: Rules) -> None:
         self._target = target
@@ -58,6 +56,12 @@ class Requests:
 
     async def play(self, command: Any) -> None:
         await command(self)
+
+
+class Requests(Asking):
+    """One game of routes."""
+
+    default = "SOL-ROUTE-3"
 
     # ---- what commands do
 
