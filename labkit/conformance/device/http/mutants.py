@@ -7,9 +7,10 @@ from typing import Any
 
 from aiohttp import web
 
-from labkit.conformance.breaking import always, given
+from labkit.conformance.breaking import always, given, gives
 from labkit.conformance.mutant import instead, patch
 from labkit.device_api.wire import Download
+from labkit.settings import Wire
 
 LIMITS = "labkit.edge.limits"
 NOTHING = "labkit.device_api.wire:nothing"
@@ -50,6 +51,27 @@ always_400 = patch(
 any_coding = patch("DEV-HTTP-14", f"{LIMITS}:refusal", "bodies are taken in whatever coding", always(None))
 body_of_nothing = patch("DEV-HTTP-15", NOTHING, "a 204 is followed by a body", partial(_talkative, 204))
 body_of_not_modified = patch("DEV-HTTP-15", NOTHING, "a 304 is followed by a body", partial(_talkative, 304))
+settings_unheeded = patch(
+    "DEV-HTTP-16",
+    "labkit.settings.lab:LabSettings.wires",
+    "how a lab is set to answer makes no difference",
+    gives(lambda wire: Wire()),
+)
+length_always = patch(
+    "DEV-HTTP-16", NOTHING, "a 204 has Content-Length whatever a lab is set to", given(wire=Wire())
+)
+framed_both_ways = patch(
+    "DEV-HTTP-16",
+    "labkit.device_api.wire:Download.__init__",
+    "a download has a length and chunks whatever a lab is set to",
+    given(framing="both"),
+)
+tokens_anywhere = patch(
+    "DEV-HTTP-16",
+    "labkit.settings.lab:LabSettings.wires",
+    "the usual header of a token counts beside those that a lab is set to",
+    gives(lambda wire: wire.model_copy(update={"token_headers": (*wire.token_headers, "X-Platform-CIK")})),
+)
 
 
 @instead("DEV-HTTP-9", SEND)
@@ -65,3 +87,11 @@ async def chunks_for_all(original: Any, self: Download, request: Any, pieces: An
     if request.version < (1, 1):
         raise RuntimeError("no chunks in HTTP/1.0")
     return await original(self, request, pieces)
+
+
+@instead("DEV-HTTP-17", "labkit.device_api.exchange:Exchange.__init__")
+def as_it_stands(
+    original: Any, self: Any, context: Any, product: Any, connection: Any, request: Any, path: str, query: str
+) -> None:
+    """a request target counts as it stands: percent-encoded, or with a host before the path"""
+    original(self, context, product, connection, request, request.raw_path.partition("?")[0], query)

@@ -8,6 +8,7 @@ from labkit.conformance.breaking import afterwards, always, given, gives
 from labkit.conformance.mutant import instead, patch
 from labkit.core.errors import LabError
 from labkit.core.events import Event, EventKind, Events
+from labkit.solutions.events import FALLBACK
 
 ARGUMENTS = "labkit.solutions.events:arguments"
 CONTEXT = "labkit.solutions.solution:Solution.context"
@@ -55,6 +56,27 @@ modules_by_require = patch(
     "modules run when they are required, and not before",
     afterwards(lambda _, environment, program: environment.to_run.clear()),
     from_start=True,
+)
+no_place = patch(
+    "SOL-EVT-6",
+    "labkit.solutions.scripts:Script.where",
+    "the error of an event that is handled twice names no file",
+    always("a script"),
+)
+first_alone = patch(
+    "SOL-EVT-6",
+    EVENTS,
+    "the first header of a file counts alone, so that a second handler goes unseen",
+    gives(lambda found: found[:1]),
+)
+same_service = patch(
+    "SOL-EVT-7", CONTEXT, "every handler is told the service device", given(service="device")
+)
+fallback_itself = patch(
+    "SOL-EVT-7",
+    "labkit.solutions.solution:Solution.handle",
+    "the handler of config fallback finds its own name",
+    given(raised=FALLBACK),
 )
 
 
