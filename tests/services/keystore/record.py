@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import sys
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,36 @@ SEED = 7
 COUNT = 2000
 NEVER = {"spop", "srandmember", *(name for name in FORMS if "expire" in name or "ttl" in name)}
 NEVER |= {"persist", "setex", "psetex"}
+DIGITS = ("1", "-7", "12345", "1.2345678901234567", "-9.007199254740993")
+EDGES = tuple(str(2**power + more) for power in (52, 53, 63, 64) for more in (-1, 0, 1, 2))
+EDGES += (
+    "-0",
+    "0.1",
+    "5e-324",
+    "1.7976931348623157e308",
+    "2.2250738585072014e-308",
+    "123456789012345680000",
+    "-4503599627370497",
+)
+SUMS = 60  # of random numbers
+SUMS_OF = (
+    (str(2**64 - 1), "1"),
+    (str(2**64 - 1), "0.5"),
+    (str(2**64 + 1), "1"),
+    (str(-(2**63)), "-0.25"),
+    ("0", "0.00000000000000001"),
+    ("0", "0.000000000000000004"),
+    ("0", "0.000000000000000005"),
+    ("0", "-0.000000000000000015"),
+    ("0.1", "0.2"),
+    ("1e300", "-1e300"),
+    ("0e999999999", "1"),
+    ("0." + "1" * 40, "1e40"),
+    ("1e9999999999999999999", "1"),
+    ("1.e1", ".5E+1"),
+    ("+1", "1e"),
+    ("-0", "-0"),
+)
 TIMES = {"EX", "PX", "EXAT", "PXAT", "ex"}
 
 
@@ -44,11 +77,52 @@ async def record(url: str) -> list[list[Any]]:
                 assert known(played, one, other), f"{played}: embedded {one}, real {other}"
                 await pair.both("del", played.key)
                 rows.append(["del", played.key, [], None])  # whatever it holds
+        for row in numbers():
+            one, other = await pair.both(*row)
+            assert same(row[0], one, other), f"{row}: embedded {one}, real {other}"
+            rows.append([row[0], row[1], [*row[2:]], _shown(Played(row[0], row[1], [*row[2:]]), one, other)])
         for key in KEYS:
             kind, _ = await pair.both("type", key)
             rows.append(["type", key, [], [kind.value]])
         await real.call("clear")
     return rows
+
+
+def numbers() -> Iterator[tuple[str, ...]]:
+    """Scores and sums of every size: what changes is the form of a number, its digits and where they end."""
+    scores = [
+        *EDGES,
+        *(f"{digits}e{power}" for digits, power in product(DIGITS, (*range(-30, 31, 3), -7, -5, 308))),
+    ]
+    yield "del", "missing"
+    for score in scores:
+        yield "zadd", "missing", score, "m"
+        yield "zscore", "missing", "m"
+    chance = random.Random(SEED)
+    for number in range(SUMS):
+        held, amount = (_decimal(chance) for _ in range(2))
+        name = ("incrbyfloat", "hincrbyfloat")[number % 2]
+        field = ("f",) * (number % 2)
+        yield "del", "missing"
+        yield "hset" if field else "set", "missing", *field, held
+        yield name, "missing", *field, amount
+        yield name, "missing", *field, held.removeprefix("-") if held[:1] == "-" else f"-{held}"
+    for held, amount in SUMS_OF:
+        yield "set", "missing", held
+        yield "incrbyfloat", "missing", amount
+    yield "del", "missing"
+
+
+def _decimal(chance: random.Random) -> str:
+    digits = "".join(chance.choice("0123456789") for _ in range(chance.randint(1, 24)))
+    point = chance.randint(0, len(digits))
+    sign = chance.choice(["", "", "-"])
+    power = chance.choice(["", "", f"e{chance.randint(-20, 20)}"])
+    return (
+        f"{sign}{digits[:point] or '0'}.{digits[point:]}{power}"
+        if point < len(digits)
+        else f"{sign}{digits}{power}"
+    )
 
 
 def _shown(played: Played, one: Outcome, other: Outcome) -> Any:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.probe import Keystore
+from labkit.conformance.probe import PROBE, Keystore
 from labkit.conformance.target import Target
 
 LONGEST = 2**20  # bytes of a value
 LARGEST = 2**63 - 1
+AT_ONCE = 512  # fields of a hash that Redis scans in one go (hash-max-listpack-entries)
 KINDS: tuple[tuple[str, tuple[object, ...]], ...] = (
     ("set", ("value",)),
     ("rpush", ("a", "bc")),
@@ -89,3 +92,193 @@ async def counted(target: Target) -> None:
             f"{command} grows the size by key and value at least", grown >= len(name) + 4, grown, store.last
         )
     await store.call("Keystore", "clear", {"match": name})
+
+
+@check(
+    "KEY-SET-3 KEY-CALL-5",
+    "numbers that are not finite, halves of characters, and values that are too long",
+    needs={"settings"},
+)
+async def no_values(target: Target) -> None:
+    store, key = Keystore(target), target.identity()
+    keystore: Any = target.lab.solution(PROBE).Keystore
+    await store.set(key, "before")
+    longest = "é" * (LONGEST // 2)
+    await target.in_lab(keystore.set, key=f"{key} long", value=longest)
+    store.same("strlen", await store.command(f"{key} long", "strlen"), LONGEST)
+    await store.done("delete", key=f"{key} long")
+    too_long = (longest + "x", "x" * (LONGEST + 1))
+    for wrong in (float("inf"), float("-inf"), float("nan"), "half \ud83d", [1], {"a": 1}, *too_long):
+        for operation, given in (
+            (keystore.set, {"key": key, "value": wrong}),
+            (keystore.mset, {"values": {key: wrong}}),
+            (keystore.command, {"key": key, "command": "append", "args": [wrong]}),
+            (keystore.get, {"key": wrong}),
+        ):
+            found = await target.in_lab(operation, **given)
+            refused = found.get("status") if isinstance(found, dict) else found
+            expect.equal(f"status of what has {str(wrong)[:9]!r}", refused, 400)
+    store.same("what get gives", await store.get(key), "before")
+
+
+@check("KEY-CALL-5", "a number is the key of its digits, and neither truth nor nothing is one")
+async def number_keys(target: Target) -> None:
+    store, number = Keystore(target), int(target.identity().encode().hex()[-12:], 16)
+    for given, key in ((number, str(number)), (float(number), str(number)), (number + 0.5, f"{number}.5")):
+        await store.set(key, f"of {key}")
+        store.same(f"what get of {given!r} gives", await store.done("get", key=given), {"value": f"of {key}"})
+        found = await store.done("command", key=key, command="exists", args=[given])
+        store.same(f"how many {given!r} are", found, {"value": 2})
+        await store.done("delete", key=given)
+        store.same("what is left", await store.get(key), None)
+    wrong: object
+    for wrong in (True, False, [], {}):
+        await store.refused("get", 400, key=wrong)
+
+
+@check("KEY-CALL-2", "10,000 arguments, keys and pairs, and no more")
+async def most(target: Target) -> None:
+    store, key = Keystore(target), target.identity()
+    store.same("llen", await store.command(key, "rpush", *[1] * 10_000), 10_000)
+    await store.refused("command", 400, key=key, command="rpush", args=[1] * 10_001)
+    store.same("llen", await store.command(key, "llen"), 10_000)
+    found = await store.field("mget", "values", keys=[f"{key} none"] * 10_000)
+    store.same("how many values", len(found), 10_000)
+    for operation in ("mget", "mdelete"):
+        await store.refused(operation, 400, keys=[key] * 10_001)
+    pairs = [{"key": f"{key} none", "value": 1}] * 10_001
+    await store.refused("mset", 400, values=pairs)
+    store.same("what mset left", await store.command(f"{key} none", "exists"), 0)
+    await store.command(key, "del")
+
+
+@check("KEY-CMD-3", "a hash of any size is scanned whole, page by page")
+async def scanned(target: Target) -> None:
+    store = Keystore(target)
+    for size in (AT_ONCE, AT_ONCE + 1):
+        key, fields = (
+            target.identity(),
+            [f"{number} {'odd' if number % 2 else 'even'}" for number in range(size)],
+        )
+        await store.command(key, "hmset", *(item for each in fields for item in (each, f"of {each}")))
+        for count, pattern in ((None, None), (300, "*odd"), (5000, None)):
+            cursor, found, pages = "0", dict[str, str](), 0
+            options = [] if count is None else ["COUNT", count]
+            options += [] if pattern is None else ["match", pattern]
+            while pages <= size:
+                cursor, items = await store.command(key, "hscan", cursor, *options)
+                found |= zip(items[::2], items[1::2], strict=True)
+                pages += 1
+                if cursor == "0":
+                    break
+            wanted = {each: f"of {each}" for each in fields if pattern is None or "odd" in each}
+            expect.equal(f"fields of {size} by {options}", found, wanted)
+            whole = size <= AT_ONCE or count == 5000
+            expect.true(f"pages of {size} by {options}", (pages == 1) == whole, pages, store.last)
+        await store.command(key, "del")
+
+
+@check("KEY-CMD-5", "a pattern has 1024 bytes at most, and fewer where there are many fields")
+async def longest_patterns(target: Target) -> None:
+    store, few, many = Keystore(target), target.identity(), target.identity()
+    fits, longer = ["MATCH", "*" + "é" * 511 + "x"], ["MATCH", "*" + "é" * 512]
+    await store.command(few, "hset", "é" * 600, "v")
+    store.same("what fits", await store.command(few, "hscan", 0, *fits), ["0", []])
+    await store.refused("command", 400, key=few, command="hscan", args=[0, *longer])
+    fields = [f"{number:04}{'x' * 196}" for number in range(100)]  # 20,000 bytes
+    await store.command(many, "hmset", *(item for each in fields for item in (each, "v")))
+    for length, holds in ((1000, True), (1001, False)):
+        pattern = "?" * (length - 1) + "*"
+        if holds:
+            store.same("what fits", await store.command(many, "hscan", 0, "MATCH", pattern), ["0", []])
+        else:
+            await store.refused("command", 400, key=many, command="hscan", args=[0, "MATCH", pattern])
+
+
+@check("KEY-CMD-5", "options of hscan, srandmember and spop that are none")
+async def wrong_options(target: Target) -> None:
+    store, fields, members = Keystore(target), target.identity(), target.identity()
+    await store.command(fields, "hset", "f", "v")
+    await store.command(members, "sadd", "a", "b")
+    number, syntax = "ERR value is not an integer or out of range", "ERR syntax error"
+    for key, name, args, reason in (
+        (fields, "hscan", [0, "COUNT", "x"], number),
+        (fields, "hscan", [0, "COUNT", "1.5"], number),
+        (fields, "hscan", [0, "COUNT", 0], syntax),
+        (fields, "hscan", [0, "COUNT", -1], syntax),
+        (fields, "hscan", [0, "COUNT"], syntax),
+        (fields, "hscan", [0, "LIMIT", 1], syntax),
+        (members, "srandmember", ["x"], number),
+        (members, "srandmember", ["1.5"], number),
+        (members, "srandmember", [1, 2], syntax),
+        (members, "srandmember", [-100_001], "ERR value is out of range, value must between"),
+        (members, "spop", ["x"], "ERR value is out of range, must be positive"),
+        (members, "spop", [-1], "ERR value is out of range, must be positive"),
+        (members, "spop", [1, 2], syntax),
+    ):
+        text = await store.refused("command", 400, key=key, command=name, args=args)
+        expect.true(f"error of {name} {args}", text.startswith(reason), text, store.last)
+    store.same("members", await store.command(members, "smembers"), ["a", "b"])
+
+
+@check("KEY-CMD-3", "srandmember and spop draw from all members, as many as they are to")
+async def drawn(target: Target) -> None:
+    store, key = Keystore(target), target.identity()
+    letters = ["a", "b", "c", "d", "é"]
+    await store.command(key, "sadd", *letters)
+    repeated = await store.command(key, "srandmember", -150)
+    store.same("how many", len(repeated), 150)
+    store.same(
+        "of which members", sorted({*repeated}), letters
+    )  # none is missing, but with a chance of 1e-14
+    store.same("draws of nothing", await store.command(f"{key} none", "srandmember", -100_000), [])
+    for count in (None, 2):
+        given = {"command": "srandmember", "key": key, "args": [] if count is None else [count]}
+        calls = [{"service": "Keystore", "operation": "command", "parameters": given}] * 150
+        draws = [each["result"].get("value") for each in await store.ask("POST", "/calls", json=calls)]
+        taken = [[each] if count is None else sorted({*each}) for each in draws]
+        expect.equal("members of a draw", {len(each) for each in taken}, {count or 1}, store.last)
+        store.same("of which members", sorted({each for some in taken for each in some}), letters)
+    for count, wanted in ((0, []), (5, letters), (9, letters)):
+        store.same(f"a draw of {count}", sorted(await store.command(key, "srandmember", count)), wanted)
+    store.same("none of nothing", await store.command(f"{key} none", "srandmember", -3), [])
+    store.same("one of nothing", await store.command(f"{key} none", "srandmember"), None)
+    store.same("none of nothing", await store.command(f"{key} none", "spop", 3), [])
+    store.same("one of nothing", await store.command(f"{key} none", "spop"), None)
+    taken = await store.command(key, "spop", 0)
+    store.same("a draw of 0", taken, [])
+    taken = [*await store.command(key, "spop", 2), await store.command(key, "spop")]
+    left = await store.command(key, "smembers")
+    store.same("what is taken and left", sorted([*taken, *left]), letters)
+    store.same("how many are left", len(left), 2)
+    store.same("the rest", sorted(await store.command(key, "spop", 5)), left)
+    store.same("the key", await store.command(key, "exists"), 0)
+
+
+@check("KEY-CMD-5", "the longest numbers, and the largest and smallest, that incrbyfloat takes")
+async def longest_numbers(target: Target) -> None:
+    store, key = Keystore(target), target.identity()
+    for held, amount in (
+        ("0." + "1" * 3998, "1"),
+        ("1", "0" * 3999 + "1"),
+        ("1e3999", "0"),
+        ("1", "-1e3999"),
+        ("1", "1e-4951"),
+        ("-1e-4951", "1"),
+    ):
+        await store.set(key, held)
+        await store.command(key, "incrbyfloat", amount)
+    await store.set(key, "1")
+    for wrong in (
+        "0." + "1" * 3999,
+        "0" * 4000 + "1",
+        "1e4000",
+        "-1e4000",
+        "1e-4952",
+        "1e99999999999999999999",
+    ):
+        await store.refused("command", 400, key=key, command="incrbyfloat", args=[wrong])
+        await store.set(f"{key} held", wrong)
+        await store.refused("command", 400, key=f"{key} held", command="incrbyfloat", args=[1])
+        await store.refused("command", 400, key=f"{key} hash", command="hincrbyfloat", args=["f", wrong])
+    store.same("what get gives", await store.get(key), "1")

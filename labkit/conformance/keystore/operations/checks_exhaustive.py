@@ -13,11 +13,31 @@ from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
 
 AT_ONCE = 200  # commands of one request
-TEXTS = (b"\0", b"\xff", b"\xff\xff", b"\x7f\xfe", b"\x10\0\x01", b"\xff\0\x80")
+TEXTS = (b"", b"\0", b"\xff", b"\xff\xff", b"\x7f\xfe", b"\x10\0\x01", b"\xff\0\x80")
 BYTES = (0, 1, 2, -1, -2, -9)
 PLACES = (0, 1, 3, 7, 8, 12, 17, -1, -2, -8, -13, -40)
 LETTERS = "x3]-^\\"
-PIECES = ("x", "3", "-", "?", "*", "[", "]", "^", "\\", "[0-3]", "[^x]", "[-x]", "[x", "[^", "[3-", "[9-0")
+PIECES = (
+    "x",
+    "3",
+    "-",
+    "?",
+    "*",
+    "[",
+    "]",
+    "^",
+    "\\",
+    "[0-3]",
+    "[^x]",
+    "[-x]",
+    "[x",
+    "[^",
+    "[3-",
+    "[9-0",
+    r"[\]]",
+    r"[^\x3]",
+    r"[\3-x]",
+)
 
 Command = tuple[str, tuple[object, ...]]
 
@@ -27,6 +47,7 @@ async def bits(target: Target) -> None:
     store = Keystore(target)
     for text in TEXTS:
         key = target.identity()
+        await store.set(key, "")
         places = [("setbit", (place, bit)) for place, bit in enumerate(bits_of(text))]
         await _compare(store, key, places, [0] * len(places))
         ends = [(), *((each,) for each in BYTES), *product(BYTES, BYTES)]

@@ -16,6 +16,14 @@ WRONG_TYPE = "wrong kind of value"
 NO_INTEGER = "not an integer or out of range"
 NO_KEY = "no such key"
 NO_INDEX = "out of range"
+NO_END = "invalid expire time in"
+UNITS = {
+    b"EX": (1000, True),
+    b"PX": (1, True),
+    b"EXAT": (1000, False),
+    b"PXAT": (1, False),
+}  # milliseconds; from now?
+FLAGS = {b"NX", b"XX", b"GET", b"KEEPTTL"}
 NAMES = {bytes: "string", list: "list", set: "set", dict: "hash"}
 
 
@@ -203,11 +211,11 @@ def fields_removed(keys: Keys, key: str, words: Sequence[bytes]) -> int:
     return sum(fields.pop(each, None) is not None for each in words)
 
 
-def text_set(keys: Keys, key: str, words: Sequence[bytes], *, new: bool = False) -> int | str:
-    if new and key in keys.kept:
+def text_set_anew(keys: Keys, key: str, words: Sequence[bytes]) -> int:
+    if key in keys.kept:
         return 0
     keys.put(key, words[0])
-    return 1 if new else "OK"
+    return 1
 
 
 def exchanged(keys: Keys, key: str, words: Sequence[bytes]) -> bytes | None:
@@ -221,9 +229,29 @@ def appended(keys: Keys, key: str, words: Sequence[bytes]) -> int:
     return len(keys.text(key) or b"")
 
 
-def ending(keys: Keys, key: str, end: int, now: int) -> int:
-    """The key ends with that millisecond; at once where that is over."""
+def ending(keys: Keys, key: str, words: Sequence[bytes], now: int, scale: int, since: int) -> int:
+    """The key ends so many units of `scale` milliseconds after a time; at once where that is over.
+
+    Options: NX where it has no end, XX where it has one, GT or LT where the new one is later or earlier, and none is
+    the latest.
+    """
+    options = {each.upper() for each in words[1:]}
+    if options - {b"NX", b"XX", b"GT", b"LT"}:
+        raise Refused("Unsupported option")
+    if options >= {b"GT", b"LT"} or (b"NX" in options and len(options) > 1):
+        raise Refused("options at the same time are not compatible")
+    end = since + integer(words[0]) * scale
+    if not -(2**63) <= end < 2**63 or end - since < -(2**63):
+        raise Refused(NO_END)
     if key not in keys.kept:
+        return 0
+    before = keys.ends.get(key)
+    if (
+        (b"NX" in options and before is not None)
+        or (b"XX" in options and before is None)
+        or (b"GT" in options and (before is None or end <= before))
+        or (b"LT" in options and before is not None and end >= before)
+    ):
         return 0
     if end <= now:
         keys.remove(key)
@@ -245,10 +273,46 @@ def seconds_left(keys: Keys, key: str, now: int) -> int:
     return found if found < 0 else (found + 500) // 1000
 
 
-def text_until(keys: Keys, key: str, words: Sequence[bytes], end: int) -> str:
+def text_until(keys: Keys, key: str, words: Sequence[bytes], now: int, scale: int) -> str:
+    end = moment(words[0], scale, now)
     keys.put(key, words[1])
     keys.ends[key] = end
     return "OK"
+
+
+def moment(amount: bytes, scale: int, since: int) -> int:
+    """The millisecond that a text is to end with. Raises Refused unless it is after the time that it counts from."""
+    number = integer(amount)
+    if number <= 0 or since + number * scale >= 2**63:
+        raise Refused(NO_END)
+    return since + number * scale
+
+
+def text_stored(keys: Keys, key: str, words: Sequence[bytes], now: int) -> str | bytes | None:
+    """SET with its options, in any order and letter case."""
+    flags, end, left = set[bytes](), None, [*words[1:]]
+    while left:
+        word = left.pop(0).upper()
+        if word in UNITS and left and end is None:
+            scale, relative = UNITS[word]
+            end = (left.pop(0), scale, now if relative else 0)
+        elif word in FLAGS:
+            flags.add(word)
+        else:
+            raise Refused("syntax error")
+    if flags >= {b"NX", b"XX"} or (end is not None and b"KEEPTTL" in flags):
+        raise Refused("syntax error")
+    until = None if end is None else moment(*end)
+    before = keys.text(key) if b"GET" in flags else None
+    there = key in keys.kept
+    if not (b"NX" in flags and there) and not (b"XX" in flags and not there):
+        keys.put(key, words[0], keep=b"KEEPTTL" in flags)
+        if until is not None:
+            keys.ends[key] = until
+            keys.expire(now)
+    elif b"GET" not in flags:
+        return None
+    return before if b"GET" in flags else "OK"
 
 
 def kind(keys: Keys, key: str, words: Sequence[bytes]) -> str:
@@ -257,9 +321,8 @@ def kind(keys: Keys, key: str, words: Sequence[bytes]) -> str:
 
 Function = Callable[[Keys, str, Sequence[bytes]], Result]
 COMMANDS: dict[str, Function] = {
-    "set": text_set,
     "get": lambda keys, key, words: keys.text(key),
-    "setnx": lambda keys, key, words: text_set(keys, key, words, new=True),
+    "setnx": text_set_anew,
     "getset": exchanged,
     "append": appended,
     "strlen": lambda keys, key, words: len(keys.text(key) or b""),
@@ -303,12 +366,13 @@ COMMANDS: dict[str, Function] = {
     "persist": persisted,
 }
 TIMED: dict[str, Callable[[Keys, str, Sequence[bytes], int], Result]] = {
-    "expire": lambda keys, key, words, now: ending(keys, key, now + integer(words[0]) * 1000, now),
-    "pexpire": lambda keys, key, words, now: ending(keys, key, now + integer(words[0]), now),
-    "expireat": lambda keys, key, words, now: ending(keys, key, integer(words[0]) * 1000, now),
-    "pexpireat": lambda keys, key, words, now: ending(keys, key, integer(words[0]), now),
+    "set": text_stored,
+    "expire": lambda keys, key, words, now: ending(keys, key, words, now, 1000, now),
+    "pexpire": lambda keys, key, words, now: ending(keys, key, words, now, 1, now),
+    "expireat": lambda keys, key, words, now: ending(keys, key, words, now, 1000, 0),
+    "pexpireat": lambda keys, key, words, now: ending(keys, key, words, now, 1, 0),
     "ttl": lambda keys, key, words, now: seconds_left(keys, key, now),
     "pttl": lambda keys, key, words, now: left(keys, key, now),
-    "setex": lambda keys, key, words, now: text_until(keys, key, words, now + integer(words[0]) * 1000),
-    "psetex": lambda keys, key, words, now: text_until(keys, key, words, now + integer(words[0])),
+    "setex": lambda keys, key, words, now: text_until(keys, key, words, now, 1000),
+    "psetex": lambda keys, key, words, now: text_until(keys, key, words, now, 1),
 }

@@ -1,0 +1,175 @@
+"""Keystore: every command that says when a key ends, with all its options, on keys that end and that do not.
+
+Each row prepares a key, runs a command on it, and looks at what it holds and how long; the model says what comes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import cycle, product
+from typing import Any
+
+from labkit.conformance.check import check
+from labkit.conformance.keystore.operations.game import plain
+from labkit.conformance.keystore.operations.model import Keys, Refused
+from labkit.conformance.models.moments import Moments
+from labkit.conformance.probe import Keystore
+from labkit.conformance.target import Target
+from labkit.conformance.verdict import Mismatch
+
+AT_ONCE = 100  # commands of one request
+LARGEST = 2**63 - 1
+MARGIN = 10**7  # milliseconds below the largest time, where the clock does not stand still
+SLACK = 60_000  # milliseconds that may pass from the first command to the last one
+EXACT = 2**53  # a larger number is no number of a script, but a text
+STATES: tuple[tuple[tuple[str, ...], ...], ...] = (
+    (),
+    (("set", "old"),),
+    (("set", "old"), ("pexpire", "2000007")),
+    (("rpush", "a"), ("expire", "2000")),
+)
+SOON, LATER = 1_000_013, 3_000_009  # milliseconds from now
+NO_NUMBERS = ("", "x", "1.5", "+1", " 1", "01", str(2**63))
+OPTIONS = ("", "NX", "xx", "GT", "Lt", "XX GT", "LT XX", "XX XX", "NX XX", "GT LT", "NX LT", "EX", "GTT")
+AROUND = (
+    "{}",
+    "NX {}",
+    "{} nx",
+    "xx {}",
+    "{} XX",
+    "{} GET",
+    "Get {} XX",
+    "NX {} get",
+    "NX {} XX",
+    "{} KEEPTTL",
+)
+
+Words = tuple[str, ...]
+Row = list[Words]
+
+
+@check(
+    "KEY-CMD-3 KEY-CMD-5", "expire and its like with all options, on keys that end sooner, later and never"
+)
+async def expiries(target: Target) -> None:
+    moments = await _begun(target)
+    ways = cycle(("expire", "PEXPIRE", "expireat", "pexpireat"))
+    amounts = (SOON, LATER, 0, -SOON)
+    rows: list[Row] = [
+        [*state, (name, _amount(name, amount, moments), *options.split())]
+        for (state, options, amount), name in zip(product(STATES, OPTIONS, amounts), ways, strict=False)
+    ]
+    for name in ("expire", "pexpire", "expireat", "pexpireat"):
+        rows += [[*STATES[1], (name, wrong)] for wrong in NO_NUMBERS]
+        rows += [[*STATES[1], (name, str(amount))] for amount in _edges(name, moments)]
+    await _compare(target, moments, rows)
+
+
+@check("KEY-CMD-3 KEY-CMD-5", "set with all options in any order, setex and psetex, to the last that fits")
+async def texts(target: Target) -> None:
+    moments = await _begun(target)
+    units = cycle(("EX", "px", "EXAT", "pxat"))
+    rows: list[Row] = [
+        [*state, ("set", "new", *around.format(f"{unit} {_amount(unit, SOON, moments)}").split())]
+        for (state, around), unit in zip(product(STATES, AROUND), units, strict=False)
+    ]
+    plain_options = ("NX", "xx", "GET", "keepttl", "NX GET", "KEEPTTL XX", "NX XX", "EX", "FOO", "GET PX")
+    rows += [[*state, ("set", "new", *each.split())] for state, each in product(STATES, plain_options)]
+    for name in ("EX", "PX", "EXAT", "PXAT", "setex", "psetex"):
+        amounts = [*NO_NUMBERS, "0", "-1", *map(str, _edges(name, moments))]
+        amounts += ["1"] if name.endswith("AT") else []  # long over
+        rows += [
+            [*STATES[2], (name, each, "new") if name.islower() else ("set", "new", name, each)]
+            for each in amounts
+        ]
+    await _compare(target, moments, rows)
+
+
+@check("KEY-CMD-3", "ttl gives the nearest second, halves upwards", needs={"clock"})
+async def halves(target: Target) -> None:
+    moments = await _begun(target)
+    for amounts in ((499, 500, 501, 1000, 1499), (1500, 1501, 2499, 2500, 2501, 4500, 100_499, 100_500)):
+        rows: list[Row] = [[("set", "v"), ("pexpire", str(each)), ("ttl",)] for each in amounts]
+        await _compare(target, moments, rows)
+
+
+async def _begun(target: Target) -> Moments:
+    moments = Moments(target)
+    await moments.begin()
+    await moments.advance(959)  # so that no time is a whole second
+    return moments
+
+
+def _amount(name: str, milliseconds: int, moments: Moments) -> str:
+    """So many milliseconds from now, as a command or an option counts them."""
+    amount = milliseconds + (_milliseconds(moments) if name.lower().endswith("at") else 0)
+    return str(amount if name.lower().startswith("p") else amount // 1000)
+
+
+def _edges(name: str, moments: Moments) -> Iterator[int]:
+    """The largest that fits 64 bits as milliseconds since 1970, and the first that does not; likewise the smallest."""
+    absolute = name.lower().endswith("at")
+    scale = 1 if name.lower().startswith("p") else 1000
+    since = 0 if absolute else _milliseconds(moments)
+    margin = 0 if absolute or moments.exact else MARGIN
+    largest = (LARGEST - since) // scale
+    yield largest - margin
+    if largest < LARGEST:
+        yield largest + 1 + margin
+    yield LARGEST // scale + 1 if scale > 1 else -LARGEST - 1
+    yield -(LARGEST // scale) - 1
+
+
+def _milliseconds(moments: Moments) -> int:
+    return math.floor(moments.now * 1000)
+
+
+async def _compare(target: Target, moments: Moments, rows: Sequence[Row]) -> None:
+    """Play rows, each on a key of its own, and compare what every command gave, what is left and for how long."""
+    store, prefix, keys = Keystore(target), target.identity(), Keys()
+    played: list[tuple[str, Words]] = []
+    for number, row in enumerate(rows):
+        key = f"{prefix} {number}"
+        played += [(key, each) for each in (*row, ("type",), ("pttl",))]
+    for first in range(0, len(played), AT_ONCE):
+        batch = played[first : first + AT_ONCE]
+        calls = [
+            {
+                "service": "Keystore",
+                "operation": "command",
+                "parameters": {"command": words[0], "key": key, "args": [*words[1:]]},
+            }
+            for key, words in batch
+        ]
+        found = await store.ask("POST", "/calls", json=calls)
+        for (key, words), each in zip(batch, found, strict=True):
+            _same(keys, key, words, each["result"], moments)
+    await store.call("Keystore", "clear", {"match": prefix})
+
+
+def _same(keys: Keys, key: str, words: Words, found: Any, moments: Moments) -> None:
+    name, *args = words
+    what = " ".join(words)
+    try:
+        wanted = plain(keys.run(name.lower(), key, args, _milliseconds(moments)))
+    except Refused as refused:
+        if found.get("status") != 400 or str(refused) not in str(found.get("error")):
+            raise Mismatch(what, f"an error of status 400: {refused}", found) from None
+        return
+    value = found.get("value", None if "error" not in found else found)
+    if (
+        name == "pttl"
+        and isinstance(value, int)
+        and isinstance(wanted, int)
+        and value > 0
+        and not moments.exact
+    ):
+        near = wanted - SLACK <= value <= wanted + SLACK
+        value = wanted if near else value
+    if name == "pttl" and isinstance(
+        wanted, str
+    ):  # hundreds of millions of years, which floats do not tell to the millisecond
+        value = wanted
+    if value != wanted or type(value) is not type(wanted):
+        raise Mismatch(what, wanted, value)
