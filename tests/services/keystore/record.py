@@ -1,4 +1,6 @@
-"""Records what a real Redis gives to random commands, for the checks: python -m tests.services.keystore.record URL.
+"""Records what a real Redis gives to commands, for the checks: python -m tests.services.keystore.record URL.
+
+Random ones, and those at whose edges something was wrong before.
 
 Without what time or chance decide, and without what is known to differ (test_differential.py).
 """
@@ -55,6 +57,60 @@ SUMS_OF = (
     ("-0", "-0"),
 )
 TIMES = {"EX", "PX", "EXAT", "PXAT", "ex"}
+AT_EDGES = [
+    Played(name, key, args)
+    for name, key, args in (
+        ("set", "number", ["5"]),
+        ("zadd", "sorted", ["0", "a", "0", "b"]),
+        ("hset", "hash", ["f", "1"]),
+        ("hset", "hash", ["word", "word"]),
+        ("zrevrange", "sorted", ["0", "-1", "BYSCORE"]),
+        ("zrevrange", "sorted", ["0", "-1", "BYLEX"]),
+        ("zrevrange", "sorted", ["0", "-1", "REV"]),
+        ("zrevrange", "sorted", ["(1", "5"]),
+        ("zrange", "sorted", ["0", "1.5"]),
+        ("zrange", "sorted", ["0", "-1", "BYSCORE", "BYLEX"]),
+        ("zrange", "sorted", ["0", "-1", "LIMIT", "0"]),
+        ("zrange", "sorted", ["0", "-1", "LIMIT", "0", "1"]),
+        ("zrange", "sorted", ["-", "+", "BYLEX", "WITHSCORES"]),
+        ("zrevrangebylex", "sorted", ["+", "-", "WITHSCORES"]),
+        ("zrangebyscore", "sorted", ["0", "1", "REV"]),
+        ("zrangebyscore", "nothing", ["0", "1", "LIMIT", "x", "1"]),
+        ("decrby", "number", ["-9223372036854775808"]),
+        ("incrbyfloat", "number", ["inf"]),
+        ("incrbyfloat", "number", ["nan"]),
+        ("incrbyfloat", "number", ["1e5000"]),
+        ("incrbyfloat", "number", ["1e99999999999999999999"]),
+        ("hincrbyfloat", "hash", ["f", "-inf"]),
+        ("hincrbyfloat", "hash", ["word", "1"]),
+        ("hincrbyfloat", "number", ["f", "1"]),
+        ("hscan", "hash", ["-x"]),
+        ("hscan", "hash", ["18446744073709551616"]),
+        ("hscan", "hash", ["0", "COUNT", "0"]),
+        ("hscan", "hash", ["0", "COUNT", "x"]),
+        ("hscan", "hash", ["18446744073709551616\0"]),
+        ("hscan", "hash", ["x\0"]),
+        ("hscan", "hash", [" \0" + "00"]),
+        ("hscan", "hash", ["0", "MATCH"]),
+        ("get", "number", []),
+        ("zrange", "sorted", ["0", "-1", "LIMIT", "0", "-1"]),
+        ("zrange", "sorted", ["+", "-", "bylex", "rev", "limit", "0", "1"]),
+        ("zrevrange", "sorted", ["0", "-1", "withscores"]),
+        ("zrevrangebyscore", "sorted", ["1", "(-1", "LIMIT", "1", "5", "WITHSCORES"]),
+        ("decrby", "nothing", ["-9223372036854775807"]),
+        ("del", "nothing", []),
+        ("incrbyfloat", "number", ["1e-400"]),
+        ("incrbyfloat", "nothing", ["1e400"]),
+        ("del", "nothing", []),
+        ("incrbyfloat", "number", ["+1.5e0"]),
+        ("hscan", "hash", [""]),
+        ("hscan", "hash", ["\0"]),
+        ("hscan", "hash", ["0\0"]),
+        ("hscan", "hash", ["-5\0" + "00x"]),
+        ("hscan", "hash", ["0", "COUNT", "1"]),
+        ("hscan", "nothing", ["-5", "COUNT", "0"]),
+    )
+]
 
 
 async def record(url: str) -> list[list[Any]]:
@@ -67,7 +123,7 @@ async def record(url: str) -> list[list[Any]]:
     ):
         await real.call("clear")
         pair = Pair(embedded.keystore, real.keystore, clock.seconds())
-        for played in Player(SEED, pair.now).play(COUNT):
+        for played in (*Player(SEED, pair.now).play(COUNT), *AT_EDGES):
             if played.name.lower() in NEVER or TIMES & {*played.args}:
                 continue
             one, other = await pair.both(played.name, played.key, *played.args)
@@ -132,6 +188,8 @@ def _shown(played: Played, one: Outcome, other: Outcome) -> Any:
 
 
 if __name__ == "__main__":
-    lines = (json.dumps(each, ensure_ascii=False) for each in asyncio.run(record(sys.argv[1])))
+    lines = (
+        json.dumps(each, ensure_ascii=False, sort_keys=True) for each in asyncio.run(record(sys.argv[1]))
+    )
     path = Path(checks_recorded.__file__).with_name(checks_recorded.FILE)
     path.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")

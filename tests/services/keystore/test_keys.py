@@ -12,17 +12,6 @@ from tests.services.keystore.stores import opened
 OTHER = Caller("other")
 
 
-async def test_list_matches_what_a_key_contains() -> None:
-    async with opened() as lab:
-        for key in ("device.1", "Device.2", "a*b", "[x]"):
-            await lab.call("set", key=key, value=1)
-        assert await lab.call("list", match="evice") == {"keys": ["Device.2", "device.1"]}
-        assert await lab.call("list", match="device") == {"keys": ["device.1"]}
-        assert await lab.call("list", match="*") == {"keys": ["a*b"]}
-        assert await lab.call("list", match="[x") == {"keys": ["[x]"]}
-        assert await lab.call("list", match="acme") == {"keys": []}  # the namespace is no part of a key
-
-
 async def test_list_goes_on_at_its_cursor() -> None:
     async with opened() as lab:
         names = {f"key{number}" for number in range(2500)}
@@ -133,3 +122,11 @@ async def test_two_labs_share_nothing() -> None:
         await early.advance(seconds=1000)
         assert await one.call("get", key="k") == {}
         assert await other.call("get", key="k") == {"value": "other"}
+
+
+async def test_a_scaled_clock_expires_in_its_own_time() -> None:
+    clock = Clock(rate=1000)
+    async with opened(clock=clock) as lab:
+        await lab.command("psetex", "k", 5_000, "v")
+        await clock.sleep_until(clock.now() + 6)
+        assert await lab.command("exists", "k") == 0

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import subprocess
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,15 +16,6 @@ from labkit.services.keystore import Keystore
 from labkit.services.keystore.arguments import number
 from tests.cases import cases
 from tests.services.keystore.stores import ACME, opened
-
-
-async def test_set_get_and_delete() -> None:
-    async with opened() as lab:
-        assert await lab.call("set", key="greeting", value="hello") == {}
-        assert await lab.call("get", key="greeting") == {"value": "hello"}
-        assert await lab.call("delete", key="greeting") == {}
-        assert await lab.call("get", key="greeting") == {}
-        assert await lab.call("delete", key="greeting") == {}
 
 
 @cases(
@@ -58,49 +47,6 @@ def test_numbers_keep_their_value(value: float) -> None:
     assert float(number(value)) == value
 
 
-async def test_whole_numbers_of_scripts_reach_redis_as_whole() -> None:
-    async with opened() as lab:
-        assert await lab.command("incrby", "n", 1.0) == 1
-        assert await lab.command("lpush", "logs", 7.0, "x", True) == 3
-        assert await lab.command("lrange", "logs", 0.0, -1.0) == ["true", "x", "7"]
-
-
-async def test_the_metrics_pattern() -> None:
-    async with opened() as lab:
-        midnight = (int(lab.clock.now()) // 86_400 + 1) * 86_400.0
-        for count in range(1, 13):
-            assert await lab.command("incrby", "dailyCount", 1.0) == count
-            assert await lab.command("expireat", "dailyCount", midnight) == 1
-            await lab.command("lpush", "logs", f"message {count}")
-            assert await lab.command("ltrim", "logs", 0, 9) == "OK"
-        assert await lab.call("get", key="dailyCount") == {"value": "12"}
-        assert await lab.command("lrange", "logs", 0, -1) == [f"message {n}" for n in range(12, 2, -1)]
-
-
-async def test_replies_by_kind() -> None:
-    async with opened() as lab:
-        assert await lab.command("SET", "k", "v", "EX", 60) == "OK"
-        assert await lab.command("Type", "k") == "string"
-        assert await lab.command("hset", "h", "a", 1, "b", 0.5) == 2
-        assert await lab.command("hgetall", "h") == {"a": "1", "b": "0.5"}
-        assert await lab.command("hgetall", "missing") == {}
-        assert await lab.command("hmget", "h", "a", "gone", "b") == ["1", None, "0.5"]
-        assert await lab.command("hscan", "h", 0) == ["0", ["a", "1", "b", "0.5"]]
-        assert await lab.command("zadd", "z", 3.2, "c", 1, "a", "inf", "z") == 3
-        assert await lab.command("zrange", "z", 0, -1, "WITHSCORES") == ["a", "1", "c", "3.2", "z", "inf"]
-        assert await lab.command("zscore", "z", "c") == "3.2"
-        assert await lab.command("sadd", "s", "b", "a", "c") == 3
-        assert await lab.command("smembers", "s") == ["a", "b", "c"]
-
-
-@cases(
-    ("command", "args"), [("get", []), ("hget", ["f"]), ("lpop", []), ("zscore", ["m"]), ("set", ["v", "XX"])]
-)
-async def test_nil_is_an_absent_value(command: str, args: list[object]) -> None:
-    async with opened() as lab:
-        assert await lab.call("command", command=command, key="missing", args=args) == {}
-
-
 async def test_text_that_is_not_utf_8() -> None:
     async with opened() as lab:
         await lab.command("setbit", "bits", 0, 1)
@@ -109,21 +55,6 @@ async def test_text_that_is_not_utf_8() -> None:
         assert await lab.call("set", key="raw", value=raw) == {}
         assert await lab.command("strlen", "raw") == 2
         assert await lab.command("getbit", "raw", 7) == 1
-
-
-async def test_refusals_are_error_objects_with_redis_own_text() -> None:
-    async with opened() as lab:
-        await lab.call("set", key="word", value="abc")
-        assert await lab.call("command", command="incrby", key="word", args=[1]) == {
-            "type": "QueryError",
-            "status": 400,
-            "error": "ERR value is not an integer or out of range",
-        }
-        wrong = "WRONGTYPE Operation against a key holding the wrong kind of value"
-        assert await lab.refused("lpush", "word", "x") == (400, wrong)
-        assert await lab.refused("lpush", "l") == (400, "ERR wrong number of arguments for 'lpush' command")
-        await lab.command("lpush", "l", "x")
-        assert (await lab.call("get", key="l"))["error"] == wrong
 
 
 BAD: list[tuple[str, Mapping[str, object], str]] = [
@@ -218,21 +149,6 @@ async def test_what_is_granted() -> None:
         assert await lab.call("get", key=longest) == {"value": "1"}
 
 
-async def test_several_at_once() -> None:
-    async with opened() as lab:
-        assert await lab.call("mset", values=[{"key": "a", "value": 1}, {"key": "b", "value": True}]) == {}
-        assert await lab.call("mset", values={"c": "see"}) == {}
-        await lab.command("lpush", "list", "x")
-        assert await lab.call("mget", keys=["c", "missing", "a", "list", "b"]) == {
-            "values": ["see", None, "1", None, "true"]
-        }
-        assert await lab.call("mdelete", keys=["a", "missing", "c"]) == {}
-        assert await lab.call("list") == {"keys": ["b", "list"]}
-        assert await lab.call("mget", keys=[]) == {"values": []}
-        assert await lab.call("mset", values=[]) == {}
-        assert await lab.call("mdelete", keys=[]) == {}
-
-
 async def test_a_seed_draws_the_same_members_again() -> None:
     draws = []
     for _ in range(2):
@@ -282,16 +198,6 @@ async def test_a_store_that_was_closed_says_so() -> None:
         pass
     with pytest.raises(LabError, match="closed"):
         await lab.keystore.get(ACME, "k")
-
-
-def test_importing_it_brings_its_table_and_what_a_start_would_wait_for() -> None:
-    """fakeredis takes a third of a second to import: that is not to be part of starting a lab."""
-    program = """
-import sys, labkit.services.keystore, labkit.core.tables
-assert "keystore_log" in labkit.core.tables.metadata.tables
-assert "fakeredis" in sys.modules
-"""
-    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_the_docstrings_of_operations_tell_what_they_give() -> None:

@@ -1,4 +1,4 @@
-"""Floats in Redis' words, sums of floats, and glob patterns."""
+"""Floats in Redis' words, sums of floats, bits, and glob patterns."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from fakeredis._helpers import compile_pattern
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labkit.services.keystore.arguments import LONGEST_VALUE
+from labkit.services.keystore.bits import first_bit
 from labkit.services.keystore.floats import added, words
 from labkit.services.keystore.glob import matcher
 from tests.cases import cases
@@ -106,3 +108,14 @@ async def test_no_command_fills_the_memory_or_holds_the_loop_up() -> None:
         assert await lab.command("incrbyfloat", "f", "0e999999999") == "0"
         assert (await lab.refused("incrbyfloat", "f", "1." + "1" * 5_000))[0] == 400
         assert time.process_time() - started < 0.5
+
+
+@cases("of_bits", [False, True])
+@cases(("bit", "filler", "last"), [(1, b"\x00", b"\x01"), (0, b"\xff", b"\xfe")])
+def test_bitpos_of_a_value_of_the_greatest_length_takes_no_time(
+    bit: int, filler: bytes, last: bytes, of_bits: bool
+) -> None:
+    data = filler * (LONGEST_VALUE - 1) + last
+    began = time.thread_time()
+    assert first_bit(data, bit, 3, of_bits=of_bits) == 8 * LONGEST_VALUE - 1
+    assert time.thread_time() - began < 0.05

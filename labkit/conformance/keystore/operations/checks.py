@@ -234,7 +234,8 @@ async def kinds(target: Target) -> None:
         (text, "strlen", [], {"value": 1}),
         (items, "lpop", [], {}),
         (items, "rpush", ["1", "b"], {"value": 2}),
-        (items, "lrange", [0, -1], {"value": ["1", "b"]}),
+        (items, "rpush", [7, True], {"value": 4}),
+        (items, "lrange", [0, -1], {"value": ["1", "b", "7", "true"]}),
         (items, "lindex", [7], {}),
         (fields, "hgetall", [], {"value": {}}),
         (fields, "hset", ["a", 1], {"value": 1}),
@@ -308,6 +309,12 @@ async def several(target: Target) -> None:
     await store.done("mdelete", keys=[one, none, three])
     found = await store.done("mget", keys=[one, two, three])
     store.same("values", found, {"values": [None, "2", None]})
+    await store.command(three, "lpush", "a list")
+    store.same("values", await store.done("mget", keys=[three, two]), {"values": [None, "2"]})
+    for operation, name in (("mset", "values"), ("mdelete", "keys")):
+        await store.done(operation, **{name: []})
+    store.same("values of no keys", await store.done("mget", keys=[]), {"values": []})
+    store.same("value", await store.get(two), "2")
 
 
 @check("KEY-MORE-2", "list gives all keys that contain match, page by page")
@@ -318,6 +325,11 @@ async def lists(target: Target) -> None:
     odd = sorted(name for name in names if "Odd" in name)
     store.same("keys", sorted(await store.field("list", "keys", match=f"{key}-Odd")), odd)
     store.same("keys", await store.field("list", "keys", match=f"{key}-odd"), [])
+    await store.set(f"{key} a*b[x]?", 1)
+    store.same("keys", await store.field("list", "keys", match=f"{key} a*b[x"), [f"{key} a*b[x]?"])
+    for pattern in (f"{key}*", f"{key}?a", f":{key}"):  # nor is what Redis may have before it part of a key
+        store.same("keys", await store.field("list", "keys", match=pattern), [])
+    await store.done("delete", key=f"{key} a*b[x]?")
     found, pages, cursor = set[str](), 0, 0
     while pages == 0 or cursor:
         page = await store.done("list", match=key, cursor=cursor, count=7)

@@ -93,6 +93,7 @@ BITS: Play = [
     ("bitcount", (0, 0), 7),
     ("bitcount", (-1, -1), 7),
     ("bitcount", (2, 5), 0),
+    ("get", (), "\N{REPLACEMENT CHARACTER}" * 2),
     ("setbit", (40, 1), 0),
     ("bitpos", (1, 2), 40),
     ("bitpos", (1, 2, 4), -1),
@@ -153,8 +154,17 @@ EXPIRY: Play = [
     ("ttl", (), LEFT),
     ("set", ("c",), "OK"),
     ("ttl", (), -1),
-    ("set", ("c", "EX", 100), "OK"),
-    ("ttl", (), LEFT),
+    *(
+        row
+        for command, args, result in (
+            ("set", ("1", "EX", 100), "OK"),
+            ("incrbyfloat", ("0.5",), "1.5"),
+            ("append", ("5",), 4),
+            ("getbit", (1,), 0),
+            ("set", ("c", "KEEPTTL"), "OK"),
+        )
+        for row in ((command, args, result), ("ttl", (), LEFT))
+    ),
     ("expire", (0,), 1),
     ("exists", (), 0),
 ]

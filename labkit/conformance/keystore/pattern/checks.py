@@ -93,18 +93,39 @@ async def not_yet(target: Target) -> None:
 
 @check("KEY-EXP-3", "at the second of its expiry a key is still there", needs={"clock"})
 async def at_the_second(target: Target) -> None:
-    store, one, other = Keystore(target), target.identity(), target.identity()
+    store = Keystore(target)
     until = await device_client.now(target.device("token-open")) + 100
-    await store.set(one, "a")
-    await store.command(one, "expireat", until)
+    ends: list[tuple[Any, ...]] = [("expireat", until), ("pexpireat", until * 1000)]
+    ends += [("set", "a", "EXAT", until), ("set", "a", "PXAT", until * 1000)]
+    keys = await _ending(target, store, ends)
     await target.in_lab(target.lab.clock.advance_to, float(until))
-    store.same("value at the end of expireat", await store.get(one), "a")
-    await store.set(other, "b")
-    await store.command(other, "expire", 100)
+    await _at_their_end(target, store, keys)
+    await target.advance(0.7004)  # a lifetime is whole wherever in a second it begins
+    ends = [("expire", 100), ("pexpire", 100_000), ("setex", 100, "a"), ("psetex", 100_000, "a")]
+    ends += [("set", "a", "EX", 100), ("set", "a", "PX", 100_000)]
+    keys = await _ending(target, store, ends)
     await target.advance(100)
-    store.same("value at the end of expire", await store.get(other), "b")
+    await _at_their_end(target, store, keys)
+
+
+async def _ending(target: Target, store: Keystore, ends: list[tuple[Any, ...]]) -> dict[str, str]:
+    """A key for each command that gives it an end, with the command."""
+    keys = {}
+    for command, *args in ends:
+        key = target.identity()
+        await store.set(key, "a")
+        await store.command(key, command, *args)
+        keys[key] = " ".join(map(str, (command, *args)))
+    return keys
+
+
+async def _at_their_end(target: Target, store: Keystore, keys: dict[str, str]) -> None:
+    for key, command in keys.items():
+        store.same(f"value at the end of {command}", await store.get(key), "a")
     await target.advance(0.001)
-    store.same("value right after it", await store.get(other), None)
+    for key, command in keys.items():
+        store.same(f"value right after {command}", await store.get(key), None)
+        store.same(f"keys right after {command}", (await store.done("list", match=key))["keys"], [])
 
 
 @check("KEY-EXP-4", "an expiry in the past removes the key at once; of nothing it is 0")
@@ -112,7 +133,14 @@ async def in_the_past(target: Target) -> None:
     store = Keystore(target)
     now = await device_client.now(target.device("token-open"))
     plays: tuple[tuple[str, Any], ...] = (("expireat", now - 10), ("expireat", 0), ("expireat", -1))
-    for command, amount in (*plays, ("EXPIRE", 0), ("expire", -5)):
+    for command, amount in (
+        *plays,
+        ("expireat", now),
+        ("pexpireat", now * 1000),
+        ("EXPIRE", 0),
+        ("expire", -5),
+        ("pexpire", 0),
+    ):
         key = target.identity()
         none = await store.command(key, command, amount)
         store.same(f"what {command} gives of a key that is not there", none, 0)
@@ -130,13 +158,19 @@ async def out_of_range(target: Target) -> None:
         ("EXPIRE", -largest),
         ("expireat", largest),
         ("expireat", -largest),
+        ("expire", largest - 1),  # with what the clock says it is too much
+        ("expire", 2**63 - 1),
+        ("expire", -(2**63)),
+        ("pexpire", 2**63 - 1),
+        ("setex", largest),
     ):
         key = target.identity()
         await store.set(key, "5")
-        text = await store.refused("command", 400, key=key, command=command, args=[str(amount)])
-        store.same(
-            f"error of {command} {amount}", text, f"ERR invalid expire time in '{command.lower()}' command"
-        )
+        args = [str(amount), *(["new"] if command == "setex" else [])]
+        for each in (key, target.identity()):  # also where there is none
+            text = await store.refused("command", 400, key=each, command=command, args=args)
+            error = f"ERR invalid expire time in '{command.lower()}' command"
+            store.same(f"error of {command} {amount}", text, error)
         store.same(f"value after {command} {amount}", await store.get(key), "5")
         store.same(f"ttl after {command} {amount}", await store.command(key, "ttl"), -1)
 
