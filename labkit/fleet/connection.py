@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Literal
 
 from labkit.core.certificates import KeyPair
@@ -98,6 +98,9 @@ class Wire:
             self._until = None
         else:
             self._until = loop.time() + patience
+            if self._timer is not None and self._until < self._timer.when():  # less patient than before
+                self._timer.cancel()
+                self._timer = None
             if self._timer is None:
                 self._timer = loop.call_at(self._until, self._late)
         self._transport.write(request)
@@ -185,6 +188,7 @@ class DeviceConnection:
         self.last: Answer | None = None  # that came
         self.stuck = 0.0  # seconds of real time for which the next answer is not read
         self.took = 0.0  # seconds of real time, for the last answer since its request was written
+        self.on_sent: Callable[[], object] | None = None  # called once the next request was written
         self._sent: tuple[bytes, str, float | None] | None = (
             None  # the last request, with its method and patience
         )
@@ -259,6 +263,8 @@ class DeviceConnection:
                 self.opened += 1
             try:
                 answer = wire.ask(request, method, patience)
+                if self.on_sent is not None:
+                    self.on_sent()
                 if self.stuck:
                     seconds, self.stuck = self.stuck, 0.0
                     wire.stick(seconds)
@@ -273,6 +279,7 @@ class DeviceConnection:
                 raise
         finally:
             self._asking = False
+            self.on_sent = None
 
     def wait_for_ever(self) -> None:
         """The answer that is due may take as long as it will: the server holds the request."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 
 from labkit.core.chance import Chance, chance
@@ -292,7 +293,11 @@ class FleetDevice:
         try:
             if faults is not None:
                 await faults.before(self, action)
-            self.enter("polling" if action == "poll" else "running")
+            self.enter("running")
+            if (
+                action == "poll"
+            ):  # it polls once the platform can know of it: not before its connection stands
+                self.connection.on_sent = partial(self.enter, "polling")
             result = await self._ask(ask, *args, **kwargs)
             if faults is not None:
                 self.enter("running")

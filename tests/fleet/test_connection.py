@@ -133,6 +133,35 @@ async def test_how_an_answer_can_fail_and_that_nothing_is_sent_twice(
     assert rig.connections == 2
 
 
+async def test_it_tells_once_a_request_was_written(tmp_path: Path) -> None:
+    rig = Rig()
+    rig.answers = [OK, OK]
+    written: list[bool] = []
+    async with listening(rig, tmp_path) as connection:
+        connection.on_sent = lambda: written.append(connection.open)
+        first = asyncio.ensure_future(connection.request("GET", "/1"))
+        await asyncio.sleep(0)
+        assert written == []  # no connection stands yet
+        await first
+        assert written == [True]
+        await connection.request("GET", "/2")
+        assert written == [True]
+
+
+async def test_a_request_that_found_no_connection_tells_nothing_nor_does_the_next(tmp_path: Path) -> None:
+    rig, authority, written = Rig(), Authority.create(), list[str]()
+    async with served(rig, tmp_path, authority) as address:
+        pass
+    connection = DeviceConnection(Server(address, HOST))
+    connection.on_sent = lambda: written.append("first")
+    assert await kind_of(connection.request("GET", "/1")) == "refused"
+    rig.answers = [OK]
+    async with served(rig, tmp_path, authority, address.https_port):
+        await connection.request("GET", "/2")
+        connection.abort()
+    assert written == []
+
+
 async def test_nobody_listens(tmp_path: Path) -> None:
     rig = Rig()
     async with listening(rig, tmp_path) as connection:
@@ -152,21 +181,23 @@ async def test_another_authority_is_refused(tmp_path: Path) -> None:
 
 async def test_who_is_not_answered_gives_up_and_asks_again_on_another_connection(tmp_path: Path) -> None:
     rig = Rig()
-    rig.answers = [b"", OK]
+    rig.answers = [OK, b"", OK]
     async with listening(rig, tmp_path) as connection:
-        assert await kind_of(connection.request("GET", "/1", patience=0.05)) == "timeout"
-        assert (await connection.request("GET", "/2", patience=10)).text == "hi"
+        await connection.request(
+            "GET", "/1"
+        )  # patience is for the connection too, which may take its time here
+        assert await kind_of(connection.request("GET", "/2", patience=0.05)) == "timeout"
+        assert (await connection.request("GET", "/3")).text == "hi"
     assert rig.connections == 2
 
 
 async def test_a_held_request_has_all_the_time_that_there_is(tmp_path: Path) -> None:
     rig = Rig()
-    rig.answers = [b""]
+    rig.answers = [OK, b""]
     async with listening(rig, tmp_path) as connection:
-        request = asyncio.ensure_future(connection.request("GET", "/1", patience=0.05))
-        while not rig.requests:  # noqa: ASYNC110  the rig is as plain as can be
-            await asyncio.sleep(0.001)
-        connection.wait_for_ever()
+        await connection.request("GET", "/1")
+        connection.on_sent = connection.wait_for_ever
+        request = asyncio.ensure_future(connection.request("GET", "/2", patience=0.05))
         done, _ = await asyncio.wait({request}, timeout=0.2)
         assert not done
         request.cancel()
