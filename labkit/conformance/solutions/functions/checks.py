@@ -65,6 +65,103 @@ def _routes(solution: Solution) -> None:
         _refused(solution.route, "GET", "/wrong", wrong)
 
 
+@check("SOL-FUN-1", "what functions set and give, of every kind", needs={"settings"})
+async def values(target: Target) -> None:
+    await target.in_lab(_values, await target.in_lab(target.lab.solution, target.identity()))
+
+
+def _values(solution: Solution) -> None:
+    given: list[Any] = []
+
+    def value(response: Any) -> Any:
+        fields, result = given[-1]
+        for name, each in fields.items():
+            setattr(response, name, each)
+        return result
+
+    async def later(response: Any) -> Any:
+        return value(response)
+
+    solution.route("GET", "/value")(value)  # as a decorator does
+    solution.route("GET", "/later")(later)
+
+    nothing: dict[str, Any] = {}
+    for fields, result, status, body in (
+        (nothing, BYTES, 200, BYTES),
+        ({"message": bytes(range(256))}, None, 200, bytes(range(256))),
+        ({"body": "gr\udcfc\udcc3\udcbc"}, None, 200, b"gr\xfc\xc3\xbc"),
+        ({"code": 201.0, "body": b""}, None, 201, b""),
+        ({"code": "404"}, "text", 404, b"text"),
+        ({"code": 200.5}, "text", 500, None),
+        ({"code": float("nan")}, "text", 500, None),
+        ({"code": True}, "text", 500, None),
+        ({"code": None}, "text", 500, None),
+        ({"code": [200]}, "text", 500, None),
+        ({"code": "²00"}, "text", 500, None),
+        ({"headers": None}, "text", 500, None),
+        ({"headers": {1: "a"}}, "text", 500, None),
+        ({"headers": {"X-A": None}}, "text", 500, None),
+        ({"headers": {"X-A": b"a\n"}}, "text", 500, None),
+        ({"headers": {"X-A": b"\xff"}}, "text", 500, None),
+        (nothing, {"a": float("nan")}, 500, None),
+        (nothing, float("inf"), 500, None),
+        (nothing, {"a": {1, 2}}, 500, None),
+        (nothing, {(1, 2): 3}, 500, None),
+        (nothing, ({"a": (1, None, True)}, []), 200, b'[{"a":[1,null,true]},[]]'),
+        (nothing, 0, 200, b"0"),
+        (nothing, False, 200, b"false"),
+        (nothing, "", 200, b""),
+        (nothing, {}, 200, b"{}"),
+    ):
+        given.append((fields, result))
+        for path in ("/value", "/later"):
+            response = solution.get(path)
+            what = f"{fields} and {result!r}"
+            expect.equal(f"status of {what}", response.status_code, status, response)
+            if body is not None:
+                expect.equal(f"what is sent of {what}", response.content, body, response)
+    headers = {"X-A": b"gr\xc3\xbc", "X-B": ("a", b"b", 1, 2.5, False), "Content-Type": "text/css"}
+    given.append(({"headers": headers}, "text"))
+    response = solution.get("/value")
+    raw = {
+        name: [each for key, each in response.headers.raw if key.lower() == name] for name in (b"x-a", b"x-b")
+    }
+    wanted = {b"x-a": [b"gr\xc3\xbc"], b"x-b": [b"a", b"b", b"1", b"2.5", b"false"]}
+    expect.equal("headers", raw, wanted, response)
+    expect.equal("content type", response.headers.get("Content-Type"), "text/css", response)
+
+
+@check("SOL-FUN-1", "what functions log, and that they go on", needs={"settings", "journal"})
+async def logs(target: Target) -> None:
+    await target.in_lab(_logs, await target.in_lab(target.lab.solution, target.identity()))
+
+
+def _logs(solution: Solution) -> None:
+    levels = ("debug", "info", "notice", "warning", "error")
+
+    def says(log: Any, request: Any) -> Any:
+        for level in levels:
+            getattr(log, level)({"level": level})
+        return request.route
+
+    async def says_later(log: Any, request: Any) -> Any:
+        return says(log, request)
+
+    solution.route("GET", "/says", says)
+    solution.route("GET", "/later", says_later)
+    for path in ("/says", "/later"):
+        response = solution.get(path)
+        expect.equal("what comes of it", response.text, path, response)
+    lines = solution.logs
+    for path in ("/says", "/later"):
+        found = [
+            (line.level, line.text)
+            for line in lines.itertuples()
+            if line.run == f"GET {path}" and line.level != "run"
+        ]
+        expect.equal(f"what {path} logged", found, [(each, f"{{'level': '{each}'}}") for each in levels])
+
+
 @check("SOL-FUN-2", "under which names a function is given an event", needs={"settings"})
 async def names(target: Target) -> None:
     publisher = await target.in_lab(target.lab.solution, solution_id(target))
@@ -138,6 +235,7 @@ def _restarted(settings: dict[str, Any]) -> None:
     with Lab(1, solutions=[{"id": "one"}], **settings) as lab:
         _globals(lab)
         _running(lab)
+        _waiting(lab)
 
 
 def _globals(lab: Lab) -> None:
@@ -182,6 +280,45 @@ def _running(lab: Lab) -> None:
     response = solution.post("/slow")
     expect.equal("status afterwards", response.status_code, 200, response)
     expect.equal("what is under its key", solution.Keystore.get(key="slow"), {"value": "x"})
+
+
+def _waiting(lab: Lab) -> None:
+    """A function that a restart finds waiting for a service, which another solution's function keeps waiting."""
+    asks, answers = lab.solution("asks"), lab.solution("answers")
+    began, goes_on, ended = threading.Event(), threading.Event(), threading.Event()
+    raised: list[bool] = []
+
+    def ask() -> str:
+        began.set()
+        goes_on.wait(PATIENCE)
+        return "answered"
+
+    def waits(services: Any) -> Any:
+        raised.append(True)
+        found = services.Panels.ask()
+        raised[-1] = False
+        return {"found": found}
+
+    def tells(services: Any) -> Any:
+        try:
+            return waits(services)
+        finally:
+            ended.set()
+
+    answers.publish(default_script_key="panels", operations=[{"name": "ask"}])
+    answers.on("interface", "ask", ask)
+    asks.subscribe(answers)
+    asks.route("POST", "/waits", tells)
+    asking = threading.Thread(target=_post, args=(asks, "/waits"))
+    asking.start()
+    began.wait(PATIENCE)
+    lab.restart()
+    expect.equal("does the one that waited end?", ended.wait(PATIENCE), True)
+    goes_on.set()
+    asking.join(PATIENCE)
+    expect.equal("was its call refused?", raised, [True])
+    response = asks.post("/waits")
+    same("what it gives afterwards", response.json(), {"found": "answered"}, response)
 
 
 def _post(solution: Solution, path: str) -> None:

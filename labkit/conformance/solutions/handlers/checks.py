@@ -115,6 +115,45 @@ def _own_names(target: Target) -> None:
         expect.equal(f"context of a handler of {service} {event}", sorted(seen), sorted(wanted))
 
 
+@check(
+    "SOL-EVT-8",
+    "which of several handlers is told of a device, and that a newer one takes its place",
+    needs={"settings"},
+)
+async def best(target: Target) -> None:
+    await target.in_lab(_best, target)
+
+
+def _best(target: Target) -> None:
+    lab, name = target.lab, f"z-{target.identity()}"
+    product, seen = lab.product(name, resources={"text": "string"}), list[str]()
+    solution = lab.solution(name, products=[product])
+    device = product.device(name).activate()
+    tell = "Keystore.command{key = 'told', command = 'rpush', args = {'%s'}}"
+
+    def told() -> list[str]:
+        device.write(text="x")
+        lab.settle()
+        found: list[str] = solution.Keystore.command(key="told", command="lrange", args=[0, -1])["value"]
+        return found
+
+    for event, services in (
+        ("datapoint", ("device2", "device", "{product.id}", name)),
+        ("event", ("device", "device2", "{product.id}", name)),
+    ):
+        for number, service in enumerate(services, 1):  # each goes before those that are there
+            solution.on(service, event, lambda event: seen.append("the function before"))
+            solution.on(service, event, lua=tell % "the script before")
+            solution.on(service.title() if service == "device" else service, event, lua=tell % service)
+            expect.equal(f"who was told of {event}, one after the other", told(), [*services[:number]])
+        solution.on(name, event, lambda event: seen.append("a function"))
+        expect.equal("what scripts were told then", told(), [*services])
+        expect.equal("what functions were told", seen, ["a function"])
+        solution.on(name, event, lambda event: None)
+        seen.clear()
+        solution.Keystore.delete(key="told")
+
+
 @check("SOL-EVT-6", "a solution that handles an event twice does not load", needs={"settings"})
 async def twice(target: Target) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from labkit.conformance import device_client, expect
+from labkit.conformance import device_client, expect, raw
 from labkit.conformance.check import check
-from labkit.conformance.probe import JSON, PROBE, Probe
+from labkit.conformance.probe import JSON, PROBE, Probe, decoded
+from labkit.conformance.solutions.routes.model import told
 from labkit.conformance.target import Target
 from labkit.fleet.device import FORM
 
@@ -56,6 +57,27 @@ async def headers(target: Target) -> None:
     expect.equal("host", found.get("host", "").split(":")[0], target.client(PROBE).name, probe.last)
 
 
+@check("SOL-REQ-3", "headers that come again, and of other letters than those of ASCII")
+async def more_headers(target: Target) -> None:
+    sent = [
+        *(("X-Twice", "a"), ("x-twice", "b, c"), ("X-TWICE", "")),
+        *(("Cookie", "a=1"), ("Cookie", "b=2; c=3")),
+        *(("X-UTF-8", "é😀"), ("X-Latin", "gr\udcfc\udcdf \udca0"), ("X-Mixed", "é\udcff"), ("X-None", "")),
+    ]
+    async with raw.connect(target, target.client(PROBE).name) as connection:
+        response = expect.status(await connection.ask("GET", "/requests/a", sent), 200)
+    wanted = {
+        "x-twice": "a, b, c, ",
+        "cookie": "a=1; b=2; c=3",
+        "x-utf-8": "é😀",
+        "x-latin": "grüß \xa0",
+        "x-mixed": "Ã©ÿ",
+        "x-none": "",
+    }
+    found = decoded(response)["headers"]
+    expect.equal("request.headers", {name: found.get(name) for name in wanted}, wanted, response)
+
+
 @check("SOL-REQ-4", "body is a table of JSON or of a declared form, else text; no body is an empty table")
 async def bodies(target: Target) -> None:
     probe, form = Probe(target), "a=1&b=x+y%26&b=z&c="
@@ -81,6 +103,47 @@ async def bodies(target: Target) -> None:
     for method in ("GET", "POST"):
         found = await probe.ask(method, "/requests/a")
         probe.same(f"body of a {method} without one", found.get("body"), {})
+
+
+@check("SOL-REQ-4 SOL-REQ-5", "bodies of every kind at routes of every kind, declared as every kind")
+async def bodies_of_every_kind(target: Target) -> None:
+    probe = Probe(target)
+    types = (None, JSON, " Application/Problem+JSON ;q=1", "text/plain", f"{FORM}; charset=utf-8")
+    bodies = (
+        '{"a": [1]}',
+        ' \n[1, "é"] ',
+        '{"a": ',
+        "[1,",
+        '{"a": 1}x',
+        "null",
+        "5",
+        '"a"',
+        "a=1&a=2&b",
+        "{=[",
+        "é",
+    )
+    for kind in ("json", "form", "text"):
+        for declared in types:
+            headers = {"Content-Type": declared} if declared else {}
+            for content in bodies:
+                wanted = told(kind, declared, content.encode())
+                path = f"/requests/{kind}/{target.identity()}"
+                response = await probe.request("POST", path, content=content.encode(), headers=headers)
+                expect.status(response, wanted.status)
+                if wanted.status == 200:
+                    probe.same(f"{content!r} as {declared}", decoded(response), wanted.body)
+
+
+@check("SOL-REQ-4", "text that is not UTF-8 arrives byte for byte")
+async def other_bytes(target: Target) -> None:
+    probe = Probe(target)
+    for content in (b"\xff", b"gr\xfc\xc3\xbc\xed\xa0\x80", b"{\xff", bytes(range(256))):
+        headers = {"Content-Type": "text/plain"}
+        response = await probe.request("POST", "/responses/echo", content=content, headers=headers)
+        expect.body(expect.status(response, 200), content)
+        response = await probe.request("POST", "/requests/json/a", content=content, headers=headers)
+        seen = {"kind": "string", "body": content.decode(errors="replace")}
+        probe.same("what a route for JSON gets", decoded(expect.status(response, 200)), seen)
 
 
 @check("SOL-REQ-5", "a body that is no JSON though declared as such is answered 400, and no script runs")

@@ -6,11 +6,12 @@ import json
 
 from labkit.conformance import expect, raw
 from labkit.conformance.check import check
-from labkit.conformance.probe import JSON, PROBE, Probe
+from labkit.conformance.probe import JSON, PROBE, Probe, decoded
 from labkit.conformance.target import Target
 from labkit.fleet.device import FORM
 
 LARGEST = 2**20  # bytes of a body
+MOST = 10_000  # pairs of a form
 DEEPEST = 99  # lists or tables within each other
 
 
@@ -27,6 +28,12 @@ async def unreadable(target: Target) -> None:
     ):
         response = await probe.request(method, path, content=content, headers={"Content-Type": kind})
         expect.status(response, 400)
+    for count, status in ((MOST, 200), (MOST + 1, 400)):
+        response = await probe.request(
+            "POST", "/requests/form/a", content=b"&".join([b"x=1"] * count), headers={"Content-Type": FORM}
+        )
+        if expect.status(response, status).status_code == 200:
+            probe.same("the values of a long form", decoded(response)["body"], {"x": ["1"] * count})
     for opening, closing in (("[", "]"), ('{"a":', "}")):
         for depth, status in ((DEEPEST, 200), (DEEPEST + 1, 400), (5000, 400)):
             deep = f"{opening * depth}1{closing * depth}"

@@ -46,7 +46,14 @@ QUERIES = (
 )
 METHODS = ("GET", "GET", "POST", "PUT", "PATCH", "DELETE")
 TYPES = (
-    *(None, None, "application/json", "Application/JSON; charset=utf-8", "text/plain"),
+    *(
+        None,
+        None,
+        "application/json",
+        "Application/JSON; charset=utf-8",
+        "application/problem+json",
+        "text/plain",
+    ),
     *("application/x-www-form-urlencoded", "application/x-www-form-urlencoded; charset=utf-8"),
 )
 BODIES = (
@@ -62,6 +69,8 @@ BODIES = (
     "[]",
     "[1, 2]",
     "null",
+    " [1,",
+    ' \n{"a": 1} ',
 )
 HEADERS = (
     ("X-One", "1"),

@@ -92,7 +92,7 @@ def told(kind: str, declared: str | None, content: bytes) -> Wanted:
         value = content.decode()
     elif kind == "form" and sent == own:
         value = listed(content.decode())
-    elif sent == "application/json":
+    elif sent == "application/json" or sent.endswith("+json"):
         try:
             value = json.loads(content)
         except ValueError:
