@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from labkit.fleet import transport
+from labkit.fleet.connection import Wire
 from tests.fleet import story
 
 ROOT = Path(__file__).parents[2]
@@ -47,6 +51,25 @@ def test_twice_in_one_process_and_once_in_another_each_beside_heavy_load() -> No
         elsewhere, _ = process.communicate()
     assert again == first
     assert (json.loads(elsewhere), process.returncode) == (first, 0)
+
+
+def test_whether_a_connection_resumes_a_tls_session_is_no_part_of_the_story(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    resumed: list[bool | None] = []
+
+    async def counted(*args: Any) -> ssl.SSLSocket:
+        agreed = await transport.connected(*args)
+        resumed.append(agreed.session_reused)
+        return agreed
+
+    monkeypatch.setattr("labkit.fleet.connection.connected", counted)
+    first = story.digests(story.tell(hours=1))
+    assert any(resumed)
+    resumed.clear()
+    monkeypatch.setattr(Wire, "session", None)
+    assert story.digests(story.tell(hours=1)) == first
+    assert set(resumed) == {False}
 
 
 def test_another_seed_is_another_story() -> None:
