@@ -37,6 +37,7 @@ MOST_STEPS = (
 LARGEST_CURSOR = 2**64 - 1
 _CURSOR = re.compile(rb"([+-]?[0-9]{1,40})?")
 _CONDITIONS = frozenset({b"NX", b"XX", b"GT", b"LT"})  # of EXPIRE and its like
+_NEVER = b"0"  # a time that is refused: fakeredis counts in floats, which lose what is just too much
 _UNITS = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b"PXAT": (1, False)}
 
 
@@ -97,9 +98,11 @@ def _setex(store: Store, command: Command) -> Settled:
     name, *rest = command
     amount = _integer(rest[1]) if len(rest) == 3 else None
     when = None if amount is None else _moment(store, b"PX" if name == b"PSETEX" else b"EX", amount)
-    if when is None:
-        return _as_is(store, command)
-    return _as_is(store, (b"SET", rest[0], rest[2], b"PXAT", when))
+    if when is not None:
+        return _as_is(store, (b"SET", rest[0], rest[2], b"PXAT", when))
+    if amount is not None:
+        rest[1] = _NEVER
+    return _as_is(store, (name, *rest))
 
 
 def _set(store: Store, command: Command) -> Settled:
@@ -110,11 +113,13 @@ def _set(store: Store, command: Command) -> Settled:
             continue
         amount = _integer(options[index + 1])
         when = None if amount is None else _moment(store, unit, amount)
+        if when is None and amount is not None:
+            options[index + 1] = _NEVER
         if when is None or any(other.upper() in _UNITS for other in options[index + 2 :]):
             break  # refused as it is
         options[index : index + 2] = b"PXAT", when
-        return _as_is(store, (*command[:3], *options))
-    return _as_is(store, command)
+        break
+    return _as_is(store, (*command[:3], *options))
 
 
 def _moment(store: Store, unit: bytes, amount: int) -> bytes | None:

@@ -11,6 +11,7 @@ from fakeredis._helpers import compile_pattern
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labkit.core.clock import Clock
 from labkit.services.keystore.arguments import LONGEST_VALUE
 from labkit.services.keystore.bits import first_bit
 from labkit.services.keystore.floats import added, words
@@ -119,3 +120,13 @@ def test_bitpos_of_a_value_of_the_greatest_length_takes_no_time(
     began = time.thread_time()
     assert first_bit(data, bit, 3, of_bits=of_bits) == 8 * LONGEST_VALUE - 1
     assert time.thread_time() - began < 0.05
+
+
+@cases("second", range(8))
+async def test_an_end_that_is_just_too_late_is_refused_at_any_second(second: int) -> None:
+    async with opened(clock=Clock(rate=0, start=1_767_225_600.9365234375 + second)) as lab:
+        first = (2**63 - 1 - int(lab.clock.now() * 1000)) // 1000 + 1
+        for command in (["set", "k", "v", "EX", str(first)], ["setex", "k", str(first), "v"]):
+            name = command[0]
+            assert await lab.refused(*command) == (400, f"ERR invalid expire time in '{name}' command")
+            await lab.command(*[str(first - 1) if each == str(first) else each for each in command])
