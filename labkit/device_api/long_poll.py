@@ -78,7 +78,8 @@ def timestamp(text: str) -> int:
         return int(text)
     try:
         moment = parsedate_to_datetime(text)  # of the three forms (RFC 9110 5.6.7), asctime's names no zone
-        return max(0, int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()))
+        if not moment.utcoffset():  # nor does an HTTP-date have another one
+            return max(0, int(moment.replace(tzinfo=UTC).timestamp()))
     except (ValueError, TypeError, OverflowError, IndexError):
         pass
     raise HttpError(400, "If-Modified-Since: expected Unix seconds or an HTTP-date")

@@ -203,6 +203,18 @@ async def a_little_back(target: Target) -> None:
     expect.equal("the value of 0", await device_client.value(device, "Text"), "zero")
 
 
+@check("DEV-REC-11", "parts of a second count back from the fraction of a second that it is", needs={"clock"})
+async def from_the_moment(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    now = await device_client.now(device)
+    await target.advance(now + 10.25 - target.lab_time())
+    for back, second in (("-0.25", 10), ("-0.3", 9), ("-1", 9), ("-1.25", 9), ("-1.5", 8), ("-0.001", 10)):
+        device = await target.activated(PRODUCT)
+        expect.status(await device_client.record(device, [("alias", "text"), (back, back)]), 204)
+        point = await device_client.datapoint(target, device, "text")
+        expect.equal(f"the point of {back}", point, (now + second, back))
+
+
 @check("DEV-REC-11", "a negative timestamp conflicts with an absolute one of the same time")
 async def negative_conflict(target: Target) -> None:
     device = await target.activated(PRODUCT)

@@ -168,3 +168,24 @@ async def removed(target: Target) -> None:
     await one.activate()
     expect.equal("what it finds", await device_client.stored(one, "text"), {"text": "before"})
     await endpoints.refused(target.client("token-other"), 401, headers=[("X-Platform-CIK", one.token or "")])
+
+
+@check(
+    "DEV-KEEP-4",
+    "an identity that is locked gets no credentials, and none in place of those it has",
+    needs={"settings"},
+)
+async def locked_out(target: Target) -> None:
+    for id in ("token-open", "password-open"):
+        product = target.lab.product(id)
+        fresh, old = target.device(id), await target.activated(id)
+        await target.in_lab(product.allow, fresh.identity)
+        for each in (fresh, old):
+            await target.in_lab(product.lock, each.identity)
+        fields = {"id": fresh.identity, "password": "x" * 20}
+        expect.refusal(await endpoints.activate(target.client(id), fields), 401)
+        expect.refusal(await endpoints.activate(old, {"id": old.identity, "password": "x" * 20}), 401)
+        for each in (fresh, old):
+            await target.in_lab(product.unlock, each.identity)
+        expect.status(await READ.by(old), 204)
+        await fresh.activate()
