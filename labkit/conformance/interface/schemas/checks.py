@@ -239,19 +239,3 @@ async def empty(target: Target) -> None:
     found = await filled(target, schema, {"list": {}, "table": [], "any": []})
     expect.equal("what the handler gets", found, {"list": [], "table": {}, "any": []})
     await payloads(target, {"type": "array", "minItems": 1}, (), ({}, []))
-
-
-@check("IFC-SCH-12", "formats", needs={"settings"})
-async def formats(target: Target) -> None:
-    for format, good, wrong in (
-        ("date", "2024-02-29", "2023-02-29"),
-        ("time", "12:00:00Z", "25:00:00Z"),
-        ("date-time", "2024-02-29T12:00:00+02:00", "2024-02-29"),
-        ("email", "ann@example.com", "ann"),
-        ("hostname", "a.example", "-a.example"),
-        ("ipv4", "127.0.0.1", "127.0.0"),
-        ("ipv6", "::1", ":::1"),
-        ("uri", "https://example.com/?a#b", "/a b"),
-        ("uuid", "2eb8aa08-aa98-11ea-b4aa-73b441d16380", "2eb8aa08"),
-    ):
-        await payloads(target, {"format": format}, (good, 5), (wrong,))

@@ -61,6 +61,11 @@ def _over_restarts(file: Path) -> None:
         lab.clock.advance(LASTING + 1)
         lab.restart()
         _compare(lab, "")
+        _run(lab, "of another", "set", "x")
+        lab.solution("other").Keystore.set(key="theirs", value="x")
+        lab.reset()
+        for name in ("one", "other"):
+            expect.equal(f"keys of {name} after a reset", lab.solution(name).Keystore.list()["keys"], [])
 
 
 def _lab(file: Path) -> Lab:

@@ -174,6 +174,18 @@ async def provider_down(target: Target) -> None:
     notify.same("once it is back", found, made)
 
 
+@check("NTF-CALL-11", "a provider in trouble is an error with its status", needs={"handsets"})
+async def provider_in_trouble(target: Target) -> None:
+    notify = Notify(target)
+    made = await notify.bound()
+    for operation, parameters in every(notify, made)[:-1]:
+        for fault, status in (("malformed JSON", 502), ("server error", 503), ("rate limited", 429)):
+            await target.in_lab(target.lab.messaging.fault, fault)
+            await notify.refused(operation, status, **parameters)
+    found = await notify.table("getBinding", BindingSid=made["sid"])
+    notify.same("once it is back", found, made)
+
+
 @check("NTF-CALL-12", "what one account's service holds, another account neither sees nor reaches")
 async def tenants(target: Target) -> None:
     ours, theirs = Notify(target), Notify(target, WITNESS)

@@ -128,11 +128,12 @@ async def deletion(target: Target) -> None:
 
 @check("USR-OAUTH-8", "nobody updates or deletes the client of another user")
 async def foreign_clients(target: Target) -> None:
+    older = await User(target).person()
     shop = await Shop.open(target)
-    other = await shop.person()
-    foreign: dict[str, Any] = {"id": other.id, "client_id": shop.client.id}
-    await shop.refused("updateOauthClient", 404, **foreign, name="Mine", redirect=SECOND)
-    await shop.refused("deleteOauthClient", 404, **foreign)
+    for other in (older, await shop.person()):
+        foreign: dict[str, Any] = {"id": other.id, "client_id": shop.client.id}
+        await shop.refused("updateOauthClient", 404, **foreign, name="Mine", redirect=SECOND)
+        await shop.refused("deleteOauthClient", 404, **foreign)
     shop.same("the list", await shop.clients(shop.ann), [shop.client.record])
 
 

@@ -341,3 +341,22 @@ async def secrecy(target: Target) -> None:
     expect.true("the calls are there", GOOGLE in written, "nothing")
     found = [secret for secret in secrets if str(secret) in written]
     expect.true("the journal has none of them", len(secrets) > 6 and not found, f"{len(found)} secrets")
+
+
+@check("USR-SOC-24", "providers that are down, in trouble or say what makes no sense", needs={"handsets"})
+async def trouble(target: Target) -> None:
+    user = Socials(target)
+    for consumer in (GOOGLE, TWITTER):
+        await user.ready(consumer)
+        provider = target.lab.provider(consumer)
+        for fault, status in (("down", 500), ("server error", 502), ("malformed JSON", 502)):
+            if consumer == TWITTER:
+                await target.in_lab(provider.fault, fault, "request_token")
+                await user.refused("getSocialLoginUrl", status, consumer=consumer)
+            callback = await user.callback(consumer)
+            await target.in_lab(provider.fault, fault, "token")
+            await user.refused("getSocialToken", status, **callback)
+            token = await user.text("getSocialToken", **await user.callback(consumer))
+            await target.in_lab(provider.fault, fault, "userinfo")
+            await user.refused("socialRequest", status, consumer=consumer, token=token)
+            await user.knows(consumer, token)
