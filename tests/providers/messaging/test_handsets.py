@@ -67,26 +67,6 @@ def test_it_is_dead_at_its_last_second(one: Api) -> None:
     assert (handset.messages, states(one.lab)) == ([], ["expired"])
 
 
-def test_a_moment_before_it_is_alive(one: Api) -> None:
-    one.bound()
-    handset = one.lab.handsets["token-1"]
-    handset.offline()
-    one.sent(Identity="ann", Body="x", Ttl=100)
-    one.lab.clock.advance(seconds=99.999)
-    handset.online()
-    assert texts(one.lab) == ["x"]
-
-
-def test_a_ttl_of_0_is_one_attempt(one: Api) -> None:
-    one.bound()
-    one.sent(Identity="ann", Body="online", Ttl=0)
-    handset = one.lab.handsets["token-1"]
-    handset.offline()
-    one.sent(Identity="ann", Body="offline", Ttl=0)
-    handset.online()
-    assert (texts(one.lab), states(one.lab)) == (["online"], ["delivered", "expired"])
-
-
 @pytest.mark.parametrize("channel", ["apn", "sms", "chat-messenger"])
 def test_four_weeks_at_most(one: Api, channel: str) -> None:
     one.bound(BindingType=channel, Address="+15550001")

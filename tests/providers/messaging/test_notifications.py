@@ -93,93 +93,35 @@ def test_what_each_channel_gets(one: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "headers", "cloud"),
+    ("type", "own", "shown"),
     [
-        ({}, {"apns-priority": "10", "apns-expiration": str(NOW + FOUR_WEEKS)}, ("high", FOUR_WEEKS)),
-        ({"Priority": "high", "Ttl": 0}, {"apns-priority": "10", "apns-expiration": "0"}, ("high", 0)),
-        ({"Priority": "low", "Ttl": FOUR_WEEKS}, {"apns-priority": "5"}, ("normal", FOUR_WEEKS)),
+        ("apn", {"Apn": {"aps": {"alert": "all of it"}}}, ("", "all of it")),
+        ("fcm", {"Fcm": {"notification": {"title": "its own"}}}, ("its own", "Body")),
     ],
 )
-def test_priority_and_ttl(
-    one: Api, given: dict[str, Any], headers: dict[str, str], cloud: tuple[str, int]
+def test_what_a_handset_shows_of_a_channels_own_payload(
+    one: Api, type: str, own: dict[str, Any], shown: tuple[str, str]
 ) -> None:
-    bind_all(one)
-    sent = one.sent(Identity="ann", Body="x", **given)
-    got = received(one)
-    assert got["apn"].headers.items() >= headers.items()
-    assert (got["fcm"].payload["priority"], got["fcm"].payload["time_to_live"]) == cloud
-    assert (sent["priority"], sent["ttl"]) == (given.get("Priority", "high"), given.get("Ttl", FOUR_WEEKS))
+    one.bound(BindingType=type, Address="token")
+    one.sent(Identity="ann", Body="Body", **own)
+    [message] = one.lab.handsets["token"].messages
+    assert (message.title, message.text) == shown
 
 
-def test_a_notification_of_data_alone(one: Api) -> None:
-    for each in ("apn", "fcm", "gcm"):
-        one.bound(BindingType=each, Address=each)
-    one.sent(Identity="ann", Data={"k": 1, "aps": "mine"})
-    got = received(one)
-    assert got["apn"].payload == {"k": 1, "aps": {}}  # custom properties are outside of aps
-    assert got["fcm"].payload["data"] == got["gcm"].payload["data"] == {"k": 1, "aps": "mine"}
-
-
-def test_the_payload_of_a_channel_adds_and_overrides_and_never_deletes(one: Api) -> None:
-    bind_all(one)
-    one.sent(
-        Identity="ann",
-        Body="Body",
-        Title="Title",
-        Data={"k": 1, "deep": {"a": 1}},
-        Apn={
-            "aps": {"alert": {"body": "Apn", "loc": "x"}, "badge": 3, "sound": None},
-            "k": 2,
-            "deep": {"b": 2},
-        },
-        Fcm={"data": {"k": 2, "deep": {"b": 2}}, "notification": {"title": "Fcm"}, "priority": "normal"},
-        Gcm={"data": None, "collapse_key": "c", "time_to_live": 5},
-        Sms={
-            "body": "Sms",
-            "from": "+15559999",
-            "media_url": ["https://example.com/a.png"],
-            "max_price": 0.5,
-        },
-        ChatMessenger={"body": "Chat", "to": "elsewhere", "quick": [1]},
-    )
-    got = received(one)
-    assert got["apn"].payload == {
-        "aps": {"alert": {"title": "Title", "body": "Apn", "loc": "x"}, "badge": 3, "sound": None},
-        "k": 2,
-        "deep": {"a": 1, "b": 2},
-    }
-    generic = {"twi_body": "Body", "twi_title": "Title"}
-    assert got["fcm"].payload == {
-        "to": "fcm",
-        "data": {**generic, "k": 2, "deep": {"a": 1, "b": 2}},
-        "priority": "normal",
-        "time_to_live": FOUR_WEEKS,
-        "notification": {"title": "Fcm"},
-    }
-    assert (got["fcm"].title, got["fcm"].text) == ("Fcm", "Body")
-    assert got["gcm"].payload == {
-        "to": "gcm",
-        "data": {**generic, "k": 1, "deep": {"a": 1}},
-        "priority": "high",
-        "time_to_live": 5,
-        "collapse_key": "c",
-    }
-    assert got["gcm"].expires == NOW + 5
-    assert got["sms"].payload == {
-        "to": "+15550001",
-        "from": "+15559999",  # it overrides the messaging service
-        "body": "Sms",
-        "media_url": ["https://example.com/a.png"],
-        "max_price": 0.5,
-    }
-    assert got["chat-messenger"].payload == {"to": "chat-messenger", "body": "Chat", "quick": [1]}
-
-
-def test_an_alert_of_text(one: Api) -> None:
-    one.bound(BindingType="apn", Address="apn")
-    one.sent(Identity="ann", Body="Body", Apn={"aps": {"alert": "all of it"}})
-    [message] = one.lab.handsets["apn"].messages
-    assert (message.payload, message.text) == ({"aps": {"alert": "all of it"}}, "all of it")
+@cases(
+    ("type", "service", "given", "code"),
+    [
+        ("sms", None, {}, 21602),
+        ("sms", None, {"Sms": {"from": "+15559999"}}, 21602),
+        ("chat-messenger", None, {"ChatMessenger": {"body": ""}}, 21602),
+        ("sms", BARE, {"Body": "x"}, 21603),
+    ],
+)
+def test_what_a_message_lacks_has_a_code(
+    two: Api, type: str, service: str | None, given: dict[str, Any], code: int
+) -> None:
+    two.bound(service, Identity=type, Endpoint=type, BindingType=type, Address="+15550001")
+    assert refusal(two.send(service, Identity=type, **given))[:2] == (400, code)
 
 
 @pytest.fixture
@@ -261,67 +203,3 @@ def test_what_is_just_right(one: Api, given: dict[str, Any]) -> None:
     bind_all(one)
     one.sent(**{"Identity": "ann", "Body": "x", **given})
     assert len(one.lab.handsets) == 5
-
-
-def test_more_than_twenty_identities_are_too_many_recipients(one: Api) -> None:
-    one.bound(Identity="i1")
-    many = [f"i{n}" for n in range(21)]
-    status, code, message = refusal(one.send(Identity=many, Body="x"))
-    assert (status, code, message) == (400, 52302, "Identity: expected at most 20, not 21")
-    assert len(one.lab.handsets) == 0
-    one.sent(Identity=many[:20], Body="x")
-    assert list(one.lab.handsets) == ["token-1"]
-
-
-def test_identity_and_tag_must_both_hold(one: Api) -> None:
-    one.bound(Identity="ann", Tag=["x"], Address="1")
-    one.bound(Identity="ann", Tag=["y"], Address="2")
-    one.bound(Identity="bo", Tag=["x", "y"], Address="3")
-    one.sent(Identity=["ann", "bo"], Tag=["x", "fcm", "all"], Body="x")
-    assert list(one.lab.handsets) == ["1", "3"]
-
-
-@pytest.mark.parametrize(
-    ("channel", "given", "code"),
-    [
-        ("sms", {}, 21602),
-        ("sms", {"Title": "T", "Data": {"a": 1}}, 21602),
-        ("sms", {"Sms": {"from": "+15559999"}}, 21602),
-        ("sms", {"Sms": {"media_url": "https://example.com/a"}}, None),
-        ("sms", {"Sms": {"body": "b"}}, None),
-        ("chat-messenger", {}, 21602),
-        ("chat-messenger", {"ChatMessenger": {"body": ""}}, 21602),
-        ("chat-messenger", {"ChatMessenger": {"body": "b"}}, None),
-        ("fcm", {}, None),
-    ],
-)
-def test_who_needs_a_body(one: Api, channel: str, given: dict[str, Any], code: int | None) -> None:
-    one.bound(BindingType=channel, Address="+15550001")
-    one.bound(BindingType="apn", Address="apn")
-    answer = one.send(Identity="ann", **given)
-    if code is None:
-        assert answer.status_code == 201
-        assert len(one.lab.handsets) == 2
-    else:
-        assert refusal(answer)[:2] == (400, code)
-        assert len(one.lab.handsets) == 0  # not the other channel's, either
-
-
-def test_a_sender_is_needed_where_there_is_no_messaging_service(two: Api) -> None:
-    two.bound(BARE, BindingType="sms", Address="+15550001")
-    assert refusal(two.send(BARE, Identity="ann", Body="x"))[:2] == (400, 21603)
-    two.sent(BARE, Identity="ann", Body="x", Sms={"from": "+15559999"})
-    [message] = two.lab.handsets["+15550001"].messages
-    assert message.payload == {"to": "+15550001", "from": "+15559999", "body": "x"}
-    two.bound(BARE, BindingType="fcm", Identity="bo")
-    assert two.send(BARE, Identity="bo", Body="x").status_code == 201
-
-
-def test_a_large_send_reaches_everybody_once_and_in_order(one: Api) -> None:
-    for number in range(120):  # more than the courier takes in one turn
-        one.bound(Identity=f"i{number}", Address=f"t{number}")
-    one.sent(Tag="all", Body="first")
-    one.sent(Tag="all", Body="second")
-    for each in one.lab.handsets.values():
-        assert [message.text for message in each.messages] == ["first", "second"]
-    assert len(one.lab.handsets) == 120

@@ -86,7 +86,7 @@ forms = st.lists(
 )
 
 
-@settings(max_examples=size(100, 1_000))
+@settings(max_examples=size(50, 1_000))
 @given(forms, st.none() | st.just("MG"))
 def test_a_send_is_understood_or_refused(pairs: list[tuple[str, str]], messaging_service: str | None) -> None:
     try:

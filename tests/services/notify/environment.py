@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from base64 import b64decode
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -61,10 +60,3 @@ class Environment:
         for name, value in parse_qsl(url.partition("?")[2] if body is None else body, keep_blank_values=True):
             found.setdefault(name, []).append(value)
         return found
-
-    @property
-    def login(self) -> str:
-        """The login and password of the newest request."""
-        scheme, _, rest = self.web.requests[-1][2]["Authorization"].partition(" ")
-        assert scheme == "Basic"
-        return b64decode(rest).decode()

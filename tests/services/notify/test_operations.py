@@ -8,31 +8,12 @@ from typing import Any
 import pytest
 
 from tests.cases import cases
-from tests.services.notify.environment import ACCOUNT, BINDING, OTHER, Environment
+from tests.services.notify.environment import ACCOUNT, BINDING, Environment
 
 SID = f"BS{'3' * 32}"
-HOME = f"https://messaging.lab.localhost:8443/v1/Services/{ACCOUNT['ServiceSid']}"
-DATES = {"date_created": "2026-02-28T23:59:59Z", "date_updated": "2026-03-01T00:00:00Z"}
-SHOWN = {
-    "date_created": "Sat, 28 Feb 2026 23:59:59 +0000",
-    "date_updated": "Sun, 01 Mar 2026 00:00:00 +0000",
-}
 
 
-# ---- what is asked
-
-
-async def test_a_binding_goes_as_a_form_with_the_credentials_beside_it(env: Environment) -> None:
-    env.answers("Bindings", 201, {"sid": SID, "tags": ["a", "b"], "credential_sid": None, **DATES})
-    found = await env.call("createBinding", **BINDING, Tag=["a", "b c&d=é"])
-    assert found == {"sid": SID, "tags": ["a", "b"], "credential_sid": None, **SHOWN}
-    method, url, headers, body = env.web.requests[-1]
-    assert (method, url) == ("POST", f"{HOME}/Bindings")
-    assert headers["Content-Type"] == "application/x-www-form-urlencoded"
-    assert body is not None
-    assert body.isascii()
-    assert env.form == {**{name: [value] for name, value in BINDING.items()}, "Tag": ["a", "b c&d=é"]}
-    assert env.login == f"{ACCOUNT['AccountSid']}:{ACCOUNT['AuthToken']}"
+# ---- what comes back
 
 
 @cases(("kind", "taken"), [("apn", True), ("fcm", True), ("gcm", True), ("sms", False)])
@@ -43,67 +24,6 @@ async def test_credential_and_protocol_are_of_push_alone(env: Environment, kind:
     assert {name: env.form[name] for name in own if name in env.form} == (
         {name: [value] for name, value in own.items()} if taken else {}
     )
-
-
-async def test_get_and_delete_name_a_binding_in_the_path(env: Environment) -> None:
-    env.answers(f"Bindings/{SID}", 200, {"sid": SID, **DATES})
-    assert await env.call("getBinding", BindingSid=SID) == {"sid": SID, **SHOWN}
-    assert env.web.requests[-1][:2] == ("GET", f"{HOME}/Bindings/{SID}")
-    env.answers(f"Bindings/{SID}", 204, "")
-    assert await env.call("deleteBinding", BindingSid=SID) is None
-    assert env.web.requests[-1][:2] == ("DELETE", f"{HOME}/Bindings/{SID}")
-
-
-async def test_a_list_goes_as_a_query_and_its_meta_comes_back(env: Environment) -> None:
-    meta = {"key": "bindings", "page": 1, "page_size": 2, "next_page_url": None}
-    env.answers("Bindings", 200, {"meta": meta, "bindings": [{"sid": SID, **DATES}]})
-    found = await env.call(
-        "listBinding", Identity=["a&b", "é"], Tag="x", StartDate="2026-01-01", PageSize="2", Page=1
-    )
-    assert found == {"meta": meta, "bindings": [{"sid": SID, **SHOWN}]}
-    assert env.form == {
-        "Identity": ["a&b", "é"],
-        "Tag": ["x"],
-        "StartDate": ["2026-01-01"],
-        "PageSize": ["2"],
-        "Page": ["1"],
-    }
-    await env.call("listBinding")
-    assert env.web.requests[-1][1] == f"{HOME}/Bindings"
-
-
-async def test_a_notification_has_its_payloads_as_json_text(env: Environment) -> None:
-    env.answers("Notifications", 201, {"ttl": 0, "tags": [], "data": {"a": 1}, **DATES})
-    found = await env.call(
-        "send",
-        Identity="ann",
-        Body="é漢😀\n",
-        Data={"list": [1, 2.5, None, True], "object": {"a": {}}},
-        Fcm='{"data": {"x": "ü"}, "n": 12345678901234567890}',
-        Ttl=0,
-        Priority="low",
-    )
-    assert found == {"ttl": "0", "tags": [], "data": {"a": 1}, **SHOWN}
-    form = env.form
-    assert json.loads(form.pop("Data")[0]) == {"list": [1, 2.5, None, True], "object": {"a": {}}}
-    assert json.loads(form.pop("Fcm")[0]) == {"data": {"x": "ü"}, "n": 12345678901234567890}
-    assert form == {"Identity": ["ann"], "Body": ["é漢😀\n"], "Ttl": ["0"], "Priority": ["low"]}
-
-
-@cases("empty", [{}, [], None, "{}"])
-async def test_what_is_empty_is_left_out(env: Environment, empty: object) -> None:
-    env.answers("Notifications", 201, {})
-    several = () if empty == "{}" else ("Identity", "Tag")
-    given: dict[str, Any] = dict.fromkeys((*several, "Data", "Apn", "Sms", "ChatMessenger"), empty)
-    await env.call("send", **given)
-    assert env.form == {}
-
-
-async def test_what_is_large_is_not_rounded(env: Environment) -> None:
-    env.answers("Notifications", 201, {"ttl": 2419200, "date_created": "yesterday"})
-    found = await env.call("send", Tag="all", Ttl="2419200")
-    assert found == {"ttl": "2419200", "date_created": "yesterday"}
-    assert env.form["Ttl"] == ["2419200"]
 
 
 @cases(
@@ -123,24 +43,7 @@ async def test_dates_become_those_of_rfc_2822(env: Environment, date: object, sh
     assert await env.call("getBinding", BindingSid=SID) == {"date_created": shown}
 
 
-# ---- who asks
-
-
-async def test_each_tenant_asks_with_what_is_its_own(env: Environment) -> None:
-    env.answers("Bindings", 200, {"bindings": []})
-    env.answers("Bindings", 200, {"bindings": ["theirs"]}, OTHER["ServiceSid"])
-    assert await env.call("listBinding") == {"bindings": []}
-    assert await env.call("listBinding", solution="other") == {"bindings": ["theirs"]}
-    assert env.login == f"{OTHER['AccountSid']}:{OTHER['AuthToken']}"
-
-
-async def test_what_a_call_names_counts_and_changes_nothing(env: Environment) -> None:
-    env.answers("Bindings", 200, {}, "ISother")
-    await env.call("listBinding", ServiceSid="ISother", AccountSid="ACother", AuthToken="secret:é")
-    assert env.login == "ACother:secret:é"
-    env.answers("Bindings", 200, {})
-    await env.call("listBinding")
-    assert env.login == f"{ACCOUNT['AccountSid']}:{ACCOUNT['AuthToken']}"
+# ---- whose credentials
 
 
 @cases(
@@ -162,17 +65,6 @@ async def test_the_configuration_has_to_hold_the_credentials(
     assert env.web.requests == []
 
 
-async def test_a_solution_without_configuration_is_told_so(env: Environment) -> None:
-    env.context.configuration.clear()
-    assert "AccountSid and AuthToken" in await env.refused("listBinding", 400, ServiceSid="IS1")
-    assert await env.refused("listBinding", 400) == "Parameter ServiceSid is required."
-
-
-async def test_credentials_that_are_null_in_a_call_are_not_there(env: Environment) -> None:
-    await env.refused("listBinding", 400, AuthToken=None)
-    assert env.web.requests == []
-
-
 # ---- what is refused before anybody is asked
 
 CREATE, SEND = "createBinding", "send"
@@ -185,10 +77,7 @@ for _ in range(3000):
     ("operation", "parameters", "error"),
     [
         *((CREATE, {name: None}, name) for name in BINDING),
-        *((CREATE, {name: ""}, name) for name in ("Identity", "Endpoint", "BindingType")),
-        (CREATE, {"BindingType": "SMS"}, "BindingType"),
-        (CREATE, {"BindingType": "facebook-messenger"}, "BindingType"),
-        (CREATE, {"Identity": "x" * 101}, "Identity"),
+        (CREATE, {"Identity": ""}, "Identity"),
         (CREATE, {"Identity": 7}, "Identity"),
         (CREATE, {"Identity": "caf\udce9"}, "Identity"),
         (
@@ -196,10 +85,7 @@ for _ in range(3000):
             {"Tag": [str(each) for each in range(21)]},
             "Tag validation failed: expected at most 20, not 21",
         ),
-        (CREATE, {"Tag": ["same"] * 21}, "Tag"),
-        (CREATE, {"Tag": ["a", ""]}, "Tag.1"),
         (CREATE, {"Tag": ["a", 1]}, "Tag.1"),
-        (CREATE, {"Tag": {"a": "b"}}, "Tag"),
         (CREATE, {"ServiceSid": ""}, "ServiceSid"),
         (CREATE, {"AccountSid": "AC:1"}, "AccountSid"),
         (CREATE, {"AccountSid": "AC\r\n"}, "AccountSid"),
@@ -207,16 +93,9 @@ for _ in range(3000):
         (CREATE, {"AuthToken": "a\nb"}, "AuthToken"),
         (CREATE, {"AuthToken": "x" * 201}, "AuthToken"),
         (CREATE, {"AuthToken": "\udce9"}, "AuthToken"),
-        (SEND, {"Identity": [str(each) for each in range(21)]}, "expected at most 20, not 21"),
-        (SEND, {"Tag": [str(each) for each in range(21)]}, "expected at most 20, not 21"),
-        (SEND, {"Priority": "normal"}, "Priority"),
-        (SEND, {"Priority": "High"}, "Priority"),
-        *((SEND, {"Ttl": each}, "Ttl") for each in (-1, 2419201, 1.5, True, "1.5", "soon", "", "9" * 5000)),
-        *(
-            (SEND, {"Data": each}, "Data")
-            for each in ("", "[]]", "[1]", '"x"', "null", "{", "{'a': 1}", "[" * 9999)
-        ),
-        *((SEND, {"Apn": each}, "Apn") for each in ([1], 7, True, {"a": float("nan")}, {"a": b"b"}, DEEP)),
+        (SEND, {"Ttl": "9" * 5000}, "Ttl"),
+        *((SEND, {"Data": each}, "Data") for each in ("[]]", "null", "{'a': 1}", "[" * 9999)),
+        *((SEND, {"Apn": each}, "Apn") for each in ({"a": float("nan")}, {"a": b"b"}, DEEP)),
         *((SEND, {"Gcm": each}, "Gcm") for each in ('{"a": NaN}', '{"a": Infinity}', '{"a": "\\ud800"}')),
         (SEND, {"Fcm": {"a": "\udc80"}}, "Fcm validation failed: expected valid Unicode"),
         (SEND, {"Sms": {"body": "x" * 65_537}}, "Sms"),
@@ -224,10 +103,7 @@ for _ in range(3000):
         (SEND, {"Body": "x" * 65_537}, "Body"),
         (SEND, {"Body": "caf\udce9"}, "Body"),
         (SEND, {"Title": ["a"]}, "Title"),
-        ("listBinding", {"PageSize": 0}, "PageSize"),
-        ("listBinding", {"PageSize": 1001}, "PageSize"),
-        ("listBinding", {"Page": -1}, "Page"),
-        ("listBinding", {"Tag": [str(each) for each in range(21)]}, "Tag"),
+        ("listBinding", {"AuthToken": None}, "AuthToken"),
         ("listBinding", {"Identity": ["é" * 100] * 20}, "bytes in a URL"),
         ("listBinding", {"Identity": ["a"] * 101}, "Identity"),
         ("getBinding", {}, "Parameter BindingSid is required."),

@@ -178,6 +178,8 @@ async def credential(target: Target) -> None:
         made = await notify.bound(kind, CredentialSid=CREDENTIAL)
         found = await notify.table("getBinding", BindingSid=made["sid"])
         notify.same(f"credential_sid of {kind}", found.get("credential_sid"), CREDENTIAL)
+        made = await notify.bound(kind, ServiceSid=target.messaging_service(0, 1).sid)
+        notify.same(f"credential_sid of {kind}, which has none", made.get("credential_sid"), None)
 
 
 @check("NTF-BIND-12", "the protocol version is that of the call, or else '3'")
@@ -195,7 +197,11 @@ async def protocol(target: Target) -> None:
 async def neither(target: Target) -> None:
     notify = Notify(target)
     for kind in ("sms", "chat-messenger"):
-        for given in ({}, {"CredentialSid": CREDENTIAL, "NotificationProtocolVersion": "3"}):
+        for given in (
+            {},
+            {"CredentialSid": CREDENTIAL, "NotificationProtocolVersion": "3"},
+            {"CredentialSid": "no sid"},
+        ):
             made = await notify.table("createBinding", **notify.new(kind, **given))
             seen = [made.get("credential_sid"), made.get("notification_protocol_version")]
             notify.same(f"what {kind} has of them", seen, [None, None])
@@ -279,7 +285,8 @@ async def identities(target: Target) -> None:
     await notify.lists("of the longest", [long], Identity=longest)
     await notify.refused("createBinding", 400, **notify.new(Identity=longest + "x"))
     made = [await notify.bound(Identity=identity) for _ in range(20)]
-    await notify.refused("createBinding", 400, **notify.new(Identity=identity))
+    text = await notify.refused("createBinding", 400, **notify.new(Identity=identity))
+    expect.true("the error names Identity", "Identity" in text, text, notify.last)
     for other in ({}, {"ServiceSid": target.messaging_service(0, 1).sid}):  # another account, another service
         await Notify(target, PROBE if other else WITNESS).table(
             "createBinding", **notify.new(Identity=identity, **other)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from email.utils import parsedate_to_datetime
 
 from labkit.conformance import expect
@@ -71,7 +72,8 @@ async def chat_needs_body(target: Target) -> None:
     )
     for given in lacking:
         await notify.reaches_nobody(f"{given}", made, Identity=names, **given)
-    await notify.reaches_without_body("its own", made, Identity=names, ChatMessenger={"body": "its own"})
+    own: Table = {"body": "its own", "to": "elsewhere"}  # where it goes the binding says
+    await notify.reaches_without_body("its own", made, Identity=names, ChatMessenger=own)
     notify.same("body", (await notify.messages(made[0]["address"]))[-1].payload.get("body"), "its own")
 
 
@@ -144,6 +146,10 @@ async def data(target: Target) -> None:
         notify.same("body beside it", inside(found[kind], "data", "twi_body"), "a body")
     notify.same("body beside it", inside(found["apn"], "aps", "alert", "body"), "a body")
     is_absent(notify, found, *PHONES)
+    found = await notify.payloads(Body="a body", Data={"aps": WORD})
+    notify.same("aps of apn is its own", found["apn"].get("aps"), {"alert": {"body": "a body"}})
+    for kind in CLOUD:
+        notify.same(f"aps of {kind}", inside(found[kind], "data", "aps"), WORD)
 
 
 def as_scripts_have_it(value: object) -> object:
@@ -257,8 +263,15 @@ def lost(before: Table, after: Table) -> list[str]:
 async def root(target: Target) -> None:
     notify = Notify(target)
     for kind, name in (("fcm", "Fcm"), ("gcm", "Gcm")):
-        own: Table = {"collapse_key": "k", "notification": {"icon": "i"}, "x-own": [1]}
-        found = await notify.payloads(Body="a body", **{name: own})
+        own: Table = {
+            "collapse_key": "k",
+            "notification": {"icon": "i"},
+            "x-own": [1],
+            "é": 12345678901234567890,
+        }
+        found = await notify.payloads(
+            Body="a body", **{name: json.dumps(own)}
+        )  # the number is none of a script
         for key, value in own.items():
             notify.same(f"{key} of {kind}", found[kind].get(key), value)
 
@@ -340,6 +353,10 @@ async def no_sender(target: Target) -> None:
     names = [each["identity"] for each in made]
     await notify.reaches_nobody("no sender", made, Identity=names, Body="a body", **service)
     await notify.reaches("a sender", made, [], Identity=names, Sms={"from": "+15005550006"}, **service)
+    payload = (await notify.message(made[0])).payload
+    wanted = {"to": made[0]["address"], "from": "+15005550006", "body": "a body"}
+    notify.same("what an SMS has then", payload, wanted)
+    await notify.reaches("push alone", [made[1]], [], Identity=names[1], **service)
 
 
 @check("NTF-SMS-4", "another attribute of Sms is refused")
