@@ -158,6 +158,16 @@ async def unfit_certificates(target: Target) -> None:
     expect.status(await WRITE.by(showing(target, "format-certificate", key_pair(_number(target)))), 204)
 
 
+@check("DEV-CERT-9", "who shows no certificate is given none, whatever he sends")
+async def without_certificate(target: Target) -> None:
+    pair = key_pair(target.identity())
+    for product in (OPEN, CLOSED):
+        client = target.client(product)
+        expect.refusal(await replace(client, pair.certificate_pem), 401)
+        expect.refusal(await endpoints.activate(client, {"id": _name(pair), "password": "x" * 20}), 401)
+    await endpoints.served(showing(target, OPEN, pair))  # whose name nobody has taken
+
+
 @check(
     "DEV-CERT-10", "a body that is no certificate, or one of another CN, is answered 400 and changes nothing"
 )

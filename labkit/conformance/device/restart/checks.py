@@ -25,7 +25,8 @@ TYPES = ("token", "password", "certificate")
 
 def own_lab(**settings: Any) -> Lab:
     """A lab with a product of each type."""
-    products = [{"id": each, "auth": each, "resources": {"text": "string"}} for each in TYPES]
+    resources = {"text": "string", "other": "string"}
+    products = [{"id": each, "auth": each, "resources": resources} for each in TYPES]
     return _lab(products=products, **settings)
 
 
@@ -57,6 +58,9 @@ def _over_restarts(file: Path) -> None:
                     expect.equal(
                         f"what is read on {each} after a restart", device.read("text"), {"text": last}
                     )
+                    expect.equal(
+                        f"what was recorded ahead on {each}", device.read("other"), {"other": "ahead"}
+                    )
                     stranger = lab.product(each).device(f"d-2 of start {start}")
                     response = stranger.request("GET", READ.path, credentials=False)
                     expect.equal("status without credentials", response.status_code, 401)
@@ -65,6 +69,7 @@ def _over_restarts(file: Path) -> None:
             else:
                 lab.product("token").content.add("large", content)
                 held = {each: device.activate().credentials for each, device in devices.items()}
+            _ahead(lab, devices)
             last = f"{many - 1} of start {start}"
             counted = _written(lab, devices, [f"{number} of start {start}" for number in range(many)])
             wanted = [*range(counted[0], counted[0] + many)]
@@ -74,17 +79,62 @@ def _over_restarts(file: Path) -> None:
             before = counted[-1]
 
 
+def _ahead(lab: Lab, devices: dict[str, Device]) -> None:
+    """Of what was written, and recorded ahead, in one second, the last is read, whichever start it was in."""
+    for device in devices.values():
+        device.write(other="now")
+        expect.equal("what is read after a write", device.read("other"), {"other": "now"})
+        later = int(lab.clock.time) + 50
+        device.record({"other": {later: "ahead"}})
+        expect.equal("what is read after a record", device.read("other"), {"other": "ahead"})
+
+
 def _written(lab: Lab, devices: dict[str, Device], values: list[str]) -> list[int]:
     """Write values one after the other, all within one second; the seq of the first device's datapoints."""
     told: list[Any] = []
+
+    def tell(data: Any) -> None:
+        if data["alias"] == "text":
+            told.append(data["seq"])
+
     solution = lab.solution("told", products=[lab.product("token")])
-    solution.on("device", "datapoint", lambda data: told.append(data["seq"]))
+    solution.on("device", "datapoint", tell)
     for value in values:
         for device in devices.values():
             device.write(text=value)
             expect.equal("what is read after a write", device.read("text"), {"text": value})
     lab.settle()
     return told
+
+
+@check("DEV-KEEP-6", "what polls were given before a restart", needs={"settings"})
+async def given(target: Target) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        await target.in_lab(_given, Path(folder) / "lab.db")
+
+
+def _given(file: Path) -> None:
+    held: dict[str, Any] = {}
+    begun = 0
+    for start in range(2):
+        with own_lab(data=file) as lab:
+            devices = {each: lab.product(each).device("d-1") for each in TYPES}
+            if start == 0:
+                held = {each: device.activate().credentials for each, device in devices.items()}
+                begun = int(lab.clock.time)
+            for type, device in devices.items():
+                device.use(held[type])
+                if start == 0:
+                    for alias in ("text", "other"):
+                        device.write({alias: "first"})
+                        expect.equal("what a poll is given", device.poll(alias, 0, since=begun), "first")
+                        expect.equal("what the next one is", device.poll(alias, 0, since=begun), None)
+            lab.clock.advance(2)
+            for device in devices.values():
+                if start == 0:
+                    device.write(text="second")
+                else:
+                    expect.equal("what a poll is given", device.poll("text", 0, since=begun), "second")
 
 
 @check("DEV-KEEP-1", "contents of settings, the same and others after a restart", needs={"settings"})
@@ -164,6 +214,14 @@ async def removed(target: Target) -> None:
             expect.status(await READ.by(each), 200)
     expect.status(await WRITE.by(one), 401)
     expect.equal("its namesake's value", await device_client.stored(other, "text"), {"text": "before"})
+    listed = target.identity()
+    await target.in_lab(product.allow, listed)
+    for change, status in ((product.lock, 401), (product.unlock, 200), (product.lock, 401)):
+        await target.in_lab(change, listed)
+        expect.status(await endpoints.activate(target.client("token-open"), {"id": listed}), status)
+        if status == 200:
+            await target.in_lab(product.remove, listed)
+            await target.in_lab(product.allow, listed)
     one = target.device("token-open", identity)
     await one.activate()
     expect.equal("what it finds", await device_client.stored(one, "text"), {"text": "before"})

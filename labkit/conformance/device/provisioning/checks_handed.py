@@ -1,0 +1,151 @@
+"""Credentials that a device was handed in advance, and several clients that ask for new ones at once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from labkit.conformance import device_client, expect
+from labkit.conformance.check import check
+from labkit.conformance.device.authentication.checks import TOKEN, basic
+from labkit.conformance.endpoints import PRODUCTS, READ, activate
+from labkit.conformance.target import Target
+from labkit.core.errors import LabkitError
+from labkit.fleet.behaviour import Behaviour
+from labkit.fleet.device import Credentials, DeviceError
+
+if TYPE_CHECKING:
+    from labkit.lab.product import Product
+
+AT_ONCE = 8
+TYPES = ("token", "password", "certificate")
+
+
+class Writer(Behaviour):
+    """Writes once."""
+
+    text: str = ""
+
+    async def run(self, device: Any) -> None:
+        await device.write(text=self.text)
+
+
+@check("DEV-PROV-15 DEV-PROV-16", "of several clients that activate again at once one gets new credentials")
+async def at_once(target: Target) -> None:
+    for type in ("token", "password"):
+        device = await target.activated(PRODUCTS[type])
+        expect.status(await device_client.write(device, {"text": "before"}), 204)
+        token, password = device.token or "", device.password or ""
+        headers = [(TOKEN, token) if type == "token" else basic(device.identity, password)]
+        clients = [target.client(PRODUCTS[type]) for _ in range(AT_ONCE)]
+        for client in clients:  # so that all are connected
+            expect.status(await READ.by(client, headers), 200)
+        fields = [
+            {"id": device.identity, "password": f"a new password, of client {each}"}
+            for each in range(AT_ONCE)
+        ]
+        asked = (activate(client, each, headers) for client, each in zip(clients, fields, strict=True))
+        answers = await asyncio.gather(*asked)
+        given = [number for number, each in enumerate(answers) if each.status_code in (200, 204)]
+        expect.equal("how many were given credentials", len(given), 1, answers[0])
+        for number, each in enumerate(answers):
+            expect.status(each, *((200, 204) if number in given else (401,)))
+        new = (
+            (TOKEN, answers[given[0]].text)
+            if type == "token"
+            else basic(device.identity, fields[given[0]]["password"])
+        )
+        expect.status(await READ.by(clients[0], [new]), 200)
+        expect.status(await READ.by(clients[0], headers), 401)
+
+
+@check("DEV-PROV-25", "a token that is handed out with an identity", needs={"settings"})
+async def token_in_advance(target: Target) -> None:
+    products = [await target.in_lab(target.lab.product, each) for each in ("token-closed", "token-open")]
+    await target.in_lab(_token_in_advance, target.identity(), target.identity(), products)
+
+
+def _token_in_advance(name: str, other: str, products: list[Product]) -> None:
+    product, namesake = products
+    tokens = [name.ljust(40, each) for each in "ab"]
+    for token in tokens:  # the second one replaces the first
+        product.allow(name, token=token)
+        device = product.device(name).use(Credentials(token=token))
+        device.write(text=token)
+        expect.equal("what it reads", device.read("text"), {"text": token})
+    for of, token in ((product, tokens[0]), (namesake, tokens[1])):
+        response = of.device(name).use(Credentials(token=token)).request("GET", READ.path)
+        expect.equal("status with a token that is not its own", response.status_code, 401, response)
+    for identities, token in (
+        ([other], tokens[1]),
+        ([name, other], name.ljust(40, "c")),
+        ([other], name.ljust(39, "c")),
+        ([other], name.ljust(41, "c")),
+    ):
+        try:
+            product.allow(identities, token=token)
+            refused = False
+        except LabkitError:
+            refused = True
+        expect.equal(f"is the token refused for {identities}?", refused, True)
+    product.allow(name, other)  # which leaves the token
+    response = product.device(name).use(Credentials(token=tokens[1])).request("GET", READ.path)
+    expect.equal("status with the token", response.status_code, 200, response)
+
+
+@check("DEV-PROV-25", "what a fleet's devices are handed", needs={"settings", "clock"})
+async def handed_out(target: Target) -> None:
+    for type in TYPES:
+        await target.in_lab(_handed_out, target, type)
+
+
+def _handed_out(target: Target, type: Any) -> None:
+    lab, id, told = target.lab, target.identity(), list[tuple[str, str]]()
+    product = lab.product(
+        id, auth=type, resources={"text": "string"}, self_registration=False, identities=["d-1"]
+    )
+    lab.solution(id, products=[product]).on(
+        "device", "datapoint", lambda data: told.append((data["device_sn"], data["value"][1]))
+    )
+    device = product.device("d-1").activate()
+    held = device.start_poll("text", 300)
+    for text in ("first", "second"):  # what is handed out again replaces what was before
+        product.fleet(2, Writer(text=text), identities=["d-1", "ü %"]).run(5)
+        expect.equal("what is heard of the fleet", sorted(told), [("d-1", text), ("ü %", text)])
+        told.clear()
+    try:
+        answered: object = held.result()
+    except DeviceError as error:
+        answered = error.status
+    expect.equal("the answer to a poll that was held before", answered, 401)
+    response = device.request("GET", READ.path)
+    expect.equal("status with the credentials of before", response.status_code, 401, response)
+
+
+@check("DEV-PROV-26", "products that cannot be are not there, and in nobody's way", needs={"settings"})
+async def refused_products(target: Target) -> None:
+    await target.in_lab(_refused_products, target)
+
+
+def _refused_products(target: Target) -> None:
+    lab, id = target.lab, target.identity()
+    taken = lab.product("token-open").domain
+    wrong: tuple[dict[str, Any], ...] = (
+        {"content": [{"file": "/nowhere/of/all.txt"}]},
+        {"domain": taken},
+        {"resources": {"text": "texts"}},
+        {"auth": "nothing"},
+    )
+    for settings in wrong:
+        try:
+            lab.product(id, **settings)
+            refused = False
+        except LabkitError:
+            refused = True
+        expect.equal(f"is a product with {settings} refused?", refused, True)
+    product = lab.product(id, resources={"text": "string"})
+    device = product.device("d-1").activate()
+    device.write(text="a")
+    expect.equal("what its device reads", device.read("text"), {"text": "a"})
+    response = lab.product("token-open").device(id).request("GET", "/timestamp", credentials=False)
+    expect.equal("status at the product whose domain it was", response.status_code, 200, response)
