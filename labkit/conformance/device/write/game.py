@@ -7,9 +7,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from labkit.conformance.device.write.model import RESOURCES, Device, Group, Pairs, Poll, stamped, told
+from labkit.conformance.device.write.told import Told
+from labkit.conformance.device.write.wire import outcome, path
 from labkit.conformance.device_client import ALIAS, GRACE, RECORD
 from labkit.conformance.models.moments import Moments
 from labkit.conformance.models.rules import Rules
@@ -57,6 +59,7 @@ class Values:
         self._polls: dict[int, Held] = {}
         self._count = 0
         self._last: dict[tuple[int, str], str] = {}  # Last-Modified by device and alias
+        self._told = Told()
         self._lost = False  # too many states are possible: the rest of the sequence compares nothing
 
     async def begin(self) -> None:
@@ -69,9 +72,12 @@ class Values:
         await self.moments.begin()
 
     async def end(self) -> None:
-        """All values are read once more, at the same time."""
+        """All values are read once more, at the same time, and events compared."""
         for index in range(0 if self._lost else len(self.played)):
             await self.read(index, RESOURCES)
+        if self.moments.exact and not self._lost:
+            devices = zip(PRODUCTS, (each.device for each in self.played), strict=True)
+            await self._told.compare(self._target, self._rules, list(devices))
 
     async def close(self) -> None:
         for held in self._polls.values():
@@ -97,7 +103,10 @@ class Values:
             rule = "DEV-HYBRID-5" if aliases else "DEV-ALIAS-6" if pairs else "DEV-ALIAS-7"
             if not holds(rule, "status", response.status_code, 400, response):
                 self._fork(played, seconds[:1], lambda state, now: state.write(pairs, now, taken=True))
-        elif not aliases:
+                self._told.lost = True
+            return
+        self._told.wrote(index, pairs, seconds[0])
+        if not aliases:
             holds("DEV-ALIAS-1", "status", response.status_code, 204, response)
         else:
             self._filter_read(played, response, aliases, {name for name, _ in pairs})
@@ -112,6 +121,7 @@ class Values:
         for each, response in zip(order, responses, strict=True):
             values = own[each]
             self._fork(self.played[each], seconds, lambda state, now, v=values: state.write(v, now))  # type: ignore[misc]
+            self._told.wrote(each, values, seconds[0])
             self._rules.holds("DEV-ALIAS-1", "status", response.status_code, 204, response)
 
     async def read(self, index: int, aliases: Sequence[str], equals: bool = False) -> None:
@@ -145,6 +155,7 @@ class Values:
             rule = "DEV-REC-12" if far else "DEV-REC-14"
             if not holds(rule, "status", response.status_code, 400, response):
                 self._fork(played, seconds[:1], lambda state, now: state.record(sent, now, taken=True))
+                self._told.lost = True
         elif status == 409:
             if not holds("DEV-REC-4", "status", response.status_code, 409, response):
                 self._lost = True
@@ -157,6 +168,7 @@ class Values:
         else:
             near = any(Fraction(stamp) > base + 2 for _, pairs in sent for stamp, _ in pairs)
             rule = "DEV-REC-4" if response.status_code == 409 else "DEV-REC-12" if near else "DEV-REC-1"
+            self._told.recorded(index, sent, seconds[0])
             if not holds(rule, "status", response.status_code, 204, response):
                 self._lost = True
 
@@ -204,6 +216,7 @@ class Values:
 
     async def cut(self) -> None:
         """The platform is about to lose its power: nobody polls then, and what was given may be forgotten."""
+        self._told.restarted = True
         while self._polls:
             await self.leave(0)
         for played in self.played:
@@ -377,18 +390,3 @@ class Values:
     async def _second(self) -> int:
         response = await self.played[0].device.request("GET", "/timestamp", credentials=False)
         return int(response.text)
-
-
-def outcome(response: httpx.Response, alias: str) -> tuple[str, str] | str:
-    """What a poll was answered: `304`, the timestamp and the value, or another status."""
-    if response.status_code != 200:
-        return str(response.status_code)
-    pairs = parse_qsl(response.text, keep_blank_values=True)
-    stamp = response.headers.get("Last-Modified", "no Last-Modified")
-    return (stamp, pairs[0][1]) if len(pairs) == 1 and pairs[0][0] == alias else (stamp, response.text)
-
-
-def path(aliases: Sequence[str], after: str = "") -> str:
-    """The path of a read."""
-    query = "&".join(quote(alias, safe="") + after for alias in aliases)
-    return f"{ALIAS}?{query}" if query else ALIAS

@@ -1,0 +1,27 @@
+"""Requests for values, and what polls were answered, as the game of device values has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, quote
+
+from labkit.conformance.device_client import ALIAS
+
+if TYPE_CHECKING:
+    import httpx
+
+
+def outcome(response: httpx.Response, alias: str) -> tuple[str, str] | str:
+    """What a poll was answered: `304`, the timestamp and the value, or another status."""
+    if response.status_code != 200:
+        return str(response.status_code)
+    pairs = parse_qsl(response.text, keep_blank_values=True)
+    stamp = response.headers.get("Last-Modified", "no Last-Modified")
+    return (stamp, pairs[0][1]) if len(pairs) == 1 and pairs[0][0] == alias else (stamp, response.text)
+
+
+def path(aliases: Sequence[str], after: str = "") -> str:
+    """The path of a read."""
+    query = "&".join(quote(alias, safe="") + after for alias in aliases)
+    return f"{ALIAS}?{query}" if query else ALIAS
