@@ -77,18 +77,6 @@ def test_a_whole_configuration() -> None:
         found.events["changed"].response.filled(1)
 
 
-def test_parameters_of_a_subscriber_are_filled_in_and_checked() -> None:
-    schema = read(
-        parameters=[{"name": "color", "default": "red"}, {"name": "level", "type": "integer", "maximum": 9}]
-    ).parameter_schema
-    assert schema.filled({"other": [1]}) == {"other": [1], "color": "red"}
-    assert schema.filled([]) == {"color": "red"}
-    with pytest.raises(Invalid, match="level: expected at most 9"):
-        schema.filled({"level": 10})
-    with pytest.raises(Invalid, match="color: expected string"):
-        schema.filled({"color": 1})
-
-
 def test_a_key_with_nothing_after_it_is_as_none() -> None:
     assert read(operations=None, contact=None, name=None) == read()
 
@@ -100,29 +88,14 @@ def test_a_key_with_nothing_after_it_is_as_none() -> None:
             {"default_script_key": "a"},
             "default_script_key: expected 2 to 63 letters and digits, a letter first",
         ),
-        ({"default_script_key": "a" * 64}, "default_script_key: "),
-        ({"default_script_key": "1a"}, "default_script_key: "),
-        ({"default_script_key": "a_b"}, "default_script_key: "),
         ({"default_script_key": "ab\n"}, "default_script_key: "),
-        ({"default_script_key": 12}, "default_script_key: "),
-        ({"name": "n" * 101}, "name: "),
-        ({"description": "d" * 1001}, "description: "),
-        ({"contact": {"name": "n" * 101}}, "contact.name: "),
-        ({"contact": {"email": "ann"}}, "contact.email: "),
         ({"contact": {"email": "Ann <ann@example.com>"}}, "contact.email: "),
         ({"contact": {"phone": "1"}}, "contact.phone: unknown key"),
-        ({"tags": ["t"] * 11}, "tags: "),
-        ({"tags": ["t" * 21]}, "tags[0]: "),
-        ({"tags": ["t", ""]}, "tags[1]: "),
-        ({"tags": "t"}, "tags: "),
         ({"whitelist": [1]}, "whitelist[0]: "),
         ({"mode": "both"}, "mode: expected 'sync' or 'async'"),
         ({"type": "X"}, "type: "),
         ({"quota": {}}, "quota: unknown key"),
         ({"parameters": {"a": 1}}, "parameters: "),
-        ({"parameters": [{"name": "ab"}]}, "parameters[0].name: "),
-        ({"parameters": [{"name": "n" * 101}]}, "parameters[0].name: "),
-        ({"parameters": [{"name": "_ab"}]}, "parameters[0].name: "),
         ({"parameters": [{"name": "abé"}]}, "parameters[0].name: "),
         ({"parameters": [{"type": "string"}]}, "parameters[0].name: is required"),
         ({"parameters": [{"name": "abc"}, {"name": "abc"}]}, "parameters[1].name: abc is given twice"),
@@ -130,14 +103,11 @@ def test_a_key_with_nothing_after_it_is_as_none() -> None:
             {"parameters": [{"name": "abc", "default": 1}]},
             "parameters[0]: default: expected string, not integer",
         ),
-        ({"parameters": [{"name": "abc", "description": "d" * 1001}]}, "parameters[0].description: "),
         ({"parameters": [{"name": "abc", "items": {"type": 1}}]}, "parameters[0].items.type: "),
         (
             {"operations": [{"name": "a"}]},
             "operations[0].name: expected a letter, then at least one letter or digit",
         ),
-        ({"operations": [{"name": "a_b"}]}, "operations[0].name: "),
-        ({"operations": [{"name": "1a"}]}, "operations[0].name: "),
         ({"operations": [{"name": "ab"}, {"name": "ab"}]}, "operations[1].name: ab is given twice"),
         ({"operations": [{"name": "ab", "default_script": ""}]}, "operations[0].default_script: unknown key"),
         ({"operations": [{"name": "ab", "script": 1}]}, "operations[0].script: "),
@@ -152,7 +122,6 @@ def test_a_key_with_nothing_after_it_is_as_none() -> None:
         ),
         ({"events": [{"name": "ab", "parameters": {"title": "end"}}]}, "events[0].parameters: title: "),
         ({"events": [{"name": "ab", "script": ""}]}, "events[0].script: unknown key"),
-        ({"events": [{"name": "ab"}, {"name": "ab"}]}, "events[1].name: ab is given twice"),
         (
             {
                 "events": [

@@ -76,9 +76,9 @@ async def test_ten_calls_nest_and_an_eleventh_is_an_error(alpha: str, beta: str)
         assert await env.call("beta", "Alpha.go", left=9) == {"depth": 9}  # nothing is left behind
 
 
-@cases("at_once", [THREADS, 3 * THREADS])
 @cases(("alpha", "beta"), [("sync", "sync"), ("sync", "lua"), ("lua", "sync"), ("lua", "lua")])
-async def test_many_chains_at_once_all_end(alpha: str, beta: str, at_once: int) -> None:
+async def test_many_chains_at_once_all_end(alpha: str, beta: str) -> None:
+    at_once = 3 * THREADS
     async with environment(*pair(), scripts=2) as env, asyncio.timeout(DEADLINE):
         handle_with(env, alpha, beta)
         starts = [(NAMES[n % 2], NAMES[1 - n % 2].capitalize()) for n in range(at_once)]
@@ -181,25 +181,25 @@ async def test_a_publisher_that_answers_each_update_with_one_comes_to_an_end() -
 
 
 async def test_the_time_of_a_nested_run_is_its_own() -> None:
-    busy = {"name": "busy", "script": "local n = 0 for i = 1, 500000 do n = n + i end return n"}
+    busy = {"name": "busy", "script": "local n = 0 for i = 1, 200000 do n = n + i end return n"}
     settings = [
         solution("beta", {"operations": [busy, {"name": "enough"}]}),
         solution("alpha", subscriptions=[{"publisher": "beta"}]),
     ]
-    async with environment(*settings, script_cpu=0.1) as env, asyncio.timeout(DEADLINE):
+    async with environment(*settings, script_cpu=0.05) as env, asyncio.timeout(DEADLINE):
 
         def spent(id: str) -> float:
             runs = env.context.journal.select("script", id)
             return sum(float(str((each.detail or {}).get("cpu", 0))) for each in runs)
 
         alpha = env.solutions.get("alpha")
-        env.solutions.get("beta").on("interface", "enough", lambda event: spent("beta") > 0.75)
+        env.solutions.get("beta").on("interface", "enough", lambda event: spent("beta") > 0.4)
         alpha.on("scripts", "go", lua="repeat Beta.busy() until Beta.enough() == true return 'done'")
         registration = alpha.find("scripts", "go")
         assert registration is not None
         outcome = await alpha.handle(registration, ("scripts", "go"), None)
-        assert outcome.result == "done"  # though its calls took more than the 0.5 s that a run may take
-        assert spent("alpha") < 0.5
+        assert outcome.result == "done"  # though its calls took more than the 0.25 s that a run may take
+        assert spent("alpha") < 0.25
 
 
 def test_handlers_may_use_the_handles_of_the_lab() -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from labkit.services.operation import Caller
 from tests.cases import cases
-from tests.services.interface.environment import Environment, environment, keeps, solution
+from tests.services.interface.environment import Environment, environment, solution
 
 LAMP = {
     "title": "lamp",
@@ -76,17 +75,6 @@ async def test_a_handler_added_before_the_definition_gets_its_title_too() -> Non
         assert await env.call("home", "Lights.light", level=8) == 8
 
 
-async def test_the_scripts_of_the_folder_go_before_those_of_the_definition(
-    env: Environment, tmp_path: Path
-) -> None:
-    (tmp_path / "services").mkdir()
-    (tmp_path / "services" / "interface_echo.lua").write_text("return 'of the folder'")
-    await env.replace("lights", LIGHTS, path=[tmp_path])
-    assert await env.call("home", "Lights.echo", a=1) == "of the folder"
-    await env.replace("lights", LIGHTS)
-    assert await env.call("home", "Lights.echo", a=1) == {"a": 1}
-
-
 async def test_it_runs_in_the_context_of_the_publisher(env: Environment) -> None:
     context = await env.call("home", "Lights.who")
     assert (context["solution_id"], context["caller_id"]) == ("lights", "home")
@@ -97,34 +85,6 @@ async def test_it_runs_in_the_context_of_the_publisher(env: Environment) -> None
     assert await env.call("home", "Lights.light") is None
     assert (await env.call("lights", "Keystore.get", key="last"))["value"] == "home"
     assert "value" not in await env.call("home", "Keystore.get", key="last")
-
-
-async def test_what_is_configured_is_the_default_of_the_argument_of_its_name(env: Environment) -> None:
-    env.solutions.get("lights").on("interface", "light", lua="return lamp")
-    assert await env.call("home", "Lights.light") == {"level": 3, "key": "k0"}
-    await env.call("home", "Config.setParameters", service="lights", parameters={"key": "k1", "level": 7})
-    assert await env.call("home", "Lights.light") == {"level": 7, "key": "k1"}
-    assert await env.call("home", "Lights.light", key="mine", level=1) == {"level": 1, "key": "mine"}
-    assert await env.call("other", "MyLamps.light", level=1) == {"level": 1, "key": "k0"}  # its own
-    assert await env.call("home", "Lights.echo") == {}  # `region` is an argument of no operation
-    assert await env.call("home", "Lights.echo", region="south") == {"region": "south"}
-
-
-async def test_arguments_are_validated_before_the_handler_runs(env: Environment) -> None:
-    ran: list[Any] = []
-    env.solutions.get("lights").on("interface", "light", keeps(ran))
-    for wrong in ({"level": "5"}, {"level": 10}, {"level": True}, {"key": 1}, {"level": None}):
-        status, error = refusal(await env.call("other", "MyLamps.light", **wrong))
-        name = next(iter(wrong))
-        assert (status, error.startswith(f"Parameter {name} validation failed: expected ")) == (400, True)
-    assert ran == []
-
-
-async def test_an_operation_that_takes_no_object_gets_its_body(env: Environment) -> None:
-    assert await env.call("home", "Lights.batch", body=[1, {"a": 2}]) == [1, {"a": 2}]
-    assert await env.call("home", "Lights.batch", body={}) == []  # an empty table of Lua
-    assert refusal(await env.call("home", "Lights.batch", body=7))[0] == 400
-    assert refusal(await env.call("home", "Lights.batch", a=[1]))[0] == 400
 
 
 async def test_a_subscriber_may_use_several_names(env: Environment) -> None:
@@ -276,20 +236,6 @@ async def test_lua_and_python_handlers_call_it_like_any_other_service(env: Envir
         assert outcome.result == {"a": [1, 2]}
 
 
-async def test_a_replaced_publisher_has_its_new_definition(env: Environment) -> None:
-    before = env.interface.subscriptions.find("lights", "home")
-    changed = {"operations": [{"name": "fresh", "script": "return 'new'"}]}
-    await env.replace("lights", changed)
-    assert await env.call("home", "Lights.fresh") == "new"
-    assert refusal(await env.call("home", "Lights.echo"))[0] == 404
-    assert env.interface.subscriptions.find("lights", "home") == before
-    await env.replace("lights")  # publishes nothing any more
-    assert refusal(await env.call("home", "Lights.fresh"))[0] == 404
-    await env.replace("lights", LIGHTS)
-    assert await env.call("home", "Lights.echo", a=1) == {"a": 1}
-    assert env.interface.subscriptions.find("lights", "home") == before
-
-
 async def test_a_definition_that_is_wrong_changes_nothing(env: Environment) -> None:
     wrong = {"operations": [{"name": "echo", "script": "return ("}]}
     with pytest.raises(Exception, match=r"lights: services.Interface: operations\[0\].script"):
@@ -318,8 +264,3 @@ async def test_many_calls_at_once_keep_apart(env: Environment) -> None:
 
 
 WHO = (("home", "Lights"), ("other", "MyLamps"))
-
-
-async def test_odd_names_and_texts_pass(env: Environment) -> None:
-    odd = {"a b": "ü\u2028\U0001f600", "": [None, {}], "model_config": 1, "from": "x", "\\": "\x00"}
-    assert await env.call("home", "Lights.echo", **odd) == {**odd, "": [None, {}]}

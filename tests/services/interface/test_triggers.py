@@ -48,17 +48,6 @@ async def trigger_one(env: Environment, target: str, event: str, **arguments: An
     return await env.call("lights", "Interface.triggerOne", target=target, event=event, **arguments)
 
 
-async def test_sync_waits_for_every_subscriber_in_order(env: Environment) -> None:
-    env.solutions.get("home").on("lights", "changed", lua="return change.level + 1")
-    env.solutions.get("flat").on("Lights", "changed", lambda change: None)
-    answer = await trigger(env, "changed", mode="sync", data={"level": 2.5})
-    assert answer == [
-        {"result": 3.5, "status": 200, "instance_id": instance(env, "home"), "solution_id": "home"},
-        {"result": None, "status": 204, "instance_id": instance(env, "flat"), "solution_id": "flat"},
-        {"result": None, "status": 404, "instance_id": instance(env, "shed"), "solution_id": "shed"},
-    ]
-
-
 async def test_async_acknowledges_and_drops_results(env: Environment) -> None:
     got: list[Any] = []
     gate = asyncio.Event()
@@ -94,25 +83,6 @@ async def test_what_is_sent_is_as_it_was_when_it_was_sent(env: Environment) -> N
     assert sorted(map(str, got)) == ["{'list': [1, 3]}", "{'list': [1]}", "{'list': [1]}"]
 
 
-@cases("configured", [None, "sync", "async"])
-@cases("given", [None, "sync", "async"])
-async def test_which_mode_counts(env: Environment, configured: str | None, given: str | None) -> None:
-    definition = LIGHTS if configured is None else {**LIGHTS, "mode": configured}
-    await env.replace("lights", definition)
-    env.solutions.get("home").on("lights", "plain", lambda event: "result")
-    named = {} if given is None else {"mode": given}
-    everybody = await trigger(env, "plain", **named)
-    assert ("status" in everybody[0]) == ((given or configured or "async") == "sync")
-    one = await trigger_one(env, "home", "plain", **named)
-    assert one == ("result" if (given or configured or "sync") == "sync" else None)
-
-
-async def test_trigger_one_takes_either_id(env: Environment) -> None:
-    env.solutions.get("flat").on("lights", "plain", lua="return {event.a, context.solution_id}")
-    for target in ("flat", instance(env, "flat")):
-        assert await trigger_one(env, target, "plain", data={"a": 1}) == [1, "flat"]
-
-
 async def test_trigger_one_gives_the_error_of_the_handler(env: Environment) -> None:
     home = env.solutions.get("home")
     home.on("lights", "plain", lua="return {error = 'no lamp', status = 409, type = 'LampError'}")
@@ -132,26 +102,6 @@ async def test_trigger_one_gives_the_error_of_the_handler(env: Environment) -> N
     entries = await trigger(env, "plain", mode="sync")
     assert [each["status"] for each in entries] == [500, 404, 404]
     assert entries[0]["result"]["status"] == 500
-
-
-async def test_who_is_not_there(env: Environment) -> None:
-    for target in ("stranger", "nobody", "lights", "-", "0" * 36):
-        assert await trigger_one(env, target, "plain") == {
-            "type": "QueryError",
-            "error": "target subscriber not found",
-            "status": 404,
-        }
-    await env.add("fan", subscriptions=[{"publisher": "radio"}])
-    assert (await trigger_one(env, instance(env, "fan", "radio"), "plain"))["status"] == 404
-    for operation, arguments in (
-        ("trigger", {"event": "plain"}),
-        ("triggerOne", {"event": "plain", "target": "home"}),
-        ("getSubscriber", {"subscriber_id": "home"}),
-        ("listSubscribers", {}),
-        ("setSubscriber", {"subscriber_id": "home"}),
-    ):
-        answer = await env.call("stranger", f"Interface.{operation}", **arguments)
-        assert (answer["status"], answer["error"]) == (404, "service not found")
 
 
 @cases(
@@ -182,34 +132,6 @@ async def test_wrong_arguments(env: Environment, arguments: dict[str, Any], prob
     assert ran == []
 
 
-async def test_other_properties_are_accepted(env: Environment) -> None:
-    env.solutions.get("home").on("lights", "plain", lambda event: event)
-    assert await trigger_one(env, "home", "plain", data=1, whatever=2, caller="x") == 1
-
-
-@cases("data", [None, False, 0, "", "text", 1.5, [], [None], {"a": {"b": [1, 2]}}])
-@cases("language", ["lua", "python"])
-async def test_data_may_be_anything(env: Environment, data: Any, language: str) -> None:
-    home = env.solutions.get("home")
-    if language == "lua":
-        home.on("lights", "plain", lua="return event")
-    else:
-        home.on("lights", "plain", lambda event: event)
-    expected = {} if data == [None] and language == "lua" else data
-    answer = await trigger_one(env, "home", "plain", data=data)
-    assert answer == expected or (language == "lua" and data == [None])
-
-
-async def test_a_default_script_serves_until_there_is_a_handler(env: Environment) -> None:
-    assert await trigger_one(env, "home", "asked") == "default of home"
-    home = env.solutions.get("home")
-    home.on("lights", "asked", lua="return 'own'")
-    assert await trigger_one(env, "home", "asked") == "own"
-    assert await trigger_one(env, "flat", "asked") == "default of flat"
-    await env.replace("home", subscriptions=[{"publisher": "lights"}])
-    assert await trigger_one(env, "home", "asked") == "default of home"
-
-
 async def test_the_response_is_validated(env: Environment) -> None:
     env.solutions.get("home").on("lights", "counted", lambda event: "many")
     env.solutions.get("flat").on("lights", "counted", lambda event: 7)
@@ -238,12 +160,6 @@ class TestTriggersMap:
         ):
             subscription = await env.interface.update(subscription, triggers={"plain": entry})
             assert await trigger_one(env, "home", "plain", data=1) == expected
-
-    async def test_other_entries_are_kept_untouched(self, env: Environment) -> None:
-        triggers = {"elsewhere": {"deep": [1, {"a": None}]}, "x y": 3}
-        await env.replace("home", subscriptions=[{"publisher": "lights", "triggers": triggers}])
-        shown = await env.call("lights", "Interface.getSubscriber", subscriber_id="home")
-        assert shown["triggers"] == triggers
 
     async def test_two_publishers_may_use_one_handler_each_with_its_own_name(self, env: Environment) -> None:
         await env.add(
@@ -278,70 +194,6 @@ async def test_a_publisher_that_sends_too_much_is_told(env: Environment) -> None
 
 
 class TestSubscribers:
-    async def test_they_are_listed_in_the_order_in_which_they_came(self, env: Environment) -> None:
-        answer = await env.call("lights", "Interface.listSubscribers")
-        assert ([each["solution_id"] for each in answer["items"]], answer["total"]) == (list(IDS), 3)
-        page = await env.call("lights", "Interface.listSubscribers", offset=1, limit="1")
-        assert ([each["solution_id"] for each in page["items"]], page["total"]) == (["flat"], 3)
-        beyond = await env.call("lights", "Interface.listSubscribers", offset=10**18)
-        assert beyond == {"items": [], "total": 3}
-
-    @cases("wrong", [{"limit": 0}, {"limit": 1001}, {"offset": -1}, {"limit": True}, {"limit": "x"}])
-    async def test_wrong_pages(self, env: Environment, wrong: dict[str, Any]) -> None:
-        answer = await env.call("lights", "Interface.listSubscribers", **wrong)
-        assert (answer["status"], next(iter(wrong)) in answer["error"]) == (400, True)
-
-    async def test_the_default_page_holds_twenty(self, env: Environment) -> None:
-        for n in range(22):
-            await env.add(f"s{n}", subscriptions=[{"publisher": "lights"}])
-        answer = await env.call("lights", "Interface.listSubscribers")
-        assert (len(answer["items"]), answer["total"]) == (20, 25)
-        assert len((await env.call("lights", "Interface.listSubscribers", limit=1000))["items"]) == 25
-
-    @cases(
-        ("wanted", "found"),
-        [
-            ({}, ["home", "flat", "shed"]),
-            ({"floor": 1}, ["home"]),
-            ({"floor": 1.0}, ["home"]),
-            ({"floor": True}, ["flat"]),
-            ({"floor": "1"}, ["shed"]),
-            ({"floor": 1, "tags": ["a"]}, ["home"]),
-            ({"floor": 1, "tags": ["b"]}, []),
-            ({"tags": {"a": 1}}, ["flat"]),
-            ({"tags": {"a": True}}, []),
-            ({"nothing": None}, ["shed"]),
-            ({"unknown": None}, []),
-        ],
-    )
-    async def test_filters_compare_as_json_does(
-        self, env: Environment, wanted: dict[str, Any], found: list[str]
-    ) -> None:
-        for id, parameters in (
-            ("home", {"floor": 1, "tags": ["a"]}),
-            ("flat", {"floor": True, "tags": {"a": 1}}),
-            ("shed", {"floor": "1", "nothing": None}),
-        ):
-            await env.call("lights", "Interface.setSubscriber", subscriber_id=id, parameters=parameters)
-        answer = await env.call("lights", "Interface.listSubscribers", parameters=wanted)
-        assert [each["solution_id"] for each in answer["items"]] == found
-        assert answer["total"] == len(found)
-
-    async def test_set_merges_and_tells_the_publisher(self, env: Environment) -> None:
-        heard: list[Any] = []
-        env.solutions.get("lights").on("interface", "subscriberUpdated", keeps(heard))
-        changes: tuple[dict[str, Any], ...] = (
-            {"quota": {"calls_daily": 5}, "parameters": {"a": 1}},
-            {"quota": {"calls_monthly": "7"}, "parameters": {"b": [2]}},
-            {"quota": {"calls_daily": None}},
-            {"quota": {}, "parameters": []},
-        )
-        for change in changes:
-            assert await env.call("lights", "Interface.setSubscriber", subscriber_id="home", **change) is None
-        shown = await env.call("lights", "Interface.getSubscriber", subscriber_id="home")
-        assert (shown["quota"], shown["parameters"]) == ({"calls_monthly": 7}, {"a": 1, "b": [2]})
-        assert [each["parameters"] for each in heard] == [{"a": 1}, {"a": 1, "b": [2]}, {"a": 1, "b": [2]}]
-
     @cases(
         "wrong",
         [
@@ -359,9 +211,3 @@ class TestSubscribers:
         answer = await env.call("lights", "Interface.setSubscriber", subscriber_id="home", **wrong)
         assert (answer["status"], len(answer["error"]) < 300) == (400, True)
         assert await env.call("lights", "Interface.getSubscriber", subscriber_id="home") == before
-
-    @cases(("id", "status"), [("stranger", 404), ("Home", 400), ("a-b", 400), ("", 400), ("1a", 400)])
-    async def test_ids(self, env: Environment, id: str, status: int) -> None:
-        for operation in ("getSubscriber", "setSubscriber"):
-            answer = await env.call("lights", f"Interface.{operation}", subscriber_id=id)
-            assert answer["status"] == status

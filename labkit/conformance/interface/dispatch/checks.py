@@ -9,6 +9,7 @@ from labkit.conformance.probe import Probe
 from labkit.conformance.target import Target
 
 DEEPEST = 10  # calls within calls
+ODD = {"a b": "ü\u2028\U0001f600", "from": "x", "model_config": 1, "self": [1], "\\": "\x00"}
 
 
 @check("IFC-CALL-1", "the handler gets the data of the call, and what it returns is the result")
@@ -153,7 +154,13 @@ async def not_subscribed(target: Target) -> None:
 @check("IFC-CALL-12", "values of all types arrive as they were given, and come back as they were returned")
 async def values(target: Target) -> None:
     hall = Partner(target, HALL)
-    for value in ({"a": [1, 2.5, "x", True, {"b": False}]}, {"": ""}, {"ключ": "значение"}, {"n": 2**53}):
+    for value in (
+        {"a": [1, 2.5, "x", True, {"b": False}]},
+        {"": ""},
+        {"ключ": "значение"},
+        {"n": 2**53},
+        ODD,
+    ):
         hall.same("the value", await hall.value("Lights", "mirror", value), value)
     await hall.nothing("Lights", "nothing", {"key": target.identity()})
 

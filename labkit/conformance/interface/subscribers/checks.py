@@ -155,7 +155,10 @@ async def filtered(target: Target) -> None:
 async def many(target: Target, count: int) -> tuple[Own, list[str]]:
     """A publisher with so many subscribers, and their ids in the order in which they came."""
     publisher = await own(target, {})
-    homes = [await home_of(target, publisher, parameters={"n": n, "odd": n % 2 == 1}) for n in range(count)]
+    homes = [
+        await home_of(target, publisher, parameters={"n": n, "odd": n % 2 == 1, "deep": {"a": [n % 2 == 1]}})
+        for n in range(count)
+    ]
     return publisher, [each.id for each in homes]
 
 
@@ -181,7 +184,14 @@ async def pages(target: Target) -> None:
         ids, total = await page(publisher, **given)
         expect.equal(f"who comes with {given}", sorted(ids), sorted(wanted))
         expect.equal("total", total, MANY)
-    for wrong in ({"limit": 0}, {"limit": 1001}, {"limit": -1}, {"limit": 1.5}, {"limit": "ten"}):
+    for wrong in (
+        {"limit": 0},
+        {"limit": 1001},
+        {"limit": -1},
+        {"limit": 1.5},
+        {"limit": "ten"},
+        {"limit": True},
+    ):
         expect.equal(f"status of {wrong}", await publisher.status(INTERFACE, "listSubscribers", **wrong), 400)
 
 
@@ -199,6 +209,11 @@ async def order(target: Target) -> None:
         ({"parameters": {"odd": True, "n": 3}}, [homes[3]], 1),
         ({"parameters": {"odd": True, "n": 4}}, [], 0),
         ({"parameters": {"n": "3"}}, [], 0),
+        ({"parameters": {"n": 1.0}}, [homes[1]], 1),
+        ({"parameters": {"n": True}}, [], 0),
+        ({"parameters": {"odd": 1}}, [], 0),
+        ({"parameters": {"deep": {"a": [True]}, "n": 5}}, [homes[5]], 1),
+        ({"parameters": {"deep": {"a": [1]}}}, [], 0),
         ({"parameters": {"missing": True}}, [], 0),
     ):
         expect.equal(f"what comes with {given}", await page(publisher, **given), (wanted, total))
@@ -279,5 +294,6 @@ async def strangers(target: Target) -> None:
     whole = await meters.table(INTERFACE, "listSubscribers", {"parameters": {"room": "garden"}})
     meters.same("who has another's room", whole, {"items": [], "total": 0})
     requests: dict[str, Table] = {"getSubscriber": {"subscriber_id": HALL}, "listSubscribers": {}}
+    requests["setSubscriber"] = {"subscriber_id": HALL, "parameters": {"room": "theirs"}}
     for operation, given in requests.items():
         await hall.refused(INTERFACE, operation, given, 404)
