@@ -79,6 +79,22 @@ async def many_pages(target: Target) -> None:
     expect.equal("keys after clear", (await store.done("list", match=name))["keys"] or [], [])
 
 
+@check("KEY-MORE-1 KEY-MORE-3", "thousands of keys are stored, read, deleted and cleared at once")
+async def thousands(target: Target) -> None:
+    store, name = Keystore(target), target.identity()
+    keys = [f"{name} {number}" for number in range(2500)]
+    await store.done("mset", values={key: f"of {key}" for key in keys})
+    found = await store.field("mget", "values", keys=keys)
+    expect.equal("values after mset", found, [f"of {key}" for key in keys])
+    await store.done("mdelete", keys=keys[:1200])
+    await store.call("Keystore", "clear", {"match": f"{keys[1200]}"})
+    found = await store.field("mget", "values", keys=keys)
+    expect.equal("values after mdelete", found, [None] * 1201 + [f"of {key}" for key in keys[1201:]])
+    await store.done("mset", values=dict.fromkeys(keys, "again"))
+    await store.call("Keystore", "clear", {"match": name})
+    expect.equal("values after clear", await store.field("mget", "values", keys=keys), [None] * 2500)
+
+
 @check("KEY-MORE-3", "info counts keys and bytes of every kind")
 async def counted(target: Target) -> None:
     store, name = Keystore(target), target.identity()

@@ -173,3 +173,64 @@ def _same(keys: Keys, key: str, words: Words, found: Any, moments: Moments) -> N
         value = wanted
     if value != wanted or type(value) is not type(wanted):
         raise Mismatch(what, wanted, value)
+
+
+CHANGES: tuple[
+    tuple[tuple[str, ...], tuple[tuple[object, ...], ...]], ...
+] = (  # what makes a key, what changes it
+    (
+        ("set", "5"),
+        (
+            *(("append", "1"), ("incr",), ("decr",), ("incrby", 2), ("decrby", 2)),
+            *(("incrbyfloat", "0.5"), ("setbit", 1, 1), ("setnx", "x")),
+        ),
+    ),
+    (
+        ("rpush", "a", "b", "c"),
+        (
+            *(
+                ("lpush", "x"),
+                ("rpush", "x"),
+                ("lpushx", "x"),
+                ("rpushx", "x"),
+                ("linsert", "before", "a", "y"),
+            ),
+            *(("lset", 0, "z"), ("lrem", 0, "a"), ("ltrim", 0, 1), ("lpop",)),
+        ),
+    ),
+    (("sadd", "a", "b", "c"), (("sadd", "x"), ("srem", "a"), ("spop",))),
+    (
+        ("hset", "f", "1"),
+        (
+            ("hset", "g", "2"),
+            ("hmset", "h", "3"),
+            ("hincrby", "f", 1),
+            ("hincrbyfloat", "f", "0.5"),
+            ("hdel", "g"),
+        ),
+    ),
+    (
+        ("zadd", "1", "a", "2", "b", "3", "c"),
+        (("zadd", "4", "d"), ("zincrby", "1", "a"), ("zrem", "b"), ("zremrangebyrank", 0, 0)),
+    ),
+)
+
+
+@check("KEY-CMD-3 KEY-SET-4", "what changes a value leaves its end, and what stores a new one ends it")
+async def ends_stay(target: Target) -> None:
+    store = Keystore(target)
+    for make, changes in CHANGES:
+        key = target.identity()
+        await store.command(key, *make)
+        await store.command(key, "expire", 5000)
+        for name, *args in changes:
+            await store.command(key, str(name), *args)
+            left = await store.command(key, "ttl")
+            store.same(f"does {name} leave the end?", 4900 < left <= 5000, True)
+    for name, *args in (("set", "x"), ("getset", "x")):
+        await store.command(key := target.identity(), "setex", 5000, "old")
+        await store.command(key, name, *args)
+        store.same(f"ttl after {name}", await store.command(key, "ttl"), -1)
+    await store.command(key := target.identity(), "setex", 5000, "old")
+    await store.done("mset", values={key: "x"})
+    store.same("ttl after mset", await store.command(key, "ttl"), -1)

@@ -173,7 +173,7 @@ class Store:
         self._rules.holds("KEY-MORE-3", "is clear refused?", refused, False, response)
 
     async def advance(self, ticks: int) -> None:
-        """Let time pass; then ask for the keys whose last moment it is, or was meanwhile."""
+        """Let time pass; then ask for the keys whose last moment it is, or was meanwhile, and what others have left."""
         before = self._now()
         await self.moments.advance(ticks)
         if not self.moments.exact:
@@ -181,6 +181,8 @@ class Store:
         for index, keys in enumerate(self.keys):
             for key in [key for key, end in keys.ends.items() if before < end <= self._now()]:
                 await self.command(index, "exists", key, ())
+            for key in [key for key, end in keys.ends.items() if end > self._now()]:
+                await self.command(index, "ttl", key, ())
 
     # ---- comparing
 

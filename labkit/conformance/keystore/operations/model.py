@@ -117,6 +117,15 @@ def part(items: Sequence[bytes], words: Sequence[bytes]) -> list[bytes]:
     return list(items[start : stop + 1]) if stop >= start else []
 
 
+def stretch(text: bytes, words: Sequence[bytes]) -> bytes:
+    """As `part`, of bytes; but an end before the first one is the first one, unless it is before the start as given."""
+    start, stop = (integer(each) for each in words)
+    if start < 0 and stop < 0 and start > stop:
+        return b""
+    start, stop = (max(0, each + len(text) if each < 0 else each) for each in (start, stop))
+    return text[start : stop + 1]
+
+
 def pushed(keys: Keys, key: str, words: Sequence[bytes], *, head: bool, known: bool = False) -> int:
     items = keys.items(key)
     if known and not items:
@@ -326,9 +335,7 @@ COMMANDS: dict[str, Function] = {
     "getset": exchanged,
     "append": appended,
     "strlen": lambda keys, key, words: len(keys.text(key) or b""),
-    "getrange": lambda keys, key, words: b"".join(
-        part([bytes([each]) for each in keys.text(key) or b""], words)
-    ),
+    "getrange": lambda keys, key, words: stretch(keys.text(key) or b"", words),
     "incr": lambda keys, key, words: added(keys, key, 1),
     "incrby": lambda keys, key, words: added(keys, key, integer(words[0])),
     "decr": lambda keys, key, words: added(keys, key, -1),
