@@ -135,6 +135,25 @@ async def defaults(target: Target) -> None:
     }
     found = await filled(target, others, {"known": {"a": 1}, "other": {"a": 1}})
     expect.equal("of entries that are not named", found, {"known": {"a": 1}, "other": {"a": 1, "n": 1}})
+    matched = {
+        "patternProperties": {
+            "^x": {"properties": {"n": {"default": 1}}},
+            "y$": {"properties": {"m": {"default": 2}}},
+            "z": {},
+        },
+        "additionalProperties": {"properties": {"n": {"default": 3}}},
+    }
+    found = await filled(
+        target, matched, {"x": {}, "y": {"n": 0}, "xy": {"a": 1}, "z": {"a": 1}, "other": {"m": 4}}
+    )
+    wanted = {
+        "x": {"n": 1},
+        "y": {"n": 0, "m": 2},
+        "xy": {"a": 1, "n": 1, "m": 2},
+        "z": {"a": 1},
+        "other": {"m": 4, "n": 3},
+    }
+    expect.equal("of entries by patterns", found, wanted)
 
 
 @check("IFC-SCH-7", "words about a value keep nothing out", needs={"settings"})
@@ -175,6 +194,8 @@ async def wrong_schemas(target: Target) -> None:
         ({"pattern": r"(a)\1"}, ".pattern"),
         ({"patternProperties": {"(": {}}}, ".patternProperties"),
         ({"items": {"pattern": "["}}, ".items.pattern"),
+        ({"pattern": "\ud83d"}, ".pattern"),
+        ({"default": [{1, 2}]}, "parameters"),
         ({"default": 1, "type": "string"}, "default"),
         ({"properties": {"a": {"default": 9, "maximum": 5}}}, "properties.a.default"),
         ({"title": "a b"}, "title"),

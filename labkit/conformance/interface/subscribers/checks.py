@@ -204,6 +204,8 @@ async def order(target: Target) -> None:
         ({"offset": 20}, homes[20:], MANY),
         ({"offset": MANY}, [], MANY),
         ({"offset": 10**12}, [], MANY),
+        ({"offset": "9" * 20}, [], MANY),
+        ({"offset": "0" * 30 + "20"}, homes[20:], MANY),
         ({"parameters": {"odd": True}}, homes[1::2], MANY // 2),
         ({"parameters": {"odd": True}, "offset": 2, "limit": 2}, homes[5:9:2], MANY // 2),
         ({"parameters": {"odd": True, "n": 3}}, [homes[3]], 1),
@@ -217,7 +219,45 @@ async def order(target: Target) -> None:
         ({"parameters": {"missing": True}}, [], 0),
     ):
         expect.equal(f"what comes with {given}", await page(publisher, **given), (wanted, total))
-    expect.equal("status", await publisher.status(INTERFACE, "listSubscribers", offset=-1), 400)
+    for wrong in (-1, "9" * 21, f"-{'9' * 21}", "-1"):
+        status = await publisher.status(INTERFACE, "listSubscribers", offset=wrong)
+        expect.equal(f"status of an offset of {wrong}", status, 400)
+
+
+@check("IFC-SUB-13", "parameters are those asked for where they are the same JSON", needs={"settings"})
+async def same_parameters(target: Target) -> None:
+    publisher = await own(target, {})
+    values: tuple[Any, ...] = (
+        True,
+        1,
+        "1",
+        None,
+        0,
+        False,
+        "",
+        [],
+        [1, "a"],
+        ["a", 1],
+        {"a": [1]},
+        {"a": [1], "b": 2},
+    )
+    for value in values:
+        home = await home_of(target, publisher, parameters={"v": [value], "w": {"é": value}})
+        for given in ({"v": [value]}, {"w": {"é": value}}, {"v": [value], "w": {"é": value}}):
+            found_by = await page(publisher, parameters=given)
+            expect.equal(f"who has {given}", found_by, ([home.id], 1))
+    for none in (
+        {"v": []},
+        {"v": [[1]]},
+        {"v": [1, 1]},
+        {"v": {"0": 1}},
+        {"w": {}},
+        {"w": {"e": 1}},
+        {"w": 1},
+        {"v": [2]},
+    ):
+        expect.equal(f"who has {none}", await page(publisher, parameters=none), ([], 0))
+    expect.equal("who has 1.0", len((await page(publisher, parameters={"v": [1.0]}))[0]), 1)
 
 
 @check("IFC-SUB-11", "setSubscriber sets quota and parameters, and gives nil", needs={"settings"})

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.target import Target
@@ -50,6 +53,24 @@ async def change_password(target: Target) -> None:
     expect.equal("name", found.get("name"), "Ann", user.last)
     await user.table("updateUser", id=person.id, password=NEW_PASSWORD, original_password=PASSWORD)
     await user.text("getUserToken", email=person.email, password=NEW_PASSWORD)
+
+
+@check("USR-DATA-3", "of two who change a password at once one does, and its password counts")
+async def change_password_at_once(target: Target) -> None:
+    user = User(target)
+    person = await user.person()
+    passwords = [f"{NEW_PASSWORD} {number}" for number in range(2)]
+    given: dict[str, Any] = {"id": person.id, "original_password": person.password}
+    found = await asyncio.gather(
+        *(User(target).call("User", "updateUser", {**given, "password": each}) for each in passwords)
+    )
+    statuses = [result.get("status", 0) if "error" in result else None for _, result in found]
+    expect.equal("statuses", sorted(statuses, key=str), [400, None])
+    for password, status in zip(passwords, statuses, strict=True):
+        if status is None:
+            await user.text("getUserToken", email=person.email, password=password)
+        else:
+            await user.refused("getUserToken", 401, email=person.email, password=password)
 
 
 @check("USR-DATA-4", "deleteUser gives nil; address and id are then nobody's")
