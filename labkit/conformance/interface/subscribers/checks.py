@@ -246,6 +246,7 @@ async def same_parameters(target: Target) -> None:
         for given in ({"v": [value]}, {"w": {"é": value}}, {"v": [value], "w": {"é": value}}):
             found_by = await page(publisher, parameters=given)
             expect.equal(f"who has {given}", found_by, ([home.id], 1))
+    none: dict[str, Any]
     for none in (
         {"v": []},
         {"v": [[1]]},
