@@ -8,7 +8,6 @@ from typing import Any
 import jwt
 import pytest
 
-from labkit.services.user import user_tokens
 from tests.cases import cases
 from tests.services.user.environment import Environment
 
@@ -28,30 +27,6 @@ async def alive(env: Environment, token: str, solution: str = "acme") -> bool:
 
 
 class TestLogin:
-    async def test_it_gives_a_token_for_a_cookie_in_any_letter_case_of_the_address(
-        self, env: Environment
-    ) -> None:
-        ann = await env.person("ann", PASSWORD)
-        token = await env.call("getUserToken", email="ANN@Example.com", password=PASSWORD)
-        assert not set(token) & set('; ,"\\')
-        assert jwt.get_unverified_header(token) == {"alg": "HS256", "typ": "JWT"}
-        assert await env.call("getCurrentUser", token=token) == ann.shown()
-
-    @pytest.mark.parametrize(
-        ("given", "lives"), [({}, 7200), ({"time_to_live": 1}, 1), ({"time_to_live": "60"}, 60)]
-    )
-    async def test_a_token_lives_2_hours_or_as_asked(
-        self, env: Environment, given: dict[str, Any], lives: int
-    ) -> None:
-        await env.person("ann", PASSWORD)
-        token = await env.call("getUserToken", email="ann@example.com", password=PASSWORD, **given)
-        await env.clock.advance(lives - 1)
-        assert await alive(env, token)
-        await env.clock.advance(1)
-        assert not await alive(env, token)
-        await env.clock.advance(1)
-        assert not await alive(env, token)
-
     async def test_the_lifetime_can_be_configured(self, env: Environment) -> None:
         await env.person("ann", PASSWORD)
         env.configuration["acme"] = {"User": {"time_to_live": 60}}
@@ -106,30 +81,6 @@ class TestToken:
         now = env.clock.seconds()
         claims = {"sub": "1", "iss": "acme", "iat": now, "nbf": now, "exp": now + 60, "gen": 0}
         assert first == second == claims
-
-    async def test_it_leads_to_its_own_user(self, env: Environment) -> None:
-        people = [await env.person(name) for name in ("ann", "bob")]
-        for person in people:
-            assert (
-                await user_tokens.user_of(env.context, env.user.keys, "acme", await env.token(person))
-                == person
-            )
-
-    @pytest.mark.parametrize(("after", "lives"), [(59, True), (60, False), (61, False)])
-    async def test_it_is_dead_at_its_last_second(self, env: Environment, after: int, lives: bool) -> None:
-        token = await env.token(await env.person(), 60)
-        await env.clock.advance(after)
-        assert (await user_tokens.user_of(env.context, env.user.keys, "acme", token) is not None) == lives
-
-    async def test_it_is_nothing_in_another_solution(self, env: Environment) -> None:
-        ann = await env.person()
-        await env.person(solution="other")
-        assert not await alive(env, await env.token(ann), solution="other")
-
-    async def test_it_is_nothing_while_its_user_is_not_active(self, env: Environment) -> None:
-        token = await env.token(await env.person())
-        await env.call("updateUser", id=1, status=0)
-        assert not await alive(env, token)
 
 
 class TestForgery:

@@ -230,6 +230,7 @@ async def unknown(target: Target) -> None:
         ("listUserRoles", {"id": NOBODY}),
         ("resetUserPassword", {"id": NOBODY, "password": PASSWORD}),
         ("createOauthClient", {"id": NOBODY, "name": "an app", "redirect": "https://app.example/"}),
+        ("getOauthClients", {"id": NOBODY}),
         ("deleteOauthClient", {"id": person.id, "client_id": NOBODY}),
         ("getSocial", {"consumer": name}),
         ("deleteSocial", {"consumer": name}),

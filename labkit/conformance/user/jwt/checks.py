@@ -25,7 +25,11 @@ from labkit.conformance.verdict import Mismatch
 SECRET = "a secret that is long enough for each of the algorithms, for SHA-512 too"
 HASHES = {"HS256": "sha256", "HS384": "sha384", "HS512": "sha512"}
 ALGORITHMS = [*HASHES, "RS256"]
-PAYLOAD = {"sub": "ann", "roles": ["owner", "guest"], "more": {"exp": 1, "fine": True, "share": 0.5}}
+PAYLOAD = {
+    "sub": "ann",
+    "roles": ["owner", "guest"],
+    "more": {"exp": 1, "é": "ü漢😀", "fine": True, "share": 0.5},
+}
 PAST, FUTURE = 1, 4_102_444_800  # Unix seconds: of 1970 and of 2100
 
 PEM = serialization.Encoding.PEM
@@ -43,8 +47,7 @@ def private(form: serialization.PrivateFormat = PKCS8) -> str:
     return pair().private_bytes(PEM, form, serialization.NoEncryption()).decode()
 
 
-def public() -> str:
-    form = serialization.PublicFormat.SubjectPublicKeyInfo
+def public(form: serialization.PublicFormat = serialization.PublicFormat.SubjectPublicKeyInfo) -> str:
     return pair().public_key().public_bytes(PEM, form).decode()
 
 
@@ -158,6 +161,8 @@ async def untrue(target: Target) -> None:
         made({"sub": "ann"}, key=f"{SECRET}."),
     ):
         await refuses(user, 401, attack)
+    for algorithm in HASHES:
+        await refuses(user, 401, made({"sub": "ann"}, algorithm=algorithm), [algorithm], f"{SECRET}.")
     header, _, sign = (await signs(user, {"sub": "ann"}, "RS256")).split(".")
     await refuses(user, 401, f"{header}.{part({'sub': 'eve'})}.{sign}", ["RS256"], public())
 
@@ -197,9 +202,9 @@ async def nothing_added(target: Target) -> None:
 @check("USR-JWT-9", "whole numbers are integers in the token, also where they come as 2.0")
 async def whole_numbers(target: Target) -> None:
     user = User(target)
-    given = {"exp": float(FUTURE), "list": [2.0, {"n": -3.0}], "half": 0.5, "large": 2**53}
+    given = {"exp": float(FUTURE), "list": [2.0, {"n": -3.0}], "half": 0.5, "large": 2**53, "beyond": 1e300}
     token = await signs(user, given)
-    wanted = {"exp": FUTURE, "list": [2, {"n": -3}], "half": 0.5, "large": 2**53}
+    wanted = {"exp": FUTURE, "list": [2, {"n": -3}], "half": 0.5, "large": 2**53, "beyond": 1e300}
     user.same("payload in the token", opened(token)[1], wanted)
     user.same("payload as verified", await verifies(user, token), wanted)
     user.same("payload of another", await verifies(user, made(given)), wanted)
@@ -244,7 +249,7 @@ async def sizes_of_keys(target: Target) -> None:
 async def verifying_keys(target: Target) -> None:
     user = User(target)
     token = made({"a": 1}, algorithm="RS256")
-    for key in (public(), certificate()):
+    for key in (public(), public(serialization.PublicFormat.PKCS1), certificate()):
         user.same("payload", await verifies(user, token, "RS256", key), {"a": 1})
     for key in ("", SECRET, private(), public()[:200], certificate()[:200]):
         await refuses(user, 400, token, ["RS256"], key)
@@ -298,6 +303,8 @@ async def times(target: Target) -> None:
     user = User(target)
     fine = {"nbf": PAST, "exp": FUTURE}
     user.same("payload", await verifies(user, made(fine)), fine)
+    for odd in ({"exp": FUTURE + 0.5}, {"exp": 10**40, "nbf": -(10**40)}):
+        await verifies(user, made(odd))
     expect.true("it says so", "expired" in (reason := await refuses(user, 401, made({"exp": PAST}))), reason)
     expect.true(
         "it says so", "not valid yet" in (reason := await refuses(user, 401, made({"nbf": FUTURE}))), reason
@@ -314,8 +321,10 @@ async def to_the_second(target: Target) -> None:
     token, other = made({"exp": now + 60}), made({"nbf": now + 60})
     await target.advance(59)
     await verifies(user, token)
+    await target.advance(0.5)
+    await verifies(user, token)
     await refuses(user, 401, other)
-    await target.advance(1)
+    await target.advance(0.5)
     await refuses(user, 401, token)
     await verifies(user, other)
     await target.advance(1)

@@ -196,7 +196,7 @@ async def wrong_approvals(target: Target) -> None:
         ({"client_id": NOBODY}, "unauthorized_client"),
     ):
         expect.equal("name", await shop.disapproved(400, **changes), name, shop.last)
-    for scope in ("", "profile email", None):
+    for scope in ("", "profile email", "urn:x#!~[]/$", "a b c d", None):
         await shop.approve(scope=scope)
 
 

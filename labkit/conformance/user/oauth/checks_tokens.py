@@ -7,6 +7,7 @@ import re
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
+from labkit.conformance.device_client import now
 from labkit.conformance.jwts import opened
 from labkit.conformance.target import Target
 from labkit.conformance.user.oauth.client import CALLBACK, SECOND
@@ -37,8 +38,10 @@ async def token_sets(target: Target) -> None:
 
 @check("USR-OAUTH-19", "what a token set says, and the claims of its access token")
 async def claims(target: Target) -> None:
-    shop = await Shop.open(target)
-    tokens = await shop.redeem(await shop.approve(scope="profile email"), access_token_ttl=60)
+    shop, device = await Shop.open(target), target.device("token-open")
+    code, before = await shop.approve(scope="profile email"), await now(device)
+    tokens = await shop.redeem(code, access_token_ttl=60)
+    after = await now(device)
     shop.same("token_type", tokens.get("token_type"), "Bearer")
     fits = re.fullmatch(r"[A-Za-z0-9_-]{40,}", str(tokens["refresh_token"]))
     expect.true("the refresh token is long and safe in a URL", fits, tokens["refresh_token"], shop.last)
@@ -49,8 +52,10 @@ async def claims(target: Target) -> None:
     shop.same("claims", given, wanted)
     expect.true("jti is a text", isinstance(body.get("jti"), str), body.get("jti"), shop.last)
     start = body.get("iat")
-    expect.true("iat is a whole number", isinstance(start, int), start, shop.last)
+    expect.true("iat is this second", isinstance(start, int) and before <= start <= after, start, shop.last)
     shop.same("nbf and exp", [body.get("nbf"), body.get("exp")], [start, int(start or 0) + 60])
+    tokens = await shop.redeem(await shop.approve(scope=""))
+    shop.same("scopes of none", opened(tokens["access_token"])[1].get("scopes"), [])
 
 
 @check("USR-OAUTH-20", "a new set ends the one before")

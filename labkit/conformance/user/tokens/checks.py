@@ -138,7 +138,7 @@ async def lifetimes(target: Target) -> None:
     user = User(target)
     person = await user.person()
     given = {"email": person.email, "password": person.password}
-    for options, lives in (({}, 7200), ({"time_to_live": 60}, 60)):
+    for options, lives in (({}, 7200), ({"time_to_live": 60}, 60), ({"time_to_live": "2"}, 2)):
         token = await user.text("getUserToken", **given, **options)
         await target.advance(lives - 1)
         await user.leads_to(token, person)
@@ -146,7 +146,7 @@ async def lifetimes(target: Target) -> None:
         await user.refused("getCurrentUser", 401, token=token)
         await target.advance(1)
         await user.refused("getCurrentUser", 401, token=token)
-    for wrong in (0, -1, "soon"):
+    for wrong in (0, -1, 0.5, True, "soon"):
         await user.refused("getUserToken", 400, **given, time_to_live=wrong)
 
 

@@ -92,15 +92,6 @@ class TestChange:
         }
         assert await env.call("getOauthClients", id=ann) == {"oauth_clients": [after]}
 
-    async def test_a_deleted_client_is_shown_no_more(self, env: Environment, ann: int) -> None:
-        await made(env)
-        second = await made(env)
-        assert await env.call("deleteOauthClient", id=ann, client_id=1) is None
-        assert await env.call("getOauthClients", id=ann) == {"oauth_clients": [second]}
-        for operation in ("deleteOauthClient", "updateOauthClient", "getOauthClientRedirectPath"):
-            error = await env.refused(operation, id=ann, client_id=1, name="Shop", redirect=CALLBACK)
-            assert error["status"] == 404
-
     async def test_a_deleted_client_stays_as_a_revoked_row_without_its_secret(
         self, env: Environment, ann: int
     ) -> None:
@@ -144,9 +135,6 @@ class TestList:
     async def test_clients_come_in_the_order_of_their_ids(self, env: Environment, ann: int) -> None:
         clients = [await made(env, name=name) for name in ("c", "a", "b")]
         assert await env.call("getOauthClients", id=str(ann)) == {"oauth_clients": clients}
-
-    async def test_nobody_is_404(self, env: Environment) -> None:
-        assert (await env.refused("getOauthClients", id=9))["status"] == 404
 
 
 class TestRedirectPath:

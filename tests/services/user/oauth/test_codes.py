@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from labkit.conformance.user.oauth.client import CALLBACK, OAuthClient, name_of
@@ -16,12 +14,6 @@ from tests.services.user.oauth.clients import registered
 @pytest.fixture
 async def client(env: Environment) -> OAuthClient:
     return await registered(env)
-
-
-async def test_a_code_is_safe_in_a_url_and_another_each_time(client: OAuthClient) -> None:
-    codes = [await client.approve() for _ in range(3)]
-    assert len(set(codes)) == 3
-    assert all(re.fullmatch(r"[A-Za-z0-9]{40}", code) for code in codes)
 
 
 async def test_codes_and_tokens_are_kept_as_digests_alone(env: Environment, client: OAuthClient) -> None:
@@ -51,19 +43,6 @@ async def test_no_secret_reaches_the_journal(env: Environment, client: OAuthClie
     assert "getOauthAuthorizeApproved" in shown
 
 
-@pytest.mark.parametrize(
-    ("age", "lives"), [(0, True), (LIFETIME - 1, True), (LIFETIME, False), (LIFETIME + 1, False)]
-)
-async def test_a_code_is_dead_at_its_last_second(
-    env: Environment, client: OAuthClient, age: int, lives: bool
-) -> None:
-    code = await client.approve()
-    await env.clock.advance(age)
-    result = await client.redeem(code)
-    assert ("access_token" in result) is lives
-    assert lives or name_of(result) == "invalid_grant"
-
-
 async def test_codes_that_were_never_exchanged_are_forgotten(env: Environment, client: OAuthClient) -> None:
     for _ in range(5):
         await client.approve()
@@ -72,16 +51,6 @@ async def test_codes_that_were_never_exchanged_are_forgotten(env: Environment, c
     assert len((await env.database.select("select * from oauth_approval")).rows) == 2
     assert len((await env.database.select("select * from oauth_credential")).rows) == 2
     assert "access_token" in await client.redeem(living[0])
-
-
-@cases("scope", ["", "profile", "profile email", "urn:x#!~[]/$", "a b c d"])
-async def test_a_scope_is_a_list_of_names(client: OAuthClient, scope: str) -> None:
-    assert len(await client.approve(scope=scope)) == 40
-
-
-async def test_a_scope_may_be_left_out(env: Environment, client: OAuthClient) -> None:
-    given = {"client_id": client.id, "redirect_uri": CALLBACK, "response_type": "code"}
-    assert len(await env.call("getOauthAuthorizeApproved", token=client.token, **given)) == 40
 
 
 @cases("missing", ["token", "client_id", "redirect_uri", "response_type"])
@@ -95,18 +64,6 @@ async def test_what_else_is_missing_is_named(env: Environment, client: OAuthClie
     del given[missing]
     error = await env.refused("getOauthAuthorizeApproved", given)
     assert (error["status"], error["message"]) == (400, f"Parameter {missing} is required.")
-
-
-async def test_a_client_is_meant_by_number_or_text(client: OAuthClient) -> None:
-    id = client.id
-    for given in (id, str(id), float(id)):
-        assert "access_token" in await client.redeem(await client.approve(client_id=given), client_id=given)
-
-
-async def test_any_user_may_approve_a_client(env: Environment, client: OAuthClient) -> None:
-    bob = await env.person("bob")
-    tokens = await client.redeem(await client.approve(token=await env.token(bob)))
-    assert (await env.call("getCurrentUser", token=tokens["access_token"]))["id"] == bob.id
 
 
 async def test_a_user_token_approves_until_its_last_second(env: Environment, client: OAuthClient) -> None:

@@ -46,14 +46,6 @@ async def test_the_first_call_gives_a_request_token(env: Environment) -> None:
     assert given == {"oauth_callback": REDIRECT}
 
 
-async def test_the_second_call_gives_the_url(env: Environment) -> None:
-    await request_token_scripted(env)
-    for _ in range(2):
-        url = await env.call("getSocialLoginUrl", consumer="Twitter", reqToken="request1")
-        assert url == "https://twitter.test/authorize?oauth_token=request1"
-    assert len(env.web.requests) == 1
-
-
 async def test_the_callback_gives_a_token_and_the_token_the_user(env: Environment) -> None:
     await request_token_scripted(env)
     await env.clock.advance(30)
@@ -78,17 +70,6 @@ async def test_no_two_requests_have_a_nonce_in_common(env: Environment) -> None:
     await request_token_scripted(env)
     await env.call("getSocialLoginUrl", consumer="twitter")
     assert signed(env, 0)["oauth_nonce"] != signed(env, 1)["oauth_nonce"]
-
-
-@pytest.mark.parametrize(("after", "alive"), [(599, True), (600, False), (601, False)])
-async def test_a_request_token_is_dead_at_its_last_second(env: Environment, after: int, alive: bool) -> None:
-    await request_token_scripted(env)
-    await env.clock.advance(after)
-    url = await env.call("getSocialLoginUrl", consumer="twitter", reqToken="request1")
-    assert isinstance(url, str) == alive
-    result = await finish(env)
-    assert (result == "1-access") == alive
-    assert alive or (url["status"], result["status"]) == (400, 400)
 
 
 async def test_a_request_token_serves_once(env: Environment) -> None:

@@ -21,23 +21,6 @@ from tests.services.user.socials.logins import (
 )
 
 
-async def test_the_login_url(env: Environment) -> None:
-    await with_github(env)
-    url = await env.call("getSocialLoginUrl", consumer="GitHub")
-    assert url.startswith("https://github.test/authorize?")
-    assert "scope=user%20email&" in url
-    parameters = query(url)
-    state = parameters.pop("state")
-    assert (len(state), state.isalnum()) == (40, True)
-    assert parameters == {
-        "response_type": "code",
-        "client_id": "client-1",
-        "redirect_uri": REDIRECT,
-        "scope": "user email",
-    }
-    assert env.web.requests == []
-
-
 async def test_the_login_url_without_scope_and_with_a_query_of_its_own(env: Environment) -> None:
     env.consumers["github"] = Consumer("oauth2", "https://github.test/authorize?prompt=login", "", "")
     await env.call("createSocial", {**SOCIAL, "scope": []})
@@ -80,18 +63,6 @@ async def test_the_user_information_is_passed_through_as_text(env: Environment) 
 
 
 # ---- state
-
-
-async def test_a_state_serves_once(env: Environment) -> None:
-    await with_github(env)
-    state = await begun(env)
-    assert await env.call("getSocialToken", consumer="github", code="c", state=state) == "gho_1"
-    error = await env.refused("getSocialToken", consumer="github", code="c", state=state)
-    assert (error["status"], error["message"]) == (
-        400,
-        "Parameter state is unknown, used up or expired, or of another consumer.",
-    )
-    assert len(env.web.requests) == 1
 
 
 async def test_a_state_is_its_consumers_and_its_solutions(env: Environment) -> None:

@@ -22,13 +22,6 @@ async def test_there_is_none_at_first(env: Environment) -> None:
     assert await env.call("socialList") == []
 
 
-async def test_one_social_a_consumer(env: Environment) -> None:
-    await with_github(env)
-    error = await env.refused("createSocial", {**SOCIAL, "consumer": "GitHub", "client_id": "other"})
-    assert (error["status"], error["message"]) == (409, "Social GitHub already exists.")
-    assert await env.call("socialList") == [SOCIAL]
-
-
 async def test_socials_are_listed_by_name(env: Environment) -> None:
     await with_twitter(env)
     await with_github(env)

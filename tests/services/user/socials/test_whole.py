@@ -57,11 +57,8 @@ def logged_in(lab: Lab, consumer: str, **change: Any) -> tuple[Solution, dict[st
 
 
 CONSUMERS = {
-    "google": (["profile", "email"], {"sub": PERSON, "name": "Ann", "email": "ann@example.com"}),
     "facebook": (["email", "public_profile"], {"name": "Ann", "email": "ann@example.com"}),
     "amazon": (["profile"], {"name": "Ann", "email": "ann@example.com"}),
-    "github": (["user"], {"login": PERSON, "email": "ann@example.com"}),
-    "twitter": ([], {"screen_name": PERSON, "name": "Ann"}),
 }
 
 
@@ -78,42 +75,16 @@ def test_a_login_ends_with_who_it_is(lab: Lab, consumer: str) -> None:
 
 
 @pytest.mark.parametrize("consumer", ["google", "github", "twitter"])
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"client_secret": "wrong"}, "refuses"),
-        ({"redirect": "https://acme.apps.lab.localhost/elsewhere"}, "refuses"),
-    ],
-)
-def test_what_the_provider_does_not_know_is_refused(
-    lab: Lab, consumer: str, change: dict[str, str], message: str
-) -> None:
+def test_a_redirect_that_the_provider_does_not_know_is_refused(lab: Lab, consumer: str) -> None:
     solution, callback = logged_in(lab, consumer)
-    solution.call("User", "updateSocial", {"consumer": consumer, **change})
+    elsewhere = "https://acme.apps.lab.localhost/elsewhere"
+    solution.call("User", "updateSocial", {"consumer": consumer, "redirect": elsewhere})
     error = (
         solution.call("User", "getSocialLoginUrl", {"consumer": consumer})
         if consumer == "twitter"
         else solution.call("User", "getSocialToken", callback)
     )
-    assert (error["status"], f"{consumer} {message}" in error["message"]) == (400, True)
-
-
-FAILURES = {
-    "down": (500, "Service inaccessible"),
-    "server error": (502, "answered 500"),
-    "malformed JSON": (502, "answered without"),
-}
-
-
-@pytest.mark.parametrize("consumer", ["google", "twitter"])
-@pytest.mark.parametrize("fault", FAILURES)
-def test_a_provider_in_trouble(lab: Lab, consumer: str, fault: str) -> None:
-    solution, callback = logged_in(lab, consumer)
-    provider = lab.provider(consumer)
-    provider.fault(fault, "token")
-    error = solution.call("User", "getSocialToken", callback)
-    status, message = FAILURES[fault]
-    assert (error["status"], message in error["message"]) == (status, True)
+    assert (error["status"], f"{consumer} refuses" in error["message"]) == (400, True)
 
 
 def test_a_person_who_says_no(lab: Lab) -> None:
@@ -122,15 +93,6 @@ def test_a_person_who_says_no(lab: Lab) -> None:
     answer = provider.login(url, PERSON, approve=False)
     error = solution.call("User", "getSocialToken", {"consumer": "google", **query(str(answer.url))})
     assert (error["status"], "access_denied" in error["message"]) == (400, True)
-
-
-def test_another_state_than_was_sent(lab: Lab) -> None:
-    solution, provider = ready(lab, "google")
-    provider.fault("wrong state")
-    url = solution.call("User", "getSocialLoginUrl", {"consumer": "google"})
-    callback = query(str(provider.login(url, PERSON).url))
-    error = solution.call("User", "getSocialToken", {"consumer": "google", **callback})
-    assert (error["status"], "Parameter state" in error["message"]) == (400, True)
 
 
 def test_a_token_that_the_provider_has_forgotten(lab: Lab) -> None:

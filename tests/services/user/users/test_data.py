@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -24,6 +25,14 @@ KINDS: dict[str, Any] = {
     "object": {"a": {"b": [None]}},
     "bytes": "\udcff",  # bytes of a script that are no UTF-8
 }
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Environment]:
+    """For all examples of a test, each with a user of its own."""
+    env = Environment()
+    yield env
+    env.close()
 
 
 @pytest.fixture
@@ -101,13 +110,6 @@ async def test_a_user_has_at_most_1000_values(env: Environment, ann: int) -> Non
     assert await env.call("createUserData", id=bob, a=1) is None
 
 
-async def test_older_names_take_the_values_in_one_object_too(env: Environment, ann: int) -> None:
-    await env.call("createUserStorage", {"id": ann, "key values": {"color": "red", "size": 1}})
-    await env.call("updateUserStorage", {"id": ann, "key values": {"color": "blue"}})
-    await env.call("updateUserStorage", id=ann, size=2)
-    assert await env.call("listUserData", id=ann) == {"color": "blue", "size": 2}
-
-
 async def test_what_is_configured_for_the_service_is_nobodys_data(env: Environment, ann: int) -> None:
     env.configuration["acme"] = {"User": {"time_to_live": 60, "values": 1}}
     await env.call("createUserData", id=ann, color="red")
@@ -123,11 +125,8 @@ JSON = st.recursive(
 
 @settings(max_examples=size(15, 500))
 @given(st.dictionaries(st.text("abc", min_size=1), JSON, max_size=4))
-async def test_any_value_survives(values: dict[str, Any]) -> None:
-    env = Environment()
-    try:
-        id = (await env.person()).id
-        await env.call("createUserData", {"id": id, **values})
-        assert await env.call("listUserData", id=id) == values
-    finally:
-        env.close()
+async def test_any_value_survives(shared: Environment, values: dict[str, Any]) -> None:
+    ann = await shared.person("ann")
+    await shared.call("createUserData", {"id": ann.id, **values})
+    assert await shared.call("listUserData", id=ann.id) == values
+    await shared.call("deleteUser", id=ann.id)
