@@ -66,6 +66,8 @@ async def too_long(target: Target) -> None:
     response = expect.status(await probe.request("GET", "/scripts/endless"), 504)
     error = decoded(response).get("error")
     expect.true("error is a text", isinstance(error, str) and error, error, response)
+    for path in ("/scripts/hungry", *FAILING):
+        expect.status(await probe.request("GET", path), 500)
 
 
 @check("SOL-ERR-4", "a service or operation that does not exist gives an error, and the script runs on")
