@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
+from labkit.conformance.interface.partners import solution_id
 from labkit.conformance.probe import PROBE, same
 from labkit.conformance.target import Target
-from labkit.core.errors import LabWarning, SettingsError
+from labkit.core.errors import LabkitError, LabWarning, SettingsError
 
 if TYPE_CHECKING:
     from labkit.lab.solution import Solution
@@ -207,7 +208,7 @@ async def edited(target: Target) -> None:
 def _edited(target: Target) -> None:
     with folders() as root:
         folder = written(root, "one", {**GOOD, "assets/a.txt": "before", "assets/b.txt": "b"})
-        solution = loaded(target, target.identity(), folder)
+        solution = loaded(target, solution_id(target), folder)
         assert solution is not None
         solution.route("GET", "/added", lua="return 'added'")
         (folder / "assets/a.txt").write_text("after")
@@ -235,6 +236,15 @@ def _edited(target: Target) -> None:
         except SettingsError:
             moved = False
         expect.equal("is it moved to another domain?", moved, False)
+        solution.publish(default_script_key="panels", operations=[{"name": "ask"}])
+        try:  # what cannot be published is not there when the folder is read anew
+            solution.publish(operations=[{"name": "no name"}])
+            published = True
+        except LabkitError:
+            published = False
+        expect.equal("is it published?", published, False)
+        expect.equal("what is published", list(solution.publish().info.operations), ["ask"])
+        solution.reload()
         expect.equal("what the route gives at the old one", solution.get("/a").json(), 2)
 
 

@@ -1,12 +1,8 @@
-"""Functions of Python where other solutions have scripts, and what a restart does to both."""
+"""Functions of Python where other solutions have scripts: what they are given, and what becomes of what they give."""
 
 from __future__ import annotations
 
-import tempfile
-import threading
 from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labkit.conformance import expect
@@ -17,10 +13,8 @@ from labkit.conformance.target import Target
 from labkit.core.errors import LabError
 
 if TYPE_CHECKING:
-    from labkit.lab.lab import Lab
     from labkit.lab.solution import Solution
 
-PATIENCE = 20.0  # seconds of real time that a check waits for its own function
 BYTES = b"gr\xc3\xbc\xc3\x9fe \xff"
 
 
@@ -217,114 +211,6 @@ def _apart(target: Target) -> None:
         subscriber.on("panels", "loud", lambda told: told["list"].append(told.pop("name")) or told)
     found = publisher.Interface.trigger(event="loud", mode="sync", data={"name": "x", "list": [1]})
     same("what both give", [each.get("result") for each in found], [{"list": [1, "x"]}] * 2)
-
-
-# ---- restarts
-
-
-@check("SOL-FUN-3", "what a restart does to scripts and functions", needs={"settings"})
-async def restarted(target: Target) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        for settings in ({}, {"data": Path(folder) / "lab.db"}):
-            await target.in_lab(_restarted, settings)
-
-
-def _restarted(settings: dict[str, Any]) -> None:
-    from labkit.lab.lab import Lab
-
-    with Lab(1, solutions=[{"id": "one"}], **settings) as lab:
-        _globals(lab)
-        _running(lab)
-        _waiting(lab)
-
-
-def _globals(lab: Lab) -> None:
-    solution = lab.solution("one")
-    kept = "count = (count or 0) + 1; Keystore.command{key = 'c', command = 'incr'}; return {count = count}"
-    solution.route(
-        "GET", "/count", lua=f"if not counted then counted = function() {kept} end end return counted()"
-    )
-    before = [solution.get("/count").json()["count"] for _ in range(2)]
-    lab.restart()
-    after = [solution.get("/count").json()["count"] for _ in range(2)]
-    expect.equal("a global after a restart", after, before)
-    expect.equal("what is stored", solution.Keystore.get(key="c"), {"value": "4"})
-
-
-def _running(lab: Lab) -> None:
-    """A function that a restart finds running, and one that runs afterwards."""
-    solution = lab.solution("one")
-    began, goes_on, ended = threading.Event(), threading.Event(), threading.Event()
-    refused: list[bool] = []
-
-    def slow(services: Any) -> None:
-        began.set()
-        goes_on.wait(PATIENCE)
-        try:
-            services.Keystore.set(key="slow", value="x")
-            refused.append(False)
-        except LabError:
-            refused.append(True)
-        ended.set()
-
-    solution.route("POST", "/slow", slow)
-    asking = threading.Thread(target=_post, args=(solution, "/slow"))
-    asking.start()
-    began.wait(PATIENCE)
-    lab.restart()
-    goes_on.set()
-    ended.wait(PATIENCE)
-    asking.join(PATIENCE)
-    expect.equal("was the call of a service refused?", refused, [True])
-    expect.equal("what is under its key", solution.Keystore.get(key="slow"), {})
-    response = solution.post("/slow")
-    expect.equal("status afterwards", response.status_code, 200, response)
-    expect.equal("what is under its key", solution.Keystore.get(key="slow"), {"value": "x"})
-
-
-def _waiting(lab: Lab) -> None:
-    """A function that a restart finds waiting for a service, which another solution's function keeps waiting."""
-    asks, answers = lab.solution("asks"), lab.solution("answers")
-    began, goes_on, ended = threading.Event(), threading.Event(), threading.Event()
-    raised: list[bool] = []
-
-    def ask() -> str:
-        began.set()
-        goes_on.wait(PATIENCE)
-        return "answered"
-
-    def waits(services: Any) -> Any:
-        raised.append(True)
-        found = services.Panels.ask()
-        raised[-1] = False
-        return {"found": found}
-
-    def tells(services: Any) -> Any:
-        try:
-            return waits(services)
-        finally:
-            ended.set()
-
-    answers.publish(default_script_key="panels", operations=[{"name": "ask"}])
-    answers.on("interface", "ask", ask)
-    asks.subscribe(answers)
-    asks.route("POST", "/waits", tells)
-    asking = threading.Thread(target=_post, args=(asks, "/waits"))
-    asking.start()
-    began.wait(PATIENCE)
-    lab.restart()
-    expect.equal("does the one that waited end?", ended.wait(PATIENCE), True)
-    goes_on.set()
-    asking.join(PATIENCE)
-    expect.equal("was its call refused?", raised, [True])
-    response = asks.post("/waits")
-    same("what it gives afterwards", response.json(), {"found": "answered"}, response)
-
-
-def _post(solution: Solution, path: str) -> None:
-    """A request that is cut off, whatever a client says of that."""
-    with suppress(Exception):
-        solution.post(path)
 
 
 def _refused(add: Callable[..., object], *args: object) -> None:
