@@ -155,17 +155,6 @@ class TestToken:
         again = client.tokens(grant_type="refresh_token", refresh_token=first["refresh_token"])
         refused(again, 400, "invalid_grant")
 
-    def test_a_client_has_no_say_in_the_lifetimes(self, guide: Guide) -> None:
-        client = app(guide)
-        wishes = {"access_token_ttl": 99_999_999, "refresh_token_ttl": 1}
-        tokens = client.exchange(client.code(guide.member()), **wishes).json()
-        assert tokens["expires_in"] == ACCESS_LIFETIME
-        guide.lab.clock.advance(seconds=2)
-        again = client.tokens(
-            grant_type="refresh_token", refresh_token=tokens["refresh_token"], access_token_ttl=1
-        )
-        assert again.json()["expires_in"] == ACCESS_LIFETIME
-
     def test_refusals_are_those_of_rfc_6749(self, guide: Guide, bob: Person) -> None:
         client = app(guide)
         code = client.code(bob)

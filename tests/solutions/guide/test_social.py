@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from urllib.parse import parse_qs, urlsplit
-
 import pytest
 
 from labkit.lab.provider import Provider
 from tests.cases import cases
-from tests.solutions.guide.visitors import Guide, cookie, refused
+from tests.solutions.guide.visitors import Guide, refused
 
 SCOPES = {"google": ["profile", "email"], "github": ["user"]}
 
@@ -36,22 +33,9 @@ def providers(guide: Guide) -> dict[str, Provider]:
 
 
 class TestOAuth2:
-    def test_the_login_url_is_the_providers(self, guide: Guide, providers: dict[str, Provider]) -> None:
-        answer = guide.visitor().get("/social/handle/google/loginurl")
-        assert answer.status_code == 303
-        url = urlsplit(answer.headers["Location"])
-        assert url.hostname == providers["google"].domain
-        query = parse_qs(url.query)
-        assert query["redirect_uri"] == [guide.url("/social/handle/google")]
-        assert query["scope"] == ["profile email"]
-        assert query["state"]
-
-    @pytest.mark.parametrize("name", ["google", "github"])
-    def test_a_login_ends_at_what_the_provider_tells(
-        self, guide: Guide, providers: dict[str, Provider], name: str
-    ) -> None:
-        answer = providers[name].login(guide.url(f"/social/handle/{name}/loginurl"), as_="ann")
-        assert (answer.status_code, answer.url.path) == (200, f"/social/handle/{name}")
+    def test_a_login_where_the_provider_asks(self, guide: Guide, providers: dict[str, Provider]) -> None:
+        answer = providers["github"].login(guide.url("/social/handle/github/loginurl"), as_="ann")
+        assert (answer.status_code, answer.url.path) == (200, "/social/handle/github")
         assert answer.headers["Content-Type"] == "application/json"
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert (answer.json()["name"], answer.json()["email"]) == ("Ann Lee", "ann@example.org")
@@ -81,42 +65,9 @@ class TestOAuth2:
 
 
 class TestOAuth1:
-    def test_the_login_keeps_a_request_token_and_leads_to_the_provider(
-        self, guide: Guide, providers: dict[str, Provider]
-    ) -> None:
-        answer = guide.visitor().get("/twitter/login")
-        assert answer.status_code == 303
-        url = urlsplit(answer.headers["Location"])
-        assert url.hostname == providers["twitter"].domain
-        (token,) = parse_qs(url.query)["oauth_token"]
-        (header,) = answer.headers.get_list("Set-Cookie")
-        assert header.startswith(f"token={token}; Path=/social/twitter; ")
-        assert re.fullmatch("[A-Za-z0-9]+", token)
-        assert set(cookie(answer)[1]) == {"path", "httponly", "secure", "samesite"}
-
-    def test_a_login_ends_at_what_the_provider_tells(
-        self, guide: Guide, providers: dict[str, Provider]
-    ) -> None:
-        browser = guide.lab.browser()
-        answer = providers["twitter"].login(guide.url("/twitter/login"), as_="ann", browser=browser)
-        assert (answer.status_code, answer.url.path) == (200, "/social/twitter/handle")
-        assert (answer.json()["name"], answer.json()["screen_name"]) == ("Ann Lee", "ann")
-
     def test_who_says_no_is_told_so(self, guide: Guide, providers: dict[str, Provider]) -> None:
         answer = providers["twitter"].login(guide.url("/twitter/login"), as_="ann", approve=False)
         refused(answer, 400)
-
-    def test_another_browser_cannot_end_the_login(self, guide: Guide, providers: dict[str, Provider]) -> None:
-        stranger = guide.lab.browser()
-        stranger.get(guide.url("/twitter/login"))
-        answer = stranger.submit("authorize", person="ann", decision="approve")
-        callback = f"{answer.url.path}?{answer.url.query.decode()}"
-        token = parse_qs(answer.url.query.decode())["oauth_token"][0]
-        victim = guide.visitor()
-        refused(victim.get(callback), 400, "cookie token is missing")
-        refused(victim.get(f"{callback}&reqToken={token}"), 400, "cookie token is missing")
-        assert victim.get("/twitter/login").status_code == 303
-        refused(victim.get(callback), 400)
 
     def test_only_providers_of_oauth_1_have_it(self, guide: Guide, providers: dict[str, Provider]) -> None:
         answer = guide.visitor().get("/google/login")

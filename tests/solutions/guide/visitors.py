@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -101,11 +99,3 @@ def refused(answer: httpx.Response, status: int, text: str = "") -> None:
     assert answer.status_code == status, answer.text
     assert answer.headers["Content-Type"] == "application/json"
     assert text in answer.json()["message"]
-
-
-def cookie(answer: httpx.Response) -> tuple[str, Mapping[str, str]]:
-    """`name=value` of the one cookie that an answer sets, and its attributes by lower-case name."""
-    (header,) = answer.headers.get_list("Set-Cookie")
-    pair, *attributes = re.split(r";\s*", header)
-    parts = (each.partition("=") for each in attributes)
-    return pair, {name.lower(): value for name, _, value in parts}

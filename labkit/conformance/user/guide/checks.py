@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.guide import Guide
+from labkit.conformance.probe import Table
 from labkit.conformance.set_up import set_up
 from labkit.conformance.target import Target
 from labkit.conformance.users import NEW_PASSWORD, PASSWORD
@@ -37,7 +38,9 @@ async def forgot(guide: Guide, email: str) -> str:
 async def signup(target: Target) -> None:
     guide, email = Guide(target), f"{target.identity()}@example.com"
     login = {"email": email, "password": PASSWORD}
-    expect.status(await guide.post(SIGNUP, name="Ann", **login), 200)
+    expect.status(
+        await guide.post(SIGNUP, name="Ann", status=1, **login), 200
+    )  # status is nothing to ask for
     link, url = guide.link(email), re.escape(guide.url("/api/verify/"))
     expect.true("the link leads to this solution", re.fullmatch(f"{url}[^/?]+", link), link)
     expect.equal("recipients", [mail.recipients for mail in guide.mails(email)], [(email,)])
@@ -51,8 +54,14 @@ async def refused_signup(target: Target) -> None:
     guide = Guide(target)
     person = await guide.person()
     taken = {"email": person.email, "name": "Eve", "password": PASSWORD}
-    without_name = {"email": f"{target.identity()}@example.com", "password": PASSWORD}
-    for given in (taken, without_name, {**taken, "email": "no address"}):
+    whole = {"email": f"{target.identity()}@example.com", "name": "Eve", "password": PASSWORD}
+    lacking = [{name: each for name, each in whole.items() if name != missing} for missing in whole]
+    for given in (
+        taken,
+        {**taken, "email": person.email.upper()},
+        *lacking,
+        {**taken, "email": "no address"},
+    ):
         kind, error = await guide.call("User", "createUser", given)
         expect.equal("what createUser gives", kind, "table", guide.last)
         response = await guide.post(SIGNUP, **given)
@@ -76,6 +85,7 @@ async def verify(target: Target) -> None:
     email, password, code = await guide.signed_up()
     guide.message(expect.status(await guide.get(f"/api/verify/{code}"), 200))
     expect.status(await guide.post(LOGIN, email=email, password=password), 303)
+    guide.message(expect.status(await guide.get(f"/api/verify/{code}"), 401))
 
 
 @check("USR-GUIDE-4", "a code that nobody has is 401")
@@ -98,6 +108,7 @@ async def reset(target: Target) -> None:
     expect.true("the link holds a token", token, link)
     page = await guide.get(link.removeprefix(url.rstrip("/")))
     expect.status(page, 200)
+    expect.status(await guide.post(RESET, resetToken=token, password="short"), 400)
     expect.status(await guide.post(RESET, resetToken=token, password=NEW_PASSWORD), 200)
     expect.status(await guide.post(RESET, resetToken=token, password="a third one"), 400)
     expect.status(await guide.post(LOGIN, email=person.email, password=NEW_PASSWORD), 303)
@@ -108,7 +119,9 @@ async def reset(target: Target) -> None:
 @check("USR-GUIDE-6", "to have forgotten is 400 without email, 404 without user")
 async def forgotten_by_nobody(target: Target) -> None:
     guide = Guide(target)
-    guide.message(expect.status(await guide.post(FORGOTTEN), 400))
+    nothing: tuple[Table, ...] = ({}, {"email": ""}, {"email": 7}, {"email": ["ann@example.com"]})
+    for given in nothing:
+        guide.message(expect.status(await guide.post(FORGOTTEN, **given), 400))
     guide.message(expect.status(await guide.post(FORGOTTEN, email=f"{target.identity()}@example.com"), 404))
 
 
@@ -117,7 +130,10 @@ async def reset_of_nothing(target: Target) -> None:
     guide = Guide(target)
     token, password = {"resetToken": target.identity()}, {"password": NEW_PASSWORD}
     unknown = {"resetToken": target.identity().replace("-", "").ljust(40, "x")}
-    for given in ({}, password, token, {**token, **password}, {**unknown, **password}):
+    without: tuple[Table, ...] = ({}, password, token, {**token, "password": ""})
+    odd = ("", {"a": 1}, "x" * 500, "-----BEGIN PUBLIC KEY-----", "é ü", "\n")
+    wrong = [{"resetToken": each, **password} for each in odd]
+    for given in (*without, {**token, **password}, {**unknown, **password}, *wrong):
         guide.message(expect.status(await guide.post(RESET, **given), 400))
 
 
@@ -228,15 +244,26 @@ async def login(target: Target) -> None:
 async def failing_login(target: Target) -> None:
     guide = Guide(target)
     person = await guide.person()
-    for email in (person.email, f"{target.identity()}@example.com"):
-        response = expect.status(await guide.post(LOGIN, email=email, password=NEW_PASSWORD), 401)
-        guide.message(response)
+    wrong = {"email": person.email, "password": NEW_PASSWORD}
+    said = set()
+    for given in (
+        wrong,
+        {**wrong, "email": f"{target.identity()}@example.com"},
+        {},
+        {"email": person.email},
+        {"password": PASSWORD},
+        {"email": {"a": 1}, "password": [PASSWORD]},
+    ):
+        response = expect.status(await guide.post(LOGIN, **given), 401)
+        message = guide.message(response)
+        said |= {message} if len(given) == 2 and isinstance(given["email"], str) else set()
         value, attributes = guide.cookie(response, "sid")
         expect.equal("value of the cookie", value, "", response)
         expired = attributes.get("max-age") == "0" or "expires" in attributes
         expect.true(
             "the cookie ends, where it was set", expired and attributes.get("path") == "/", attributes
         )
+    expect.equal("messages that differ", len(said), 1, guide.last)
 
 
 @check("USR-GUIDE-15", "without a valid session there is no user")
@@ -244,6 +271,14 @@ async def no_session(target: Target) -> None:
     guide = Guide(target)
     for sid in ("", "nonsense", target.identity()):
         guide.message(expect.status(await guide.get(USER, sid=sid), 400))
+    good = await guide.login(await guide.person())
+    for form, status in (
+        *((form, 200) for form in ("sid={}", "a=b; sid={}; c=d", "xsid=no;sid={}", "a=b=c;  sid={}")),
+        *((form, 400) for form in ("xsid={}", "sid2={}", "SID={}", "si={}", "a=sid={}", "sid = {}")),
+        *((form, 400) for form in ("other=1; sid", "sid=a.b.c; sid=d", "=")),
+    ):
+        shown = await guide.request("GET", USER, headers={"Cookie": form.format(good)})
+        expect.header(expect.status(shown, status), "Cache-Control", "no-cache")
 
 
 @check("USR-GUIDE-36", "a login that a form of another site could send is none")

@@ -58,13 +58,17 @@ async def set_up(target: Target) -> None:
 async def owner(target: Target) -> None:
     guide = await ready(target)
     caller, person = await guide.person(), await guide.person()
-    await assign(guide, caller, "owner", "infoUserId", person.id)
+    for role in ("guest", "owner"):  # of the two the owner's counts
+        await assign(guide, caller, role, "infoUserId", person.id)
     await assign(guide, person, "guest", "infoUserId", caller.id)
     roles = [assignment("guest", ("infoUserId", str(caller.id)))]
     expected = {**await guide.shown(person.email), "roles": roles}
     fields = {"id", "name", "email", "status", "creation_date", "roles"}
     expect.equal("fields of a user", set(expected), fields, guide.last)
     guide.same("what an owner sees", await shown(guide, caller, person), expected)
+    other = await guide.person()
+    await assign(guide, caller, "owner", "infoUserId", other.id)
+    guide.same("roles of who has none", (await shown(guide, caller, other)).get("roles"), [])
 
 
 @check("USR-GUIDE-20", "a guest sees email and creation date of a user")
@@ -90,8 +94,12 @@ async def no_role(target: Target) -> None:
 @check("USR-GUIDE-22", "an email that nobody has is 404 to who is logged in")
 async def nobody(target: Target) -> None:
     guide = await ready(target)
-    sid = await guide.login(await guide.person())
-    guide.message(expect.status(await info(guide, f"{target.identity()}@example.com", sid), 404))
+    person = await guide.person()
+    sid = await guide.login(person)
+    near = (person.email[1:], f"_{person.email[1:]}", f"%{person.email[1:]}", "%", "_")
+    for email in (f"{target.identity()}@example.com", *near):
+        guide.message(expect.status(await info(guide, email, sid), 404))
+        expect.true("free", "available" in guide.message(await info(guide, email)), email, guide.last)
 
 
 @check("USR-GUIDE-23", "who is not logged in learns whether an email is taken")
@@ -99,8 +107,9 @@ async def taken_or_available(target: Target) -> None:
     guide = await ready(target)
     taken, free = (await guide.person()).email, f"{target.identity()}@example.com"
     for email, word, other in ((taken, "taken", "available"), (free, "available", "taken")):
-        message = guide.message(expect.status(await info(guide, email), 200))
-        expect.true(f"the message says {word}", word in message and other not in message, message)
+        for sid in ("", "nonsense"):
+            message = guide.message(expect.status(await info(guide, email, sid), 200))
+            expect.true(f"the message says {word}", word in message and other not in message, message)
 
 
 # ---- what a role lets be done
@@ -121,14 +130,21 @@ async def devices(target: Target) -> None:
         return await guide.request(method, readers, headers={"Cookie": f"sid={sid}"}, **email)
 
     expect.status(await guide.get(device), 401)
+    expect.status(await change("PUT", ""), 401)
     expect.status(await guide.get(device, sid=other), 403)
     expect.status(await change("PUT", other), 403)
     expect.status(await change("PUT", boss), 200)
     expect.status(await guide.get(device, sid=other), 200)
     expect.status(await guide.get(f"{device}0", sid=other), 403)
     expect.status(await change("PUT", other), 403)
+    expect.status(await change("DELETE", other), 403)
     expect.status(await change("DELETE", boss), 200)
     expect.status(await guide.get(device, sid=other), 403)
+    for email in (f"{target.identity()}@example.com", ""):
+        for method in ("PUT", "DELETE"):
+            unknown = {"params": {"email": email}, "json": {"email": email}}
+            headers = {"Cookie": f"sid={boss}"}
+            expect.status(await guide.request(method, readers, headers=headers, **unknown), 404)
 
 
 # ---- what a client may ask for
