@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sized
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Sized
 from contextvars import Context
 from dataclasses import dataclass
 from typing import Any
@@ -139,6 +139,28 @@ class Events(Component):
         )
         if self._audience:
             self.deliver(Event(kind, source, payload, sequence, product, solution))
+
+    def emit_all(
+        self,
+        source: str,
+        events: Sequence[tuple[EventKind, Callable[[], Payload], int]],
+        *,
+        cause: int,
+        product: str,
+    ) -> None:
+        """Raise several events of one source in turn, as `emit` does each; of an event: its kind, payload and `holds`.
+
+        It costs less, except where faults of events may have something to say between two of them.
+        """
+        if self.interfere is not None:
+            for kind, payload, holds in events:
+                self.emit(kind, source, payload, cause=cause, product=product, holds=holds)
+            return
+        entries = [(kind.type or kind.event, payload, holds) for kind, payload, holds in events]
+        sequences = self.journal.record_all("event", source, entries, cause)
+        if self._audience:
+            for (kind, payload, _), sequence in zip(events, sequences, strict=True):
+                self.deliver(Event(kind, source, payload, sequence, product))
 
     def deliver(self, event: Event) -> None:
         """Put an event that the journal has in the lane of each that handles it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import cast
 
@@ -148,6 +148,30 @@ class Journal:
             self._tell(entry)
             self.end(entry)
         return sequence
+
+    def record_all(
+        self, kind: str, actor: str, entries: Sequence[tuple[str, Callable[[], Detail], int]], cause: int
+    ) -> range:
+        """Add records that one thing led to, at one time, and return their sequence numbers.
+
+        entries: summary, detail and `holds` of each, as in `record`, which takes them one by one at more cost.
+        """
+        first = self._sequence + 1
+        if self._watchers or self._end_watchers or kind in self._kind_watchers:
+            for summary, detail, holds in entries:
+                self.record(kind, actor, summary, cause=cause, detail=detail, holds=holds)
+        else:
+            sequence, count = self._sequence, self._counts[actor]
+            time, field = self._micros(), self._field
+            for summary, detail, holds in entries:
+                sequence += 1
+                count += 1
+                led = cause if cause < sequence else None
+                self._records.append(
+                    Record(sequence, time, kind, actor, count, summary, led, None, None, detail, field, holds)
+                )
+            self._sequence, self._counts[actor] = sequence, count
+        return range(first, first + len(entries))
 
     def open(
         self,

@@ -36,21 +36,22 @@ async def write(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     if not pairs:
         raise HttpError(400, "expected at least one <alias>=<value> in the body")
     now = exchange.context.clock.now()
-    written = dict(pairs)
-    resources = exchange.product.settings.resources
-    for alias, value in written.items():
-        if alias in resources and (wrong := exchange.product.value_error(alias, value)):
-            exchange.add_not_stored(pairs)
-            raise HttpError(400, wrong)
-    stored_pairs = {alias: value for alias, value in written.items() if alias in resources}
-    if len(stored_pairs) < len(pairs):
-        exchange.add_not_stored((alias, value) for alias, value in pairs if stored_pairs.get(alias) != value)
+    second, product = int(now), exchange.product
+    resources = product.settings.resources
+    points: list[Datapoint] = []
+    for alias, value in dict(pairs).items():
+        if alias in resources:
+            if wrong := product.value_error(alias, value):
+                exchange.add_not_stored(pairs)
+                raise HttpError(400, wrong)
+            points.append(Datapoint(alias, second, value))
+    if len(points) < len(pairs):
+        kept = {point.alias: point.value for point in points}
+        exchange.add_not_stored((alias, value) for alias, value in pairs if kept.get(alias) != value)
     await exchange.context.events.capacity(f"{device.product}/{device.identity}")
     authenticated_still(exchange)
-    points = [Datapoint(alias, int(now), value) for alias, value in stored_pairs.items()]
-    stored, found = await devices.state.store(
-        device.product, device.identity, points, int(now), known(exchange, aliases)
-    )
+    read = known(exchange, aliases) if aliases else ()
+    stored, found = await devices.state.store(device.product, device.identity, points, second, read)
     emitted.stored(exchange, devices, device, stored, "write", now)
     return written_values(exchange, found)
 

@@ -8,7 +8,7 @@ provisioned  on the device-data service: credentials were given or replaced
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
 
@@ -44,19 +44,21 @@ def stored(
     live = api == "write"
     product, identity = device.product, device.identity
     devices.polls.wake(product, identity, stored, live)
-    points = [each.point for each in stored]
     context, connection, micros = exchange.context, exchange.connection, int(received * 1_000_000)
     record, source = exchange.record or exchange.identify(identity), f"{product}/{identity}"
-    cause = record.sequence
     connection.identify(context.identifiers, source)
-    payload = partial(data_in, connection, identity, micros, points, live)
-    holds = sum([ITEM + len(point.value) for point in points])  # aliases are those of the settings
-    context.events.emit(DATA_IN, source, payload, cause=cause, product=product, holds=holds)
-    for point in points:
+    points: list[Datapoint] = []
+    events: list[tuple[EventKind, Callable[[], Payload], int]] = []
+    whole = 0
+    for point, _ in stored:
         sequence = devices.sequence(product, identity, point.alias)
         payload = partial(datapoint, product, connection, identity, micros, point, sequence, api)
-        holds = ITEM + len(point.value)
-        context.events.emit(DATAPOINT, source, payload, cause=cause, product=product, holds=holds)
+        holds = ITEM + len(point.value)  # aliases are those of the settings
+        events.append((DATAPOINT, payload, holds))
+        points.append(point)
+        whole += holds
+    events.insert(0, (DATA_IN, partial(data_in, connection, identity, micros, points, live), whole))
+    context.events.emit_all(source, events, cause=record.sequence, product=product)
 
 
 def provisioned(context: Context, product: str, connection: Connection, identity: str, cause: int) -> None:

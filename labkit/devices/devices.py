@@ -50,8 +50,9 @@ class Devices(Component):
 
         On a data file each start of the lab has a range of its own, above those of the starts before.
         """
-        self._sequences[product, identity, alias] += 1
-        return (self.context.database.starts - 1) * SEQUENCES + self._sequences[product, identity, alias]
+        key = (product, identity, alias)
+        count = self._sequences[key] = self._sequences[key] + 1
+        return (self.context.database.starts - 1) * SEQUENCES + count
 
     async def crash(self) -> None:
         self.registry.forget_all()

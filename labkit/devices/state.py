@@ -8,6 +8,7 @@ several the one received last: a point recorded ahead of its time does not hide 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from sqlalchemy import Boolean, Column, Connection, Integer, String, Table
@@ -117,25 +118,30 @@ class State:
         """Store datapoints that were received at a time (Unix seconds); then, in the same transaction, read the
         current values as `latest` does. first_do: something else in it, before, with what will be stored."""
         self._current.pop((product, identity), None)
-        first = self._database.starts * STARTS + self._count
+        number = self._database.starts * STARTS + self._count
         self._count += len(points)
-        stored = [Stored(point, first + number) for number, point in enumerate(points, 1)]
+        stored: list[Stored] = []
+        rows: list[tuple[object, ...]] = []
         marks: list[tuple[str, str, str, int, int]] = []
-        if self._delivered:
-            for point in points:
-                marks += self._take_marks((product, identity, point.alias))
+        for point in points:
+            number += 1
+            alias, timestamp, value = point
+            stored.append(Stored(point, number))
+            rows.append((product, identity, alias, timestamp, value, received, number))
+            if self._delivered:
+                marks += self._take_marks((product, identity, alias))
+        found: list[tuple[str, str]] = []
         if 0 < len(points) <= FEW and not read and not marks and first_do is None:
-            values: list[object] = []
-            for (alias, timestamp, value), number in stored:
-                values += (product, identity, alias, timestamp, value, received, number)
-            await self._database.write(STORE_FEW[len(points) - 1], values)
-            found: list[tuple[str, str]] = []
+            await self._database.write(STORE_FEW[len(rows) - 1], list(chain.from_iterable(rows)))
         else:
 
             def store(connection: Connection) -> list[tuple[str, str]]:
                 if first_do is not None:
                     first_do(connection, stored)
-                return store_points(connection, product, identity, stored, received, marks, read)
+                if marks:
+                    _keep_marks(connection, marks)
+                execute_many(connection, STORE, rows)
+                return latest_values(connection, product, identity, read)
 
             found = await self._database.run(store)
         for point in points:
@@ -180,25 +186,6 @@ class State:
 
     def _take_marks(self, key: Key) -> list[tuple[str, str, str, int, int]]:
         return [(*key, timestamp, number) for timestamp, number in self._delivered.pop(key, {}).items()]
-
-
-def store_points(
-    connection: Connection,
-    product: str,
-    identity: str,
-    stored: Iterable[Stored],
-    received: int,
-    marks: Sequence[tuple[str, str, str, int, int]],
-    read: Iterable[str],
-) -> list[tuple[str, str]]:
-    if marks:
-        _keep_marks(connection, marks)
-    rows = [
-        (product, identity, alias, timestamp, value, received, number)
-        for (alias, timestamp, value), number in stored
-    ]
-    execute_many(connection, STORE, rows)
-    return latest_values(connection, product, identity, read)
 
 
 def latest_values(
