@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from labkit.device_api.exchange import Exchange
 from labkit.devices.registry import Device, Registry
 from labkit.http.error import HttpError
+from labkit.http.known import KnownHead
 from labkit.settings import Auth
 
 REVOKED = "the credentials were replaced, or the device locked or removed, meanwhile"
@@ -40,12 +41,13 @@ CHALLENGES = {
 class Credential:
     """What a request shows: a token, an identity with a password, or a certificate (DER) with its CN.
 
-    `value` is None where the header cannot be read as what it claims to be.
+    `value` is None where the header cannot be read as what it claims to be. digest: that of a token, once asked for.
     """
 
     type: Auth
     value: str | bytes | None
     identity: str | None = None
+    digest: bytes | None = None
 
 
 def presented(exchange: Exchange) -> Credential | None:
@@ -54,6 +56,12 @@ def presented(exchange: Exchange) -> Credential | None:
     The listener asks every client for a certificate as soon as one product wants them, so a certificate is a
     credential only where its product does.
     """
+    settings = exchange.product.settings
+    known: KnownHead | None = getattr(exchange.request, "known", None)
+    read = None if known is None else known.credential
+    if read is not None and read[0] is settings:
+        kept: Credential = read[1]
+        return kept
     headers = exchange.request.headers
     found: list[Credential] = []
     for name in exchange.context.wire.token_headers:
@@ -62,10 +70,12 @@ def presented(exchange: Exchange) -> Credential | None:
     if "Authorization" in headers:
         found += [authorization(exchange, each) for each in headers.getall("Authorization") if each.strip()]
     connection = exchange.connection
-    if connection.certificate is not None and exchange.product.settings.auth == "certificate":
+    if connection.certificate is not None and settings.auth == "certificate":
         found.append(Credential("certificate", connection.certificate, connection.common_name))
     if len(found) > 1:
         raise HttpError(400, "expected exactly one credential")
+    if known is not None and found:
+        known.credential = (settings, found[0])
     return found[0] if found else None
 
 
@@ -125,7 +135,9 @@ async def owner_of(registry: Registry, product: str, credential: Credential) -> 
         return None if identity is None else await registry.by_certificate(product, identity, value)
     if credential.type == "password":
         return await registry.by_password(product, identity or "", value)
-    return await registry.by_token(product, value)
+    if credential.digest is None:
+        credential.digest = registry.digest_of(value)
+    return await registry.by_token_digest(product, credential.digest)
 
 
 def unauthorized(exchange: Exchange, reason: str) -> HttpError:

@@ -47,11 +47,11 @@ class EdgeProtocol(RequestLoop):
         "_input_ended",
         "_keep",
         "_reader_timer",
-        "_repeated",
         "_rest",
         "_watched",
         "connection",
         "host_header",
+        "repeated",
     )
 
     connection: Connection
@@ -86,7 +86,7 @@ class EdgeProtocol(RequestLoop):
         self._framing: Framing  # of that body
         self._body_timer: asyncio.TimerHandle | None = None
         self._reader_timer: asyncio.TimerHandle | None = None
-        self._repeated = RepeatedHead()
+        self.repeated = RepeatedHead()
         self._input_ended = False
         self._watched = False  # the end of input ends the request that is handled
         self._fault_seen = False  # something could not be read: nothing after it means anything
@@ -189,7 +189,7 @@ class EdgeProtocol(RequestLoop):
             end = data.find(HEAD_END, at) + len(HEAD_END)
             if at + len(HEAD_END) <= end <= at + limits.HEAD:  # as nearly always
                 head, size = data[at:end], len(data) - end
-                known = None if self._messages else self._repeated.message(head, size)
+                known = None if self._messages else self.repeated.message(head, size)
                 if known is not None:
                     self._forget_head()
                     self.queue(known, data[end:])
@@ -234,7 +234,7 @@ class EdgeProtocol(RequestLoop):
             return
         self._forget_head()
         if payload.is_eof():
-            self._repeated.keep(head, len(body), message)
+            self.repeated.keep(head, len(body), message)
             return
         if message.method == hdrs.METH_CONNECT:
             payload.feed_eof()  # no tunnel will be dug

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from aiohttp.http_parser import RawRequestMessage
 
+from labkit.http.known import KnownHead
+
 SHORT = 1024  # bytes of a head that is kept
 
 
@@ -14,18 +16,23 @@ class RepeatedHead:
     reading a request.
     """
 
-    __slots__ = ("_head", "_message", "_size")
+    __slots__ = ("_head", "_known", "_message", "_size")
 
     def __init__(self) -> None:
         self._head = b""
         self._size = 0
         self._message: RawRequestMessage | None = None
+        self._known: KnownHead | None = None
 
     def keep(self, head: bytes, size: int, message: RawRequestMessage) -> None:
         """A head was parsed together with the whole of its body, of `size` bytes."""
         if len(head) <= SHORT and not (message.should_close or message.upgrade):
-            self._head, self._size, self._message = head, size, message
+            self._head, self._size, self._message, self._known = head, size, message, KnownHead()
 
     def message(self, head: bytes, size: int) -> RawRequestMessage | None:
         """What a head means, where it and all that came with it, `size` bytes, are as the last ones were."""
         return self._message if size == self._size and head == self._head else None
+
+    def known(self, message: RawRequestMessage) -> KnownHead | None:
+        """What was made of a head that is kept."""
+        return self._known if message is self._message else None

@@ -8,18 +8,22 @@ from aiohttp import hdrs, web
 from aiohttp.http import SERVER_SOFTWARE, HttpVersion10
 from aiohttp.streams import StreamReader
 
+from labkit.http.known import KnownHead
+
 SERVER = "labkit"
 
 
 class EdgeRequest(web.BaseRequest):
     """Sends `100 Continue` when its body is first asked for (RFC 9110 10.1.1).
 
-    expecting: the client holds the body back until then. date: the HTTP-date for its response.
+    expecting: the client holds the body back until then. date: the HTTP-date for its response. known: what was made of
+    its head; a clone, whose head may be another, has none.
     """
 
-    ATTRS = web.BaseRequest.ATTRS | frozenset(["date", "expecting"])
+    ATTRS = web.BaseRequest.ATTRS | frozenset(["date", "expecting", "known"])
     expecting = False
     date: str | None = None
+    known: KnownHead | None = None
 
     def get(self, key: Any, default: Any = None) -> Any:
         """As a mapping's own, which would have what is missing raise KeyError."""

@@ -24,6 +24,7 @@ from labkit.edge.request import EdgeRequest
 from labkit.edge.tasks import Tasks
 from labkit.http.connection import Connection
 from labkit.http.cut import ConnectionCut
+from labkit.http.known import KnownHead
 from labkit.http.sites import Site
 
 
@@ -122,30 +123,47 @@ class EdgeServer(web.Server):
             message, payload, protocol, writer, task, self._loop, client_max_size=self._max_body
         )
         request.date = self.context.dates.at(self.context.clock.seconds())
+        request.known = cast(EdgeProtocol, protocol).repeated.known(message)
         return request
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         assert isinstance(request, EdgeRequest)
         protocol = request.protocol
         assert isinstance(protocol, EdgeProtocol)
-        connection = protocol.connection
-        if wrong := self.wrong_host(protocol, request):  # before all else, so that a stranger learns nothing
-            protocol.end("wrong host", wrong)
-            return web.Response()  # has nowhere to go
-        if request.is_foreign():
-            return protocol.unreadable(400, "only HTTP/1.0 and HTTP/1.1 are spoken here")
-        if refusal := limits.refusal(request.headers):
-            return protocol.unreadable(*refusal)
+        connection, known = protocol.connection, request.known
+        judged = known is not None and self._judged(protocol, known)
+        if not judged:
+            # Before all else, so that a stranger learns nothing.
+            if wrong := self.wrong_host(protocol, request):
+                protocol.end("wrong host", wrong)
+                return web.Response()  # has nowhere to go
+            if request.is_foreign():
+                return protocol.unreadable(400, "only HTTP/1.0 and HTTP/1.1 are spoken here")
+            if refusal := limits.refusal(request.headers):
+                return protocol.unreadable(*refusal)
         if (ready := connection.ready) is not None:
             if not ready.done():
                 await asyncio.wait([ready])  # not cancelled with the request
             if not ready.result():
                 return plain(500, "internal error")
-        if (expect := request.headers.get(hdrs.EXPECT)) is not None and request.version >= HttpVersion11:
-            if expect.lower() != "100-continue":
-                return protocol.unreadable(417, "only 100-continue can be expected")
-            request.expecting = True
+        if not judged:
+            expect = request.headers.get(hdrs.EXPECT)
+            if expect is not None and request.version >= HttpVersion11:
+                if expect.lower() != "100-continue":
+                    return protocol.unreadable(417, "only 100-continue can be expected")
+                request.expecting = True
+            elif known is not None and request.raw_path.startswith("/"):
+                known.host = protocol.host_header
         return await self._answer(protocol, connection, request)
+
+    def _judged(self, protocol: EdgeProtocol, known: KnownHead) -> bool:
+        """Was a head judged before, with a result that holds still and asks for nothing?"""
+        host = known.host
+        return (
+            host is not None
+            and host == protocol.host_header
+            and self.context.hosts.serves(protocol.connection.host)
+        )
 
     async def _answer(
         self, protocol: EdgeProtocol, connection: Connection, request: EdgeRequest

@@ -97,6 +97,37 @@ async def test_switching_self_registration_off_keeps_out_who_is_not_whitelisted(
     assert await statuses(client) == set()
 
 
+# --- one head again and again on a connection: what it means is kept, whether it counts is not ---------------
+
+
+@pytest.mark.parametrize("product", ["token", "password"])
+async def test_a_head_that_comes_again_counts_as_long_as_its_credential(rig: DeviceRig, product: str) -> None:
+    client = await rig.device(product)
+    registry, other = rig.platform.devices.registry, "password" if product == "token" else "token"
+    change = rig.platform.devices.products.get(product).change
+
+    async def status() -> int:
+        return (await client.ask("POST", ALIAS, "text=x")).status
+
+    assert [await status(), await status()] == [204, 204]
+    change(auth=other)
+    assert await status() == 401
+    change(auth=product)
+    assert [await status(), await status()] == [204, 204]
+    await registry.lock(product, "d")
+    assert await status() == 401
+    await registry.lock(product, "d", False)
+    assert [await status(), await status()] == [204, 204]
+    await registry.remove(product, "d")
+    assert [await status(), await status()] == [401, 401]
+
+
+async def test_two_tokens_in_a_head_are_one_too_many_each_time(rig: DeviceRig) -> None:
+    client = await rig.device()
+    client.credentials = [*client.credentials, *client.credentials]
+    assert [(await client.ask("POST", ALIAS, "text=x")).status for _ in range(3)] == [400, 400, 400]
+
+
 # --- activate: 401, 403, 404, 409 ---------------------------------------------------------------------------
 
 

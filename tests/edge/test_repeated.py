@@ -65,3 +65,21 @@ async def test_the_connection_ends_after_a_repeated_close(rig: EdgeRig, parser: 
     assert (await client.answer(get("/a")))[0] == 200
     client.send(get("/a", HOST, "Connection: close"))
     assert (await client.rest()).startswith(b"HTTP/1.1 200 ")
+
+
+async def test_a_head_is_judged_until_it_is_found_right(rig: EdgeRig) -> None:
+    for line, status in (("Expect: more", 417), ("Content-Encoding: gzip", 415)):
+        client = await rig.connect()
+        assert (await client.answer(post("one")))[0] == 200
+        assert (await client.answer(post("one", line)))[0] == status
+        client = await rig.connect()
+        assert (await client.answer(post("one", line)))[0] == status
+
+
+async def test_the_host_header_is_judged_with_each_change_of_it(rig: EdgeRig) -> None:
+    """Over one connection, in between another spelling of the name that is right, then one that is wrong."""
+    client = await rig.connect()
+    for host in (HOST, HOST, HOST.upper(), HOST, HOST):
+        assert (await client.answer(get("/a", host)))[2].decode() == GOT
+    client.send(get("/a", f"other.{HOST}"))
+    assert await client.rest() == b""
