@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 FORM = "application/x-www-form-urlencoded; charset=utf-8"
 PEM = "application/x-pem-file; charset=utf-8"
+PLAIN_PAIR = r"[A-Za-z0-9_.~-]+=[A-Za-z0-9_.~-]*"
+PLAIN_FORM = re.compile(f"{PLAIN_PAIR}(?:&{PLAIN_PAIR})*")
 DONE, STORED, FOUND, POLLED, SENT = (200,), (204,), (200, 204), (200, 304), (200, 206)  # statuses of success
 Values = Mapping[str, object]
 Secret = Callable[[int], Awaitable[str]]
@@ -260,22 +263,16 @@ class VirtualDevice:
 
 def encoded(pairs: Iterable[tuple[str, object]]) -> str:
     """A form body (the URL standard's urlencoded): a boolean as true or false, others as their text."""
-    form = ""
-    for pair in pairs:
-        mark = "&" if form else ""
-        for item in pair:
-            kind = type(item)
-            text = str(item)
-            if kind is float or kind is int:
-                text = text.replace("+", "%2B")  # of 1e+20
-            else:
-                if kind is bool:
-                    text = text.lower()
-                if not (text.isascii() and text.isalnum()):
-                    text = quote_plus(text, errors="strict")
-            form += mark + text
-            mark = "="
-    return form
+    items = [(name, str(value).lower() if type(value) is bool else str(value)) for name, value in pairs]
+    form = "&".join([f"{name}={value}" for name, value in items])
+    # As nearly always there is nothing to encode. A pair has one sign at least, so with none more these are all theirs.
+    if form.count("=") == len(items) and PLAIN_FORM.fullmatch(form):
+        return form
+    return "&".join([f"{_quoted(name)}={_quoted(value)}" for name, value in items])
+
+
+def _quoted(text: str) -> str:
+    return quote_plus(text, errors="strict")
 
 
 def _alias_path(aliases: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ import itertools
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from labkit.core.chance import shuffled
+from labkit.core.chance import mixed, shuffled
 from labkit.core.clock import Clock, Timer
 from labkit.core.holding import Holding
 from labkit.fleet.pace import Paced
@@ -36,6 +36,9 @@ class Simulated:
         self._holding = holding
         self._settle = settle
         self._seed = seed
+        self._drawn_at = (
+            self._drawn
+        ) = -1  # what was drawn from the seed and an instant, which its devices share
         self._devices: dict[str, Paced] = {}  # by actor
         self._first: dict[str, asyncio.Future[None]] = {}  # the first turns of those that have not begun
         self._left: dict[str, int] = {}  # by actor: how many the platform may hold once it knows who left
@@ -186,7 +189,9 @@ class Simulated:
         if turn is None:
             turn = asyncio.get_running_loop().create_future()
         instant = self.clock.micros()
-        drawn = shuffled(self._seed, instant, device.number, self._counts[device.actor])
+        if instant != self._drawn_at:
+            self._drawn_at, self._drawn = instant, shuffled(self._seed, instant)
+        drawn = mixed(mixed(self._drawn, device.number), self._counts[device.actor])
         heapq.heappush(self._ready, (drawn, device.number, next(self._entries), device.actor, turn))
         return turn
 
