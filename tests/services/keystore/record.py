@@ -37,6 +37,7 @@ EDGES += (
     "123456789012345680000",
     "-4503599627370497",
 )
+FORMS_OF_LISTS = tuple(name for name in FORMS if name[0] in "lr")
 SUMS = 60  # of random numbers
 SUMS_OF = (
     (str(2**64 - 1), "1"),
@@ -133,9 +134,13 @@ async def record(url: str) -> list[list[Any]]:
                 assert known(played, one, other), f"{played}: embedded {one}, real {other}"
                 await pair.both("del", played.key)
                 rows.append(["del", played.key, [], None])  # whatever it holds
-        for row in numbers():
+        for row in (*numbers(), *arities()):
             one, other = await pair.both(*row)
-            assert same(row[0], one, other), f"{row}: embedded {one}, real {other}"
+            if not same(row[0], one, other):
+                assert known(Played(row[0], row[1], [*row[2:]]), one, other), (
+                    f"{row}: embedded {one}, real {other}"
+                )
+                continue
             rows.append([row[0], row[1], [*row[2:]], _shown(Played(row[0], row[1], [*row[2:]]), one, other)])
         for key in KEYS:
             kind, _ = await pair.both("type", key)
@@ -167,6 +172,16 @@ def numbers() -> Iterator[tuple[str, ...]]:
         yield "set", "missing", held
         yield "incrbyfloat", "missing", amount
     yield "del", "missing"
+
+
+def arities() -> Iterator[tuple[str, ...]]:
+    """Every command with few arguments, on a key of its own and on one of the wrong type."""
+    yield "rpush", "items", "a", "b"
+    for name in FORMS:
+        for count in range(4):
+            yield name, f"of {name}", *("x",) * count
+        if name not in ("del", "set", "setex", "psetex", *FORMS_OF_LISTS):
+            yield name, "items", *("1",) * len(FORMS[name].split("|")[0].split())
 
 
 def _decimal(chance: random.Random) -> str:
