@@ -38,7 +38,10 @@ WRONG_PERMS = (
     ("GET", "/~/é"),
     ("G1", "/~/y"),
 )
-TAKES = ("deassignUser", "deassignUserParam", "deassignUserParamName", "deleteRoleParamValue")
+TAKES = (
+    *("deassignUser", "deassignUserParam", "deassignUserParamName"),
+    *("deleteRoleParamValue", "deleteRoleParamValue"),
+)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ EMAILS = (
     "~\u00e9.x_y%z+1@example.com",
     "~E\u0301.x_y%z+1@example.com",
     "~c@sub.example.com",
+    "~stra\u00dfe@example.com",
+    "~STRASSE@example.com",
 )
 WRONG_EMAILS = ("", "~", "~@", "~ a@example.com", "Ann <~a@example.com>", "~a@example..com", "~!@example.com")
 
@@ -68,6 +70,8 @@ class Users:
                 await self.list(index, (("name", "like", user.name.upper()),), 0, 1000)
             for number in range(len(people.tokens)):
                 await self.current(index, number, "as it is")
+            for user in people.users:  # a code that was used, or that nobody needs any more, is none
+                await self.activate(index, user.number, "own")
         await self._calls.send()
 
     async def close(self) -> None:

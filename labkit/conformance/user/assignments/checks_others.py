@@ -1,0 +1,59 @@
+"""What users are assigned in one solution, while another changes what has the same names there."""
+
+from __future__ import annotations
+
+from labkit.conformance import expect
+from labkit.conformance.check import check
+from labkit.conformance.probe import WITNESS, Table
+from labkit.conformance.roles import WILDCARD, Access, assignment, named, permission
+from labkit.conformance.target import Target
+
+VALUES = (("sn", "1"), ("sn", "2"), ("zone", "1"))
+
+
+@check(
+    "USR-ASSIGN-9 USR-ASSIGN-13 USR-ASSIGN-14 USR-ASSIGN-15 USR-CALL-12",
+    "what is deleted and taken under the same names in another solution stays here",
+)
+async def namesakes(target: Target) -> None:
+    name, perm = target.identity(), f"GET/{target.identity()}/{{sn}}"
+    solutions = Access(target), Access(target, WITNESS)
+    ids = [await each.newcomer() for each in solutions]
+    for each, id in zip(solutions, ids, strict=True):
+        await each.table("createRole", role_id=name, parameter=named("sn", "zone"))
+        await each.table("addRolePerm", role_id=name, body=[permission(perm)])
+        await each.assign(id, name, *VALUES)
+    (here, there), (own, other) = solutions, ids
+    value: Table = {"role_id": name, "parameter_name": "sn", "parameter_value": "1"}
+    of_name = {"role_id": name, "parameter_name": "zone"}
+    changes: tuple[tuple[str, Table], ...] = (
+        ("deleteRoleParamValue", value),
+        ("deassignUserParam", {"id": other, **value, "parameter_value": "2"}),
+        ("deassignUserParamName", {"id": other, **of_name}),
+        ("deleteRoleParam", of_name),
+        ("deassignUser", {"id": other, "role_id": name}),
+        ("deleteRolePerm", {"role_id": name, "perm_id": perm}),
+        ("deletePerm", {"perm_id": perm}),
+        ("deleteRole", {"role_id": name}),
+        ("deleteUser", {"id": other}),
+    )
+    for operation, parameters in changes:
+        await there.call("User", operation, parameters)
+        here.same(
+            f"what is held after {operation} elsewhere", await here.held(own), [assignment(name, *VALUES)]
+        )
+        role = {"role_id": name, "parameter": named("sn", "zone")}
+        here.same("the role", await here.table("getRole", role_id=name), role)
+        await here.allowed(own, perm, "sn::1")
+
+
+@check("USR-ASSIGN-11", "who holds a value and the wildcard too is listed once")
+async def listed_once(target: Target) -> None:
+    user = Access(target)
+    role, ann, bea = await user.role("sn"), await user.newcomer(), await user.newcomer()
+    await user.assign(ann, role, ("sn", "1"), ("sn", WILDCARD), ("sn", "2"))
+    await user.assign(bea, role, ("sn", "1"))
+    for value, wanted in (("1", [ann, bea]), ("2", [ann]), ("3", [ann])):
+        asked = {"role_id": role, "parameter_name": "sn", "parameter_value": value}
+        found = await user.table("listRoleParamUsers", **asked)
+        expect.equal(f"who holds {value}", sorted(found), sorted(wanted), user.last)
