@@ -50,12 +50,15 @@ def commands() -> SearchStrategy[Any]:
         call("advance", one_of(TICKS)),
         call("twice", newest),
         call("delete"),
+        call("password", two),
+        call("status", two, one_of([0, 1, 1])),
     )
 
 
 RULES = (
     "USR-OAUTH-1 USR-OAUTH-6 USR-OAUTH-7 USR-OAUTH-12 USR-OAUTH-20 USR-OAUTH-21 USR-OAUTH-24 USR-OAUTH-26 USR-OAUTH-29 "
-    "USR-OAUTH-31 USR-OAUTH-32 USR-OAUTH-33 USR-OAUTH-34 USR-OAUTH-35 USR-OAUTH-36 USR-OAUTH-37 USR-OAUTH-38"
+    "USR-OAUTH-31 USR-OAUTH-32 USR-OAUTH-33 USR-OAUTH-34 USR-OAUTH-35 USR-OAUTH-36 USR-OAUTH-37 USR-OAUTH-38 "
+    "USR-TOKEN-8"
 )
 
 oauth = model_check(

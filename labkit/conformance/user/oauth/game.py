@@ -31,6 +31,7 @@ class OAuth:
         self.moments = Moments(target)
         self._users: list[int] = []
         self._logins: list[str] = []
+        self._people: list[dict[str, str]] = []
         self._clients: list[dict[str, Any]] = []
         self._codes: list[str] = []
         self._sets: list[dict[str, Any]] = []
@@ -46,6 +47,7 @@ class OAuth:
             id = (await self._made("listUsers", {"filter": f"email::eq::{email}"}))[0]["id"]
             self._users.append(id)
             self._logins.append(await self._made("getUserToken", person))
+            self._people.append(person)
             client = {"id": id, "name": "Shop", "redirect": CALLBACK}
             self._clients.append(await self._made("createOauthClient", client))
         await self.moments.begin()
@@ -66,6 +68,8 @@ class OAuth:
 
     async def approve(self, user: int, client: int) -> None:
         """A user approves a client, the own one or another's."""
+        if user in self._grants.inactive:
+            return
         approval = {
             "token": self._logins[user],
             "client_id": self._clients[client]["id"],
@@ -88,7 +92,11 @@ class OAuth:
             return
         number = -1 - number % len(self._codes)  # the newest ones first
         code, family = self._grants.codes[number], len(self._codes) + number
-        if code.unsure or (code.used and how not in ("right", "no secret", "abroad", "wrong secret")):
+        if (
+            code.unsure
+            or code.user in self._grants.inactive
+            or (code.used and how not in ("right", "no secret", "abroad", "wrong secret"))
+        ):
             return
         counts = self._grants.code_counts(code, self.moments.now)
         parameters: dict[str, Any] = {
@@ -122,6 +130,8 @@ class OAuth:
             return
         number = -1 - number % len(self._sets)
         tokens = self._grants.sets[number]
+        if tokens.user in self._grants.inactive:
+            return
         if how == "other client" or how == "no redirect":
             how = "right"
         counts = self._grants.refresh_counts(tokens, self.moments.now)
@@ -149,7 +159,7 @@ class OAuth:
         usable = [
             index
             for index, each in enumerate(self._grants.sets)
-            if self._grants.refresh_counts(each, self.moments.now)
+            if self._grants.refresh_counts(each, self.moments.now) and each.user not in self._grants.inactive
         ]
         if not usable:
             return
@@ -185,6 +195,8 @@ class OAuth:
     def _rule(self, tokens: Tokens) -> str:
         if tokens.client in self._grants.deleted:
             return "USR-OAUTH-7"
+        if tokens.by_password or tokens.user in self._grants.inactive:
+            return "USR-TOKEN-8"
         if tokens.ended:
             return "USR-OAUTH-20"
         later = self._grants.sets[self._grants.sets.index(tokens) + 1 :]
@@ -199,6 +211,20 @@ class OAuth:
             refused = "error" in result(response)
             self._rules.holds("USR-OAUTH-6", "is it refused?", refused, False, response)
             self._grants.delete(1)
+
+    async def password(self, user: int) -> None:
+        """A user gets another password, and logs in by it."""
+        if user not in self._grants.inactive:
+            person = self._people[user]
+            person["password"] += "!"
+            await self._made("resetUserPassword", {"id": self._users[user], "password": person["password"]})
+            self._grants.change_password(user)
+            self._logins[user] = await self._made("getUserToken", person)
+
+    async def status(self, user: int, status: int) -> None:
+        """A user is made inactive, or active again."""
+        await self._made("updateUser", {"id": self._users[user], "status": status})
+        (self._grants.inactive.discard if status else self._grants.inactive.add)(user)
 
     async def advance(self, ticks: int) -> None:
         """Let time pass."""

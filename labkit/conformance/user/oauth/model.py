@@ -28,7 +28,9 @@ class Code:
 
 @dataclass(slots=True)
 class Tokens:
-    """A token set. family: the number of the code that it came from; ended: it counts no more."""
+    """A token set. family: the number of the code that it came from; ended: it counts no more; by_password: since its
+    user has another one.
+    """
 
     client: int
     user: int
@@ -38,6 +40,7 @@ class Tokens:
     refresh_ttl: int
     ended: bool = False
     refreshed: bool = False
+    by_password: bool = False
 
 
 def alive(issued: Fraction, ttl: int, now: Fraction) -> bool | None:
@@ -49,11 +52,20 @@ def alive(issued: Fraction, ttl: int, now: Fraction) -> bool | None:
 
 @dataclass(slots=True)
 class Grants:
-    """All codes and sets, by their numbers, and which clients are deleted."""
+    """All codes and sets, by their numbers, which clients are deleted, and which users are not active."""
 
     codes: list[Code] = field(default_factory=list)
     sets: list[Tokens] = field(default_factory=list)
     deleted: set[int] = field(default_factory=set)
+    inactive: set[int] = field(default_factory=set)
+
+    def change_password(self, user: int) -> None:
+        """The access tokens of a user are dead; of codes that wait the documents do not tell."""
+        for each in self.sets:
+            if each.user == user and not each.ended:
+                each.ended = each.by_password = True
+        for code in self.codes:
+            code.unsure = code.unsure or code.user == user
 
     def give(self, family: int, now: Fraction, access_ttl: int, refresh_ttl: int) -> None:
         """A new set, which ends the one before."""
@@ -79,7 +91,8 @@ class Grants:
         return alive(code.issued, CODE_TTL, now)
 
     def access_counts(self, tokens: Tokens, now: Fraction) -> bool | None:
-        return False if tokens.ended else alive(tokens.issued, tokens.access_ttl, now)
+        dead = tokens.ended or tokens.user in self.inactive
+        return False if dead else alive(tokens.issued, tokens.access_ttl, now)
 
     def refresh_counts(self, tokens: Tokens, now: Fraction) -> bool | None:
         return False if tokens.ended or tokens.refreshed else alive(tokens.issued, tokens.refresh_ttl, now)
