@@ -60,6 +60,23 @@ async def by_tag(target: Target) -> None:
     await notify.lists("another tag", [other], Tag=f"{tag} red")
 
 
+@check("NTF-LIST-3", "a tag is found as long as one binding has it, whatever became of others")
+async def left(target: Target) -> None:
+    notify, tag, endpoint = Notify(target), target.identity(), target.identity()
+    made = [await notify.bound(Tag=[tag, f"{tag} b"]) for _ in range(3)]
+    replaced = await notify.bound(Endpoint=endpoint, Tag=[tag, f"{tag} b"])
+    await notify.lists("four", [*made, replaced], Tag=tag)
+    another = await notify.bound(Endpoint=endpoint, Tag=tag)
+    await notify.lists("one replaced", [*made, another], Tag=tag)
+    for gone in (0, 1):
+        await notify.nothing("deleteBinding", BindingSid=made[gone]["sid"])
+        await notify.lists("the rest", [*made[gone + 1 :], another], Tag=tag)
+        await notify.lists("the rest with both", made[gone + 1 :], Tag=[tag, f"{tag} b"])
+    await notify.nothing("deleteBinding", BindingSid=made[2]["sid"])
+    await notify.lists("the last", [another], Tag=tag)
+    await notify.lists("none", [], Tag=f"{tag} b")
+
+
 @check("NTF-LIST-4", "a list by 20 tags is given, by 21 not")
 async def most_tags(target: Target) -> None:
     notify, tag = Notify(target), target.identity()

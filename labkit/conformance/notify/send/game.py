@@ -15,6 +15,11 @@ from labkit.conformance.target import Target
 
 SOLUTIONS = (PROBE, WITNESS)
 ADDRESSES = 3
+OWN_TAGS = (
+    "red",
+    "Red",
+    "blue",
+)  # which each game spells in its own way, so that they are those of few bindings
 SHOWN = ("identity", "endpoint", "binding_type", "address")
 
 
@@ -53,7 +58,7 @@ class Notifications:
     async def end(self) -> None:
         """What there is, and what each handset got, in the order in which it was sent."""
         for index in range(3):
-            for tags in ((), ("apn",), ("red", "all"), ("Red",)):
+            for tags in ((), ("apn",), ("red", "all"), ("Red",), ("sms",), ("blue",)):
                 await self.listed(index, (), tags, (None, None), (None, 0))
         await self._settle()
         if not self._handsets or self._calls.lost:
@@ -94,7 +99,7 @@ class Notifications:
         service = self.services[index]
         given = (self._own(identity), f"{self._prefix}{endpoint}", kind, where)
         names = ("Identity", "Endpoint", "BindingType", "Address")
-        own = [self._prefix, *tags]
+        own = self._tags(tags)
         made: list[Bound] = []
 
         def create() -> dict[str, Any]:
@@ -137,7 +142,7 @@ class Notifications:
         service, (size, number) = self.services[index], page
         today = int(self.moments.now) // DAY
         bounds = (None if days[0] is None else today + days[0], None if days[1] is None else today + days[1])
-        names, labels = [self._own(each) for each in identities], [self._prefix, *tags]
+        names, labels = [self._own(each) for each in identities], self._tags(tags)
         body: dict[str, Any] = {"Identity": names, "Tag": labels, "Page": number}
         body |= {} if size is None else {"PageSize": size}
         body |= {
@@ -177,7 +182,7 @@ class Notifications:
         self._sent += 1
         text = f"{self._prefix}{self._sent}"
         names = [self._own(each) for each in identities]
-        labels = list(tags) if names else [self._prefix, *tags]
+        labels = self._tags(tags)[1:] if names else self._tags(tags)
         body: dict[str, Any] = {"Identity": names, "Tag": labels, "Body": text}
         body |= {} if ttl is None else {"Ttl": ttl}
 
@@ -290,6 +295,10 @@ class Notifications:
         if identity.isdigit():
             return self._prefix + "x" * (int(identity) - len(self._prefix))
         return self._prefix + identity if identity else ""
+
+    def _tags(self, tags: Sequence[str]) -> list[str]:
+        """The tag of this game, and those that are named."""
+        return [self._prefix, *(self._prefix + each if each in OWN_TAGS else each for each in tags)]
 
     def _rule(self, seen: Sequence[tuple[str, str]], own: Sequence[Message], phone: Phone) -> str:
         """Whose rule it is what a handset got: how long a message waits is that of its channel."""

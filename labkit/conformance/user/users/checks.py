@@ -150,6 +150,17 @@ async def used_code(target: Target) -> None:
     expect.equal("status", (await user.shown(email)).get("status"), 1, user.last)
 
 
+@check("USR-USER-11", "the code of a user whom updateUser made active is none any more")
+async def needless_code(target: Target) -> None:
+    user = User(target)
+    email, _, code = await user.signed_up()
+    id = await user.id_of(email)
+    for status in (1, 0):
+        await user.table("updateUser", id=id, status=status)
+        await user.refused("activateUser", 400, code=code)
+        expect.equal("status", (await user.shown(email)).get("status"), status, user.last)
+
+
 @check("USR-USER-12", "listUsers finds whom the filter fits, or nobody")
 async def listing(target: Target) -> None:
     user, name = User(target), target.identity()
