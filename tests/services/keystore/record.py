@@ -27,6 +27,7 @@ COUNT = 2000
 NEVER = {"spop", "srandmember", *(name for name in FORMS if "expire" in name or "ttl" in name)}
 NEVER |= {"persist", "setex", "psetex"}
 DIGITS = ("1", "-7", "12345", "1.2345678901234567", "-9.007199254740993")
+LENGTHS = ("9", "98", "987654321", "-98765432109876543")  # a number's form depends on how many digits it has
 EDGES = tuple(str(2**power + more) for power in (52, 53, 63, 64) for more in (-1, 0, 1, 2))
 EDGES += (
     "-0",
@@ -155,6 +156,7 @@ def numbers() -> Iterator[tuple[str, ...]]:
         *EDGES,
         *(f"{digits}e{power}" for digits, power in product(DIGITS, (*range(-30, 31, 3), -7, -5, 308))),
     ]
+    scores += [f"{digits}e{power}" for digits in LENGTHS for power in range(-12, 13)]
     yield "del", "missing"
     for score in scores:
         yield "zadd", "missing", score, "m"

@@ -95,6 +95,53 @@ async def thousands(target: Target) -> None:
     expect.equal("values after clear", await store.field("mget", "values", keys=keys), [None] * 2500)
 
 
+@check("KEY-MORE-3", "clear removes keys by the thousand, and with count about so many")
+async def many_cleared(target: Target) -> None:
+    store, name = Keystore(target), target.identity()
+    other, keys = target.identity(), [f"{name} {number}" for number in range(1100)]
+    await store.set(other, "kept")
+    for first in (0, 550):
+        await store.done("mset", values=dict.fromkeys(keys[first : first + 550], 1))
+    await store.call("Keystore", "clear", {"match": name, "count": 10})
+    values = await store.field("mget", "values", keys=keys)
+    left = sum(each is not None for each in values)
+    expect.true("keys that clear with a count left", 100 <= left < len(keys), left, store.last)
+    await store.call("Keystore", "clear", {"match": name})
+    expect.equal("what is left", {*await store.field("mget", "values", keys=keys)}, {None}, store.last)
+    store.same("another key", await store.get(other), "kept")
+
+
+@check("KEY-MORE-1", "what is no list of keys, or of pairs, is refused")
+async def no_pairs(target: Target) -> None:
+    store, key = Keystore(target), target.identity()
+    pair: dict[str, Any] = {"key": key, "value": 1}
+    wrong: object
+    for wrong in (
+        5,
+        True,
+        key,
+        [5],
+        [key],
+        [[key, 1]],
+        [pair, {"key": key}],
+        [pair, {"value": 1}],
+        {key: [1]},
+    ):
+        await store.refused("mset", 400, values=wrong)
+    for wrong in ([[key]], {"a": [key]}, [True], [""]):
+        for operation in ("mget", "mdelete"):
+            await store.refused(operation, 400, keys=wrong)
+    store.same("what mset left", await store.command(key, "exists"), 0)
+    for wrong in ([], {}):
+        await store.done("mset", values=wrong)
+        store.same("values", await store.done("mget", keys=wrong), {"values": []})
+    for one in (key, [key]):
+        await store.set(key, "v")
+        store.same("values", await store.done("mget", keys=one), {"values": ["v"]})
+        await store.done("mdelete", keys=one)
+        store.same("what mdelete left", await store.get(key), None)
+
+
 @check("KEY-MORE-3", "info counts keys and bytes of every kind")
 async def counted(target: Target) -> None:
     store, name = Keystore(target), target.identity()

@@ -61,7 +61,16 @@ def _over_restarts(file: Path) -> None:
         lab.clock.advance(LASTING + 1)
         lab.restart()
         _compare(lab, "")
-        _run(lab, "of another", "set", "x")
+        members = [str(number) for number in range(60)]
+        for key, count in (("one by one", ()), ("many", (30,))):
+            _run(lab, key, "sadd", *members)
+            for _ in range(1 if count else 30):
+                _run(lab, key, "spop", *count)
+        left = [_run(lab, key, "smembers") for key in ("one by one", "many")]
+        expect.equal("how many members are left", [len(each) for each in left], [30, 30])
+        lab.restart()
+        found = [_run(lab, key, "smembers") for key in ("one by one", "many")]
+        expect.equal("members that are left", found, left)
         lab.solution("other").Keystore.set(key="theirs", value="x")
         lab.reset()
         for name in ("one", "other"):

@@ -62,6 +62,7 @@ async def expiries(target: Target) -> None:
     ]
     for name in ("expire", "pexpire", "expireat", "pexpireat"):
         rows += [[*STATES[1], (name, wrong)] for wrong in NO_NUMBERS]
+        rows += [[*STATES[1], (name, "x", *options.split())] for options in OPTIONS]  # options come first
         rows += [[*STATES[1], (name, str(amount))] for amount in _edges(name, moments)]
     await _compare(target, moments, rows)
 

@@ -49,6 +49,11 @@ async def kinds_of_values(target: Target) -> None:
     result = await user.assign(id, role, ("sn", 7), ("sn", 21.0), ("sn", "7"))
     user.same("what is held", result, [assignment(role, ("sn", "7"), ("sn", "21"))])
     expect.equal("sn 7", await user.text("hasUserRoleParam", **sn(id, role, 7)), "OK", user.last)
+    for number in (0, 109, 2**31, 2**53, 10**20):
+        held = await user.newcomer()
+        found = await user.assign(held, role, ("sn", number))
+        user.same("what is held", found, [assignment(role, ("sn", str(number)))])
+        expect.equal(f"sn {number}", await user.text("hasUserRoleParam", **sn(held, role, str(number))), "OK")
     wrong: list[object] = [{"type": "all"}, {}, {**WILDCARD, "x": 1}, ["1"], True, 1.5, -1]
     for value in wrong:
         await user.refused("assignUser", 400, id=id, roles=[assignment(role, ("sn", value))])

@@ -315,6 +315,18 @@ async def refusals(target: Target) -> None:
     expect.true("it is named", "invalid_client" in error["message"], error, user.last)
 
 
+@check("USR-SOC-21", "what an OAuth 1 provider refuses is 400")
+async def refusals_of_oauth1(target: Target) -> None:
+    user = Socials(target)
+    await user.ready(TWITTER)
+    callback = await user.callback(TWITTER)
+    await user.refused("getSocialToken", 400, **{**callback, "oauth_verifier": "another"})
+    callback = await user.callback(TWITTER)
+    await user.nothing("updateSocial", consumer=TWITTER, client_secret="another secret")
+    await user.refused("getSocialToken", 400, **callback)
+    await user.refused("getSocialLoginUrl", 400, consumer=TWITTER)
+
+
 @check("USR-SOC-22", "tokens that nobody gave")
 async def unknown_tokens(target: Target) -> None:
     user = Socials(target)
