@@ -21,7 +21,7 @@ from labkit.platform import Platform
 from labkit.settings import Guard, LabSettings, ProductSettings, Resource, SolutionSettings
 
 LONGEST = 0.25  # seconds that a run may keep others waiting
-CPU = 0.5  # seconds that a run may compute: its turns are twenty times shorter
+CPU = 0.3  # seconds that a run may compute: its turns are twenty times shorter
 SPIN = "while true do end"
 STUBBORN = "while true do pcall(function() while true do end end) end"
 STRINGS = "while true do local t = {} for i = 1, 2e4 do t[i] = ('a,b,c'):gsub(',', ';') end end"

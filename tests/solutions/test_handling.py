@@ -1,47 +1,8 @@
 """Events: which handler runs, what it gets, and how it ends."""
 
-from typing import Any
-
-from tests.cases import cases
 from tests.solutions.rig import handle, solution_rig
 
 DATA = {"alias": "temperature", "value": [1_767_225_600, "21.5"], "pid": "thermostat"}
-
-
-@cases(
-    ("key", "event"),
-    [
-        (("device", "datapoint"), ("device", "datapoint")),
-        (("device2", "datapoint"), ("device", "datapoint")),
-        (("{product.id}", "datapoint"), ("device", "datapoint")),
-        (("thermostat", "datapoint"), ("device", "datapoint")),
-        (("device2", "event"), ("device2", "event")),
-        (("{product.id}", "event"), ("device2", "event")),
-        (("thermostat", "event"), ("device2", "event")),
-        (("Device2", "event"), ("device2", "event")),
-    ],
-)
-async def test_a_handler_is_found_by_each_of_its_keys(key: tuple[str, str], event: tuple[str, str]) -> None:
-    async with solution_rig() as lab:
-        solution = await lab.add()
-        assert solution.find(*event, product="thermostat") is None
-        solution.on(*key, lambda event: event)
-        assert solution.find(*event, product="thermostat")
-        outcome = await handle(solution, *event, DATA, product="thermostat")
-        assert outcome is not None
-        assert (outcome.status, outcome.result) == (200, DATA)
-
-
-async def test_the_most_particular_handler_gets_the_event() -> None:
-    async with solution_rig() as lab:
-        solution = await lab.add()
-        solution.on("device", "datapoint", lambda: "any")
-        solution.on("thermostat", "datapoint", lambda: "mine")
-        results = [
-            await handle(solution, "device", "datapoint", DATA, product=product)
-            for product in ("thermostat", "x")
-        ]
-        assert [each and each.result for each in results] == ["mine", "any"]
 
 
 async def test_events_compare_with_letter_case() -> None:
@@ -92,28 +53,3 @@ async def test_a_failure_is_an_outcome_and_a_record() -> None:
         assert (outcome.status, outcome.error) == (500, "KeyError: 'x'")
         (script,) = lab.records("script")
         assert (script.summary, script.status, script.cause) == ("user account", 500, cause)
-
-
-async def test_events_without_a_handler_go_to_the_fallback() -> None:
-    async with solution_rig() as lab:
-        solution = await lab.add()
-        solution.on(
-            "config", "fallback", lambda event, context: [event, context["service"], context["event"]]
-        )
-        assert solution.find("interface", "light")
-        outcome = await handle(solution, "interface", "light", {"on": True})
-        assert outcome is not None
-        assert outcome.result == [{"on": True}, "interface", "light"]
-
-
-async def test_a_function_cannot_change_the_event_of_others() -> None:
-    async with solution_rig() as lab:
-        solution = await lab.add()
-
-        def spoil(event: Any) -> None:
-            event["value"].append("spoilt")
-
-        solution.on("device", "datapoint", spoil)
-        payload = {"value": [1, "x"]}
-        await handle(solution, "device", "datapoint", payload)
-        assert payload == {"value": [1, "x"]}

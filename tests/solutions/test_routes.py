@@ -49,18 +49,10 @@ TABLE = routes(
 @cases(
     ("method", "path", "where", "parameters"),
     [
-        ("GET", "/", "GET /", {}),
         ("GET", "", "GET /", {}),
-        ("GET", "/user/ann%40example.com/x", "GET /user/{email}/x", {"email": "ann@example.com"}),
-        ("GET", "/user/a%2Fb/x", "GET /user/{email}/x", {"email": "a/b"}),
-        ("GET", "/user/a+b/x", "GET /user/{email}/x", {"email": "a+b"}),
-        ("GET", "/user/me/x", "GET /user/me/x", {}),
-        ("GET", "/user/me/x/", "GET /user/me/x", {}),
-        ("GET", "//user///me/x//", "GET /user/me/x", {}),
         ("GET", "//", "GET /", {}),
         ("GET", "/user//%2F/x", "GET /user/{email}/x", {"email": "/"}),
         ("POST", "/user/me/x", "POST /user/{id}/x", {"id": "me"}),
-        ("GET", "/user/me", "GET /user/me", {}),
         ("DELETE", "/user/me", "DELETE /user/{id}", {"id": "me"}),
         ("GET", "/a/1/end", "GET /a/{b}/end", {"b": "1"}),
         ("GET", "/a/1/2", "GET /a/{b}/{c}", {"b": "1", "c": "2"}),
@@ -81,11 +73,9 @@ def test_matching(method: str, path: str, where: str, parameters: dict[str, str]
         ("PUT", "/user/me", ["DELETE", "GET", "HEAD"]),
         ("GET", "/only", ["PUT"]),
         ("HEAD", "/only", ["PUT"]),
-        ("GET", "/nothing", []),
         ("GET", "/user", []),
         ("GET", "/user//x", ["DELETE"]),
         ("GET", "/user%2Fme", []),
-        ("GET", "/User/me", []),
         ("get", "/user/me", ["DELETE", "GET", "HEAD"]),
     ],
 )
@@ -93,11 +83,6 @@ def test_what_does_not_match(method: str, path: str, allowed: list[str]) -> None
     match = TABLE.match(method, path)
     assert match.route is None
     assert match.allowed == allowed
-
-
-def test_a_path_that_is_not_utf8_is_an_error() -> None:
-    with pytest.raises(ValueError, match="utf-8"):
-        TABLE.match("GET", "/user/%FF/x")
 
 
 @cases("second", ["GET /a/{b}", "GET /a/{other}", "GET /a/{b}/"])

@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labkit.solutions.lua import LuaLimitError, LuaLimits
@@ -106,6 +106,7 @@ VARIANTS = {  # what is replaced in cost.lua
 class TestAgainstTheNativeOnes:
     @cases("variant", VARIANTS)
     @cases("name", FUNCTIONS)
+    @settings(max_examples=size(15, 500))
     @given(s=subjects, p=patterns, r=replacements, at=st.integers(-15, 15) | st.none())
     def test_patterns(self, variant: str, name: str, s: str, p: str, r: str, at: int | None) -> None:
         self.check(variant, name, s, p, r, at)

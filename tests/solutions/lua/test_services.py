@@ -117,17 +117,17 @@ class TestWaiting:
         gate, all_there = asyncio.Event(), asyncio.Event()
 
         async def wait(_service: str, _operation: str, parameters: Any, _context: Any) -> Any:
-            if len(bench.calls) == 1000:
+            if len(bench.calls) == 200:
                 all_there.set()
             await gate.wait()
             return parameters["n"] * 2
 
-        bench = Bench(service=wait, limits=LuaLimits(runs=1000))
+        bench = Bench(service=wait, limits=LuaLimits(runs=200))
         function = bench.host.load("f", "return Foo.a{n = n} + Foo.b{n = 1000 * n}", ["n"])
-        runs = [asyncio.create_task(bench.host.run(function, n)) for n in range(1000)]
+        runs = [asyncio.create_task(bench.host.run(function, n)) for n in range(200)]
         await all_there.wait()
         gate.set()
-        assert [run.value for run in await asyncio.gather(*runs)] == [2 * n + 2000 * n for n in range(1000)]
+        assert [run.value for run in await asyncio.gather(*runs)] == [2 * n + 2000 * n for n in range(200)]
 
     async def test_no_turn_of_the_loop_for_answers_that_are_ready(self) -> None:
         turns = 0

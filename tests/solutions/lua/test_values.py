@@ -6,6 +6,7 @@ import asyncio
 import json
 import math
 from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from enum import IntEnum, StrEnum
 from typing import Any
 
@@ -51,26 +52,30 @@ class Kind(StrEnum):
     TEXT = "text"
 
 
+Values = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def value_of() -> Iterator[Values]:
+    """What a script gives, for all examples of a test: a host takes longer to make than they take."""
+    bench = Bench()
+    with asyncio.Runner() as runner:
+        yield lambda source, **arguments: runner.run(bench.value(source, **arguments))
+
+
 class TestRoundTrip:
     @given(nested(scalars))
-    def test_without_none(self, value: Any) -> None:
-        self.check(value)
+    def test_without_none(self, value_of: Values, value: Any) -> None:
+        assert value_of("return x", x=value) == same(value)
 
     @given(nested(scalars | st.none()))
-    def test_with_none(self, value: Any) -> None:
-        self.check(value)
-
-    def check(self, value: Any) -> None:
-        bench = Bench()
-        function = bench.host.load("f", "return x", ["x"])
-        assert asyncio.run(bench.host.run(function, value)).value == same(value)
+    def test_with_none(self, value_of: Values, value: Any) -> None:
+        assert value_of("return x", x=value) == same(value)
 
     @given(nested(scalars | st.none()))
-    def test_through_a_service(self, value: Any) -> None:
-        bench = Bench()
-        function = bench.host.load("f", "return Foo.bar{value = x}", ["x"])
+    def test_through_a_service(self, value_of: Values, value: Any) -> None:
         expected = {} if value is None else {"value": same(value)}
-        assert asyncio.run(bench.host.run(function, value)).value == expected
+        assert value_of("return Foo.bar{value = x}", x=value) == expected
 
     @cases("length", [0, 1, 190, 191, 192, 223, 224, 8127, 8128, 8160, 8200, 65536, 300_000])
     async def test_sizes_at_which_the_form_changes(self, length: int) -> None:
@@ -271,17 +276,14 @@ class TestFromLua:
 
 class TestJson:
     @given(nested(st.booleans() | numbers.filter(math.isfinite) | plain, plain))
-    def test_what_python_writes_can_be_read(self, value: Any) -> None:
-        bench = Bench()
-        function = bench.host.load("f", "return {from_json(x)}", ["x"])
+    def test_what_python_writes_can_be_read(self, value_of: Values, value: Any) -> None:
         for text in (json.dumps(value), json.dumps(value, ensure_ascii=False, indent=1)):
-            assert asyncio.run(bench.host.run(function, text)).value == [same(value)]
+            assert value_of("return {from_json(x)}", x=text) == [same(value)]
 
     @given(nested(st.booleans() | numbers.filter(math.isfinite) | plain, plain))
-    def test_what_scripts_write_python_can_read(self, value: Any) -> None:
-        bench = Bench()
-        function = bench.host.load("f", "return to_json(x)", ["x"])
-        assert same(json.loads(asyncio.run(bench.host.run(function, value)).value)) == same(value)
+    def test_what_scripts_write_python_can_read(self, value_of: Values, value: Any) -> None:
+        written = value_of("return to_json(x)", x=value)
+        assert same(json.loads(written)) == same(value)
 
     @cases(
         ("source", "text"),

@@ -31,7 +31,7 @@ DAY = 86400
 @check("SOL-MET-1", "GET /metrics tells dailyCount as a text, and logs as an array of texts")
 async def shape(target: Target) -> None:
     device = await target.activated(METERED)
-    for message in ("hello", "21.5", "true", '{"a": 1}', "[]", "é 漢"):
+    for message in ("hello", "21.5", "true", '{"a": 1}', "[]", "é 漢", " 21.50 ", 'quote " and \\ backslash'):
         metrics = await _after(target, device, message)
         expect.equal("the newest of the logs", metrics["logs"][:1], [message])
     response = await target.client(METRICS).request("GET", "/metrics")

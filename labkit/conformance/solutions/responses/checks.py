@@ -43,6 +43,7 @@ async def which_wins(target: Target) -> None:
     probe = Probe(target)
     expect.body(await _set(probe, message="message"), "message")
     expect.body(await _set(probe, message="message", body="body"), "message")
+    probe.same("a message that is false", decoded(await _set(probe, message=False, body="body")), False)
     response = await probe.request(
         "POST", "/responses", json={"set": {"message": "m", "body": "b", "code": 201}, "give": "given"}
     )
@@ -114,6 +115,9 @@ async def no_status(target: Target) -> None:
         "2000",
         "199",
         "-200",
+        "",
+        "²",
+        1e9,
     )
     for code in codes:
         expect.status(await _set(probe, code=code, body="body"), 500)
