@@ -281,6 +281,26 @@ async def malformed(target: Target) -> None:
         expect.equal("what is stored", await device_client.stored(device, "text", "number", "level"), {})
 
 
+@check("DEV-REC-14", "of all bodies of six pairs at most those are taken in which each alias has a point")
+async def orders(target: Target) -> None:
+    device, past = await _device(target)
+    for count in range(1, 7):
+        for order in product("ap", repeat=count):
+            shown = "".join(order)
+            points = [f"{past + 10 * index}={shown}" for index in range(count)]
+            pairs = ["alias=text" if each == "a" else points[index] for index, each in enumerate(shown)]
+            taken = shown.startswith("a") and "aa" not in shown and not shown.endswith("a")
+            response = await device_client.record(device, "&".join(pairs))
+            if not taken:
+                expect.refusal(response, 400)
+                continue
+            expect.status(response, 204)
+            for index, each in enumerate(shown):
+                if each == "p":
+                    found = await device_client.datapoint(target, device, "text", past + 10 * index - 1)
+                    expect.equal(f"the point of {shown}", found, (past + 10 * index, shown))
+
+
 @check("DEV-REC-15", "a recorded point is read only where it is newer than the value that stands")
 async def newer_only(target: Target) -> None:
     device, past = await _device(target)
