@@ -39,54 +39,26 @@ def linked(
     return provider
 
 
-@pytest.mark.parametrize("consumer", ["google", "Facebook", "amazon", "github", "acme"])
-def test_by_oauth_2(lab: Lab, solution: Solution, consumer: str) -> None:
-    provider = linked(lab, solution, consumer, f"/social/handle/{consumer}")
-    answer = provider.login(solution.url(f"/social/handle/{consumer}/loginurl"), "ann")
-    assert (answer.status_code, answer.url.path) == (200, f"/social/handle/{consumer}")
+def test_at_a_provider_of_a_name_of_its_own(lab: Lab, solution: Solution) -> None:
+    provider = linked(lab, solution, "acme", "/social/handle/acme")
+    answer = provider.login(solution.url("/social/handle/acme/loginurl"), "ann")
+    assert (answer.status_code, answer.url.path) == (200, "/social/handle/acme")
     assert "Ann Lee" in answer.json().values()
     assert [each.method for each in provider.inbox] == ["GET", "POST", "POST", "GET"]
 
 
-def test_by_oauth_1(lab: Lab, solution: Solution) -> None:
-    twitter = linked(lab, solution, "twitter", "/social/twitter/handle")
-    browser = lab.browser()
-    answer = twitter.login(solution.url("/twitter/login"), "bo", browser=browser)
-    assert (answer.status_code, answer.url.path) == (200, "/social/twitter/handle")
-    assert answer.json()["screen_name"] == "bo"
-    assert str(browser.cookies.get("token", domain=solution.domain)).isalnum()
-
-
-def test_somebody_says_no(lab: Lab, solution: Solution) -> None:
-    google = linked(lab, solution, "google", "/social/handle/google")
-    answer = google.login(solution.url("/social/handle/google/loginurl"), "ann", approve=False)
-    assert (answer.status_code, "access_denied" in answer.json()["message"]) == (400, True)
-    twitter = linked(lab, solution, "twitter", "/social/twitter/handle")
-    assert twitter.login(solution.url("/twitter/login"), "ann", approve=False).status_code == 400
-
-
 @pytest.mark.parametrize(
-    ("fault", "step", "status", "shown"),
-    [
-        ("deny", None, 400, "access_denied"),
-        ("wrong state", None, 400, "state"),
-        ("expired code", None, 400, "invalid_grant"),
-        ("down", None, 500, "Service inaccessible"),
-        ("down", "userinfo", 500, "Service inaccessible"),
-        ("malformed JSON", None, 502, "without an access token"),
-        ("malformed JSON", "userinfo", 502, "not JSON"),
-        ("server error", None, 502, "answered 500"),
-        ("server error", "userinfo", 502, "answered 500"),
-    ],
+    ("fault", "shown"),
+    [("deny", "access_denied"), ("wrong state", "state"), ("expired code", "invalid_grant")],
 )
 def test_a_fault_of_the_provider_is_told_and_the_next_login_is_well(
-    lab: Lab, solution: Solution, fault: str, step: str | None, status: int, shown: str
+    lab: Lab, solution: Solution, fault: str, shown: str
 ) -> None:
     google = linked(lab, solution, "google", "/social/handle/google")
-    google.fault(fault, step)
+    google.fault(fault)
     url = solution.url("/social/handle/google/loginurl")
     answer = google.login(url, "ann")
-    assert (answer.status_code, shown in answer.json()["message"]) == (status, True), answer.text
+    assert (answer.status_code, shown in answer.json()["message"]) == (400, True), answer.text
     assert google.faults == []
     again = google.login(url, "ann")
     assert again.json().get("sub") == "ann", (again.text, google.inbox)
@@ -108,13 +80,3 @@ def test_an_outside_provider_can_stand_in(lab: Lab, solution: Solution, acme: Pr
     answer = google.login(solution.url("/social/handle/elsewhere/loginurl"), "ann")
     assert answer.json()["sub"] == "ann"
     assert len(lab.provider("elsewhere").inbox) == 0
-
-
-def test_secrets_stay_out_of_the_journal(lab: Lab, solution: Solution) -> None:
-    google = linked(lab, solution, "google", "/social/handle/google")
-    google.login(solution.url("/social/handle/google/loginurl"), "ann")
-    lab.settle()
-    (application,) = google.applications
-    shown = lab.journal.canonical()
-    assert application.client_id in shown
-    assert application.client_secret not in shown
