@@ -161,6 +161,8 @@ def numbers() -> Iterator[tuple[str, ...]]:
     for score in scores:
         yield "zadd", "missing", score, "m"
         yield "zscore", "missing", "m"
+    for number in ("-0.0", "0", "-1", "1", "-0.0"):
+        yield "zincrby", "missing", number, "of zero"
     chance = random.Random(SEED)
     for number in range(SUMS):
         held, amount = (_decimal(chance) for _ in range(2))

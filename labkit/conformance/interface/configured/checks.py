@@ -16,7 +16,8 @@ from labkit.conformance.check import check
 from labkit.conformance.interface.partners import INTERFACE, Own, own, solution_id
 from labkit.conformance.probe import Table, same
 from labkit.conformance.target import Target
-from labkit.core.errors import LabWarning
+from labkit.conformance.verdict import Mismatch
+from labkit.core.errors import LabWarning, SettingsError
 
 if TYPE_CHECKING:
     from labkit.lab.solution import Solution
@@ -216,3 +217,28 @@ async def another_definition(target: Target) -> None:
             expect.equal("its default script", result, "new")
         if not number:  # by settings too
             await replace(target, publisher, **publishing({**now, "name": "other"}))
+
+
+@check(
+    "IFC-LIFE-12", "a file of a folder that can be no subscription subscribes to nothing", needs={"settings"}
+)
+async def wrong_files(target: Target) -> None:
+    key = solution_id(target)
+    for first in ("publisher", "subscriber"):
+        key += "x"
+        published = {"default_script_key": key, "parameters": [{"name": "level", "type": "integer"}]}
+        with folder({key: "level: high"}) as path:
+            lights = await own(target, published) if first == "publisher" else None
+            of_folder = partial(_solution, target, f"{key}home", path=path)
+            home = Own(target, await target.in_lab(of_folder))
+            lights = lights or await own(target, published)
+            expect.equal(f"subscribers with the {first} first", await subscribers(lights), set())
+            wrong = {"publisher": lights.id, "parameters": {"level": "high"}}
+            try:
+                await target.in_lab(partial(_solution, target, f"{key}other", subscriptions=[wrong]))
+            except SettingsError as error:
+                expect.true("the error names the parameter", "level" in str(error), str(error))
+            else:
+                raise Mismatch("a subscription that is wrong", "that it is refused", "it was taken")
+            await home.subscribe(lights, parameters={"level": 1})
+            expect.equal("subscribers", await subscribers(lights), {home.id})
