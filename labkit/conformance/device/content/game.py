@@ -141,12 +141,14 @@ class Contents:
         response = await self._get(index, PATH, {})
         found = [each for each in response.content.decode().split("\r\n") if each]
         static = [each for each in self._shelves[index].items if not each.startswith(self._prefix)]
-        own = sorted(each for each in found if each.startswith(self._prefix) or each in static)
+        listed = [each for each in found if each.startswith(self._prefix) or each in static]
+        own = sorted(listed)
         wanted = sorted(self._shelves[index].items)
         strange = set(own) - set(wanted)
         rule = "DEV-TLS-1" if strange & self._shelves[1 - index].items.keys() else "DEV-CONT-1"
         self._rules.holds("DEV-TLS-1", "contents of another product", rule == "DEV-TLS-1", False, response)
         self._rules.holds(rule, "the list", own, wanted, response)
+        self._rules.holds("DEV-CONT-2", "order of the list", listed, own, response)
 
     def _id(self, id: str) -> str:
         return id.removeprefix("=") if id.startswith("=") else self._prefix + id

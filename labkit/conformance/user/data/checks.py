@@ -95,6 +95,21 @@ async def create(target: Target) -> None:
     user.same("the data", await user.table("listUserData", id=id), DATA)
 
 
+@check("USR-DATA-5", "a user has 1000 values, names of 200 characters, and no more")
+async def most(target: Target) -> None:
+    user = User(target)
+    id = await user.newcomer()
+    names = [f"{number} {'x' * 200}"[:200] for number in range(1000)]
+    await user.nothing("createUserData", id=id, **dict.fromkeys(names[:999], 1))
+    for wrong in ((names[999], "another"), (names[999], "x" * 201), ("",)):
+        await user.refused("createUserData", 400, id=id, **dict.fromkeys(wrong, 1))
+    await user.nothing("createUserData", id=id, **{names[999]: 1})
+    await user.refused("createUserData", 400, id=id, another=1)
+    user.same("the data", await user.table("listUserData", id=id), dict.fromkeys(names, 1))
+    await user.nothing("deleteUserData", id=id, keys=names[0])
+    await user.nothing("createUserData", id=id, another=1)
+
+
 @check("USR-DATA-6", "a key that exists is 400, and nothing is kept")
 async def exists(target: Target) -> None:
     user = User(target)
