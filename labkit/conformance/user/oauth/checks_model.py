@@ -41,6 +41,7 @@ def commands() -> SearchStrategy[Any]:
 
     return st.one_of(
         call("approve", two, two),
+        call("approve", two, two),
         call("redeem", newest, st.just("right"), ttls),
         call("use", newest),
         call("redeem", newest, how, ttls),

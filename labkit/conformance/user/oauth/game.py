@@ -51,9 +51,10 @@ class OAuth:
             client = {"id": id, "name": "Shop", "redirect": CALLBACK}
             self._clients.append(await self._made("createOauthClient", client))
         await self.moments.begin()
-        for user, client in ((0, 0), (1, 1), (0, 1)):
-            await self.approve(user, client)
+        for user, owner in ((0, 0), (1, 1), (0, 1)):
+            await self.approve(user, owner)
             await self.redeem(0, "right", (None, None))
+        await self.approve(1, 0)
 
     async def end(self) -> None:
         """Every set is asked for once more."""
@@ -93,8 +94,13 @@ class OAuth:
         """Exchange a code. how: right, or what is wrong about it."""
         if not self._codes:
             return
-        number = -1 - number % len(self._codes)  # the newest ones first
-        code, family = self._grants.codes[number], len(self._codes) + number
+        codes = self._grants.codes
+        fresh = [index for index, each in enumerate(codes) if not each.used and not each.unsure]
+        among = (
+            fresh if fresh and how != "right" else range(len(codes))
+        )  # what is wrong shows where nothing else is
+        family = among[-1 - number % len(among)]  # the newest ones first
+        code = codes[family]
         if (
             code.unsure
             or code.user in self._grants.inactive
@@ -104,7 +110,7 @@ class OAuth:
         counts = self._grants.code_counts(code, self.moments.now)
         parameters: dict[str, Any] = {
             "grant_type": "authorization_code",
-            "code": self._codes[number],
+            "code": self._codes[family],
             "redirect_uri": CALLBACK,
         }
         rules = {
