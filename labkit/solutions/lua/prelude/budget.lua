@@ -18,6 +18,7 @@ local BULK = 1024            -- KiB gained that the collector has to be told abo
 local MUCH = 8 * 1024        -- KiB gained between two looks that call for more of them
 local NOTICEABLE = 256       -- ... or for a closer one
 local LONG, SHORT = 0.02, 0.005 -- seconds that a run keeps the loop: at first, and once it went long
+local FIRST = 0.001            -- seconds of a slice that count as CPU whatever they were
 local CHARGE = 1e6             -- units (about 2 ns each) of native work between two readings of the clock
 
 local code = 0             -- bytes in use that are no data of scripts
@@ -25,7 +26,7 @@ local longest = SMALL      -- bytes: the most that was gained between two looks,
 local interval, rarest = RARE, RARE -- instructions between two looks, and the most that is good for the script that runs
 local least, most = 0, 0   -- KiB in use that call for nothing
 local owed = 0             -- units of native work since the clock was last read
-local started, deadline    -- thread CPU at the first reading; what the clock says when it is worth reading again
+local started, deadline    -- thread CPU at the beginning, once it was read; what the clock says when it is worth reading
 local since, share         -- thread CPU when the run last got the loop; how long it may keep it
 local stopped, reason      -- the limit that was hit, and the text for people ...
 local where                -- ... with the place in the script
@@ -59,20 +60,28 @@ local function leave()
   started, since, share = started + away, thread_cpu(), SHORT
 end
 
--- The clock runs at least as fast as that of this thread's CPU, so it says when this one, which is dearer, is worth
--- reading.
-local function read_clock()
+-- The clock runs at least as fast as that of this thread's CPU, so it says when this one, which is dearer by far, is
+-- worth reading. Most slices end before that: their CPU is never read, unless something in them takes long (at_once, or
+-- where one instruction may).
+local function read_clock(at_once)
   owed = 0
-  if deadline and clock() <= deadline then return end
+  if deadline and (started or not at_once) and clock() <= deadline then return end
   if not running() then return end -- the driver, not a script
-  if not deadline then
-    started = thread_cpu()
-    since, share = started, LONG
-  else
-    if thread_cpu() - started >= cpu_seconds then stop("cpu", CPU) end
-    if thread_cpu() - since >= share then leave() end
+  if not deadline and not at_once and interval == RARE then
+    deadline = clock() + FIRST
+    return
   end
-  local left, kept = started + cpu_seconds - thread_cpu(), since + share - thread_cpu()
+  local used = thread_cpu()
+  if not started then
+    since, share = used - FIRST, LONG
+    started = since -- at last: the hook may come here while `charge` is here
+  end
+  if used - started >= cpu_seconds then stop("cpu", CPU) end
+  if used - since >= share then
+    leave()
+    used = since
+  end
+  local left, kept = started + cpu_seconds - used, since + share - used
   deadline = clock() + (left < kept and left or kept)
 end
 
@@ -122,7 +131,7 @@ local budget = { stop = stop }
 
 -- A slice begins: from here to the next service call.
 function budget.begin()
-  stopped, reason, deadline = nil, nil, nil
+  stopped, reason, started, deadline = nil, nil, nil, nil
   rarest = RARE
   if interval == 1 then every(RARE) end
   expect(collect("count") * 1024)
@@ -133,9 +142,9 @@ function budget.stopped()
   return stopped, reason, where
 end
 
--- CPU seconds since the slice's first reading; nil if it was too short to be read.
+-- CPU seconds of the slice; nil if it was too short to be read.
 function budget.spent()
-  return deadline and thread_cpu() - started
+  return started and thread_cpu() - started
 end
 
 function budget.lift()
@@ -167,7 +176,7 @@ function budget.charge(units)
   owed = owed + units
   if owed > CHARGE and running() then
     if stopped then error(reason, 0) end
-    read_clock()
+    read_clock(true)
   end
 end
 
