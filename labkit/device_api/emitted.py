@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import groupby
 
 from labkit.context import Context
@@ -27,6 +27,7 @@ DATAPOINT = EventKind("device", "datapoint", ("data",))
 DATA_IN = EventKind("device2", "event", type="data_in")
 PROVISIONED = EventKind("device2", "event", type="provisioned")
 EVENTS = (DATAPOINT, DATA_IN, PROVISIONED)
+RESOURCES = 4096  # whose ids are kept at hand
 
 
 def stored(
@@ -110,12 +111,16 @@ def datapoint(
         "alias": point.alias,
         "value": [point.timestamp, point.value],
         "device_sn": identity,
-        "rid": hashlib.sha1(
-            f"{product}/{identity}/{point.alias}".encode(), usedforsecurity=False
-        ).hexdigest(),
+        "rid": resource_id(product, identity, point.alias),
         "seq": sequence,
         "vendor": product,
         "pid": product,
         "source_ip": connection.peer_ip,
         "timestamp": micros,
     }
+
+
+@lru_cache(RESOURCES)
+def resource_id(product: str, identity: str, alias: str) -> str:
+    """Names a resource of a device, the same for ever."""
+    return hashlib.sha1(f"{product}/{identity}/{alias}".encode(), usedforsecurity=False).hexdigest()

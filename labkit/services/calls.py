@@ -15,7 +15,7 @@ from labkit.core.directory import Directory
 from labkit.core.errors import ServiceError, SettingsError
 from labkit.core.traces import trace_of
 from labkit.faults.calls import Called
-from labkit.services.bounds import shown_name
+from labkit.services.bounds import LONGEST_NAME, shown_name
 from labkit.services.lookup import find_service, services_of
 from labkit.services.operation import Caller, Operation, Parameters, Service
 from labkit.services.redaction import redacted
@@ -195,10 +195,11 @@ class Services(Component):
                 detail["trace"] = trace_of(error.__cause__)
         if faults is not None and called is not None and found is not None:
             result, status = await faults.after(called, result, status, found.error_object)
+        name = f"{service}.{operation}"
         self._context.journal.record(
             "call",
             caller.solution,
-            f"{shown_name(service)}.{shown_name(operation)}",
+            name if len(name) <= LONGEST_NAME else f"{shown_name(service)}.{shown_name(operation)}",
             cause=caller.cause,
             status=status,
             detail=detail,

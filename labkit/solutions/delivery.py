@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 
 from labkit.core.directory import Directory
@@ -16,19 +16,21 @@ class Delivery:
     def __init__(self, solutions: Directory[Solution]) -> None:
         self.solutions = solutions
 
-    def receivers(self, event: Event) -> Iterator[tuple[str, Handler]]:
+    def receivers(self, event: Event) -> list[tuple[str, Handler]]:
         """Solution ids, each with the handler that the event's payload goes to."""
-        raised = (event.kind.service, event.kind.event)
+        service, name = raised = event.kind.service, event.kind.event
+        found: list[tuple[str, Handler]] = []
         for solution in self.concerned(event):
-            registration = solution.find(event.kind.service, event.kind.event, event.product)
+            registration = solution.find(service, name, event.product)
             if registration is not None:
                 handle = partial(solution.handle, registration, raised, cause=event.cause)
                 if event.names is not None:
                     handle = partial(handle, names=event.names, caller=event.caller)
-                yield solution.id, handle
+                found.append((solution.id, handle))
+        return found
 
     def concerned(self, event: Event) -> Iterable[Solution]:
         """The solutions that an event is for."""
         if event.solution is not None:
             return (self.solutions.get(event.solution),)
-        return (each for each in self.solutions if event.product in each.products)
+        return [each for each in self.solutions.values() if event.product in each.products]

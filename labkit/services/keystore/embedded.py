@@ -153,7 +153,8 @@ class _LabDatabase(FakeDatabase):
         item = self._dict.get(key)
         if item is None:
             return default
-        if item.expireat is not None and self.expired(item):
+        expires = item.expireat
+        if expires is not None and expires < self._store.now / 1000:  # as `expired`
             del self._dict[key]
             return default
         return item

@@ -192,7 +192,7 @@ class LuaHost:
         if long:
             given = await asyncio.to_thread(lambda: [*map(self._to_lua, arguments)])
         else:
-            given = [self._to_lua(argument) for argument in arguments]
+            given = [*map(self._to_lua, arguments)]
         run, values = await self._drive(function, given, context)
         value, *rest = map(from_lua, values)
         return LuaResult(value, dict(zip(function.script.readback, rest, strict=True)), run.cpu)

@@ -52,8 +52,9 @@ class Scheduler:
     def _next(self) -> None:
         self._scheduled = False
         self._began = None
-        self.used_up = False
-        self._free.set()
+        if self.used_up:
+            self.used_up = False
+            self._free.set()
         while self._long:
             slice_ = self._long.popleft()
             if not slice_.done():  # cancelled
