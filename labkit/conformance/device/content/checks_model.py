@@ -47,7 +47,9 @@ def commands() -> SearchStrategy[Any]:
 
     one_of = st.sampled_from
     own, ids, ends = one_of(("a", *IDS)), one_of(("a", "a", *IDS, *STATIC)), one_of(ENDS)
-    ranges = st.tuples(ends, ends).map(lambda each: f"bytes={each[0]}-{each[1]}")
+    none = st.just("")
+    both = st.one_of(st.tuples(ends, ends), st.tuples(none, ends), st.tuples(ends, none))
+    ranges = both.map(lambda each: f"bytes={each[0]}-{each[1]}")
     odd = one_of(ODD)
 
     def call(does: str, *args: SearchStrategy[Any]) -> SearchStrategy[Call]:

@@ -138,6 +138,15 @@ def commands() -> SearchStrategy[Any]:
         st.builds(
             Activate, st.just(PASSWORD), devices, one_of(["none", "current"]), st.just("id"), short, devices
         ),
+        st.builds(  # by devices that have credentials
+            Activate,
+            one_of([OPEN, PASSWORD]),
+            one_of([0, 1]),
+            one_of("other other current none abroad".split()),
+            one_of(["id", "unnamed"]),
+            good,
+            one_of([0, 1]),
+        ),
         use,
         own,
         own,
