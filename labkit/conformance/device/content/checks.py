@@ -322,7 +322,16 @@ async def unsatisfiable(target: Target) -> None:
         response = await _get(device, SMALL, part)
         expect.refusal(response, 416)
         expect.header(response, "Content-Range", "bytes */26")
-    expect.body(expect.status(await _get(device, SMALL, "bytes=25-"), 200), b"z")
+    for item in (SMALL, LARGE):
+        size = len(_data(target, item))
+        for digits in (f"{size}", "9" * 17, "9" * 18, f"1{'0' * 18}", "9" * 20, "9" * 40, "9" * 3000):
+            for part in (f"bytes={digits}-", f"bytes=000{digits}-{digits}"):
+                response = await _get(device, item, part)
+                expect.refusal(response, 416)
+                expect.header(response, "Content-Range", f"bytes */{size}")
+    for zeros in ("", "0" * 20, "0" * 3000):
+        part = f"bytes={zeros}25-{zeros}25"
+        expect.body(expect.status(await _get(device, SMALL, part), 200), b"z")
 
 
 @check("DEV-CONT-20", "info and download of an unknown id are answered 404")

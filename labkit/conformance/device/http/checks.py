@@ -230,6 +230,17 @@ async def wrong_methods(target: Target) -> None:
             _allows(response, methods, method)
 
 
+@check("DEV-HTTP-8", "Allow lists the very methods that are not answered 405")
+async def listed_methods(target: Target) -> None:
+    client = target.client("token-open")
+    for path in METHODS:
+        response = expect.status(await client.request("OPTIONS", path), 204)
+        allowed = {each.strip() for each in response.headers.get("Allow", "").split(",")}
+        asked = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND")
+        taken = {each for each in asked if (await client.request(each, path)).status_code != 405}
+        expect.equal(f"methods of {path}", sorted(allowed), sorted(taken), response)
+
+
 @check("DEV-HTTP-10", "OPTIONS is answered 204 with Allow, without credentials")
 async def options(target: Target) -> None:
     for path, methods in METHODS.items():

@@ -87,6 +87,25 @@ async def unknown(target: Target) -> None:
         expect.true(f"Allow does not name {method}", method not in allow, allow, response)
 
 
+@check("SOL-ROUTE-4", "Allow lists the very methods that are not answered 405")
+async def listed_methods(target: Target) -> None:
+    probe = Probe(target)
+    for path in (
+        "/routes",
+        "/routes/one",
+        "/routes/exact",
+        "/json/read",
+        "/tree",
+        "/tree/fixed",
+        "/tree/a/leaf",
+    ):
+        response = expect.status(await probe.request("OPTIONS", path), 204)
+        allowed = {each.strip() for each in response.headers.get("Allow", "").split(",")}
+        asked = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND")
+        taken = {each for each in asked if (await probe.request(each, path)).status_code != 405}
+        expect.equal(f"methods of {path}", sorted(allowed), sorted(taken), response)
+
+
 @check("SOL-ROUTE-8", "the path of a WebSocket")
 async def websocket(target: Target) -> None:
     probe = Probe(target)
