@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 KEPT = 100
 MANY = 30  # values of an alias in a start of a lab; in the one between it is one
+PAST = 600  # more of them, which are recorded in that one
 TYPES = ("token", "password", "certificate")
 
 
@@ -71,8 +72,9 @@ def _over_restarts(file: Path) -> None:
                 held = {each: device.activate().credentials for each, device in devices.items()}
             _ahead(lab, devices)
             last = f"{many - 1} of start {start}"
-            counted = _written(lab, devices, [f"{number} of start {start}" for number in range(many)])
-            wanted = [*range(counted[0], counted[0] + many)]
+            past = PAST if start == 1 else 0
+            counted = _written(lab, devices, [f"{number} of start {start}" for number in range(many)], past)
+            wanted = [*range(counted[0], counted[0] + many + past)]
             expect.equal("seq of an alias's datapoints", counted, wanted)
             expect.true("seq goes on above those before", counted[0] > before, counted[0])
             expect.equal("the first seq of all is 1", before or counted[0], before or 1)
@@ -89,8 +91,8 @@ def _ahead(lab: Lab, devices: dict[str, Device]) -> None:
         expect.equal("what is read after a record", device.read("other"), {"other": "ahead"})
 
 
-def _written(lab: Lab, devices: dict[str, Device], values: list[str]) -> list[int]:
-    """Write values one after the other, all within one second; the seq of the first device's datapoints."""
+def _written(lab: Lab, devices: dict[str, Device], values: list[str], past: int) -> list[int]:
+    """Write values one after the other, all within one second, and record some; the first device's seq."""
     told: list[Any] = []
 
     def tell(data: Any) -> None:
@@ -103,6 +105,9 @@ def _written(lab: Lab, devices: dict[str, Device], values: list[str]) -> list[in
         for device in devices.values():
             device.write(text=value)
             expect.equal("what is read after a write", device.read("text"), {"text": value})
+    if past:
+        begun = lab.clock.time - 2 * past
+        devices["token"].record({"text": {begun + number: "of the past" for number in range(past)}})
     lab.settle()
     return told
 
