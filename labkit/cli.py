@@ -318,7 +318,11 @@ def bench(
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as one line of JSON.")
 def report(output: Path | None, notebooks: Path | None, as_json: bool, **options: Any) -> None:
-    """Run the notebooks as a conformance report; exit status 0 if nothing failed, broke or raised."""
+    """Run the notebooks as a conformance report; exit status 0 if nothing failed, broke or raised.
+
+    Model checks play 100 random commands each. The environment variable LABKIT_MODEL_STEPS says another number for
+    all, or for one: LABKIT_MODEL_STEPS=write/model=100000 with --only DEV-POLL plays one at full size.
+    """
     lacking = [name for name in JUPYTER if find_spec(name) is None]
     if lacking:
         raise LabError(f"report runs notebooks, which takes {', '.join(lacking)}: pip install 'labkit[lab]'")

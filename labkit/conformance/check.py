@@ -22,9 +22,10 @@ Function = Callable[["Target"], Awaitable["Findings | None"]]
 
 STEPS = 100  # commands that a model check plays in a report; CI plays more
 SECONDS = 30.0  # of real time that it takes at most
-STEPS_VARIABLE = "LABKIT_MODEL_STEPS"  # of the environment: plays so many instead, for as long as that takes
+# Of the environment: so many instead, for as long as that takes; `write/model=100000` of one, several with commas.
+STEPS_VARIABLE = "LABKIT_MODEL_STEPS"
 MOST_STEPS = 10_000_000
-A_STEP = 0.1  # seconds of real time that such a step may take
+A_STEP = 1.0  # seconds of real time that such a step may take at most, where many work on a machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,27 +62,38 @@ def model_check(name: str, title: str, model: Model, *, needs: Iterable[str] = (
     async def play(target: Target) -> Findings:
         from labkit.conformance.models.search import search
 
-        steps = model_steps()
+        steps = model_steps(name)
         return await search(model, target, steps=steps, seconds=model_seconds(steps))
 
     return Check(name, model.rules, title, frozenset(needs), play, model)
 
 
-def model_steps(usual: int = STEPS) -> int:
-    """How many commands a model check plays: as usual, or as many as the environment says. Raises SettingsError."""
+def model_steps(name: str, usual: int = STEPS) -> int:
+    """How many commands a model check plays: as usual, or as many as the environment says of it, or of all.
+
+    Raises SettingsError.
+    """
+    steps = usual
     text = os.environ.get(STEPS_VARIABLE)
-    if text is None:
-        return usual
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_STEPS:
-        raise SettingsError(
-            f"{STEPS_VARIABLE}: expected a number of steps from 1 to {MOST_STEPS}, not {text!r}"
-        )
-    return int(text)
+    for part in () if text is None else text.split(","):
+        check, _, number = part.strip().rpartition("=")
+        if not number.isdecimal() or not 1 <= int(number) <= MOST_STEPS:
+            raise SettingsError(
+                f"{STEPS_VARIABLE}: expected a number of steps from 1 to {MOST_STEPS}, or that of one model check "
+                f"as in write/model=100000, not {text!r}"
+            )
+        known = {each.name for each in all_checks() if each.model is not None} if check else {""}
+        if check not in known:
+            raise SettingsError(
+                f"{STEPS_VARIABLE}: there is no model check {check!r}, there are: {', '.join(sorted(known))}"
+            )
+        steps = int(number) if check in ("", name) else steps
+    return steps
 
 
 def model_seconds(steps: int) -> float:
     """How many seconds of real time a model check takes at most."""
-    return max(SECONDS, steps * A_STEP)
+    return SECONDS if steps <= STEPS else max(SECONDS, steps * A_STEP)
 
 
 def all_checks() -> list[Check]:

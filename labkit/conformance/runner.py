@@ -65,7 +65,7 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
     if missing := check.needs - target.offers:
         return verdict("skipped", reason=f"no {', no '.join(sorted(missing))}")
     try:
-        patience = PATIENCE if check.model is None else PATIENCE + model_seconds(model_steps())
+        patience = PATIENCE if check.model is None else PATIENCE + model_seconds(model_steps(check.name))
         async with target.scope(), asyncio.timeout(patience):
             found = await check.function(target)
     except Unavailable as unavailable:

@@ -21,7 +21,7 @@ from labkit.conformance.device.write import checks_model as of_values
 from labkit.conformance.interface.subscribers import checks_model as of_subscriptions
 from labkit.conformance.keystore.operations import checks_model as of_keystore
 from labkit.conformance.models.moments import Moments
-from labkit.conformance.models.rules import Rules
+from labkit.conformance.models.rules import Differs, Rules
 from labkit.conformance.models.search import Findings, Game, Model, search
 from labkit.conformance.notify.send import checks_model as of_notifications
 from labkit.conformance.target import LAB_YAML, Target
@@ -43,7 +43,9 @@ CHECKS = (
     of_subscriptions.subscriptions,
     of_notifications.notifications,
 )
+OF_DEVICES = (of_credentials.credentials.name, of_values.values.name, of_contents.contents.name)
 MODELS: Mapping[str, Model] = {each.name: each.model for each in CHECKS if each.model is not None}
+NAME = "restart/model"
 STEPS = 40  # commands, some of them restarts, which take the most
 
 
@@ -101,9 +103,24 @@ class Restarts:
             cut = getattr(each, "cut", None)
             if cut is not None:
                 await cut()
+        of_devices = [game for name, game in self._games.items() if name in OF_DEVICES]
+        for game in of_devices:  # what differs already is no matter of the restart
+            await self._look(game)
         await self._target.settle()
         await self._target.in_lab(self._target.lab.restart)
         await self._target.hang_up()
+        for game in of_devices:
+            try:
+                await self._look(game)
+                self._rules.holds("DEV-KEEP-1", "what there was before the restart", True, True)
+            except Differs as differs:
+                found = differs.mismatch
+                self._rules.holds("DEV-KEEP-1", found.what, found.actual, found.expected)
+
+    async def _look(self, game: Game) -> None:
+        """Compare all that a game has."""
+        self._tell(game)
+        await game.end()
 
 
 @dataclass(frozen=True)
@@ -154,14 +171,14 @@ async def play(target: Target) -> Findings:
         try:
             own = Target.local(lab, seed)
             async with own.scope():
-                steps = model_steps(STEPS)
+                steps = model_steps(NAME, STEPS)
                 return await search(MODEL, own, steps=steps, seconds=model_seconds(steps))
         finally:
             await target.in_lab(lab.close)
 
 
 restarts = Check(
-    "restart/model",
+    NAME,
     MODEL.rules,
     "what there is in all areas over restarts on a data file, as the models of these areas have it",
     frozenset({"settings", "clock", "journal"}),
