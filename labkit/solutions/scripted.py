@@ -152,7 +152,7 @@ class ScriptHandler:
 
     async def __call__(self, arguments: Mapping[str, Any], run: Run) -> object:
         offered = {**arguments, "context": run.context}
-        values = [offered.get(name) for name in self._parameters]
+        values = map(offered.get, self._parameters)
         result = await self._host.run(self._function, *values, context=run)
         run.measures["cpu"] = result.cpu_seconds
         return result.value

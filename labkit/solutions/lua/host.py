@@ -283,7 +283,8 @@ class LuaHost:
         began = perf_counter()
         run.fiber = self._fibers.start(run)
         ended = perf_counter()
-        self._scheduler.use(began, ended)
+        if ended > self._scheduler.until:
+            self._scheduler.use(began, ended)
         if run.fiber is not None:
             return None
         wall = ended - began

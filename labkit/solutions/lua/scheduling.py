@@ -17,18 +17,18 @@ class Scheduler:
     SHARE = 0.02  # seconds of an iteration, services' own work included; a run that is over it goes on to its next call
 
     def __init__(self) -> None:
-        self._began: float | None = None
+        self.until = 0.0  # perf_counter when the iteration's share is used up, once a script ran in it
         self._scheduled = False
         self._free = asyncio.Event()
         self._long: deque[asyncio.Future[None]] = deque()
         self.used_up = False
 
     def use(self, began: float, ended: float) -> None:
-        """A script ran from began to ended (perf_counter seconds)."""
-        if self._began is None:
-            self._began = began
+        """A script ran from began to ended (perf_counter seconds). One that ended before `until` need not be told."""
+        if not self.until:
+            self.until = began + self.SHARE
             self._schedule()
-        if ended - self._began > self.SHARE and not self.used_up:
+        if ended > self.until and not self.used_up:
             self.used_up = True
             self._free.clear()
 
@@ -51,7 +51,7 @@ class Scheduler:
 
     def _next(self) -> None:
         self._scheduled = False
-        self._began = None
+        self.until = 0.0
         if self.used_up:
             self.used_up = False
             self._free.set()

@@ -98,12 +98,9 @@ end
 
 -- Pieces in `out`, up to `at`, go to `long` once they are many: a large table of them would be in the way of everything.
 local function flush(out, at)
-  if at > PIECES then
-    put(long, concat(out, "", 1, at))
-    at = 0
-    if #long > most_bytes then error("cannot encode so large a value", 0) end
-  end
-  return at
+  put(long, concat(out, "", 1, at))
+  if #long > most_bytes then error("cannot encode so large a value", 0) end
+  return 0
 end
 
 local encode
@@ -116,7 +113,8 @@ local function encode_list(t, n, out, at, depth, lenient)
       at = at + 1
       out[at] = ","
     end
-    at = flush(out, encode(rawget(t, i), out, at, depth, lenient))
+    at = encode(rawget(t, i), out, at, depth, lenient)
+    if at > PIECES then at = flush(out, at) end
   end
   out[at + 1] = "]"
   return at + 1
@@ -133,7 +131,15 @@ local function encode_object(t, out, at, depth, lenient)
     end
     local key = numbers and numbers[name]
     if key == nil then key = name end
-    at = flush(out, encode(rawget(t, key), out, at + 1, depth, lenient))
+    local value = rawget(t, key)
+    at = at + 1
+    if type(value) == "string" then -- as most are, so without a call
+      at = at + 1
+      out[at] = quote(value)
+    else
+      at = encode(value, out, at, depth, lenient)
+    end
+    if at > PIECES then at = flush(out, at) end
   end
   out[at + 1] = n == 0 and "{}" or "}"
   return at + 1
