@@ -80,7 +80,7 @@ class PlaysControl:
         context = self._platform.context
         if context.clock.rate:
             return Live(context.clock)
-        return Simulated(context.clock, context.holding, context.activity.idle, seed)
+        return Simulated(context.clock, context.holding, context.activity, seed)
 
 
 class HandlerLag:

@@ -14,10 +14,11 @@ T = TypeVar("T")
 class Activity:
     """Counts what is going on; `idle()` returns once nothing is.
 
-    Used as a context manager around each piece of work.
+    Used as a context manager around each piece of work. begun: how many pieces ever were.
     """
 
     def __init__(self) -> None:
+        self.begun = 0
         self._running = 0
         self._waiting: list[asyncio.Future[None]] = []
 
@@ -28,6 +29,7 @@ class Activity:
 
     def begin(self) -> None:
         """A piece of work begins; `end()` has to follow."""
+        self.begun += 1
         self._running += 1
 
     def end(self) -> None:

@@ -185,6 +185,7 @@ class DeviceConnection:
         self.server = server
         self.certificate = certificate
         self.opened = 0  # connections so far
+        self.answered = 0  # requests so far
         self.last: Answer | None = None  # that came
         self.stuck = 0.0  # seconds of real time for which the next answer is not read
         self.took = 0.0  # seconds of real time, for the last answer since its request was written
@@ -271,6 +272,7 @@ class DeviceConnection:
                 began = time.perf_counter()
                 came = await answer
                 self.took = time.perf_counter() - began
+                self.answered += 1
                 if not again:
                     self.last = came
                 return came

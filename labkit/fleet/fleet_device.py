@@ -257,6 +257,16 @@ class FleetDevice:
         await self._ask(self.connection.again)
 
     @property
+    def connected(self) -> bool:
+        """Is its own connection open?"""
+        return self.connection.open
+
+    @property
+    def answered(self) -> int:
+        """How many of the requests on connections of its own were answered."""
+        return self.connection.answered
+
+    @property
     def simulated(self) -> bool:
         """Does it live on a virtual clock?"""
         return not self._clock.rate

@@ -11,7 +11,7 @@ class Paced(Protocol):
     """What a pace needs to know of a device.
 
     actor: as the journal names it; number: in its fleet, from 1; asking: is a request of it under way? asks_as: whose
-    actor that request has.
+    actor that request has; connected: is its connection open? answered: requests that were, on connections of its own.
     """
 
     @property
@@ -22,6 +22,10 @@ class Paced(Protocol):
     def asking(self) -> bool: ...
     @property
     def asks_as(self) -> str: ...
+    @property
+    def connected(self) -> bool: ...
+    @property
+    def answered(self) -> int: ...
     def wait_for_ever(self) -> None:
         """The answer that is due may take as long as it will: the request is held."""
 

@@ -6,7 +6,8 @@
    it ends. Back to 1.
 3. Is none ready, the clock moves to the next instant at which anything is due. Back to 1.
 
-Nothing is guessed: the platform says what it holds (`core.holding`).
+There is nothing to settle where all that began since a device went on are requests of its own that were answered, or
+all that was due at an instant are devices. Nothing is guessed: the platform says what it holds (`core.holding`).
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
-from collections.abc import Awaitable, Callable
 from functools import partial
 
+from labkit.core.activity import Activity
 from labkit.core.chance import mixed, shuffled
 from labkit.core.clock import Clock, Timer
 from labkit.core.holding import Holding
@@ -26,19 +27,15 @@ from labkit.fleet.pace import Paced
 class Simulated:
     """The pace of a fleet on a virtual clock.
 
-    settle: returns once the platform is idle; seed: of the order in which devices go on.
+    activity: of the platform; seed: of the order in which devices go on.
     """
 
-    def __init__(
-        self, clock: Clock, holding: Holding, settle: Callable[[], Awaitable[object]], seed: int
-    ) -> None:
+    def __init__(self, clock: Clock, holding: Holding, activity: Activity, seed: int) -> None:
         self.clock = clock
         self._holding = holding
-        self._settle = settle
+        self._activity = activity
         self._seed = seed
-        self._drawn_at = (
-            self._drawn
-        ) = -1  # what was drawn from the seed and an instant, which its devices share
+        self._drawn_at = self._drawn = -1  # for an instant, what was drawn of all its devices
         self._devices: dict[str, Paced] = {}  # by actor
         self._first: dict[str, asyncio.Future[None]] = {}  # the first turns of those that have not begun
         self._left: dict[str, int] = {}  # by actor: how many the platform may hold once it knows who left
@@ -106,14 +103,14 @@ class Simulated:
         try:
             while not self._stopped:
                 if not quiet:
-                    await self._settle()
+                    await self._activity.idle()
                     if self._due():
                         await self._quiet()
                 quiet = False
                 if self._paused and not self._stopped:
                     await self._wait()
                 elif self._ready:
-                    await self._go_on()
+                    quiet = await self._go_on()
                 elif fired := self.clock.step(until):
                     quiet = fired == self._woke  # nothing of the platform's was due
                     self._woke = 0
@@ -142,14 +139,14 @@ class Simulated:
                 await self._wait()
         finally:
             stop()
-        await self._settle()
+        await self._activity.idle()
 
     async def _quiet(self) -> None:
         """Return once the platform is idle and every answer that it released has arrived."""
-        await self._settle()
+        await self._activity.idle()
         while self._due() and not self._stopped:
             await self._wait()
-            await self._settle()
+            await self._activity.idle()
 
     def _due(self) -> bool:
         """Is an answer on its way, or has the platform yet to learn that a device has left?"""
@@ -159,16 +156,26 @@ class Simulated:
         self._left = {actor: most for actor, most in self._left.items() if count(actor) > most}
         return bool(self._left) or any(held > count(actor) for actor, held in self._held.items())
 
-    async def _go_on(self) -> None:
-        """Let the next device go on, until it rests."""
+    async def _go_on(self) -> bool:
+        """Let the next device go on, until it rests. Did it leave nothing behind that could still go on?"""
         *_, actor, turn = heapq.heappop(self._ready)
-        if turn.done():  # the device was ended
-            return
+        device = self._devices.get(actor)
+        if turn.done() or device is None:  # the device was ended
+            return False
+        activity = self._activity
+        begun, answered = activity.begun, device.answered
         self._counts[actor] += 1
-        self._running = actor
-        turn.set_result(None)
+        self._let(actor, turn)
         while self._running is not None:
             await self._wait()
+        # A request that is held, raises events that somebody handles, or opens a connection begins more than itself.
+        return (
+            activity.begun - begun == device.answered - answered and device.connected and not activity.running
+        )
+
+    def _let(self, actor: str, turn: asyncio.Future[None]) -> None:
+        self._running = actor
+        turn.set_result(None)
 
     async def _wait(self) -> None:
         self._event = asyncio.get_running_loop().create_future()
