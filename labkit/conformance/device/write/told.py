@@ -145,7 +145,11 @@ class Told:
             several, found = found[: len(wanted.points)], found[len(wanted.points) :]
             told = sorted(_point(each, wanted.micros) for each in several)
             rule = "DEV-EVT-7" if wanted.api == "record" else "DEV-EVT-4"
-            rule = "DEV-EVT-5" if rule == "DEV-EVT-4" and len(told) != len(wanted.points) else rule
+            if wanted.api == "write" and len(wanted.points) > 1:
+                aliases = [each[0] for each in told], [each[0] for each in wanted.datapoints()]
+                if not rules.holds("DEV-EVT-5", f"aliases of the datapoints of {product}", *aliases):
+                    self.lost = True
+                    return
             if not rules.holds(rule, f"datapoints of {product}", told, wanted.datapoints()):
                 self.lost = True
                 return
