@@ -79,6 +79,7 @@ def _over_restarts(file: Path) -> None:
             expect.true("seq goes on above those before", counted[0] > before, counted[0])
             expect.equal("the first seq of all is 1", before or counted[0], before or 1)
             before = counted[-1]
+            _ahead(lab, devices)  # once more, so that a start begins after many values of the one before
 
 
 def _ahead(lab: Lab, devices: dict[str, Device]) -> None:
