@@ -154,8 +154,8 @@ async def both_ways(target: Target) -> None:
         token = await mine.login(person)
         await mine.table("createRole", role_id=name, parameter=[{"name": "area"}])
         await mine.nothing("createUserData", id=person.id, **{name: "mine"})
-        await mine.ready(GOOGLE)
         await theirs.without(GOOGLE)
+        social = await mine.ready(GOOGLE)
         made = await mine.table("createOauthClient", id=person.id, name="Shop", redirect=CALLBACK)
         given: dict[str, Any] = {"consumer": GOOGLE}
         for operation in ("getSocial", "deleteSocial", "getSocialLoginUrl"):
@@ -172,4 +172,5 @@ async def both_ways(target: Target) -> None:
         clients = await theirs.table("getOauthClients", id=(await theirs.newcomer()))
         theirs.same("their clients", clients, {"oauth_clients": []})
         mine.same("the client", await mine.table("getOauthClients", id=person.id), {"oauth_clients": [made]})
+        mine.same("the social", await mine.table("getSocial", consumer=GOOGLE), social)
         await mine.without(GOOGLE)
