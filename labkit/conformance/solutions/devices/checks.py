@@ -200,6 +200,11 @@ async def told_apart(target: Target) -> None:
         )
     whole = await devices.done("getIdentity", identity=device.identity, pid=PRODUCT)
     devices.same("state of the device", whole["state"], await devices.state(device.identity))
+    neighbour = await target.activated(PRODUCT)
+    await devices.set(neighbour.identity, {"number": 7, "level": 8})
+    found = await devices.state(neighbour.identity)
+    shown = {alias: each.get("set") for alias, each in found.items()}
+    devices.same("what was set for another device", shown, {"number": "7", "level": "8"})
     for value, expected in ((None, {"reported": "1"}), (5, {"reported": "1", "set": "5"})):
         if value is not None:  # which leaves what was set for the other
             await devices.set(device.identity, {"number": value}, LAMP)
