@@ -82,7 +82,7 @@ async def many_pages(target: Target) -> None:
 @check("KEY-MORE-1 KEY-MORE-3", "thousands of keys are stored, read, deleted and cleared at once")
 async def thousands(target: Target) -> None:
     store, name = Keystore(target), target.identity()
-    keys = [f"{name} {number}" for number in range(2500)]
+    keys = [f"{name} {number}" for number in range(5000)]
     await store.done("mset", values={key: f"of {key}" for key in keys})
     found = await store.field("mget", "values", keys=keys)
     expect.equal("values after mset", found, [f"of {key}" for key in keys])
@@ -92,7 +92,7 @@ async def thousands(target: Target) -> None:
     expect.equal("values after mdelete", found, [None] * 1201 + [f"of {key}" for key in keys[1201:]])
     await store.done("mset", values=dict.fromkeys(keys, "again"))
     await store.call("Keystore", "clear", {"match": name})
-    expect.equal("values after clear", await store.field("mget", "values", keys=keys), [None] * 2500)
+    expect.equal("values after clear", await store.field("mget", "values", keys=keys), [None] * 5000)
 
 
 @check("KEY-MORE-3", "clear removes keys by the thousand, and with count about so many")

@@ -56,6 +56,8 @@ ORIGINS = {
     "https://abbc.four.example": True,
     "https://a1b2b3c.four.example": True,
     "https://abc.four.example": False,
+    "https://abba.five.example": True,
+    "https://aba.five.example": False,  # both pieces want the b
     "https://any.example:8443": True,
     "https://any.example:8444": False,
     f"https://{'x' * 200}.one.example": True,

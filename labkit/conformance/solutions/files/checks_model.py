@@ -37,6 +37,7 @@ HOSTS = (
     ".one.example",
     ".three.example",
     ".four.example",
+    "ba.five.example",
     "two.example",
     "localhost",
     ".One.Example",

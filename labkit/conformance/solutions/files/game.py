@@ -27,6 +27,7 @@ SITE = Pages(  # as fixtures/solutions/site has it
         "https://a*b*c.three.example",
         "https://x*three*c.three.example",
         "https://a*b*b*c.four.example",
+        "https://ab*ba.five.example",
         "https://*:8443",
     ),
     ("GET", "POST"),
