@@ -102,13 +102,21 @@ async def handed_out(target: Target) -> None:
 def _handed_out(target: Target, type: Any) -> None:
     lab, id, told = target.lab, target.identity(), list[tuple[str, str]]()
     product = lab.product(
-        id, auth=type, resources={"text": "string"}, self_registration=False, identities=["d-1"]
+        id,
+        auth=type,
+        resources={"text": "string", "other": "string"},
+        self_registration=False,
+        identities=["d-1"],
     )
     lab.solution(id, products=[product]).on(
         "device", "datapoint", lambda data: told.append((data["device_sn"], data["value"][1]))
     )
     device = product.device("d-1").activate()
-    held = device.start_poll("text", 300)
+    held, other = device.start_poll("text", 300), device.start_poll("other", 300)
+    device.write(other="answers one of the two")
+    expect.equal("the answer to the other poll", other.result(), "answers one of the two")
+    lab.settle()
+    told.clear()
     for text in ("first", "second"):  # what is handed out again replaces what was before
         product.fleet(2, Writer(text=text), identities=["d-1", "ü %"]).run(5)
         expect.equal("what is heard of the fleet", sorted(told), [("d-1", text), ("ü %", text)])
