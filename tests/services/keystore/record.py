@@ -164,10 +164,10 @@ def numbers() -> Iterator[tuple[str, ...]]:
     for number in ("-0.0", "0", "-1", "1", "-0.0"):
         yield "zincrby", "missing", number, "of zero"
     chance = random.Random(SEED)
-    for number in range(SUMS):
+    for turn in range(SUMS):
         held, amount = (_decimal(chance) for _ in range(2))
-        name = ("incrbyfloat", "hincrbyfloat")[number % 2]
-        field = ("f",) * (number % 2)
+        name = ("incrbyfloat", "hincrbyfloat")[turn % 2]
+        field = ("f",) * (turn % 2)
         yield "del", "missing"
         yield "hset" if field else "set", "missing", *field, held
         yield name, "missing", *field, amount
