@@ -304,9 +304,7 @@ class FleetDevice:
             if faults is not None:
                 await faults.before(self, action)
             self.enter("running")
-            if (
-                action == "poll"
-            ):  # it polls once the platform can know of it: not before its connection stands
+            if action == "poll":  # which begins with what is sent: not before the connection stands
                 self.connection.on_sent = partial(self.enter, "polling")
             result = await self._ask(ask, *args, **kwargs)
             if faults is not None:
