@@ -48,8 +48,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Say what stays together on a worker, and what comes first.
 
     The cells of a notebook share a kernel. Long tests are spread one by one; short ones a few of a file at a time, for
-    xdist's own work grows with the square of the groups. The checks begin, since others wait for their verdicts, and
-    what is short ends, so that no worker is left alone for long.
+    xdist's own work grows with the square of the groups. The checks begin, and the notebooks end, which wait for their
+    verdicts: a worker that waits does nothing else.
     """
     orders: dict[pytest.Item, int] = {}
     counts: Counter[Path] = Counter()
@@ -63,11 +63,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         elif path.parts[:2] == ("tests", "conformance"):
             orders[item] = 1
         elif path.suffix == ".ipynb":
-            orders[item] = 3
+            orders[item] = 4
             item.add_marker(pytest.mark.xdist_group(path.stem))
             item.add_marker(pytest.mark.timeout(600))  # the first one may wait for all checks to be played
         elif path.parent.name not in LONG and not item.get_closest_marker("xdist_group"):
-            orders[item] = 4
+            orders[item] = 3
             item.add_marker(pytest.mark.xdist_group(f"{path.with_suffix('')}-{counts[path] // TOGETHER}"))
             counts[path] += 1
     items.sort(key=orders.__getitem__)
