@@ -178,11 +178,7 @@ class Keystore(Service):
             if kind.only_keys
             else map(encoded, args)
         )
-        if self._store is None:
-            raise LabError("the lab is closed")
-        reply = await self._store.execute(
-            (kind.name, full_key, *rest)
-        )  # as `_run`: nearly every call comes here
+        reply = await self._run(kind.name, full_key, *rest)
         value = reply if type(reply) is int else plain(reply)
         if kind.unordered and isinstance(value, list):
             value = sorted(value, key=str)
