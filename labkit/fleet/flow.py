@@ -9,7 +9,7 @@ from __future__ import annotations
 import ssl
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from labkit.fleet.httpx_transport import LabTransport
 
 PATIENCE = 60.0  # seconds of real time before a server counts as dead
+LONGEST_KEPT = 500  # characters of a URL that is not parsed again
 HEADERS = {
     "Accept": "*/*",
     "Accept-Encoding": "gzip, deflate",
@@ -115,14 +116,10 @@ class FlowClient:
         """
         import httpx
 
-        sent = httpx.Headers(headers)
-        for name, value in HEADERS.items():
-            sent.setdefault(name, value)
-        sent.setdefault("Host", self.name)
         request = httpx.Request(
             method,
-            f"https://{self.address.host}:{self.address.https_port}{path}",
-            headers=sent,
+            _url(f"https://{self.address.host}:{self.address.https_port}{path}"),
+            headers=[*(given := _pairs(headers)), *self._usual(given)],
             extensions={
                 "sni_hostname": self.name,
                 "timeout": {"connect": patience, "read": patience},
@@ -151,9 +148,37 @@ class FlowClient:
         if transport is not None:
             await transport.aclose()
 
+    def _usual(self, given: Sequence[tuple[str | bytes, str | bytes]]) -> list[tuple[str, str]]:
+        """The fields that a request has, where others were not given."""
+        names = {(name if isinstance(name, str) else name.decode("latin-1")).lower() for name, _ in given}
+        usual = [(name, value) for name, value in HEADERS.items() if name.lower() not in names]
+        return usual if "host" in names else [*usual, ("Host", self.name)]
+
     def _connections(self) -> LabTransport:
         if self._shared is not None and self.certificate is None:
             return self._shared
         if self._transport is None:
             self._transport = self.address.connections(self.certificate)
         return self._transport
+
+
+def _pairs(headers: Any) -> list[tuple[str | bytes, str | bytes]]:
+    """Header fields, in any form that httpx takes, as pairs: several of one name stay several."""
+    if headers is None:
+        return []
+    if hasattr(headers, "raw"):  # httpx's own
+        return list(headers.raw)
+    return list(headers.items() if isinstance(headers, Mapping) else headers)
+
+
+def _url(text: str) -> httpx.URL:
+    return _remembered(text) if len(text) <= LONGEST_KEPT else _parsed(text)
+
+
+def _parsed(text: str) -> httpx.URL:
+    import httpx
+
+    return httpx.URL(text)
+
+
+_remembered = lru_cache(maxsize=1024)(_parsed)  # to parse one takes as long as to send it, and most come again
