@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from labkit.conformance.verdict import Mismatch
@@ -84,15 +85,20 @@ def exchange(response: httpx.Response | None) -> str:
     except httpx.RequestNotRead:  # a request whose body was a stream has none to show
         sent = ""
     lines = [f"{request.method} {request.url.raw_path.decode('ascii', 'replace')}"]
-    lines += _headers(request.headers)
+    lines += fields(request.headers.multi_items())
     lines += ["", sent] if sent else []
-    lines += ["", f"HTTP {response.status_code} {response.reason_phrase}", *_headers(response.headers)]
+    lines += [
+        "",
+        f"HTTP {response.status_code} {response.reason_phrase}",
+        *fields(response.headers.multi_items()),
+    ]
     lines += ["", response.text] if response.content else []
     return hidden("\n".join(lines))[:LONGEST]
 
 
-def _headers(headers: httpx.Headers) -> list[str]:
-    return [f"{name}: {'…' if SECRET.match(name) else value}" for name, value in headers.multi_items()]
+def fields(headers: Iterable[tuple[str, str]]) -> list[str]:
+    """Header fields as lines, without secrets."""
+    return [f"{name}: {'…' if SECRET.match(name) else value}" for name, value in headers]
 
 
 def hidden(value: object) -> str:

@@ -13,12 +13,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from labkit.conformance.connection_pool import ConnectionPool
 from labkit.conformance.set_up import SetUpError, set_up
 from labkit.conformance.verdict import Unavailable
 from labkit.core.errors import SettingsError
 from labkit.core.identifiers import Identifiers
 from labkit.fleet.connection import DeviceConnection, Server
-from labkit.fleet.device import VirtualDevice
+from labkit.fleet.device import Client, VirtualDevice
 from labkit.fleet.flow import Address, FlowClient
 from labkit.settings import ApplicationSettings, LabSettings, MessagingService, ProductSettings, load
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from labkit.fleet.browser import Browser, Connections
     from labkit.fleet.httpx_transport import LabTransport
     from labkit.lab.lab import Lab
+    from labkit.lab.product import Product
 
 T = TypeVar("T")
 
@@ -85,10 +87,12 @@ class Target:
         self._run = self._identifiers.hex("run", 8)
         self._count = itertools.count(1)
         self._whitelisted: defaultdict[str, set[str]] = defaultdict(set)
-        self._clients: list[VirtualDevice | FlowClient | DeviceConnection | Connections] = []
+        self._clients: list[VirtualDevice | FlowClient | DeviceConnection | ConnectionPool | Connections] = []
         self._shared: dict[str, FlowClient] = {}
         self._lasting: LabTransport | None = None  # connections that go from check to check
         self._connections: dict[str, DeviceConnection] = {}
+        self._pools: dict[str, ConnectionPool] = {}
+        self._products: dict[str, Product] = {}  # the lab's handles
         self._tasks: list[asyncio.Task[Any]] = []
 
     @classmethod
@@ -157,7 +161,7 @@ class Target:
         return chosen
 
     def device(
-        self, product: str, identity: str | None = None, client: FlowClient | None = None
+        self, product: str, identity: str | None = None, client: Client | None = None
     ) -> VirtualDevice:
         """A device of a product, by default with a fresh identity; not activated. client: one to share."""
         described = self.product(product)
@@ -189,6 +193,13 @@ class Target:
             self._connections[id] = DeviceConnection(Server(self.address, domain))
             self._clients.append(self._connections[id])
         return self._connections[id]
+
+    def pool(self, id: str) -> ConnectionPool:
+        """The same for several requests at a time."""
+        if id not in self._pools:
+            self._pools[id] = ConnectionPool(Server(self.address, self._domains[id]))
+            self._clients.append(self._pools[id])
+        return self._pools[id]
 
     async def _password(self, length: int) -> str:
         return self._identifiers.alphanumeric("password", length)
@@ -273,6 +284,7 @@ class Target:
             clients, self._clients = self._clients, []
             self._shared.clear()
             self._connections.clear()
+            self._pools.clear()
             for client in clients:
                 await client.close()
 
@@ -292,9 +304,10 @@ class Target:
     async def held(self, device: VirtualDevice, alias: str, count: int = 1) -> None:
         """Wait until the lab holds `count` polls of this device and alias (a lab in this process only)."""
         product = next(name for name, domain in self._domains.items() if domain == device.domain)
-        handle = await self.in_lab(self.lab.product, product)
-        known = await self.in_lab(handle.device, device.identity)
-        await known.held(alias, count, within=60.0)  # ends with the check, where the poll is answered at once
+        if product not in self._products:
+            self._products[product] = await self.in_lab(self.lab.product, product)
+        # it ends with the check, where the poll is answered at once
+        await self._products[product].held(device.identity, alias, count, within=60.0)
 
     async def settle(self) -> None:
         """Wait until every event is handled (a lab in this process only)."""

@@ -181,4 +181,6 @@ def _parsed(text: str) -> httpx.URL:
     return httpx.URL(text)
 
 
-_remembered = lru_cache(maxsize=1024)(_parsed)  # to parse one takes as long as to send it, and most come again
+_remembered = lru_cache(maxsize=1024)(
+    _parsed
+)  # to parse one takes as long as to send it, and most come again

@@ -12,10 +12,11 @@ from labkit.control.content import ContentInfo
 from labkit.control.products import ProductInfo
 from labkit.core.errors import LabError, unknown
 from labkit.fleet.device import Credentials, VirtualDevice
-from labkit.lab.arguments import content_bytes, texts
+from labkit.lab.arguments import content_bytes, duration, texts
 from labkit.lab.client import rooted
 from labkit.lab.device import Device
 from labkit.lab.fleet import Behaviours, Fleet, make_fleet
+from labkit.lab.polls import HoldsPolls, Waiting
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
 from labkit.settings import ProductSettings
@@ -65,6 +66,11 @@ class Product:
             self._runtime.keep(virtual)
             self._devices[identity] = Device(self._runtime, self.id, virtual)
         return self._devices[identity]
+
+    def held(self, identity: str, alias: str, count: int = 1, within: float = 5.0) -> HoldsPolls:
+        """As `Device.held`, of a device that has no handle here: nothing is kept of it."""
+        waiting = Waiting(self._runtime, self.id, identity)
+        return HoldsPolls(waiting, alias, count, duration(within, "within"))
 
     def fleet(
         self,

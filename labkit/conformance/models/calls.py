@@ -133,11 +133,11 @@ class Calls:
         self.add(index, called, parameters, judge)
 
     async def now(self, index: int, called: str, parameters: Parameters) -> Given:
-        """What it gives, after all that waits."""
+        """What it gives, after all that waits. Raises Differs."""
         found: list[Given] = []
         self.add(index, called, parameters, found.append)
         await self.send()
-        return found[0]
+        return found[0] if found else Given(self._solutions[index], called, parameters, "nothing", None)
 
     async def send(self) -> None:
         """Make the calls that wait, and judge what they give. Raises Differs."""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 from urllib.parse import quote
 
+from labkit.conformance.connection_pool import Exchange
 from labkit.conformance.device.content.model import Item, Shelf
 from labkit.conformance.models.moments import Moments
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.set_up import set_up
 from labkit.conformance.target import Target
 from labkit.fleet.device import VirtualDevice
-
-if TYPE_CHECKING:
-    import httpx
 
 PRODUCTS = ("content", "token-other")
 PATH = "/provision/download"
@@ -37,7 +35,7 @@ class Contents:
 
     async def begin(self) -> None:
         for product in PRODUCTS:
-            device = self._target.device(product, client=self._target.shared_client(product))
+            device = self._target.device(product, client=self._target.pool(product))
             with set_up(f"a device of {product}"):
                 await device.activate()
             self._devices.append(device)
@@ -108,12 +106,12 @@ class Contents:
                 "DEV-TLS-1" if self._elsewhere(index, id) == response.content != answer.data else answer.rule
             )
             holds(rule, "content", response.content, answer.data, response)
-            length = response.headers.get("Content-Length")
+            length = response.headers.get("content-length")
             holds("DEV-CONT-9", "Content-Length", length, str(len(answer.data)), response)
-            type = response.headers.get("Content-Type")
+            type = response.headers.get("content-type")
             holds("DEV-CONT-8", "Content-Type", type, shelf.items[id].type, response)
         rule = "DEV-CONT-19" if answer.status == 416 else "DEV-CONT-14"
-        holds(rule, "Content-Range", response.headers.get("Content-Range"), answer.range, response)
+        holds(rule, "Content-Range", response.headers.get("content-range"), answer.range, response)
 
     def _elsewhere(self, index: int, id: str) -> bytes | None:
         item = self._shelves[1 - index].items.get(id)
@@ -153,8 +151,9 @@ class Contents:
     def _id(self, id: str) -> str:
         return id.removeprefix("=") if id.startswith("=") else self._prefix + id
 
-    async def _get(self, index: int, path: str, headers: dict[str, str]) -> httpx.Response:
-        return await self._devices[index].request("GET", path, headers=headers)
+    async def _get(self, index: int, path: str, headers: dict[str, str]) -> Exchange:
+        asked = await self._devices[index].request("GET", path, headers=headers)
+        return cast("Exchange", asked)  # by the pool
 
     async def _second(self) -> int:
         response = await self._devices[0].request("GET", "/timestamp", credentials=False)

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar, cast
 from urllib.parse import parse_qsl, urlencode
 
+from labkit.conformance.connection_pool import Exchange
 from labkit.conformance.device.write.model import RESOURCES, Device, Group, Pairs, Poll, stamped, told
 from labkit.conformance.device.write.told import Told
 from labkit.conformance.device.write.wire import outcome, path
@@ -18,9 +19,6 @@ from labkit.conformance.models.rules import Rules
 from labkit.conformance.set_up import set_up
 from labkit.conformance.target import Target
 from labkit.fleet.device import FORM, VirtualDevice
-
-if TYPE_CHECKING:
-    import httpx
 
 T = TypeVar("T")
 
@@ -35,7 +33,7 @@ class Held:
 
     device: int
     alias: str
-    task: asyncio.Task[httpx.Response]
+    task: asyncio.Task[Exchange]
 
 
 class Played:
@@ -65,7 +63,7 @@ class Values:
     async def begin(self) -> None:
         one, other = self._target.identity(), self._target.identity()
         for product, identity in zip(PRODUCTS, (one, one, other, one.swapcase()), strict=True):
-            device = self._target.device(product, identity, self._target.shared_client(product))
+            device = self._target.device(product, identity, self._target.pool(product))
             with set_up(f"a device of {product}"):
                 await device.activate()
             self.played.append(Played(device))
@@ -253,7 +251,7 @@ class Values:
         return found
 
     def _filter_read(
-        self, played: Played, response: httpx.Response, aliases: Sequence[str], written: set[str]
+        self, played: Played, response: Exchange, aliases: Sequence[str], written: set[str]
     ) -> None:
         """Of the states, those stay that say what was read."""
         seen = parse_qsl(response.text, keep_blank_values=True) if response.status_code == 200 else []
@@ -261,7 +259,7 @@ class Values:
         holds = self._rules.holds
         state = (fitting or played.states)[0]
         wanted = state.read(aliases)
-        hybrid = response.request.method == "POST"
+        hybrid = response.method == "POST"
         found = dict(seen)
         for alias in dict.fromkeys(aliases):
             held = state.current(alias)
@@ -275,7 +273,7 @@ class Values:
             holds("DEV-HYBRID-4", "status", response.status_code, 204, response)
         else:
             holds("DEV-HYBRID-1" if hybrid else "DEV-READ-1", "status", response.status_code, 200, response)
-            holds("DEV-READ-5", "type", response.headers.get("Content-Type"), FORM_TYPE, response)
+            holds("DEV-READ-5", "type", response.headers.get("content-type"), FORM_TYPE, response)
         if fitting:
             for other in self.played:  # what they hold was not read
                 theirs = {each: other.states[0].current(each) for each in aliases}
@@ -352,14 +350,14 @@ class Values:
             self._rules.holds(answer.rule, "the poll", True, True)
         if response is not None and response.status_code == 200:
             self._rules.holds(
-                "DEV-READ-5", "type of a poll", response.headers.get("Content-Type"), FORM_TYPE, response
+                "DEV-READ-5", "type of a poll", response.headers.get("content-type"), FORM_TYPE, response
             )
         played.states = fitting
         for state in fitting:
             state.give(number, seen)
         del self._polls[number]
 
-    def _early(self, played: Played, poll: Poll, response: httpx.Response | None) -> str:
+    def _early(self, played: Played, poll: Poll, response: Exchange | None) -> str:
         """Whose rule it is that a poll waits."""
         if response is not None and response.status_code == 304:
             return "DEV-POLL-6"
@@ -379,13 +377,14 @@ class Values:
 
     async def _send(
         self, played: Played, method: str, path: str, body: str = "", headers: dict[str, str] | None = None
-    ) -> httpx.Response:
+    ) -> Exchange:
         given = {"Accept": FORM, **(headers or {})}
         if method == "POST":
             given["Content-Type"] = FORM
-        return await played.device.request(
+        asked = await played.device.request(
             method, path, content=body if method == "POST" else None, headers=given, patience=None
         )
+        return cast("Exchange", asked)  # by the pool
 
     async def _second(self) -> int:
         response = await self.played[0].device.request("GET", "/timestamp", credentials=False)

@@ -9,15 +9,15 @@ from urllib.parse import parse_qsl, quote
 from labkit.conformance.device_client import ALIAS
 
 if TYPE_CHECKING:
-    import httpx
+    from labkit.conformance.connection_pool import Exchange
 
 
-def outcome(response: httpx.Response, alias: str) -> tuple[str, str] | str:
+def outcome(response: Exchange, alias: str) -> tuple[str, str] | str:
     """What a poll was answered: `304`, the timestamp and the value, or another status."""
     if response.status_code != 200:
         return str(response.status_code)
     pairs = parse_qsl(response.text, keep_blank_values=True)
-    stamp = response.headers.get("Last-Modified", "no Last-Modified")
+    stamp = response.headers.get("last-modified", "no Last-Modified")
     return (stamp, pairs[0][1]) if len(pairs) == 1 and pairs[0][0] == alias else (stamp, response.text)
 
 

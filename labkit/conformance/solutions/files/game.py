@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from labkit.conformance.probe import PROBE
 from labkit.conformance.solutions.files.model import Pages, allowed, answered, told
-from labkit.conformance.solutions.routes.game import Asking, Exchange
+from labkit.conformance.solutions.routes.game import Asking
 
 GET = frozenset({"GET"})
 TEXT, PAGE = "text/plain; charset=utf-8", "text/html; charset=utf-8"
@@ -56,8 +56,8 @@ class Browsing(Asking):
         headers = {} if origin is None else {"Origin": origin}
         if asks:
             headers["Access-Control-Request-Method"] = "PUT"
-        answer = await self._target.connection(solution).request(method, path, headers=headers)
-        seen = Exchange(method, path, headers, answer)
+        seen = await self._target.pool(solution).request(method, path, headers=headers)
+        answer = seen.answer
         wanted = answered(pages, method, path)
         holds = self._rules.holds
         if holds(wanted.rule, "status", answer.status_code, wanted.status, seen):

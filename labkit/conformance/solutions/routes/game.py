@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from labkit.conformance import expect
+from labkit.conformance.connection_pool import Exchange
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.probe import PROBE, WITNESS
 from labkit.conformance.solutions.routes.model import Table, Wanted, answered, routed, told
@@ -15,27 +14,6 @@ from labkit.conformance.target import Target
 from labkit.fleet.answer import Answer
 
 SOLUTIONS = (PROBE, WITNESS, "metrics")
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """A request and its answer."""
-
-    method: str
-    path: str
-    sent: object
-    answer: Answer
-
-    def shown(self) -> str:
-        answer = self.answer
-        lines = [
-            f"{self.method} {self.path}",
-            repr(self.sent),
-            "",
-            str(answer.status_code),
-            repr(answer.headers),
-        ]
-        return expect.hidden("\n".join([*lines, answer.text]))[: expect.LONGEST]
 
 
 class Asking:
@@ -140,9 +118,8 @@ class Requests(Asking):
     async def _ask(
         self, index: int, method: str, path: str, headers: dict[str, str], content: bytes
     ) -> Exchange:
-        connection = self._target.connection(SOLUTIONS[index])
-        answer = await connection.request(method, path, headers=headers, content=content)
-        return Exchange(method, path, (headers, content), answer)
+        pool = self._target.pool(SOLUTIONS[index])
+        return await pool.request(method, path, headers=headers, content=content)
 
 
 def parsed(answer: Answer) -> Any:

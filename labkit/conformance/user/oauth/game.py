@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+import json
+from typing import Any
 
+from labkit.conformance.models.calls import JSON, Calls, Given
 from labkit.conformance.models.moments import Moments
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.probe import PROBE, WITNESS
@@ -12,9 +14,6 @@ from labkit.conformance.set_up import SetUpError
 from labkit.conformance.target import Target
 from labkit.conformance.user.oauth.client import CALLBACK
 from labkit.conformance.user.oauth.model import ACCESS_TTL, REFRESH_TTL, Code, Grants, Tokens
-
-if TYPE_CHECKING:
-    import httpx
 
 PASSWORD = "correct horse"
 SOLUTIONS = (PROBE, WITNESS)
@@ -28,6 +27,7 @@ class OAuth:
     def __init__(self, target: Target, rules: Rules) -> None:
         self._target = target
         self._rules = rules
+        self._calls = Calls(target, rules, self.default, SOLUTIONS)
         self.moments = Moments(target)
         self._users: list[int] = []
         self._logins: list[str] = []
@@ -39,27 +39,33 @@ class OAuth:
         self._lost = False
 
     async def begin(self) -> None:
-        for _ in range(2):
-            email = f"{self._target.identity()}@example.com"
-            person = {"email": email, "password": PASSWORD}
-            code = await self._made("createUser", {**person, "name": "Ann"})
-            await self._made("activateUser", {"code": code})
-            id = (await self._made("listUsers", {"filter": f"email::eq::{email}"}))[0]["id"]
-            self._users.append(id)
-            self._logins.append(await self._made("getUserToken", person))
-            self._people.append(person)
-            client = {"id": id, "name": "Shop", "redirect": CALLBACK}
-            self._clients.append(await self._made("createOauthClient", client))
+        emails = [f"{self._target.identity()}@example.com" for _ in range(2)]
+        self._people = [{"email": each, "password": PASSWORD} for each in emails]
+        *codes, (one,), (other,) = await self._made(
+            *(("createUser", {**each, "name": "Ann"}) for each in self._people),
+            *(("listUsers", {"filter": f"email::eq::{each}"}) for each in emails),
+        )
+        self._users = [one["id"], other["id"]]
+        _, _, *found = await self._made(
+            *(("activateUser", {"code": each}) for each in codes),
+            *(("getUserToken", each) for each in self._people),
+            *(
+                ("createOauthClient", {"id": each, "name": "Shop", "redirect": CALLBACK})
+                for each in self._users
+            ),
+        )
+        self._logins, self._clients = found[:2], found[2:]
         await self.moments.begin()
-        for user, owner in ((0, 0), (1, 1), (0, 1)):
+        for user, owner in ((0, 0), (1, 1), (0, 1), (1, 0)):
             await self.approve(user, owner)
-            await self.redeem(0, "right", (None, None))
-        await self.approve(1, 0)
+        for number in (3, 2, 1):
+            await self.redeem(number, "right", (None, None))
 
     async def end(self) -> None:
         """Every set is asked for once more."""
         for number in range(len(self._sets)):
             await self.use(number)
+        await self._calls.send()
 
     async def close(self) -> None:
         """Nothing is under way; users and clients stay, as people do."""
@@ -67,6 +73,10 @@ class OAuth:
     async def play(self, command: Any) -> None:
         if not self._lost:
             await command(self)
+
+    async def pause(self) -> None:
+        """Leave nothing under way: the platform is to be restarted."""
+        await self._calls.send()
 
     # ---- what commands do
 
@@ -81,17 +91,21 @@ class OAuth:
             "response_type": "code",
             "scope": "profile",
         }
-        response = await self._call("getOauthAuthorizeApproved", approval)
-        found = result(response)
-        good = client not in self._grants.deleted
-        if not self._rules.holds("USR-OAUTH-12", "is a code given?", isinstance(found, str), good, response):
-            self._lost = True
-        elif isinstance(found, str):
-            self._codes.append(found)
-            self._grants.codes.append(Code(client, user, self.moments.now))
+        good, now = client not in self._grants.deleted, self.moments.now
+
+        def judge(given: Given) -> None:
+            found = given.value
+            if not self._rules.holds("USR-OAUTH-12", "is a code given?", isinstance(found, str), good, given):
+                self._lost = True
+            elif isinstance(found, str):
+                self._codes.append(found)
+                self._grants.codes.append(Code(client, user, now))
+
+        self._calls.add(0, "User.getOauthAuthorizeApproved", approval, judge)
 
     async def redeem(self, number: int, how: str, ttls: tuple[int | None, int | None]) -> None:
         """Exchange a code. how: right, or what is wrong about it."""
+        await self._calls.send()
         if not self._codes:
             return
         codes = self._grants.codes
@@ -175,31 +189,37 @@ class OAuth:
         index = usable[number % len(usable)]
         tokens = self._grants.sets[index]
         parameters = {"grant_type": "refresh_token", "refresh_token": self._sets[index]["refresh_token"]}
-        found = await asyncio.gather(
-            *(self._exchange(parameters, tokens.client, "right", (None, None)) for _ in range(2))
-        )
+        await self._calls.send()
+        found = await self._at_once({**parameters, **self._secrets(tokens.client)})
         given = [each for each in found if "access_token" in result(each)]
         self._rules.holds("USR-OAUTH-33", "at most one is given", len(given) <= 1, True, found[0])
         tokens.refreshed = True
         self._grants.end_family(tokens.family)  # the second use ends what came from it
 
     async def use(self, number: int) -> None:
-        """Ask who a token set speaks for."""
+        """Ask who a token set speaks for, here and in another solution."""
         if not self._sets or self._lost:
             return
         number = -1 - number % len(self._sets)
         tokens = self._grants.sets[number]
         counts = self._grants.access_counts(tokens, self.moments.now)
-        response = await self._call("getCurrentUser", {"token": self._sets[number]["access_token"]})
-        found = result(response)
-        seen = found.get("id")
-        if counts is not None:
-            wanted = self._users[tokens.user] if counts else None
-            if not self._rules.holds(self._rule(tokens), "user of the access token", seen, wanted, response):
+        rule = self._rule(tokens)
+        wanted = self._users[tokens.user] if counts else None
+
+        def judge(given: Given) -> None:
+            seen = result(given).get("id")
+            if counts is not None and not self._rules.holds(
+                rule, "user of the access token", seen, wanted, given
+            ):
                 self._lost = True
-        response = await self._call("getCurrentUser", {"token": self._sets[number]["access_token"]}, 1)
-        seen = result(response).get("id")
-        self._rules.holds("USR-OAUTH-38", "user of the token in another solution", seen, None, response)
+
+        def abroad(given: Given) -> None:
+            seen = result(given).get("id")
+            self._rules.holds("USR-OAUTH-38", "user of the token in another solution", seen, None, given)
+
+        token = {"token": self._sets[number]["access_token"]}
+        self._calls.add(0, "User.getCurrentUser", token, judge)
+        self._calls.add(1, "User.getCurrentUser", token, abroad)
 
     def _rule(self, tokens: Tokens) -> str:
         if tokens.client in self._grants.deleted:
@@ -226,18 +246,19 @@ class OAuth:
         if user not in self._grants.inactive:
             person = self._people[user]
             person["password"] += "!"
-            await self._made("resetUserPassword", {"id": self._users[user], "password": person["password"]})
+            reset = {"id": self._users[user], "password": person["password"]}
+            _, self._logins[user] = await self._made(("resetUserPassword", reset), ("getUserToken", person))
             self._grants.change_password(user)
-            self._logins[user] = await self._made("getUserToken", person)
 
     async def status(self, user: int, status: int) -> None:
         """A user is made inactive, or active again."""
-        await self._made("updateUser", {"id": self._users[user], "status": status})
+        await self._made(("updateUser", {"id": self._users[user], "status": status}))
         (self._grants.inactive.discard if status else self._grants.inactive.add)(user)
 
     async def advance(self, ticks: int) -> None:
         """Let time pass."""
         if self.moments.exact:
+            await self._calls.send()
             await self.moments.advance(ticks)
 
     # ---- requests
@@ -245,7 +266,7 @@ class OAuth:
     def _judge(
         self,
         rule: str,
-        response: httpx.Response,
+        response: Given,
         good: bool | None,
         family: int,
         ttls: tuple[int | None, int | None],
@@ -263,34 +284,51 @@ class OAuth:
             self._sets.append(found)
         return True
 
+    def _secrets(self, client: int) -> dict[str, Any]:
+        known = self._clients[client]
+        return {"client_id": known["id"], "client_secret": known["secret"]}
+
     async def _exchange(
         self, parameters: dict[str, Any], client: int, how: str, ttls: tuple[int | None, int | None]
-    ) -> httpx.Response:
-        owner = self._clients[1 - client if how == "other client" else client]
-        given = {**parameters, "client_id": owner["id"], "client_secret": owner["secret"]}
+    ) -> Given:
+        given = {**parameters, **self._secrets(1 - client if how == "other client" else client)}
         if how == "wrong secret":
-            given["client_secret"] = owner["secret"].swapcase()
+            given["client_secret"] = given["client_secret"].swapcase()
         elif how == "no secret":
             del given["client_secret"]
         named = zip(("access_token_ttl", "refresh_token_ttl"), ttls, strict=True)
         given |= {name: ttl for name, ttl in named if ttl is not None}
         return await self._call("getOauthToken", given, 1 if how == "abroad" else 0)
 
-    async def _call(self, operation: str, parameters: dict[str, Any], index: int = 0) -> httpx.Response:
-        client = self._target.shared_client(SOLUTIONS[index])
-        response = await client.request("POST", f"/call/User/{operation}", json=parameters)
-        self._rules.holds("USR-OAUTH-1", f"status of {operation}", response.status_code, 200, response)
-        return response
+    async def _call(self, operation: str, parameters: dict[str, Any], index: int = 0) -> Given:
+        return await self._calls.now(index, f"User.{operation}", parameters)
 
-    async def _made(self, operation: str, parameters: dict[str, Any]) -> Any:
-        response = await self._call(operation, parameters)
-        found = response.json().get("result")
-        if isinstance(found, dict) and "error" in found:
-            raise SetUpError(f"set-up: {operation}: {found.get('status')}")
+    async def _at_once(self, parameters: dict[str, Any]) -> list[Given]:
+        """What getOauthToken gives to two scripts at the same time."""
+        pool, called = self._target.pool(PROBE), "User.getOauthToken"
+        sending = (
+            pool.request("POST", "/call/User/getOauthToken", headers=JSON, content=json.dumps(parameters))
+            for _ in range(2)
+        )
+        found: list[Given] = []
+        for each in await asyncio.gather(*sending):
+            self._rules.holds("USR-OAUTH-1", f"status of {called}", each.status_code, 200, each)
+            value = json.loads(each.content) if each.status_code == 200 else {}
+            found.append(Given(PROBE, called, parameters, value.get("kind", ""), value.get("result")))
         return found
 
+    async def _made(self, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
+        """What operations give, of which none may fail."""
+        found: list[Given] = []
+        for operation, parameters in calls:
+            self._calls.add(0, f"User.{operation}", parameters, found.append)
+        await self._calls.send()
+        wrong = [each.shown() for each in found if isinstance(each.value, dict) and "error" in each.value]
+        if wrong or len(found) != len(calls):
+            raise SetUpError(f"set-up: {wrong[0] if wrong else 'a script failed'}")
+        return [each.value for each in found]
 
-def result(response: httpx.Response) -> Any:
+
+def result(given: Given) -> Any:
     """What an operation gave; an empty table where that was nothing."""
-    found = response.json().get("result")
-    return {} if found is None else found
+    return {} if given.value is None else given.value
