@@ -1,0 +1,57 @@
+"""What is configured for a service of a solution, as the default of what its calls leave out."""
+
+from __future__ import annotations
+
+from labkit.conformance.check import check
+from labkit.conformance.probe import same
+from labkit.conformance.target import Target
+from labkit.lab.solution import Solution
+
+CALLS = """
+Keystore.set{key = "plain", value = "%s, plain"}
+Keystore.set{key = "other", value = "%s, other"}
+return {left = Keystore.get{}, named = Keystore.get{key = "plain"}, keys = Keystore.list{}}
+"""
+
+
+@check(
+    "SOL-SVC-5",
+    "calls of scripts that are alike, in solutions that configure other defaults",
+    needs={"settings"},
+)
+async def defaults(target: Target) -> None:
+    await target.in_lab(_defaults, target)
+
+
+def _defaults(target: Target) -> None:
+    configured = (
+        {"key": "plain", "match": "pla", "nonsense": True},
+        {},
+        {"key": "other", "match": "oth"},
+    )
+    solutions = [target.lab.solution(target.identity(), services={"Keystore": each}) for each in configured]
+    for each in solutions:
+        each.route("GET", "/calls", lua=CALLS % (each.id, each.id))
+    for _ in range(2):  # the second time all of these calls are known
+        for each, given in zip(solutions, configured, strict=True):
+            _calls(each, given)
+        solutions.reverse()
+        configured = configured[::-1]
+    without = solutions[1]
+    set_: dict[str, object]
+    for set_ in ({"key": "other"}, {"key": "plain", "match": "la"}, {"match": ""}):
+        without.Config.setParameters(service="Keystore", parameters=set_)
+        given = without.Config.getParameters(service="Keystore")["parameters"]
+        _calls(without, given)
+
+
+def _calls(solution: Solution, configured: dict[str, object]) -> None:
+    found = solution.get("/calls").json()
+    key, match = configured.get("key"), str(configured.get("match", ""))
+    wanted = {} if key is None else {"value": f"{solution.id}, {key}"}
+    left = {name: found["left"][name] for name in wanted} if key is not None else {}
+    same(f"what get without a key gives where {configured} is configured", left, wanted)
+    same("is it an error?", "error" in found["left"], key is None)
+    same("what get of a key gives", found["named"], {"value": f"{solution.id}, plain"})
+    keys = sorted(each for each in ("other", "plain") if match in each)
+    same(f"the keys that list gives where {configured} is configured", sorted(found["keys"]["keys"]), keys)
