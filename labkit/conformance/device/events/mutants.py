@@ -105,3 +105,9 @@ def silent_after_failure(original: Any) -> Any:
         return outcome
 
     return broken
+
+
+@instead("DEV-EVT-12", "labkit.core.events:Events.queue")
+def one_lane(original: Any, self: Events, source: str, receiver: str, handler: Any, event: Any) -> None:
+    """the events of a device wait for the handlers of all solutions"""
+    original(self, source, "", handler, event)
