@@ -56,6 +56,9 @@ async def placeholders(target: Target) -> None:
         ("/routes///one//", "one"),
         ("/routes/a%20b%2Fc%C3%A9", "a b/cé"),
         ("/routes/a%2F%2Fb", "a//b"),
+        ("/routes/a%2541%2526", "a%41%26"),  # decoded once
+        ("/routes/a+b%2Bc", "a+b+c"),  # no form
+        ("/routes/%C3%A9e%CC%81%00%F0%9F%98%80", "ée\u0301\0😀"),
         ("/routes/exactly", "exactly"),
         ("/routes/Exact", "Exact"),
     ):
