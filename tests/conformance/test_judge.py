@@ -66,6 +66,8 @@ def one(**changes: Any) -> Mutation:
         "T = TypeVar('T', bound=int | str)",
         "@overload\ndef f(a: int, *, b: int = 1 + 2) -> int: ...",
         '"""1 + 2"""',
+        "Column('name', String, nullable=False, index=True)",
+        "sqlalchemy.Column('secret', String, info={'secret': True, 'of': 1 + 2})",
     ],
 )
 def test_what_is_for_readers_and_type_checkers_is_left_out(
@@ -84,6 +86,10 @@ def test_what_is_for_readers_and_type_checkers_is_left_out(
         "if CHECKING:\n    count = 1",
         "value = cast(int, 1 + 2)",
         "é = 'é' + 'é'",
+        "Column('name', String, nullable=True)",
+        "Column('name', Boolean, default=False)",
+        "Column('name', String, unique=True)",
+        "Row('name', nullable=False)",
     ],
 )
 def test_what_serves_is_not_left_out(source: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 Position = tuple[int, int]  # a line, from 1, and a column, from 0, in characters
 _OF_TYPES = ("TypeVar", "ParamSpec", "NewType", "TypeAliasType")
+_OF_COLUMNS = ("info", "index")  # of SQLAlchemy's: for those who read the tables, and for speed
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,10 @@ class Span:
 
 
 def left_out(source: str) -> list[Span]:
-    """Annotations, decorators, docstrings, `__all__`, `if TYPE_CHECKING`, aliases of types, overloads, `cast`s."""
+    """Annotations, decorators, docstrings, `__all__`, `if TYPE_CHECKING`, aliases of types, overloads, `cast`s.
+
+    Of the columns of tables `info`, `index` and `nullable=False`, which refuses what no code of ours writes.
+    """
     lines = source.splitlines(keepends=True)
     tree = ast.parse(source)
     found = [*_of_module(tree)]
@@ -58,6 +62,13 @@ def _of_node(node: ast.AST) -> Iterator[ast.AST]:
         yield node.args[0]
     if isinstance(node, ast.Call) and _named(node.func) in _OF_TYPES:
         yield node
+    if isinstance(node, ast.Call) and _named(node.func) == "Column":
+        yield from (each.value for each in node.keywords if _is_told_of_a_column(each))
+
+
+def _is_told_of_a_column(keyword: ast.keyword) -> bool:
+    never = isinstance(keyword.value, ast.Constant) and keyword.value.value is False
+    return keyword.arg in _OF_COLUMNS or (keyword.arg == "nullable" and never)
 
 
 def _named(node: ast.expr) -> str:
