@@ -9,6 +9,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ Files = Mapping[str, str | bytes]
 A, HANDLER, PROJECT, OLDER = "endpoints/a.lua", "services/device.lua", "solution.yaml", "Solutionfile.json"
 ROUTE = "--#ENDPOINT GET /a\n"
 NEWER = "formatversion: 1.0.0\ninfo: {name: a}\n"
+NAMES = ("one", "two", "none")  # of folders of one solution
 GOOD: Files = {A: f"{ROUTE}return 1"}
 WRONG: Mapping[str, Files] = {
     "a header without method": {A: "--#ENDPOINT\nreturn 1"},
@@ -198,6 +200,45 @@ def _right(target: Target) -> None:
             expect.true(f"{what} loads", solution is not None, "a refusal")
             response = solution.get("/a") if solution else None
             expect.equal(f"what the route gives with {what}", response and response.json(), 1, response)
+
+
+@check("SOL-FORM-6", "solutions of three folders, in each order", needs={"settings"})
+async def several(target: Target) -> None:
+    await target.in_lab(_several, target)
+
+
+def _several(target: Target) -> None:
+    with folders() as root:
+        paths = {}
+        for number, name in enumerate(NAMES):
+            files = {
+                f"endpoints/{name}.lua": f"--#ENDPOINT GET /{name}\nreturn require '{NAMES[number - 1]}'",
+                f"modules/{name}.lua": f"return '{name}'",
+                f"assets/{name}.txt": name,
+            }
+            if name != "none":
+                files |= {
+                    "services/Keystore.yaml": f"of_{name}: 1\nlast: {name}\n",
+                    "cors.yaml": f"origin: https://{name}.example.org\n",
+                }
+            paths[name] = written(root, name, files)
+        for order in permutations(NAMES):
+            solution = loaded(target, target.identity(), *(paths[each] for each in order))
+            assert solution is not None
+            for number, name in enumerate(NAMES):
+                expect.equal(f"what {name} gives", solution.get(f"/{name}").text, NAMES[number - 1])
+                expect.equal(f"the asset of {name}", solution.get(f"/{name}.txt").text, name)
+            last = next(each for each in reversed(order) if each != "none")
+            parameters = {"of_one": 1, "of_two": 1, "last": last}
+            found = solution.Config.getParameters(service="Keystore")
+            same(f"parameters in the order {order}", found, {"parameters": parameters})
+            for name in ("one", "two"):
+                origin = f"https://{name}.example.org"
+                response = solution.get("/none", headers={"Origin": origin})
+                allowed = response.headers.get("Access-Control-Allow-Origin")
+                expect.equal(
+                    f"what {name} may in {order}", allowed, origin if name == last else None, response
+                )
 
 
 @check("SOL-FORM-4", "a folder that is edited, wrongly and rightly, and read anew", needs={"settings"})

@@ -156,6 +156,46 @@ def _logs(solution: Solution) -> None:
         expect.equal(f"what {path} logged", found, [(each, f"{{'level': '{each}'}}") for each in levels])
 
 
+@check("SOL-FUN-5", "what functions call, of every kind, and what they are given", needs={"settings"})
+async def calls(target: Target) -> None:
+    await target.in_lab(_calls, target)
+
+
+def _calls(target: Target) -> None:
+    solution = target.lab.solution(target.identity())
+    service = "Echo_" + target.identity().replace("-", "_")
+    target.lab.service(service, echo=lambda **others: others)
+    given: list[Any] = []
+
+    def calls(services: Any) -> Any:
+        name, operation, table, named = given[-1]
+        return getattr(getattr(services, name), operation)(*table, **named)
+
+    async def calls_later(services: Any) -> Any:
+        return await calls(services)
+
+    solution.route("GET", "/calls", calls)
+    solution.route("GET", "/later", calls_later)
+    nothing: dict[str, Any] = {}
+    unknown = {"type": "QueryError", "status": 404}
+    for name, operation, table, named, wanted in (
+        (service, "echo", (), {"a": 1, "b": [None, "é"]}, {"a": 1, "b": [None, "é"]}),
+        (service, "echo", ({"a": 1, "c_": 2},), nothing, {"a": 1, "c_": 2}),
+        (service, "echo", ({"a": 1, "from": 2},), {"a": 3, "from_": 4}, {"a": 3, "from": 4}),
+        (service, "echo", (None,), {"class_": 1, "_a": 2}, {"class": 1, "_a": 2}),
+        (service, "nonsense", (), {"a": 1}, unknown),
+        ("Keystore", "nonsense", (), nothing, unknown),
+        ("Nonsense", "get", ({"key": "k"},), nothing, unknown),
+        ("Keystore", "get", (), nothing, {"type": "QueryError", "status": 400}),
+    ):
+        given.append((name, operation, table, named))
+        for path in ("/calls", "/later"):
+            response = solution.get(path)
+            found = response.json()
+            told = {key: each for key, each in found.items() if key not in ("error", "message")}
+            same(f"what {name}.{operation} gives for {table} and {named}", told, wanted, response)
+
+
 @check("SOL-FUN-2", "under which names a function is given an event", needs={"settings"})
 async def names(target: Target) -> None:
     publisher = await target.in_lab(target.lab.solution, solution_id(target))

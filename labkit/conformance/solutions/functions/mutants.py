@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from labkit.conformance.breaking import always, given
+from labkit.conformance.breaking import always, given, gives
 from labkit.conformance.mutant import mutant, patch
 from labkit.solutions.functions import FunctionHandler
 
@@ -15,6 +15,12 @@ any_name = patch(
     "labkit.solutions.functions:FunctionHandler.__init__",
     "every function may call its argument as it likes",
     given(any_name=True),
+)
+one_table = patch(
+    "SOL-FUN-5",
+    "labkit.solutions.proxy:Service.__getattr__",
+    "what a function names beside a table is lost",
+    gives(lambda call: lambda table=None, /, **named: call(table or named)),
 )
 globals_survive = patch(
     "SOL-FUN-3",

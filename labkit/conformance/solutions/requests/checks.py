@@ -61,7 +61,8 @@ async def headers(target: Target) -> None:
 async def more_headers(target: Target) -> None:
     sent = [
         *(("X-Twice", "a"), ("x-twice", "b, c"), ("X-TWICE", "")),
-        *(("Cookie", "a=1"), ("Cookie", "b=2; c=3")),
+        *(("Cookie", "a=1"), ("Cookie", "b=2; c=3"), ("Cookie2", "a"), ("Cookie2", "b")),
+        *(("Accept", "text/a"), ("Accept", "text/b")),
         *(("X-UTF-8", "é😀"), ("X-Latin", "gr\udcfc\udcdf \udca0"), ("X-Mixed", "é\udcff"), ("X-None", "")),
     ]
     async with raw.connect(target, target.client(PROBE).name) as connection:
@@ -69,6 +70,8 @@ async def more_headers(target: Target) -> None:
     wanted = {
         "x-twice": "a, b, c, ",
         "cookie": "a=1; b=2; c=3",
+        "cookie2": "a, b",
+        "accept": "text/a, text/b",
         "x-utf-8": "é😀",
         "x-latin": "grüß \xa0",
         "x-mixed": "Ã©ÿ",
