@@ -26,8 +26,8 @@ from labkit.core.errors import LabkitError
 from labkit.settings.notebooks import notebooks_folder
 
 SOON = 5.0  # seconds that those checks took unmutated which come before models
-LEAST = 10.0  # seconds of real time that a check has at least
-TIMES = 10  # the time that it took unmutated
+LEAST = 30.0  # seconds of real time that a check has at least: what waits for a busy machine does not hang
+TIMES = 20  # the time that it took unmutated
 Progress = Callable[[str], object]
 BEFORE = {IMPORT, START}
 Ran = dict[str, dict[str, list[str]]]
