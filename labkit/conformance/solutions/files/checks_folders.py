@@ -28,6 +28,13 @@ Files = Mapping[str, str | bytes]
 A, HANDLER, PROJECT, OLDER = "endpoints/a.lua", "services/device.lua", "solution.yaml", "Solutionfile.json"
 ROUTE = "--#ENDPOINT GET /a\n"
 NEWER = "formatversion: 1.0.0\ninfo: {name: a}\n"
+HANDLERS = {  # files of handlers of the service panels, and the events that they are of
+    "panels_loud": "loud",
+    "panels/most": "most",
+    "panels/panels_soft": "soft",
+    "Panels/still": "still",
+    "more/panels/panels_low": "low",
+}
 NAMES = ("one", "two", "none")  # of folders of one solution
 GOOD: Files = {A: f"{ROUTE}return 1"}
 WRONG: Mapping[str, Files] = {
@@ -200,6 +207,24 @@ def _right(target: Target) -> None:
             expect.true(f"{what} loads", solution is not None, "a refusal")
             response = solution.get("/a") if solution else None
             expect.equal(f"what the route gives with {what}", response and response.json(), 1, response)
+
+
+@check("SOL-FORM-3", "which event a handler's file is of, by its folder and its name", needs={"settings"})
+async def handlers(target: Target) -> None:
+    await target.in_lab(_handlers, target)
+
+
+def _handlers(target: Target) -> None:
+    publisher = target.lab.solution(solution_id(target))
+    publisher.publish(default_script_key="panels", events=[{"name": each} for each in HANDLERS.values()])
+    with folders() as root:
+        files = {f"services/{file}.lua": f"return '{file}'" for file in HANDLERS}
+        subscriber = loaded(target, solution_id(target), written(root, "one", files))
+    assert subscriber is not None
+    subscriber.subscribe(publisher)
+    for file, event in HANDLERS.items():
+        found = publisher.Interface.triggerOne(event=event, target=subscriber.id, data={})
+        same(f"what handles {event}", found, file)
 
 
 @check("SOL-FORM-6", "solutions of three folders, in each order", needs={"settings"})
