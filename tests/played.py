@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from labkit.conformance.verdict import Verdict
 
 MUTANTS = "test_every_mutant_is_noticed"  # a test for those of a part, or of an area
+PROCESSES = 5  # some wait now and then: a mutant that does not answer costs seconds, but no work
 FOLDER = "LABKIT_TESTS_PLAYED"  # the environment variable by which a session's workers find its folder
 
 
@@ -99,8 +100,7 @@ def verdicts_of(
 def _all(with_mutants: bool, server: ForkServer | None) -> tuple[list[Verdict], list[Trial]]:
     from labkit.conformance.check import all_checks
     from labkit.conformance.fork_server import ForkServer
-    from labkit.conformance.mutation import PRELOAD, checks, try_all
-    from labkit.conformance.processes import WORKERS
+    from labkit.conformance.mutation import PRELOAD, try_all
     from labkit.conformance.rows import all_mutants
 
     if server is None:
@@ -114,7 +114,7 @@ def _all(with_mutants: bool, server: ForkServer | None) -> tuple[list[Verdict], 
             passed[verdict.check] = verdict
 
     if with_mutants:
-        trials += try_all(all_mutants(), WORKERS, server, checks(), note)
+        trials += try_all(all_mutants(), PROCESSES, server, all_checks(), note)
     # A mutant that spoiled its lab is told by its own test, and not by those of the checks that fell there.
     rest = {
         each.check: each for each in _play([each for each in all_checks() if each.name not in passed], server)

@@ -72,7 +72,7 @@ def run_shared(
     with runner.player(target, CATALOGUE) as play:
         trials = [_try(each, target.lab, play) for each in mutants]
         names = {check for each in trials for check in each.noticed}.union(control)
-        again = play([each for each in checks() if each.name in names])
+        again = play([each for each in all_checks() if each.name in names])
     fell = {each.check: each.explanation() for each in again if each.outcome != "passed"}
     return [replace(each, broken=(*each.broken, *_proved_nothing(each, fell))) for each in trials], again
 

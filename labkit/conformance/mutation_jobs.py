@@ -22,8 +22,10 @@ class Job(TypedDict):
 def planned(mutants: Iterable[Mutant], control: Iterable[Check] = ()) -> list[Job]:
     """The jobs, the longest first: whole parts share one, and with them the checks that notice most of its mutants.
 
-    control: the checks, each once.
+    control: the checks, each once. A model, which no mutant needs, has one of its own: it takes as long as dozens of
+    other checks, and longer on a lab that has seen much.
     """
+    models: list[Job] = []
     alone: list[Job] = []
     shared: dict[str, Job] = {}  # by part
     last: dict[str, Job] = {}  # by area
@@ -33,9 +35,12 @@ def planned(mutants: Iterable[Mutant], control: Iterable[Check] = ()) -> list[Jo
             continue
         _job(each, shared, last)["mutants"].append(each.name)
     for check in control:
-        _job(check, shared, last)["checks"].append(check.name)
+        if check.model is None:
+            _job(check, shared, last)["checks"].append(check.name)
+        else:
+            models.append(Job(mutants=[], checks=[check.name], alone=False))
     jobs = {id(each): each for each in shared.values()}.values()
-    return [*sorted(jobs, key=lambda job: -len(job["mutants"]) - len(job["checks"])), *alone]
+    return [*models, *sorted(jobs, key=lambda job: -len(job["mutants"]) - len(job["checks"])), *alone]
 
 
 def _job(each: Mutant | Check, shared: dict[str, Job], last: dict[str, Job]) -> Job:

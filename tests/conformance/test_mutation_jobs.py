@@ -27,7 +27,7 @@ def test_each_mutant_and_each_check_has_one(jobs: list[Job]) -> None:
 
 
 def test_the_mutants_of_a_part_share_one_with_its_checks(jobs: list[Job]) -> None:
-    shared = [job for job in jobs if not job["alone"]]
+    shared = [job for job in jobs if job["mutants"] and not job["alone"]]
     parts = [{name.partition("/")[0] for name in job["mutants"] + job["checks"]} for job in shared]
     assert sum(map(len, parts)) == len(set[str]().union(*parts))
     assert len(shared) >= len(all_mutants()) / TOGETHER / 2
@@ -39,6 +39,15 @@ def test_what_would_harm_others_or_come_too_late_has_one_to_itself(jobs: list[Jo
         each.name for each in all_mutants() if isinstance(each, Patch) and (each.alone or each.from_start)
     }
     assert all(len(job["mutants"]) == 1 and job["checks"] == [] for job in jobs if job["alone"])
+
+
+def test_a_model_has_one_to_itself_and_the_longest_come_first(jobs: list[Job]) -> None:
+    models = {each.name for each in all_checks() if each.model is not None}
+    first, others = jobs[: len(models)], jobs[len(models) :]
+    assert all(job["mutants"] == [] and len(job["checks"]) == 1 for job in first)
+    assert {job["checks"][0] for job in first} == models
+    sizes = [len(job["mutants"]) + len(job["checks"]) for job in others]
+    assert sizes == sorted(sizes, reverse=True)
 
 
 def test_without_checks_there_are_those_of_mutants_alone() -> None:
