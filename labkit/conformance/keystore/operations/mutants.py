@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from labkit.conformance.breaking import CALL, always, failed, given
+from labkit.conformance.breaking import CALL, always, failed, given, gives
 from labkit.conformance.mutant import instead, patch
 from labkit.core.errors import ServiceError
 from labkit.services.keystore.embedded import Embedded
@@ -20,6 +20,12 @@ Pairs = Sequence[tuple[str, Any]]
 
 shared_keys = patch(
     "KEY-CALL-4", f"{STORE}.namespace_of", "all solutions have the same keys", always(b"all:")
+)
+no_separator = patch(
+    "KEY-CALL-4",
+    f"{STORE}.namespace_of",
+    "the keys of two solutions meet where the id of one begins with that of the other",
+    gives(lambda namespace: namespace.rstrip(b":")),
 )
 unnamed = patch("KEY-CALL-6", f"{OPERATION}.unknown", "nobody learns of unknown parameters", always({}))
 values_shown = patch(

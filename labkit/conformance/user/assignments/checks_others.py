@@ -57,3 +57,31 @@ async def listed_once(target: Target) -> None:
         asked = {"role_id": role, "parameter_name": "sn", "parameter_value": value}
         found = await user.table("listRoleParamUsers", **asked)
         expect.equal(f"who holds {value}", sorted(found), sorted(wanted), user.last)
+
+
+@check(
+    "USR-ASSIGN-9 USR-ASSIGN-13 USR-ASSIGN-14 USR-ASSIGN-15",
+    "what is taken of one role stays under the same names in another",
+)
+async def other_roles(target: Target) -> None:
+    user = Access(target)
+    ann, bea = await user.newcomer(), await user.newcomer()
+    kept, names = await user.role("sn", "zone"), {"parameter_name": "sn"}
+    for operation, parameters, left in (
+        ("deassignUserParam", {**names, "parameter_value": "1"}, VALUES[1:]),
+        ("deassignUserParamName", names, VALUES[2:]),
+        ("deassignUser", {}, None),
+        ("deleteRoleParamValue", {**names, "parameter_value": "2"}, (VALUES[0], VALUES[2])),
+        ("deleteRoleParam", names, VALUES[2:]),
+        ("deleteRole", {}, None),
+    ):
+        role = await user.role("sn", "zone")
+        for id in (ann, bea):
+            await user.assign(id, kept, *VALUES)
+            await user.assign(id, role, *VALUES)
+        await user.call("User", operation, {"id": ann, "role_id": role, **parameters})
+        of_kept = assignment(kept, *VALUES)
+        wanted = [of_kept] if left is None else [of_kept, assignment(role, *left)]
+        user.same(f"what is held after {operation}", await user.held(ann), wanted)
+        for id in (ann, bea):
+            await user.call("User", "deassignUser", {"id": id, "role_id": role})

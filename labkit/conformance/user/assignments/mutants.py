@@ -88,3 +88,13 @@ def all_names(original: Any, connection: Any, solution: str, user: int, role_id:
     for name in of[:1] if of[1:] else names(connection, solution, fold(role_id)):
         original(connection, solution, user, role_id, name, *of[1:])
     return assignments_of(connection, solution, user)
+
+
+@instead("USR-ASSIGN-14 USR-ASSIGN-15", DEASSIGN_VALUES)
+def of_every_role(original: Any, connection: Any, solution: str, user: int, role_id: str, *of: str) -> Any:
+    """what is taken of a parameter is taken of those of its name in the user's other roles too"""
+    left = original(connection, solution, user, role_id, *of)
+    for each in left:
+        if fold(of[0]) in names(connection, solution, fold(each["role_id"])):
+            left = original(connection, solution, user, each["role_id"], *of)
+    return left

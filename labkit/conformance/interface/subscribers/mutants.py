@@ -1,0 +1,17 @@
+"""Faults of subscribers that no row can say."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from labkit.conformance.mutant import instead
+from labkit.services.interface.store import Subscriptions
+
+
+@instead("IFC-SUB-14", "labkit.services.interface.store:Subscriptions.change")
+async def last_wins(original: Any, self: Subscriptions, id: str, change: Any) -> Any:
+    """a change is made of what was there when it came, so that it takes back what came meanwhile"""
+    seen = self.get(id)
+    await asyncio.sleep(0)
+    return await original(self, id, lambda found: change(seen or found))
