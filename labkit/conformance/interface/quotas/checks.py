@@ -54,6 +54,12 @@ async def today(target: Target) -> datetime:
     return datetime.fromtimestamp(await target.in_lab(lambda: target.lab.clock.time), UTC)
 
 
+async def until_noon(target: Target) -> datetime:
+    """Move the clock on to a noon that every year has."""
+    await until(target, next_month(await today(target)) + timedelta(hours=12))
+    return await today(target)
+
+
 def next_month(moment: datetime) -> datetime:
     """The first second of the next month."""
     first = moment.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
@@ -110,6 +116,17 @@ async def ends(target: Target) -> None:
     expect.equal("at the month's end", await served(home, 4), 2)
     await until(target, next_month(end))
     expect.equal("on the same day of the next month", await served(home, 4), 2)
+
+
+@check("IFC-QUO-4", "the same day and month of another year begin anew", needs={"settings", "clock"})
+async def another_year(target: Target) -> None:
+    now = await until_noon(target)
+    homes = [(await two(target, **{name: 2}))[1] for name in ("calls_daily", "calls_monthly")]
+    for home in homes:
+        expect.equal("calls of one year", await served(home, 4), 2)
+    await until(target, now.replace(year=now.year + 1))
+    for home in homes:
+        expect.equal("calls of the next one", await served(home, 4), 2)
 
 
 @check("IFC-QUO-5", "403 that names the quota and its count, and no handler", needs={"settings", "clock"})

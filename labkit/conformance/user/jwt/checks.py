@@ -7,6 +7,7 @@ import datetime
 import functools
 import hashlib
 import hmac
+import math
 from typing import Any
 
 from cryptography import x509
@@ -317,7 +318,9 @@ async def times(target: Target) -> None:
 
 @check("USR-JWT-14", "exp and nbf are judged to the second, on the lab's clock", needs={"clock"})
 async def to_the_second(target: Target) -> None:
-    user, now = User(target), int(target.lab.clock.time)
+    user, began = User(target), target.lab.clock.time
+    now = math.ceil(began)
+    await target.advance(now - began)
     token, other = made({"exp": now + 60}), made({"nbf": now + 60})
     await target.advance(59)
     await verifies(user, token)
@@ -330,6 +333,18 @@ async def to_the_second(target: Target) -> None:
     await target.advance(1)
     await refuses(user, 401, token)
     await verifies(user, other)
+
+
+@check("USR-JWT-14", "exp and nbf of fractions of a second", needs={"clock"})
+async def to_the_fraction(target: Target) -> None:
+    user, began = User(target), target.lab.clock.time
+    now = math.ceil(began)
+    await target.advance(now - began)
+    token, other = made({"exp": now + 1.5}), made({"nbf": now + 1.5})
+    for step, alive in ((0.75, True), (0.5, True), (0.25, False), (0.25, False), (0.5, False)):
+        await target.advance(step)
+        await (verifies(user, token) if alive else refuses(user, 401, token))
+        await (refuses(user, 401, other) if alive else verifies(user, other))
 
 
 @check("USR-JWT-15", "aud, iss, iat and others say what they like")

@@ -29,6 +29,9 @@ last_name_wins = patch(
 alive_at_its_last_second = patch(
     "USR-JWT-14", TIMES, "a token is alive in the second of its exp", given(now=lambda now: now - 1)
 )
+whole_seconds = patch(
+    "USR-JWT-14", TIMES, "the time is that of the last whole second", given(now=lambda now: now // 1)
+)
 keys_are_text = patch(
     "USR-JWT-18",
     SHARED,
