@@ -23,9 +23,12 @@ from labkit.conformance.catalogue import Catalogue, load
 from labkit.conformance.check import Check, all_checks, model_check
 from labkit.conformance.device.restart.checks_model import restarts
 from labkit.conformance.models import search as searching
+from labkit.conformance.models.calls import Calls
 from labkit.conformance.models.rules import Differs, Rules
 from labkit.conformance.models.search import Findings, Model, search
 from labkit.conformance.target import LAB_YAML, Target
+from labkit.conformance.user.roles.checks_model import RULES
+from labkit.conformance.user.roles.game import SOLUTIONS, Roles
 from labkit.conformance.verdict import Verdict
 from labkit.core.errors import SettingsError
 from labkit.fleet.connection import NoAnswerError
@@ -247,6 +250,26 @@ async def agrees(each: Check, target: Target, steps: int) -> None:
     )
     if result.steps >= 10_000:  # what is rare comes up in long runs alone
         assert set(each.model.rules) == result.compared
+
+
+async def test_roles_are_played_with_the_same_ids_in_both_solutions(local: Target) -> None:
+    """However many users one of them had before: then a role that goes to the wrong tenant's user shows."""
+    async with local.scope():
+        for solution in (0, 1, 1):
+            calls = Calls(local, Rules(["USR-ROLE-11"]), "USR-ROLE-11", SOLUTIONS)
+            for _ in range(2):
+                person = {
+                    "email": f"{local.identity()}@example.com",
+                    "name": "Ann",
+                    "password": "correct horse",
+                }
+                calls.add(solution, "User.createUser", person)
+            await calls.send()
+            game = Roles(local, Rules(RULES.split()))
+            await game.begin()
+            await game.close()
+            one, other = game.users
+            assert one == other
 
 
 # ---- how many steps

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from labkit.conformance.keystore.operations.model import Keys, Refused, Result, Stored
+from labkit.conformance.models.calls import JSON, Calls, Given, ignored
 from labkit.conformance.models.moments import Moments
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.probe import PROBE, WITNESS
 from labkit.conformance.target import Target
-
-if TYPE_CHECKING:
-    import httpx
 
 SOLUTIONS = (PROBE, WITNESS)
 OWN_RULES = {
@@ -39,6 +38,7 @@ class Store:
     def __init__(self, target: Target, rules: Rules) -> None:
         self._target = target
         self._rules = rules
+        self._calls = Calls(target, rules, self.default, SOLUTIONS)
         self.moments = Moments(target)
         self.keys = [Keys(), Keys()]
         self._prefix = f"{target.identity()} "
@@ -55,15 +55,22 @@ class Store:
                 kind = str(keys.run("type", key, (), self._now()))
                 if kind in READ:
                     await self.command(index, READ[kind], key, (0, -1) if kind == "list" else ())
+        await self._calls.send()
 
     async def close(self) -> None:
         if self._target.fresh:
             return
-        for solution in SOLUTIONS:  # elsewhere nothing is left behind
-            await self._call(SOLUTIONS.index(solution), "clear", {"match": self._prefix})
+        left = Calls(self._target, self._rules, self.default, SOLUTIONS)
+        for index in range(len(SOLUTIONS)):  # elsewhere nothing is left behind
+            left.add(index, "Keystore.clear", {"match": self._prefix})
+        await left.send()
 
     async def play(self, command: Any) -> None:
         await command(self)
+
+    async def pause(self) -> None:
+        """Leave nothing under way: the platform is to be restarted."""
+        await self._calls.send()
 
     # ---- what commands do
 
@@ -73,14 +80,13 @@ class Store:
         before = key in self.keys[index].kept
         wanted = self._wanted(index, command.lower(), key, args)
         name = {"command": command, "key": self._prefix + key, "args": list(args)}
-        response = await self._call(index, "command", name)
         if command.lower() in ("ttl", "pttl") and not self.moments.exact:
             return
-        self._compare(index, key, self._rule(index, command, key, before), command, response, wanted)
+        self._add(index, key, self._rule(index, command, key, before), command, name, wanted)
         if key in self._expired and self.moments.exact:  # what a command does to an end shows much later
-            left = await self._call(index, "command", {"command": "pttl", "key": self._prefix + key})
+            left = {"command": "pttl", "key": self._prefix + key}
             rule = "KEY-SET-4" if command.lower() in ("set", "incrby", "lpush") else "KEY-CMD-3"
-            self._compare(index, key, rule, "pttl", left, self._wanted(index, "pttl", key, ()))
+            self._add(index, key, rule, "pttl", left, self._wanted(index, "pttl", key, ()))
 
     async def operation(self, index: int, operation: str, key: str, value: object = None) -> None:
         """get, set or delete of the Keystore itself."""
@@ -98,12 +104,10 @@ class Store:
             rule = "KEY-DEL-1" if there else "KEY-DEL-2"
         else:
             wanted = self._wanted(index, "get", key, ())
-            response = await self._call(index, "get", parameters)
             rule = self._rule(index, "get", key, there) if there else "KEY-GET-2"
-            self._compare(index, key, rule, "get", response, wanted)
+            self._add(index, key, rule, "get", parameters, wanted, operation="get")
             return
-        found = table(await self._call(index, operation, parameters))
-        self._rules.holds(rule, f"status of {operation}", found.get("status"), None)
+        self._done(index, operation, parameters, rule)
 
     async def at_once(self, index: int, key: str, numbers: Sequence[int]) -> None:
         """incrby from several clients at the same time, in both solutions."""
@@ -112,14 +116,13 @@ class Store:
             for number in numbers
             for each in (index, 1 - index)
         ]
-        found = await asyncio.gather(*(self._call(each, "command", parameters) for each, parameters in calls))
+        await self._calls.send()
+        found = await asyncio.gather(*(self._apart(each, parameters) for each, parameters in calls))
         for each in (0, 1):
             wanted = [self._wanted(each, "incrby", key, [number]) for number in numbers]
             if isinstance(wanted[-1], Refused):
                 continue
-            seen = [
-                value(response) for (owner, _), response in zip(calls, found, strict=True) if owner == each
-            ]
+            seen = [value(given) for (owner, _), given in zip(calls, found, strict=True) if owner == each]
             largest = plain(wanted[-1])
             rule = "KEY-INCR-3"
             self._rules.holds(rule, "the sum of all", largest in seen and Counter(seen)[largest] == 1, True)
@@ -133,17 +136,19 @@ class Store:
             for key, text in pairs:
                 keys.put(key, text.encode())
             given = [{"key": name, "value": text} for name, (_, text) in zip(names, pairs, strict=True)]
-            found = table(await self._call(index, "mset", {"values": given}))
+            self._done(index, "mset", {"values": given}, "KEY-MORE-1")
         elif operation == "mdelete":
             for key, _ in pairs:
                 keys.remove(key)
-            found = table(await self._call(index, "mdelete", {"keys": names}))
+            self._done(index, "mdelete", {"keys": names}, "KEY-MORE-1")
         else:
-            found = table(await self._call(index, "mget", {"keys": names}))
             kept = [keys.kept.get(key) for key, _ in pairs]
             wanted = [each.decode(errors="replace") if isinstance(each, bytes) else None for each in kept]
-            self._rules.holds("KEY-MORE-1", "values of mget", found.get("values"), wanted)
-        self._rules.holds("KEY-MORE-1", f"status of {operation}", found.get("status"), None)
+
+            def judge(given: Given) -> None:
+                self._rules.holds("KEY-MORE-1", "values of mget", table(given).get("values"), wanted, given)
+
+            self._done(index, "mget", {"keys": names}, "KEY-MORE-1", judge)
 
     async def listed(self, index: int) -> None:
         """list: all keys of this game."""
@@ -154,7 +159,7 @@ class Store:
         cursor: object = None
         while True:
             parameters = {"match": self._prefix, "count": 3} | ({} if cursor is None else {"cursor": cursor})
-            found = table(await self._call(index, "list", parameters))
+            found = table(await self._calls.now(index, "Keystore.list", parameters))
             seen += found.get("keys") or []
             cursor = found.get("cursor")
             if not cursor or cursor == "0" or len(seen) > 1000:
@@ -166,15 +171,18 @@ class Store:
     async def clear(self, index: int, match: str) -> None:
         """clear: those keys of this game that have a text in them."""
         keys = self.keys[index]
-        response = await self._call(index, "clear", {"match": self._prefix + match})
         for key in [key for key in keys.kept if key.startswith(match)]:
             keys.remove(key)
-        refused = "error" in str(response.json().get("result"))
-        self._rules.holds("KEY-MORE-3", "is clear refused?", refused, False, response)
+
+        def judge(given: Given) -> None:
+            self._rules.holds("KEY-MORE-3", "is clear refused?", "error" in str(given.value), False, given)
+
+        self._calls.add(index, "Keystore.clear", {"match": self._prefix + match}, judge)
 
     async def advance(self, ticks: int) -> None:
         """Let time pass; then ask for the keys whose last moment it is, or was meanwhile, and what others have left."""
         before = self._now()
+        await self._calls.send()
         await self.moments.advance(ticks)
         if not self.moments.exact:
             return
@@ -221,49 +229,78 @@ class Store:
             return "KEY-EXP-3" if end == self._now() else "KEY-EXP-2" if end or not there else "KEY-SET-4"
         return OWN_RULES.get(name, "KEY-CMD-3")
 
-    def _compare(
+    def _add(
         self,
         index: int,
         key: str,
         rule: str,
         command: str,
-        response: httpx.Response,
+        parameters: dict[str, Any],
         wanted: Result | Refused,
+        operation: str = "command",
     ) -> None:
-        holds = self._rules.holds
-        if isinstance(wanted, Refused):
-            found = table(response)
-            holds("KEY-CMD-5", f"status of {command}", found.get("status"), 400, response)
-            holds("KEY-CMD-5", f"error of {command}", str(wanted) in str(found.get("error")), True, response)
-            return
-        seen = value(response)
-        if isinstance(seen, list) and command.lower() == "smembers":
-            seen = sorted(seen)
-        expected = plain(wanted)
-        if command.lower() == "smembers" and isinstance(expected, list):
-            expected = sorted(expected)
+        """Have a command run, and compare its result. operation: that of the Keystore which runs it."""
         others = self.keys[1 - index].kept
-        if key in others and others[key] != self.keys[index].kept.get(key):  # what another has under this key
-            rule = "KEY-CALL-4" if seen != expected and seen == plain(as_result(others[key])) else rule
-            holds("KEY-CALL-4", "what another solution has", False, rule == "KEY-CALL-4", response)
-        holds(rule, f"what {command} gives", seen, expected, response)
+        strange = key in others and others[key] != self.keys[index].kept.get(key)
+        abroad = plain(as_result(others[key])) if strange else None  # what another has under this key
+        ordered = command.lower() != "smembers"
+        expected = None if isinstance(wanted, Refused) else plain(wanted)
+        if not ordered and isinstance(expected, list):
+            expected = sorted(expected)
 
-    async def _call(self, index: int, operation: str, parameters: dict[str, Any]) -> httpx.Response:
-        client = self._target.shared_client(SOLUTIONS[index])
-        response = await client.request("POST", f"/call/Keystore/{operation}", json=parameters)
-        self._rules.holds("KEY-CMD-1", "status", response.status_code, 200, response)
-        return response
+        def judge(given: Given) -> None:
+            holds = self._rules.holds
+            if isinstance(wanted, Refused):
+                found = table(given)
+                holds("KEY-CMD-5", f"status of {command}", found.get("status"), 400, given)
+                holds("KEY-CMD-5", f"error of {command}", str(wanted) in str(found.get("error")), True, given)
+                return
+            seen = value(given)
+            if strange:
+                mixed = seen != expected and seen == abroad
+                holds("KEY-CALL-4", "is it what another solution has?", mixed, False, given)
+            if not ordered and isinstance(seen, list):
+                seen = sorted(seen)
+            holds(rule, f"what {command} gives", seen, expected, given)
+
+        self._calls.add(index, f"Keystore.{operation}", parameters, judge)
+
+    def _done(
+        self,
+        index: int,
+        operation: str,
+        parameters: dict[str, Any],
+        rule: str,
+        more: Callable[[Given], None] = ignored,
+    ) -> None:
+        """Have an operation called, which is to be no error. more: what else is compared."""
+
+        def judge(given: Given) -> None:
+            self._rules.holds(rule, f"status of {operation}", table(given).get("status"), None, given)
+            more(given)
+
+        self._calls.add(index, f"Keystore.{operation}", parameters, judge)
+
+    async def _apart(self, index: int, parameters: dict[str, Any]) -> Given:
+        """What Keystore.command gives to a script that runs beside others."""
+        pool, content = self._target.pool(SOLUTIONS[index]), json.dumps(parameters)
+        seen = await pool.request("POST", "/call/Keystore/command", headers=JSON, content=content)
+        self._rules.holds("KEY-CMD-1", "status", seen.status_code, 200, seen)
+        found = json.loads(seen.content) if seen.status_code == 200 else {}
+        return Given(
+            SOLUTIONS[index], "Keystore.command", parameters, found.get("kind", ""), found.get("result")
+        )
 
 
-def table(response: httpx.Response) -> dict[str, Any]:
+def table(given: Given) -> dict[str, Any]:
     """The table that an operation gave."""
-    found = response.json().get("result")
+    found = given.value
     return found if isinstance(found, dict) else {"status": f"no table but {found!r}"}
 
 
-def value(response: httpx.Response) -> Any:
+def value(given: Given) -> Any:
     """The value in the table; an error shows as it is."""
-    found = table(response)
+    found = table(given)
     return found if "status" in found else found.get("value")
 
 

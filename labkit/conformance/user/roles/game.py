@@ -37,16 +37,16 @@ class Roles:
         self._rules = rules
         self._calls = Calls(target, rules, self.default, SOLUTIONS)
         self._prefix = f"{target.identity()}-"
-        self._users: list[list[int]] = [[], []]
+        self.users: list[list[int]] = [[], []]
         self.access = [Access(), Access()]
 
     async def begin(self) -> None:
         await self._sign_up()
-        behind = self._users[0][0] - self._users[1][0]
+        behind = self.users[0][0] - self.users[1][0]
         if (
             behind and self._target.fresh
         ):  # with the same ids in both, nobody can mistake one for the other unseen
-            await self._sign_up(int(behind < 0), abs(behind))
+            await self._sign_up(int(behind > 0), abs(behind))
             await self._sign_up()
         for index in range(len(SOLUTIONS)):
             for role, names in FIRST_ROLES:
@@ -68,10 +68,10 @@ class Roles:
         await self._calls.send()
         for index, [given] in enumerate([] if more else found):
             try:
-                self._users[index] = [each["id"] for each in given.value]
+                self.users[index] = [each["id"] for each in given.value]
             except (KeyError, TypeError):
-                self._users[index] = []
-            if len(self._users[index]) != USERS:
+                self.users[index] = []
+            if len(self.users[index]) != USERS:
                 raise SetUpError(f"set-up: users of {SOLUTIONS[index]}: {given.shown()}")
 
     async def end(self) -> None:
@@ -129,7 +129,7 @@ class Roles:
 
     async def delete_user(self, index: int, user: int) -> None:
         """Users are deleted once, for good."""
-        id = self._users[index][user]
+        id = self.users[index][user]
         if id not in self.access[index].deleted:
             self._same(index, "USR-ASSIGN-23", "deleteUser", {"id": id}, lambda a: a.delete_user(id))
 
@@ -163,7 +163,7 @@ class Roles:
 
     async def assign(self, index: int, user: int, assigned: Assigned) -> None:
         """assignUser, one role or several."""
-        id, own = self._users[index][user], [(self._role(role), values) for role, values in assigned]
+        id, own = self.users[index][user], [(self._role(role), values) for role, values in assigned]
         roles = [
             {
                 "role_id": role_id,
@@ -176,7 +176,7 @@ class Roles:
 
     async def take(self, index: int, user: int, operation: str, role: str, name: str, value: str) -> None:
         """deassignUser, deassignUserParam, deassignUserParamName or deleteRoleParamValue."""
-        role_id, id = self._role(role), self._users[index][user]
+        role_id, id = self._role(role), self.users[index][user]
         body: dict[str, Any] = {"role_id": role_id}
         if operation == "deleteRoleParamValue":
             body |= {"parameter_name": name, "parameter_value": sent(value)}
@@ -198,12 +198,12 @@ class Roles:
 
     async def ask_user(self, index: int, user: int) -> None:
         """listUserRoles."""
-        id = self._users[index][user]
+        id = self.users[index][user]
         self._same(index, "USR-ASSIGN-19", "listUserRoles", {"id": id}, lambda a: a.held(id))
 
     async def holds(self, index: int, user: int, role: str, name: str, value: str) -> None:
         """hasUserRoleParam, and who holds the value."""
-        role_id, id = self._role(role), self._users[index][user]
+        role_id, id = self._role(role), self.users[index][user]
         if value == ANY:
             return
         body = {"id": id, "role_id": role_id, "parameter_name": name, "parameter_value": value}
@@ -225,14 +225,14 @@ class Roles:
 
     async def values(self, index: int, user: int, role: str, name: str, page: tuple[int, int]) -> None:
         """listUserRoleParamValues."""
-        role_id, id = self._role(role), self._users[index][user]
+        role_id, id = self._role(role), self.users[index][user]
         body = {"id": id, "role_id": role_id, "parameter_name": name, "offset": page[0], "limit": page[1]}
         operation = "listUserRoleParamValues"
         self._same(index, "USR-ASSIGN-20", operation, body, lambda a: a.values(id, role_id, name, *page))
 
     async def may(self, index: int, user: int, perm: Perm, given: Sequence[tuple[str, str]]) -> None:
         """hasUserPerm."""
-        own, id = self._own(perm), self._users[index][user]
+        own, id = self._own(perm), self.users[index][user]
         body = {"id": id, "perm_id": f"{own[0]}/{own[1]}", "parameters": [f"{a}::{b}" for a, b in given]}
         count = own[1].count("{")
         rule = "USR-PERM-14" if count == 0 else "USR-PERM-13" if count > 1 else "USR-PERM-11"
