@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from labkit.conformance.target import Target
 
-LONGEST = 60  # commands of one sequence
-AVERAGE = 20
+AVERAGE = 20  # commands of one sequence; the longest one has three times as many
+LONGER = 40  # the same where more has to be done before and after a sequence than in it
 AT_ONCE = (
     10  # sequences of one run of Hypothesis: with more it repeats parts of what it drew, mostly to no avail
 )
@@ -53,11 +53,13 @@ class Model:
     """What is searched: the rules, the commands that sequences are made of, and the game that plays them.
 
     commands: called when needed, since Hypothesis comes with labkit[lab] alone. A command's repr is what a reader sees.
+    average: of how many of them a sequence is made.
     """
 
     rules: tuple[str, ...]
     commands: Callable[[], SearchStrategy[Any]]
     game: Callable[[Target, Rules], Game]
+    average: int = AVERAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,7 @@ class _Search:
         self.shrink = shrink
         self.best: Difference | None = None
         self.best_by = 0.0
+        self.sequences = _sequences(model.commands(), model.average)
 
     def all_rules(self) -> None:
         """In the thread: search until the steps are played or the time is over."""
@@ -162,7 +165,7 @@ class _Search:
             if self._differs(sequence):
                 raise _Found
 
-        played = given(_sequences(self.model.commands()))(play)
+        played = given(self.sequences)(play)
         try:
             with suppress(
                 _Found, Flaky, _Enough
@@ -242,18 +245,22 @@ class _Search:
         return None
 
 
-def _sequences(command: SearchStrategy[Any]) -> SearchStrategy[list[Any]]:
+def _sequences(command: SearchStrategy[Any], average: int) -> SearchStrategy[list[Any]]:
     """Lists of commands, longer than Hypothesis draws them, whose items go one by one when it shrinks them."""
     from hypothesis import strategies as st
 
+    goes_on = st.integers(0, average)
+
     @st.composite
     def item(draw: DrawFn) -> Any:
-        return draw(command) if draw(st.integers(0, AVERAGE)) else None
+        return draw(command) if draw(goes_on) else None
+
+    one = item()  # Hypothesis takes about as long to look at a new strategy as to draw from it
 
     @st.composite
     def items(draw: DrawFn) -> list[Any]:
         found: list[Any] = []
-        while len(found) < LONGEST and (each := draw(item())) is not None:
+        while len(found) < 3 * average and (each := draw(one)) is not None:
             found.append(each)
         return found
 

@@ -147,9 +147,14 @@ def commands() -> SearchStrategy[Any]:
         st.lists(st.sampled_from(list(MODELS)), min_size=1, max_size=2, unique=True), key="models"
     )
 
+    made: dict[tuple[str, ...], SearchStrategy[Any]] = {}
+
     def command(names: list[str]) -> SearchStrategy[Any]:
-        of_models = [st.builds(One, st.just(name), drawn[name]) for name in names]
-        return st.one_of(*of_models, *of_models, st.just(Restart()))
+        known = tuple(names)
+        if known not in made:
+            of_models = [st.builds(One, st.just(name), drawn[name]) for name in names]
+            made[known] = st.one_of(*of_models, *of_models, st.just(Restart()))
+        return made[known]
 
     return chosen.flatmap(command)
 

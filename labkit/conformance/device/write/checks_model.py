@@ -11,7 +11,7 @@ from labkit.conformance.device.write.model import Group, Pairs
 from labkit.conformance.models.search import Model
 
 if TYPE_CHECKING:
-    from hypothesis.strategies import DrawFn, SearchStrategy
+    from hypothesis.strategies import SearchStrategy
 
 ALIASES = ("text", "Text", "number", "level", "mode", "flag", "TEXT", "unknown")
 # Each kind of character that some decoding or encoding might lose.
@@ -112,23 +112,23 @@ def commands() -> SearchStrategy[Any]:
     values = {"number": one_of(NUMBERS), "level": one_of(LEVELS), "mode": one_of(["on", "off", "ON"])}
     values["flag"] = one_of(["true", "false", "maybe"])
 
-    @st.composite
-    def pair(draw: DrawFn) -> tuple[str, str]:
-        alias = draw(one_of(ALIASES))
-        return alias, draw(values.get(alias, texts))
-
-    @st.composite
-    def group(draw: DrawFn) -> Group:
-        alias = draw(one_of(ALIASES[:6]))
-        pairs = st.lists(tuples(one_of(STAMPS), values.get(alias, texts)), min_size=1, max_size=4)
-        return alias, tuple(draw(pairs))
-
-    pairs = st.lists(pair(), min_size=1, max_size=4, unique_by=lambda each: each[0]).map(tuple)
+    # made once: Hypothesis takes about as long to look at a new strategy as to draw from it
+    of_alias = {alias: tuples(st.just(alias), values.get(alias, texts)) for alias in ALIASES}
+    points = {
+        alias: tuples(
+            st.just(alias),
+            st.lists(tuples(one_of(STAMPS), values.get(alias, texts)), min_size=1, max_size=4).map(tuple),
+        )
+        for alias in ALIASES[:6]
+    }
+    pair: SearchStrategy[tuple[str, str]] = one_of(ALIASES).flatmap(of_alias.__getitem__)
+    group: SearchStrategy[Group] = one_of(ALIASES[:6]).flatmap(points.__getitem__)
+    pairs = st.lists(pair, min_size=1, max_size=4, unique_by=lambda each: each[0]).map(tuple)
     plain = st.lists(tuples(one_of(ALIASES[:3]), one_of(["1", "2", "3"])), min_size=1, max_size=2).map(tuple)
     aliases = st.lists(one_of(("text", "text", *ALIASES)), min_size=1, max_size=5).map(tuple)
     writes = st.builds(Write, devices, pairs)
     simple = st.builds(Write, devices, tuples(tuples(st.just("text"), one_of("abc"))))
-    records = st.builds(Record, devices, st.lists(group(), min_size=1, max_size=2).map(tuple))
+    records = st.builds(Record, devices, st.lists(group, min_size=1, max_size=2).map(tuple))
     one_point = tuples(st.just("text"), tuples(tuples(one_of(SOON), one_of("abc"))))
     recorded = st.builds(Record, devices, tuples(one_point))
     since = st.lists(one_of(SINCE), min_size=1, max_size=3).map(tuple)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from labkit.conformance.check import model_check
-from labkit.conformance.models.search import Model
+from labkit.conformance.models.search import LONGER, Model
 from labkit.conformance.notifications import CHANNELS, FOUR_WEEKS
 from labkit.conformance.notify.send.game import ADDRESSES, Notifications
 
@@ -140,5 +140,5 @@ RULES = (
 notifications = model_check(
     "send/model",
     "bindings, lists and sends of three services in any order, and what handsets got, as a model has them",
-    Model(tuple(RULES.split()), commands, Notifications),
+    Model(tuple(RULES.split()), commands, Notifications, LONGER),
 )
