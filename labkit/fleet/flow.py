@@ -162,7 +162,7 @@ class FlowClient:
         return self._transport
 
 
-def _pairs(headers: Any) -> list[tuple[str | bytes, str | bytes]]:
+def _pairs(headers: Any) -> list[Any]:
     """Header fields, in any form that httpx takes, as pairs: several of one name stay several."""
     if headers is None:
         return []
