@@ -295,10 +295,16 @@ async def identities(target: Target) -> None:
     await notify.lists("of the identity", made, Identity=identity)
     await notify.lists("in capitals", [upper], Identity=identity.upper())
     await notify.nothing("deleteBinding", BindingSid=made[0]["sid"])
-    again = await notify.bound(Identity=identity)
+    again = await notify.table("createBinding", **notify.new(Identity=identity))
     await notify.lists("once there is space", [*made[1:], again], Identity=identity)
-    other = await notify.bound("gcm", Identity=identity, Endpoint=again["endpoint"])
+    renewed = notify.new("gcm", Identity=identity, Endpoint=again["endpoint"])
+    other = await notify.table("createBinding", **renewed)
     await notify.lists("one in the place of another", [*made[1:], other], Identity=identity)
+    await notify.refused("createBinding", 400, **{**renewed, "Endpoint": made[0]["endpoint"]})
+    kept = {**renewed, "Identity": longest, "Endpoint": made[1]["endpoint"]}  # from one to another
+    moved = await notify.table("createBinding", **kept)
+    await notify.lists("what the identity has left", [*made[2:], other], Identity=identity)
+    await notify.lists("what the other one has", [long, moved], Identity=longest)
 
 
 @check("NTF-BIND-21", "two identities may share an address")

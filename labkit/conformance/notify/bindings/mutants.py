@@ -7,9 +7,11 @@ from typing import Any
 from labkit.conformance.breaking import given
 from labkit.conformance.mutant import instead, patch
 from labkit.core.database import execute
-from labkit.providers.messaging.bindings import fetch
+from labkit.providers.messaging.bindings import PER_IDENTITY, Binding, fetch
+from labkit.providers.messaging.errors import ApiError
 
 DELETE = "labkit.providers.messaging.bindings:delete"
+OF_IDENTITY = "SELECT count(*) FROM messaging_binding WHERE service = ? AND identity = ?"
 ITS_IDENTITY = "DELETE FROM messaging_binding WHERE identity = ?"
 
 seconds_lost = patch(
@@ -25,3 +27,12 @@ def identity_deleted(original: Any, connection: Any, *named: Any) -> bool:
     """with a binding all of its identity go"""
     found = fetch(connection, *named)
     return found is not None and bool(execute(connection, ITS_IDENTITY, (found.identity,)))
+
+
+@instead("NTF-BIND-20", "labkit.providers.messaging.bindings:create")
+def renewal_counts(original: Any, connection: Any, binding: Binding) -> None:
+    """a binding that takes the place of one counts as one more"""
+    (there,) = execute(connection, OF_IDENTITY, (binding.service, binding.identity)).fetchone()
+    if there >= PER_IDENTITY:
+        raise ApiError(400, "Identity: this one has too many bindings")
+    original(connection, binding)

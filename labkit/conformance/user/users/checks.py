@@ -117,6 +117,23 @@ async def taken(target: Target) -> None:
     expect.equal("users with it", len(found), 1, user.last)
 
 
+@check("USR-USER-8 USR-TOKEN-4", "letters that have several small or capital forms")
+async def odd_letters(target: Target) -> None:
+    user, number = User(target), target.identity()
+    for email in (
+        f"Wei\u00df{number}@b\u00fc.example",
+        f"\u03a3\u03bf\u03c6\u03cc\u03c2{number}@example.com",
+    ):
+        code = await user.text("createUser", email=email, name="Ann", password=PASSWORD)
+        await user.text("activateUser", code=code)
+        id = (await user.shown(email))["id"]
+        for form in (email, email.upper(), email.lower(), email.swapcase(), email.casefold()):
+            await user.refused("createUser", 400, email=form, name="Ann", password=PASSWORD)
+            await user.text("getUserToken", email=form, password=PASSWORD)
+            found = await user.table("listUsers", filter=f"email::eq::{form}")
+            user.same(f"who is found by {form}", [each["id"] for each in found], [id])
+
+
 @check("USR-USER-9", "the code makes its user active, and nobody else")
 async def activation(target: Target) -> None:
     user = User(target)

@@ -8,6 +8,7 @@ from labkit.core.database import execute
 
 ACCOUNTS = "labkit.services.user.accounts"
 ALL_ACTIVE = "UPDATE user SET status = 1"
+FOLDED = "UPDATE user SET folded = ? WHERE solution = ? AND id = ?"
 
 password_kept = patch(
     "USR-USER-1 USR-USER-17 USR-TOKEN-12 USR-GUIDE-7",
@@ -26,6 +27,16 @@ all_active = patch(
     f"{ACCOUNTS}:activate",
     "a code activates whoever waits for one",
     afterwards(lambda user, connection, *_: user and execute(connection, ALL_ACTIVE)),
+)
+folded_by_half = patch(
+    "USR-USER-8 USR-TOKEN-4",
+    f"{ACCOUNTS}:add",
+    "an address is kept in small letters, and looked for in the form in which all forms of a letter are one",
+    afterwards(
+        lambda user, connection, solution, *_: execute(
+            connection, FOLDED, (user.email.lower(), solution, user.id)
+        )
+    ),
 )
 compared_as_written = patch(
     "USR-USER-22 USR-GUIDE-34",
