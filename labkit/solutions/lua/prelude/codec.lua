@@ -9,7 +9,6 @@ local sort, join, budget, most_depth, most_bytes = ...
 local byte, char, find, sub = string.byte, string.char, string.find, string.sub
 local format, gsub = string.format, string.gsub
 local floor, huge, native_sort = math.floor, math.huge, table.sort
-local concat = table.concat
 local long = require("string.buffer").new()
 local reset, put, get, free = long.reset, long.put, long.get, long.free
 local getmetatable, setmetatable = debug.getmetatable, setmetatable
@@ -17,6 +16,7 @@ local new_table = require("table.new")
 local error, next, rawget, protected = error, next, rawget, budget.pcall
 local tonumber, tostring, type = tonumber, tostring, type
 
+local SHOWN = 1e14    -- whole numbers below are shown with all their digits
 local EXACT = 2 ^ 53  -- whole numbers up to here are exact
 local FEW = 50        -- keys that the native sort may take, out of sight of the hook
 local PIECES = 1000
@@ -32,9 +32,13 @@ for i = 0, 31 do
   ESCAPES[char(i)] = ESCAPES[char(i)] or format("\\u%04x", i)
 end
 
+local function escaped(text)
+  if find(text, '[%c"\\]') then return (gsub(text, '[%z\1-\31"\\]', ESCAPES)) end
+  return text
+end
+
 local function quote(text)
-  if find(text, '[%c"\\]') then text = gsub(text, '[%z\1-\31"\\]', ESCAPES) end
-  return '"' .. text .. '"'
+  return '"' .. escaped(text) .. '"'
 end
 
 local function number(value, lenient)
@@ -96,93 +100,93 @@ local function lead(known, mark, name)
   return text
 end
 
--- Pieces in `out`, up to `at`, go to `long` once they are many: a large table of them would be in the way of everything.
-local function flush(out, at)
-  put(long, concat(out, "", 1, at))
-  if #long > most_bytes then error("cannot encode so large a value", 0) end
-  return 0
+-- Everything is put into `long`. Its size is looked at now and then, and before a text that is long by itself.
+local pieces = 0
+
+local function look_at_size(more)
+  pieces = 0
+  if #long + more > most_bytes then error("cannot encode so large a value", 0) end
+end
+
+local function put_text(before, text)
+  if #text > LARGE then look_at_size(#text) end
+  put(long, before, '"', escaped(text), '"')
 end
 
 local encode
 
-local function encode_list(t, n, out, at, depth, lenient)
-  out[at + 1] = "["
-  at = at + 1
+local function encode_list(t, n, depth, lenient)
+  if n == 0 then return put(long, "[]") end
   for i = 1, n do
-    if i > 1 then
-      at = at + 1
-      out[at] = ","
-    end
-    at = encode(rawget(t, i), out, at, depth, lenient)
-    if at > PIECES then at = flush(out, at) end
+    put(long, i == 1 and "[" or ",")
+    encode(rawget(t, i), depth, lenient)
   end
-  out[at + 1] = "]"
-  return at + 1
+  put(long, "]")
 end
 
-local function encode_object(t, out, at, depth, lenient)
+local function encode_object(t, depth, lenient)
   local list, n, numbers = names(t)
+  if n == 0 then return put(long, "{}") end
+  pieces = pieces + n
   for i = 1, n do
     local name = list[i]
+    local before
     if i == 1 then
-      out[at + 1] = first_names[name] or lead(first_names, "{", name)
+      before = first_names[name] or lead(first_names, "{", name)
     else
-      out[at + 1] = more_names[name] or lead(more_names, ",", name)
+      before = more_names[name] or lead(more_names, ",", name)
     end
     local key = numbers and numbers[name]
     if key == nil then key = name end
     local value = rawget(t, key)
-    at = at + 1
     if type(value) == "string" then -- as most are, so without a call
-      at = at + 1
-      out[at] = quote(value)
+      put_text(before, value)
     else
-      at = encode(value, out, at, depth, lenient)
+      put(long, before)
+      encode(value, depth, lenient)
     end
-    if at > PIECES then at = flush(out, at) end
   end
-  out[at + 1] = n == 0 and "{}" or "}"
-  return at + 1
+  put(long, "}")
 end
 
-encode = function(value, out, at, depth, lenient)
+encode = function(value, depth, lenient)
   local kind = type(value)
+  pieces = pieces + 1
+  if pieces > PIECES then look_at_size(0) end
   if kind == "string" then
-    out[at + 1] = quote(value)
+    put_text("", value)
   elseif kind == "number" then
-    out[at + 1] = number(value, lenient)
+    if value % 1 == 0 and value < SHOWN and value > -SHOWN then
+      put(long, value + 0) -- no -0
+    else
+      put(long, number(value, lenient))
+    end
   elseif kind == "boolean" then
-    out[at + 1] = value and "true" or "false"
+    put(long, value and "true" or "false")
   elseif kind == "nil" then
-    out[at + 1] = "null"
+    put(long, "null")
   elseif kind == "table" then
     if depth >= most_depth then error("cannot encode a table nested too deeply, or in itself", 0) end
     local n = length(value)
-    if n then return encode_list(value, n, out, at, depth + 1, lenient) end
-    return encode_object(value, out, at, depth + 1, lenient)
+    if n then return encode_list(value, n, depth + 1, lenient) end
+    encode_object(value, depth + 1, lenient)
   else
     error("cannot encode a " .. kind, 0)
   end
-  return at + 1
-end
-
-local function write(value, lenient)
-  local out = {}
-  reset(long)
-  local n = encode(value, out, 0, 0, lenient)
-  local text = n == 1 and out[1] or join(out, "", 1, n)
-  if #long > 0 then
-    budget.reserve(#long + #text, 2)
-    text = get(put(long, text))
-    free(long)
-  end
-  return text
 end
 
 local function encoded(value, lenient)
-  local text = type(value) == "string" and quote(value) or write(value, lenient)
-  if #text > most_bytes then error("cannot encode so large a value", 0) end
-  return text
+  reset(long)
+  encode(value, 0, lenient)
+  look_at_size(0)
+  local size = #long
+  if size > LARGE then
+    budget.reserve(size, 2)
+    local text = get(long)
+    free(long)
+    return text
+  end
+  return get(long)
 end
 
 -- The text, or nil and the reason. With `lenient`, numbers that are not finite are taken.
