@@ -186,8 +186,8 @@ class _Item(CommandItem):
         item = database.get(self.key)
         if item is None:
             database[self.key] = item = Item(None)
-        item.value, item.expireat = value, expireat
-        if expireat is not None:
+        known, item.value, item.expireat = item.expireat, value, expireat
+        if expireat is not None and expireat != known:
             database.schedule_expiry(self.key, expireat)
 
 
