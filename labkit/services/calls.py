@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -26,12 +26,13 @@ REMEMBERED = 256  # calls
 
 
 class Prepared(NamedTuple):
-    """A call that was found right: its arguments, validated, and what the journal shows of it."""
+    """A call that was found right: its arguments, validated, and what the journal shows of them and of its name."""
 
     found: Service
     declared: Operation
     arguments: dict[str, Any]
     detail: dict[str, object]
+    name: str
 
 
 class Services(Component):
@@ -153,57 +154,69 @@ class Services(Component):
                 known.setdefault(name, set()).update(operations)
         return known
 
-    async def call(self, caller: Caller, service: str, operation: str, parameters: object = None) -> object:
+    def call(
+        self, caller: Caller, service: str, operation: str, parameters: object = None
+    ) -> Coroutine[Any, Any, object]:
         """Call `service.operation(parameters)` for a solution.
 
         Returns the result, or the error object `{type, error, status}`: also for an operation that fails with
         another exception than ServiceError, whose trace the journal has.
         """
+        text = None
+        if type(parameters) is Parameters:
+            text = parameters.text
+            if self._context.faults.calls is None:
+                prepared = self._prepared.get((service, operation, text))
+                if prepared is not None and not self._is_configured(caller, service):
+                    return self._call_again(caller, prepared)
+            parameters = parameters.read()
+        return self._call(caller, service, operation, parameters, text)
+
+    async def _call_again(self, caller: Caller, prepared: Prepared) -> object:
+        """Make a call that is like an earlier one."""
+        found, declared, arguments, detail, name = prepared
+        holds: int | None = SMALL
+        try:
+            result = await declared.function(found, caller, **arguments)
+            status = 200
+        except Exception as raised:  # noqa: BLE001
+            result, status, detail = _refusal(found, declared.service, declared.name, raised, detail)
+            holds = None
+        self._context.journal.record(
+            "call", caller.solution, name, cause=caller.cause, status=status, detail=detail, holds=holds
+        )
+        return result
+
+    async def _call(
+        self, caller: Caller, service: str, operation: str, parameters: object, text: bytes | None
+    ) -> object:
+        """text: what the parameters were read from, where the same text would mean the same."""
         faults = self._context.faults.calls
         called = None if faults is None else _called(caller, service, operation, parameters)
         detail: dict[str, object] = {}
-        holds: int | None = None
-        prepared = None
-        if type(parameters) is Parameters and faults is None:
-            prepared = self._prepared.get((service, operation, parameters.text))
-            if prepared is not None and self._is_configured(caller, service):
-                prepared = None
-        services = self._context.services
-        found = find_service(services, caller.solution, service) if prepared is None else prepared.found
+        found = find_service(self._context.services, caller.solution, service)
+        name = f"{service}.{operation}"
+        if len(name) > LONGEST_NAME:
+            name = f"{shown_name(service)}.{shown_name(operation)}"
         try:
-            if prepared is not None:
-                _, declared, arguments, detail = prepared
-                holds = SMALL
-            else:
-                declared, given = self._given(found, caller, service, operation, parameters, detail)
-                if faults is not None and called is not None:
-                    called = faults.given(replace(called, given=given))
-                    given = dict(called.given)
-                arguments = self._arguments(declared, given, detail)
-                if found is not None and found.shares_arguments and faults is None:
-                    self._remember(caller, parameters, Prepared(found, declared, arguments, detail))
+            declared, given = self._given(found, caller, service, operation, parameters, detail)
+            if faults is not None and called is not None:
+                called = faults.given(replace(called, given=given))
+                given = dict(called.given)
+            arguments = self._arguments(declared, given, detail)
+            if text is not None and found is not None and found.shares_arguments and faults is None:
+                self._remember(caller, text, Prepared(found, declared, arguments, detail, name))
             if faults is None or called is None:
                 result = await declared.function(found, caller, **arguments)
             else:
                 result = await faults.instead(called, partial(declared.function, found, caller, **arguments))
             status = 200
         except Exception as raised:  # noqa: BLE001  a user's own service may raise anything
-            error = raised if isinstance(raised, ServiceError) else _failure(service, operation, raised)
-            result, status = error.as_object() if found is None else found.error_object(error), error.status
-            detail, holds = {**detail, "error": result}, None  # what is remembered stays as it is
-            if error.__cause__ is not None:
-                detail["trace"] = trace_of(error.__cause__)
+            result, status, detail = _refusal(found, service, operation, raised, detail)
         if faults is not None and called is not None and found is not None:
             result, status = await faults.after(called, result, status, found.error_object)
-        name = f"{service}.{operation}"
         self._context.journal.record(
-            "call",
-            caller.solution,
-            name if len(name) <= LONGEST_NAME else f"{shown_name(service)}.{shown_name(operation)}",
-            cause=caller.cause,
-            status=status,
-            detail=detail,
-            holds=holds,
+            "call", caller.solution, name, cause=caller.cause, status=status, detail=detail
         )
         return result
 
@@ -240,19 +253,18 @@ class Services(Component):
         configured = self._context.configuration.get(caller.solution)
         return bool(configured and configured.get(service))
 
-    def _remember(self, caller: Caller, parameters: object, prepared: Prepared) -> None:
+    def _remember(self, caller: Caller, text: bytes, prepared: Prepared) -> None:
         """Keep a small call for those that are like it: a handler makes the same few with each event."""
         declared = prepared.declared
         if (
-            type(parameters) is not Parameters
-            or len(parameters.text) > SHORT
+            len(text) > SHORT
             or not fits(prepared.detail, SMALL, SMALL)
             or self._is_configured(caller, declared.service)
         ):
             return
         if len(self._prepared) >= REMEMBERED:
             self._prepared.clear()
-        self._prepared[declared.service, declared.name, parameters.text] = prepared
+        self._prepared[declared.service, declared.name, text] = prepared
 
     def with_defaults(self, caller: Caller, declared: Operation, parameters: object) -> dict[str, object]:
         """The parameters of a call, and what is configured for those that it leaves out. Raises ServiceError 400."""
@@ -284,6 +296,18 @@ def _called(caller: Caller, service: str, operation: str, parameters: object) ->
     """What faults may know of a call, until its parameters are looked at."""
     given = parameters if isinstance(parameters, Mapping) else {}
     return Called(caller.solution, service, operation, caller.cause, given)
+
+
+def _refusal(
+    found: Service | None, service: str, operation: str, raised: Exception, detail: Mapping[str, object]
+) -> tuple[dict[str, object], int, dict[str, object]]:
+    """Of a call that failed: the error object, its status, and what the journal shows."""
+    error = raised if isinstance(raised, ServiceError) else _failure(service, operation, raised)
+    result = error.as_object() if found is None else found.error_object(error)
+    shown = {**detail, "error": result}  # what is remembered stays as it is
+    if error.__cause__ is not None:
+        shown["trace"] = trace_of(error.__cause__)
+    return result, error.status, shown
 
 
 def _failure(service: str, operation: str, error: Exception) -> ServiceError:

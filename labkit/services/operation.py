@@ -44,14 +44,18 @@ class Caller:
     cause: int | None = None
 
 
-class Parameters(dict[str, object]):
-    """Parameters of a call that were read from a text: the same text always means the same. They are the caller's no
-    more.
-    """
+class Parameters:
+    """Parameters of a call as a text, which is read when somebody needs them. The same text always means the same."""
 
-    __slots__ = ("text",)
+    __slots__ = ("_read", "text")
 
-    text: bytes
+    def __init__(self, text: bytes, read: Callable[[bytes], object]) -> None:
+        self.text = text
+        self._read = read
+
+    def read(self) -> object:
+        """The parameters: the caller's no more."""
+        return self._read(self.text)
 
 
 def operation(method: F) -> F:

@@ -10,6 +10,7 @@ from typing import Any
 
 from labkit.core.errors import SettingsError
 from labkit.services.calls import Services
+from labkit.services.operation import Parameters
 from labkit.solutions.handlers import Handler, Run
 from labkit.solutions.lua import LuaFunction, LuaHost, LuaLimits, LuaSyntaxError
 from labkit.solutions.request import Request
@@ -138,7 +139,7 @@ class Scripts:
         except LuaSyntaxError as error:
             raise SettingsError(str(error)) from None
 
-    def _call(self, service: str, operation: str, parameters: Any, run: Run) -> Awaitable[object]:
+    def _call(self, service: str, operation: str, parameters: Parameters, run: Run) -> Awaitable[object]:
         return self._services.call(run, service, operation, parameters)
 
 

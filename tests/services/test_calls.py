@@ -83,9 +83,7 @@ class Stall(Service):
 
 
 def read(text: str) -> Parameters:
-    parameters = Parameters(json.loads(text))
-    parameters.text = text.encode()
-    return parameters
+    return Parameters(text.encode(), json.loads)
 
 
 class Environment:

@@ -12,13 +12,15 @@ from functools import partial
 from time import perf_counter
 from typing import Any, TypeVar
 
+from greenlet import greenlet
+
 from labkit.core import nesting
 from labkit.core.errors import LabError, LabkitError
 from labkit.services.operation import Parameters
 from labkit.solutions.lua.convert import from_lua, to_bytes, to_lua
 from labkit.solutions.lua.environments import Current, Environment, Environments
 from labkit.solutions.lua.errors import LuaError, LuaLimitError
-from labkit.solutions.lua.fibers import Fibers
+from labkit.solutions.lua.fibers import Fibers, Raised
 from labkit.solutions.lua.limits import LuaLimits
 from labkit.solutions.lua.program import Module, Program, Script
 from labkit.solutions.lua.run import REQUIRE, Run
@@ -78,7 +80,7 @@ class LuaHost:
     def __init__(
         self,
         *,
-        call: Callable[[str, str, Any, Any], Awaitable[Any]],
+        call: Callable[[str, str, Parameters, Any], Awaitable[Any]],
         write_log: Callable[[str, str, Any], None],
         now: Callable[[], float],
         random_seed: int | None,
@@ -255,13 +257,14 @@ class LuaHost:
         if self._seed is not None:
             current.begin(self._stream(stream))
         run.number = number
-        step: Call | Done | None = None
+        step: Call | Done | greenlet | None = None
         try:
-            step = self._step(run, runtime.start, number, texts) or await self._long(run)
+            step = self._step(run, runtime.start, number, texts)
+            if isinstance(step, greenlet):
+                step = await self._go_on(run, step)
             while isinstance(step, Call):
-                result = await self._call(
-                    step.service, step.operation, self._parameters(step.arguments), run.context
-                )
+                parameters = Parameters(step.arguments, from_lua)
+                result = await self._call(step.service, step.operation, parameters, run.context)
                 if self._scheduler.used_up:
                     await self._scheduler.wait()
                 if self._environments.closed or run.cpu > self._limits.cpu_total_seconds:
@@ -270,48 +273,51 @@ class LuaHost:
                     good, data = True, to_lua(result, self._limits.value_bytes)
                 except LuaError as error:  # the script may catch it
                     good, data = False, to_bytes(f"{step.service}.{step.operation}: {error}")
-                step = self._step(run, runtime.answer, good, data) or await self._long(run)
+                step = self._step(run, runtime.answer, good, data)
+                if isinstance(step, greenlet):
+                    step = await self._go_on(run, step)
         except BaseException:
             if isinstance(step, Call):
                 runtime.drop()
             raise
         return step.values
 
-    def _step(self, run: Run, enter: Callable[..., Call | Done], *arguments: object) -> Call | Done | None:
-        """Run Lua until it needs something, and count the time it took. None: it goes long."""
-        run.enter, run.arguments = enter, arguments
+    def _step(
+        self, run: Run, enter: Callable[..., Call | Done], *arguments: object
+    ) -> Call | Done | greenlet:
+        """Run Lua until it needs something, and count the time it took; where it goes long, what to `_go_on` with."""
         began = perf_counter()
-        run.fiber = self._fibers.start(run)
+        outcome = self._fibers.start(enter, *arguments)
         ended = perf_counter()
         if ended > self._scheduler.until:
             self._scheduler.use(began, ended)
-        if run.fiber is not None:
-            return None
-        wall = ended - began
-        run.cpu += wall if wall < _SHORT else run.environment.runtime.spent() or _SHORT
-        return run.step if run.error is None else run.result()
+        if type(outcome) is not greenlet:
+            wall = ended - began
+            run.cpu += wall if wall < _SHORT else run.environment.runtime.spent() or _SHORT
+            if type(outcome) is Raised:
+                raise outcome.error
+        return outcome
 
-    async def _long(self, run: Run) -> Call | Done:
+    async def _go_on(self, run: Run, fiber: greenlet) -> Call | Done:
         """Go on with a run that was switched out, in slices, until it needs something."""
         self._slow.add(run.number)
-        while run.fiber is not None:
+        outcome: Any = fiber
+        while type(outcome) is greenlet:
             try:
                 await self._scheduler.wait_long()
                 if self._environments.closed:
                     raise self._end(run)
             except BaseException:
-                self._leave(run)
+                while type(outcome) is greenlet:  # its Lua raises until nothing is left of it
+                    outcome = self._fibers.resume(outcome, go_on=False)
                 raise
             began = perf_counter()
-            run.fiber = self._fibers.resume(run.fiber)
+            outcome = self._fibers.resume(outcome)
             self._scheduler.use(began, perf_counter())
         run.cpu += run.environment.runtime.spent() or _SHORT
-        return run.result()
-
-    def _leave(self, run: Run) -> None:
-        """End a run that was switched out: its Lua raises until nothing is left of it."""
-        while run.fiber is not None:
-            run.fiber = self._fibers.resume(run.fiber, go_on=False)
+        if type(outcome) is Raised:
+            raise outcome.error
+        return outcome  # type: ignore[no-any-return]
 
     def _stream(self, script: str) -> str:
         """Names the random numbers of a run: the next one of this script."""
@@ -326,15 +332,6 @@ class LuaHost:
         return LuaLimitError(
             "cpu", f"CPU limit: {run.cpu:.3f} s in one run, more than {limit:g} s ({_SETTING})"
         )
-
-    def _parameters(self, text: bytes) -> object:
-        """What a script calls a service with."""
-        read = from_lua(text)
-        if type(read) is not dict:
-            return read
-        parameters = Parameters(read)
-        parameters.text = text
-        return parameters
 
     def _give_up_full(self, run: Run) -> None:
         """Drop an environment whose globals hold so much memory that no other script could run in it."""

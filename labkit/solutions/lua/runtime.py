@@ -96,8 +96,9 @@ class Runtime:
             max_memory=0,
         )
         self._limit_memory, self._used = self._lua.set_max_memory, self._lua.get_memory_used
-        base = self._used(total=True)
+        base = self._used(True)  # in total
         self._most = base + limits.memory_bytes
+        self._room = self._most - _CALL_OVERHEAD
         # What earlier runs left is collected before the next begins, where there is much of it: an allocation that
         # fails does not collect it.
         self._crowded = self._roomy = base + limits.memory_bytes // 4
@@ -162,7 +163,7 @@ class Runtime:
 
     def start(self, number: int, arguments: Sequence[bytes]) -> Call | Done:
         """Begin a run of the function `number`. Raises LuaError."""
-        if self._used(total=True) > self._crowded:
+        if self._used(True) > self._crowded:
             self._crowded = max(self._roomy, 2 * self.collect())
         safe = self._limit(sum(map(len, arguments)) if arguments else 0)
         try:
@@ -174,7 +175,7 @@ class Runtime:
 
     def answer(self, good: bool, data: bytes) -> Call | Done:
         """Go on with the result of a call; not good: with an error that the script may catch. Raises LuaError."""
-        safe = self._used(total=True) + len(data) + _CALL_OVERHEAD < self._most
+        safe = self._used(True) + len(data) < self._room
         if safe != self._limited:
             self._limit(len(data))
         try:
@@ -186,7 +187,7 @@ class Runtime:
 
     def _limit(self, size: int) -> bool:
         """Limit the memory, unless that leaves no room for arguments of so many bytes."""
-        safe: bool = self._used(total=True) + size + _CALL_OVERHEAD < self._most
+        safe: bool = self._used(True) + size < self._room
         if safe != self._limited:
             self._limit_memory(self._most if safe else 0, total=safe)
             self._limited = safe

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from labkit.services.operation import Parameters
 from labkit.solutions.lua import LuaHost, LuaResult
 
 START = 1_700_000_000.25
@@ -33,7 +34,8 @@ class Bench:
             **settings,
         )
 
-    async def _call(self, service: str, operation: str, parameters: Any, context: Any) -> Any:
+    async def _call(self, service: str, operation: str, written: Parameters, context: Any) -> Any:
+        parameters: Any = written.read()
         self.calls.append((service, operation, parameters, context))
         if self._service is not None:
             return await self._service(service, operation, parameters, context)
