@@ -7,6 +7,8 @@ from labkit.conformance.probe import same
 from labkit.conformance.target import Target
 from labkit.lab.solution import Solution
 
+Configured = dict[str, object]
+
 CALLS = """
 Keystore.set{key = "plain", value = "%s, plain"}
 Keystore.set{key = "other", value = "%s, other"}
@@ -24,7 +26,7 @@ async def defaults(target: Target) -> None:
 
 
 def _defaults(target: Target) -> None:
-    configured = (
+    configured: tuple[Configured, ...] = (
         {"key": "plain", "match": "pla", "nonsense": True},
         {},
         {"key": "other", "match": "oth"},
@@ -38,14 +40,14 @@ def _defaults(target: Target) -> None:
         solutions.reverse()
         configured = configured[::-1]
     without = solutions[1]
-    set_: dict[str, object]
+    set_: Configured
     for set_ in ({"key": "other"}, {"key": "plain", "match": "la"}, {"match": ""}):
         without.Config.setParameters(service="Keystore", parameters=set_)
         given = without.Config.getParameters(service="Keystore")["parameters"]
         _calls(without, given)
 
 
-def _calls(solution: Solution, configured: dict[str, object]) -> None:
+def _calls(solution: Solution, configured: Configured) -> None:
     found = solution.get("/calls").json()
     key, match = configured.get("key"), str(configured.get("match", ""))
     wanted = {} if key is None else {"value": f"{solution.id}, {key}"}
