@@ -40,8 +40,8 @@ def _defaults(target: Target) -> None:
         solutions.reverse()
         configured = configured[::-1]
     without = solutions[1]
-    set_: Configured
-    for set_ in ({"key": "other"}, {"key": "plain", "match": "la"}, {"match": ""}):
+    changes: list[Configured] = [{"key": "other"}, {"key": "plain", "match": "la"}, {"match": ""}]
+    for set_ in changes:
         without.Config.setParameters(service="Keystore", parameters=set_)
         given = without.Config.getParameters(service="Keystore")["parameters"]
         _calls(without, given)
