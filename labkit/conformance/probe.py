@@ -14,6 +14,7 @@ from labkit.conformance import expect
 from labkit.conformance.device_client import GRACE
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
+from labkit.fleet.flow import FlowClient
 
 if TYPE_CHECKING:
     import httpx
@@ -25,11 +26,11 @@ Table = dict[str, Any]
 
 
 class Probe:
-    """The routes of the probe. last: the newest answer."""
+    """The routes of the probe. client: one to share; last: the newest answer."""
 
-    def __init__(self, target: Target, solution: str = PROBE) -> None:
+    def __init__(self, target: Target, solution: str = PROBE, client: FlowClient | None = None) -> None:
         self._target = target
-        self._client = target.client(solution)
+        self._client = client or target.client(solution)
         self.last: httpx.Response | None = None
 
     async def request(self, method: str, path: str, **options: Any) -> httpx.Response:
@@ -125,7 +126,7 @@ class Keystore(Service):
 
 async def events_of(target: Target, identity: str, count: int, solution: str = PROBE) -> list[Table]:
     """What the probe's handlers were told of an identity: [{handler, event}], so many at least."""
-    probe = Probe(target, solution)
+    probe = Probe(target, solution, target.shared_client(solution))
     until = time.monotonic() + GRACE
     while True:
         if "journal" in target.offers:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 KEYS = ("a", "A", "é", "a b", "%*?[a]", "😀")
 TEXT, LIST, SET, HASH = "a", "A", "é", "a b"  # which key mostly holds what
+COUNT = "n"  # the key that holds numbers alone
 TEXTS = ("x", "X", "7", "", "-3", "é", "a\0b", "😀 %&\n", "07", "9223372036854775807", "y" * 300)
 NUMBERS = (1, 5, -2, 0, 2**31)
 INDEXES = (0, -1, 1, -2, 2, 9, 3, -4, -9)
@@ -114,6 +115,7 @@ def commands() -> SearchStrategy[Any]:
         command("lrange ltrim lrange", tuples(index, index), LIST),
         command("getrange", tuples(index, index)),
         command("incrby decrby INCRBY", tuples(number)),
+        st.builds(Command, solutions, just("incrby"), just(COUNT), tuples(number)),
         command("incr decr del persist smembers", just(())),
         command("expire EXPIRE pexpire expireat pexpireat", tuples(when)),
         command("expire expireat", tuples(one_of(("@2", "@3")))),
