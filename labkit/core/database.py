@@ -94,7 +94,7 @@ class Database:
                 _expect_columns(self.path, connection, tables)
                 connection.exec_driver_sql("PRAGMA journal_mode=WAL")
                 connection.exec_driver_sql("PRAGMA synchronous=FULL")
-            if self.path is None and hasattr(sqlite3.Connection, "deserialize"):
+            if self.path is None and tables.tables and hasattr(sqlite3.Connection, "deserialize"):
                 with closing(sqlite3.connect(":memory:")) as empty:
                     empty.deserialize(_empty(tables, tuple(tables.tables)))
                     empty.backup(driver(connection))

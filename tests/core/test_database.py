@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, MetaData
 
 from labkit.core.database import Committed, Database, driver, execute, execute_many
 from labkit.core.errors import LabError, SettingsError
@@ -20,6 +20,13 @@ async def commits(database: Database) -> list[str]:
     raw = await database.read(driver)
     raw.set_trace_callback(lambda text: seen.append(text) if text in ("COMMIT", "ROLLBACK") else None)
     return seen
+
+
+async def test_it_starts_without_tables() -> None:
+    database = Database()
+    database.start(MetaData())
+    assert await database.read(lambda connection: connection.exec_driver_sql("SELECT 1").scalar_one()) == 1
+    database.close()
 
 
 # --- group commit -------------------------------------------------------------------------------------------
