@@ -135,8 +135,9 @@ def response_headers(given: Any) -> Iterator[tuple[str, str]]:
             continue
         for value in values if isinstance(values, list | tuple) else [values]:
             text = _header_text(name, value)
-            if UNSENDABLE.search(text):
-                raise ReplyError(f"response.headers: the value of {name} holds a control character")
+            if found := UNSENDABLE.search(text):
+                wrong = "is not UTF-8" if found[0] >= "\ud800" else "holds a control character"
+                raise ReplyError(f"response.headers: the value of {name} {wrong}")
             yield name, text
 
 

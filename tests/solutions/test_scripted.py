@@ -67,6 +67,7 @@ async def test_a_script_answers(lua: str, expected: tuple[int, Any] | None) -> N
             "response.headers: the value of X-A is a table, expected a string",
         ),
         ("response.headers['X-A'] = 'a\\nb'", "response.headers: the value of X-A holds a control character"),
+        ("response.headers['X-A'] = 'a\\255b'", "response.headers: the value of X-A is not UTF-8"),
         ("response.headers['X A'] = 'b'", "response.headers: 'X A' is not the name of a header"),
     ],
 )
