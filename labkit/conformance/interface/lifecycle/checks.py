@@ -252,6 +252,14 @@ async def removed(target: Target) -> None:
     expect.equal("before", await home.call("Bell", "ping"), "pong")
     await target.in_lab(subscription.remove)
     expect.equal("a call", await home.status("Bell", "ping"), 404)
+    expect.equal("services that it lists", await home.call("Config", "listServices", type="interface"), [])
+    expect.equal("its parameters", await home.status("Config", "getParameters", service="bell"), 404)
+    other = await own(target, {"operations": [{"name": "pong"}]})
+    await other.on("interface", "pong", 'return "ping"')
+    others = await home.subscribe(other, script_key="bell")
+    calls = [await home.call("Bell", "pong"), await home.status("Bell", "ping")]
+    expect.equal("of another by this key", calls, ["ping", 404])
+    await target.in_lab(others.remove)
     expect.equal("an event to all", await publisher.call(INTERFACE, "trigger", event="rang", mode="sync"), [])
     expect.equal(
         "an event to it", await publisher.status(INTERFACE, "triggerOne", target=home.id, event="rang"), 404

@@ -6,7 +6,7 @@ from typing import Any
 
 from labkit.conformance.breaking import Change, always
 from labkit.conformance.interface.definition.mutants import reads
-from labkit.conformance.mutant import instead, patch
+from labkit.conformance.mutant import instead, mutant, patch
 
 DISPATCH = "labkit.services.interface.dispatch"
 TELL, EFFECTIVE = f"{DISPATCH}:Dispatch.tell", f"{DISPATCH}:effective"
@@ -63,3 +63,16 @@ def id_as_key(original: Any, self: Any, subscriber: str, publisher: str, **named
     """a subscriber that chooses no key gets the publisher's id"""
     key = named.get("script_key") or publisher
     return original(self, subscriber, publisher, **{**named, "script_key": key})
+
+
+@mutant("IFC-LIFE-10", "labkit.services.interface.store:Subscriptions.of_subscriber")
+def stays_with_subscriber(original: Any) -> Any:
+    """who has unsubscribed keeps the service, which answers that it has ended"""
+    known: dict[tuple[int, str], dict[str, Any]] = {}
+
+    def broken(self: Any, subscriber: str) -> list[Any]:
+        there = known.setdefault((id(self), subscriber), {})
+        there.update({each.publisher: each for each in original(self, subscriber)})
+        return list(there.values())
+
+    return broken

@@ -5,8 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from labkit.conformance.mutant import instead
+from labkit.conformance.breaking import gives
+from labkit.conformance.mutant import instead, patch
 from labkit.services.interface.store import Subscriptions
+
+by_id = patch(
+    "IFC-SUB-13",
+    "labkit.services.interface.store:_read",
+    "after a restart subscribers come in the order of their names",
+    gives(lambda found: sorted(found, key=lambda each: str(each.subscriber))),
+)
 
 
 @instead("IFC-SUB-14", "labkit.services.interface.store:Subscriptions.change")

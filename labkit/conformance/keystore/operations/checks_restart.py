@@ -20,6 +20,7 @@ CONTENTS: dict[
     "text é": (("set", "a\0é😀"), ("get",), "a\0é😀"),
     "count": (("incrby", -5), ("get",), "-5"),
     "bits": (("setbit", 12, 1), ("bitpos", 1), 12),
+    "byte": (("setbit", 0, 1), ("strlen",), 1),  # one that is no UTF-8
     "list": (("rpush", "a", "", "a"), ("lrange", 0, -1), ["a", "", "a"]),
     "set": (("sadd", "b", "a"), ("smembers",), ["a", "b"]),
     "hash": (("hmset", "f", "1", "é", ""), ("hgetall",), {"f": "1", "é": ""}),

@@ -27,6 +27,12 @@ no_separator = patch(
     "the keys of two solutions meet where the id of one begins with that of the other",
     gives(lambda namespace: namespace.rstrip(b":")),
 )
+text_alone = patch(
+    "KEY-MORE-4",
+    "labkit.services.keystore.log:_text",
+    "what is no UTF-8 is kept as the sign for that",
+    lambda original, item: item.decode("utf-8", "replace"),
+)
 unnamed = patch("KEY-CALL-6", f"{OPERATION}.unknown", "nobody learns of unknown parameters", always({}))
 values_shown = patch(
     "KEY-CALL-7 NTF-CALL-13", f"{OPERATION}.shown", "the journal has the values", given(values=True)
