@@ -203,20 +203,24 @@ def _newest() -> None:
             )
 
 
-@check("DEV-KEEP-4", "a device is locked, unlocked, removed, and its namesake is not", needs={"settings"})
+@check(
+    "DEV-KEEP-4",
+    "a device is locked, unlocked, removed, and its namesake and neighbours are not",
+    needs={"settings"},
+)
 async def removed(target: Target) -> None:
-    identity = target.identity()
+    identity = f"{target.identity()}-5"
     one, other = target.device("token-open", identity), target.device("token-other", identity)
-    neighbour = await target.activated("token-open")
-    for each in (one, other, neighbour):
-        if each is not neighbour:
-            await each.activate()
+    names = (f"{identity[:-1]}4", f"{identity}0", identity.upper())  # before it in order, and behind
+    neighbours = [target.device("token-open", each) for each in names]
+    for each in (one, other, *neighbours):
+        await each.activate()
         expect.status(await device_client.write(each, {"text": "before"}), 204)
     product = target.lab.product("token-open")
     for change, status in ((product.lock, 401), (product.unlock, 200), (product.remove, 401)):
         await target.in_lab(change, identity)
         expect.status(await READ.by(one), status)
-        for each in (other, neighbour):
+        for each in (other, *neighbours):
             expect.status(await READ.by(each), 200)
     expect.status(await WRITE.by(one), 401)
     expect.equal("its namesake's value", await device_client.stored(other, "text"), {"text": "before"})

@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.interface.partners import GARDEN, HALL, INTERFACE, KIOSK, LIGHTS, METERS, Partner
-from labkit.conformance.probe import Probe
+from labkit.conformance.interface.partners import (
+    GARDEN,
+    HALL,
+    INTERFACE,
+    KIOSK,
+    LIGHTS,
+    METERS,
+    Partner,
+    solution_id,
+)
+from labkit.conformance.probe import Probe, same
 from labkit.conformance.target import Target
 
 DEEPEST = 10  # calls within calls
+MANY = 197  # locals: with the two names of an operation's argument Lua takes them, with one more it does not
+
+
+def _raises(order: object) -> None:
+    raise ValueError("as it was asked to")
+
+
+FAILING: dict[str, str | Callable[..., object]] = {
+    "raises": "error('as it was asked to')",
+    "indexes": "return nothing.at.all",
+    "names": "\n".join(f"local a{each} = 1" for each in range(MANY)),
+    "function": _raises,
+    "noJson": lambda order: {"a": object()},
+}
 ODD = {"a b": "ü\u2028\U0001f600", "from": "x", "model_config": 1, "self": [1], "\\": "\x00"}
 
 
@@ -109,6 +134,27 @@ async def no_answer(target: Target) -> None:
     text = await hall.refused("Lights", "crash", {}, 500)
     hidden = ".lua" not in text and "asked to" not in text
     expect.true("the publisher's script stays its own", hidden or "crash" in text, text, hall.last)
+
+
+@check("IFC-CALL-8", "handlers that fail, each in its own way", needs={"settings"})
+async def failing(target: Target) -> None:
+    await target.in_lab(_failing, target)
+
+
+def _failing(target: Target) -> None:
+    publisher, caller = (target.lab.solution(solution_id(target)) for _ in range(2))
+    parameters = {"title": "order", "type": "object"}
+    operations = [{"name": name, "parameters": parameters} for name in FAILING]
+    publisher.publish(default_script_key="panels", operations=operations)
+    caller.subscribe(publisher)
+    for name, handler in FAILING.items():
+        if isinstance(handler, str):
+            publisher.on("interface", name, lua=handler)
+        else:
+            publisher.on("interface", name, handler)
+        found = getattr(caller.Panels, name)(a=1)
+        told = {each: found.get(each) for each in ("type", "status")}
+        same(f"what {name} gives", told, {"type": "ServerError", "status": 500})
 
 
 @check("IFC-CALL-9", "wrong data is refused before the handler runs, a wrong response after it")

@@ -104,6 +104,10 @@ RIGHT: Mapping[str, Files] = {  # each with a route GET /a, which gives 1
         PROJECT: f"{NEWER}endpoints: {{location: a.lua}}\n",
         "a.lua": f"{ROUTE}return 1",
     },
+    "a section beside the folder": {
+        PROJECT: f"{NEWER}endpoints: {{location: ../beside}}\n",
+        "../beside/a.lua": f"{ROUTE}return 1",
+    },
     "routes for endpoints": {PROJECT: f"{NEWER}routes: {{location: api}}\n", "api/a.lua": f"{ROUTE}return 1"},
     "patterns": {
         PROJECT: f"{NEWER}endpoints: {{include: ['a.*', more/*.lua], exclude: [more/b.lua, drafts]}}\n",
