@@ -47,3 +47,16 @@ def time_kept(original: Any) -> Any:
         original(connection, product, replace(info, updated=updated), data)
 
     return broken
+
+
+@mutant("DEV-CONT-23", "labkit.devices.content:Content.info")
+def never_another(original: Any) -> Any:
+    """what a download began with counts as what is there, whatever takes its place"""
+    first: dict[tuple[str, str], ContentInfo | None] = {}
+
+    async def broken(self: Any, product: str, id: str) -> ContentInfo | None:
+        if (product, id) not in first:
+            first[product, id] = await original(self, product, id)
+        return first[product, id]
+
+    return broken
