@@ -45,3 +45,13 @@ async def removed_by_name_alone(original: Any, self: Registry, product: str, ide
     await original(self, product, identity)
     if await self.find("token-other", identity) is not None:
         await original(self, "token-other", identity)
+
+
+@instead("DEV-KEEP-4", f"{REGISTRY}.remove")
+async def lock_stays(original: Any, self: Registry, product: str, identity: str) -> None:
+    """an identity that was locked is so when it comes again after its removal"""
+    device = await self.find(product, identity)
+    await original(self, product, identity)
+    if device is not None and device.locked:
+        await self.add(product, identity)
+        await self.lock(product, identity)

@@ -311,6 +311,11 @@ async def several(target: Target) -> None:
     store.same("values", found, {"values": [None, "2", None]})
     await store.command(three, "lpush", "a list")
     store.same("values", await store.done("mget", keys=[three, two]), {"values": [None, "2"]})
+    twice = [{"key": one, "value": each} for each in ("a", "b", "c")]
+    await store.done("mset", values=[*twice[:2], {"key": two, "value": 3}, twice[2]])
+    await store.done("mdelete", keys=[three, three])
+    store.same("values", await store.done("mget", keys=[one, two, three]), {"values": ["c", "3", None]})
+    await store.set(two, 2)
     for operation, name in (("mset", "values"), ("mdelete", "keys")):
         await store.done(operation, **{name: []})
     store.same("values of no keys", await store.done("mget", keys=[]), {"values": []})

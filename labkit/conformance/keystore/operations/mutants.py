@@ -39,6 +39,14 @@ values_shown = patch(
 )
 
 
+first_of_a_key = patch(
+    "KEY-MORE-1",
+    SET,
+    "of a key that mset names twice the first value counts",
+    given(pairs=lambda pairs: list(dict(reversed(pairs)).items())),
+)
+
+
 @instead("KEY-SET-1", SET)
 async def set_once(original: Any, self: Keystore, caller: Caller, pairs: Pairs) -> None:
     """set keeps what was there"""

@@ -119,6 +119,7 @@ async def bodies_of_every_kind(target: Target) -> None:
         "[1,",
         '{"a": 1}x',
         "null",
+        '\ufeff{"é": [1]}',  # with a byte order mark
         "5",
         '"a"',
         "a=1&a=2&b",

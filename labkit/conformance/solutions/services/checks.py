@@ -124,6 +124,10 @@ async def mails(target: Target) -> None:
         found = await target.in_lab(target.lab.mailbox.find, subject=subject)
         seen = [(each.sender, [*each.recipients], each.text, each.html, each.solution) for each in found]
         expect.equal("the mail", seen, [(sender, recipients, "té\n xt", "<p>é</p>", PROBE)], email.last)
+        for kind in ("to", "cc", "bcc"):
+            wanted = given.get(kind, [])
+            wanted = wanted if isinstance(wanted, list) else [wanted]
+            expect.equal(kind, [[*getattr(each, kind)] for each in found], [wanted], email.last)
     before = len(target.lab.mailbox)
     wrong: dict[str, Any]
     for wrong in (

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from labkit.conformance.breaking import always
-from labkit.conformance.mutant import patch
+from labkit.conformance.mutant import instead, patch
 
 alike_for_all = patch(
     "SOL-SVC-5",
@@ -12,3 +14,9 @@ alike_for_all = patch(
     always(False),
     alone=True,  # it leaves calls behind that are remembered
 )
+
+
+@instead("SOL-SVC-3", "labkit.providers.mail:Mailbox.receive")
+def blind_copies_shown(original: Any, self: Any, **given: Any) -> None:
+    """who gets a blind copy of a mail is named to all who get it"""
+    original(self, **{**given, "cc": (*given["cc"], *given["bcc"]), "bcc": ()})

@@ -234,6 +234,24 @@ async def last_seconds(target: Target) -> None:
     expect.equal("name", await shop.unredeemed(400, dead), "invalid_grant", shop.last)
 
 
+@check("USR-OAUTH-35 USR-OAUTH-36", "an access token that outlives its refresh token", needs={"clock"})
+async def apart_from_each_other(target: Target) -> None:
+    shops = [await Shop.open(target) for _ in range(2)]
+    sets = [(each, await each.tokens(access_token_ttl=100, refresh_token_ttl=10)) for each in shops]
+    await target.advance(11)
+    for each, tokens in sets:
+        await each.unrefreshed(400, tokens["refresh_token"])
+        await each.approve()  # nobody exchanges these codes
+        await each.holds(tokens)
+    await target.advance(88)
+    for each, tokens in sets:
+        await each.approve()
+        await each.holds(tokens)
+    await target.advance(1)
+    for each, tokens in sets:
+        await each.ended(tokens)
+
+
 @check(
     "USR-OAUTH-35 USR-OAUTH-36", "the lifetimes that nobody sets are those of the document", needs={"clock"}
 )

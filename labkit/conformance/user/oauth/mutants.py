@@ -19,6 +19,10 @@ ITS_CLIENT = (
     "SELECT client_id FROM oauth_approval WHERE id = (SELECT approval FROM oauth_credential WHERE digest = ?)"
 )
 OTHER_SETS = "DELETE FROM oauth_approval WHERE client_id = ? AND jti IS NOT NULL AND jti != ?"
+WITH_REFRESH = (
+    "DELETE FROM oauth_approval WHERE id IN "
+    "(SELECT approval FROM oauth_credential WHERE kind = 'refresh' AND NOT spent AND expires <= ?)"
+)
 UNSPENT = "UPDATE oauth_credential SET spent = 0"
 
 tokens_survive = patch(
@@ -52,6 +56,12 @@ one_for_all = patch(
             connection, OTHER_SETS, (request.client_id, made.jti)
         )
     ),
+)
+with_its_refresh_token = patch(
+    "USR-OAUTH-35",
+    f"{CODES}:issue",
+    "once somebody approves a client, access tokens end with their refresh tokens",
+    beforehand(lambda connection, *of: execute(connection, WITH_REFRESH, of[-1:])),
 )
 a_second_late = patch(
     "USR-OAUTH-36 USR-OAUTH-37",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from labkit.conformance.breaking import afterwards, given
-from labkit.conformance.mutant import patch
+from labkit.conformance.mutant import instead, patch
+from labkit.core.database import execute
 from labkit.services.user.socials import records
 from labkit.services.user.socials.records import social_table
 
 RECORDS = "labkit.services.user.socials.records"
+ITS_TOKENS = "DELETE FROM social_login WHERE kind = 'access_token' AND solution = ?"
 
 one_nonce = patch(
     "USR-SOC-2",
@@ -35,3 +38,11 @@ alive_at_the_last_second = patch(
     "a state and a request token are alive in their last second",
     given(now=lambda now: now - 1),
 )
+
+
+@instead("USR-SOC-10", f"{RECORDS}:keep")
+def newest_alone(original: Any, connection: Any, login: records.Login, *of: Any) -> None:
+    """the token of an OAuth 1 provider is dead when there is another"""
+    if login.kind == "access_token":
+        execute(connection, ITS_TOKENS, (login.solution,))
+    original(connection, login, *of)

@@ -1,0 +1,16 @@
+"""Faults of requests that no row can say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from labkit.conformance.mutant import instead
+from labkit.http.error import HttpError
+
+
+@instead("SOL-REQ-4", "labkit.solutions.request:parse_json")
+def no_mark(original: Any, data: bytes) -> Any:
+    """JSON with a byte order mark is none"""
+    if data.startswith("\ufeff".encode()):
+        raise HttpError(400, "body: not JSON")
+    return original(data)
