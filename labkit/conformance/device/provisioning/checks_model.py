@@ -129,6 +129,7 @@ def commands() -> SearchStrategy[Any]:
     )
     refused = one_of([CLOSED, ALLOWED])
     by_old = one_of([OPEN, PASSWORD]).map(lambda product: Use(product, 0, "old", 0, "usual"))
+    abroad = one_of([OPEN, OTHER]).map(lambda product: Use(product, 0, "abroad", 0, "usual"))
     certificates = st.integers(0, 1)
     return st.one_of(
         st.builds(Activate, products, devices, st.just("none"), st.just("id"), good, devices),
@@ -153,7 +154,7 @@ def commands() -> SearchStrategy[Any]:
         near,
         carried,
         st.builds(Activate, refused, st.integers(1, 3), st.just("none"), st.just("id"), good, devices),
-        by_old,
+        st.one_of(by_old, by_old, abroad),
         st.builds(Read, products, devices),
         st.builds(Both, products, devices, st.tuples(good, good)),
         st.one_of(

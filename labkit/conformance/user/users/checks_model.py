@@ -23,6 +23,7 @@ NAMES = (
     "\u0130\u00df \U0001f600",
     " Bob, Jr. ",
 )
+TOO_LONG = WRONG_EMAILS[-1]
 WRONG_NAMES = ("", " ", "n" * 201, "a\nb", "a\x7fb", "a\x85b", "a\0b")
 PASSWORDS = (
     "second password",
@@ -141,7 +142,12 @@ def commands() -> SearchStrategy[Any]:
     return st.one_of(
         call("sign_up", emails, names, passwords),
         call("sign_up", one_of((*EMAILS, *WRONG_EMAILS)), one_of((*NAMES, *WRONG_NAMES)), passwords),
-        call("sign_up", emails, just("Ann"), one_of((*PASSWORDS[:2], *WRONG_PASSWORDS))),
+        call(
+            "sign_up",
+            one_of((*EMAILS, TOO_LONG, TOO_LONG)),
+            just("Ann"),
+            one_of((*PASSWORDS[:2], *WRONG_PASSWORDS)),
+        ),
         call("activate", users, one_of("own own own case cut abroad".split())),
         call("activate", users, just("own")),
         call("login", users, st.integers(0, 3), logins, lasting),
