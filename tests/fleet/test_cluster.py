@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import queue
 import signal
 import threading
 from collections.abc import Iterator
@@ -135,19 +136,17 @@ def test_a_shape_of_devices_holds_over_all_workers_together(lab: Lab, client: Cl
 def test_a_worker_that_dies_is_told_and_its_devices_go_on_in_a_new_epoch(lab: Lab, client: Client) -> None:
     fleet = lab.product("meter").fleet(6, Counting(every=0.1))
     run = fleet.start(every=0.2, accounts=True, cluster=client)
-    begun, again = threading.Event(), threading.Event()
-    run.on_tick(lambda tick: begun.set() if tick.requests >= 4 else None)
-    assert begun.wait(30)
+    ticks: queue.SimpleQueue[Tick] = queue.SimpleQueue()
+    run.on_tick(ticks.put)
+    while ticks.get(timeout=30).requests < 4:
+        pass
     victim = run.workers().iloc[0]
     before = run.losses["sent"].sum()
     os.kill(int(victim["pid"]), signal.SIGKILL)
-
-    def followed(tick: Tick) -> None:
-        if run.workers()["died"].notna().any() and not tick.devices.get("waiting"):
-            again.set()
-
-    run.on_tick(followed)
-    assert again.wait(60)
+    handled: list[int] = []
+    while len(handled) < 3 or not all(handled):  # of each of the three, in its new epoch
+        ticks.get(timeout=60)
+        handled = run.losses.query("epoch == 2")["handled"].tolist()
     run.stop()
     losses = run.losses
     epochs = losses.reset_index().groupby("identity")["epoch"].max()
