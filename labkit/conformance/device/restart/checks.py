@@ -232,7 +232,8 @@ async def removed(target: Target) -> None:
         if status == 200:
             await target.in_lab(product.remove, listed)
             await target.in_lab(product.allow, listed)
-    for change in (product.allow, product.lock, product.remove):  # of which the lock goes too
+    await target.in_lab(product.allow, identity)
+    for change in (product.lock, product.remove):  # with which the lock goes too
         await target.in_lab(change, identity)
     one = target.device("token-open", identity)
     expect.status(await endpoints.activate(one, {"id": identity}), 200)

@@ -125,8 +125,8 @@ async def mails(target: Target) -> None:
         seen = [(each.sender, [*each.recipients], each.text, each.html, each.solution) for each in found]
         expect.equal("the mail", seen, [(sender, recipients, "té\n xt", "<p>é</p>", PROBE)], email.last)
         for kind in ("to", "cc", "bcc"):
-            wanted = given.get(kind, [])
-            wanted = wanted if isinstance(wanted, list) else [wanted]
+            named = given.get(kind, [])
+            wanted = [named] if isinstance(named, str) else [*named]
             expect.equal(kind, [[*getattr(each, kind)] for each in found], [wanted], email.last)
     before = len(target.lab.mailbox)
     wrong: dict[str, Any]
