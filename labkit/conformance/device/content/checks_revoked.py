@@ -40,7 +40,7 @@ async def revoked(target: Target) -> None:
 
 
 @check("DEV-CONT-23", "a download of what is replaced or removed meanwhile", needs={"settings"})
-async def changed(target: Target) -> None:
+async def changed_meanwhile(target: Target) -> None:
     id = target.identity()
     product: Product = await target.in_lab(target.lab.product, id, resources={"text": "string"})
     content = product.content
