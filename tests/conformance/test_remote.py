@@ -16,8 +16,8 @@ from labkit.conformance.verdict import Verdict
 from labkit.core.errors import SettingsError
 from tests.test_serve import serving
 
-# One worker plays them all: the others would serve and play for themselves.
-pytestmark = [pytest.mark.xdist_group("remote"), pytest.mark.timeout(300)]
+# One worker plays them all, with the process that others are forked from (test_serve.py): another would have its own.
+pytestmark = [pytest.mark.xdist_group("served"), pytest.mark.timeout(300)]
 
 
 STEPS = "60"  # of each model: on a clock that runs it is slow, and a play has more on one that does not
