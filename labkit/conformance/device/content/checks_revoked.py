@@ -66,8 +66,8 @@ async def _downloaded(target: Target, product: Product, token: str, change: Call
     async with raw.connect(target, product.domain) as connection:
         connection.send(f"{head}Connection: close\r\n\r\n")
         count = 0
-        while count < SOME:
-            count += len(await connection.more())
+        while count < SOME and (piece := await connection.more()):
+            count += len(piece)
         await target.in_lab(change)
         while piece := await connection.more():
             count += len(piece)

@@ -248,6 +248,9 @@ async def date_forms(target: Target) -> None:
         expect.body(expect.status(await poll.answer(), 200), "text=second")
     poll = await device_client.begin(target, device, "text", since="0")
     expect.body(expect.status(await poll.answer(), 200), "text=first")
+    for last in ("253402300799", "Fri, 31 Dec 9999 23:59:59 GMT"):
+        poll = await device_client.begin(target, device, "text", timeout=0, since=last)
+        expect.status(await poll.answer(), 304)
 
 
 @check("DEV-POLL-15", "dates of the first seconds of 1970, and before them")
@@ -270,7 +273,7 @@ async def no_date(target: Target) -> None:
     device = await target.activated(PRODUCT)
     expect.status(await device_client.write(device, {"text": "here"}), 204)
     for wrong in (
-        *("yesterday", "-5", "1.5", "", "Sat, 45 Jan 2026 00:00:00 GMT", "1767225600 GMT"),
+        *("yesterday", "-5", "1.5", "", "253402300800", "Sat, 45 Jan 2026 00:00:00 GMT", "1767225600 GMT"),
         *("Sat, 03 Jan 2026 00:00:00 +0200", "Sat, 03 Jan 2026 00:00:00 EST"),  # which no HTTP-date has
     ):
         headers = {"Request-Timeout": "0", "If-Modified-Since": wrong}

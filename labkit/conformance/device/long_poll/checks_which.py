@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labkit.conformance import device_client, expect
+from labkit.conformance import device_client, endpoints, expect
 from labkit.conformance.check import check
 from labkit.conformance.device.long_poll.checks import PRODUCT, following, recorded
 from labkit.conformance.target import Target
@@ -135,6 +135,20 @@ async def credentials_replaced(target: Target) -> None:
     for each in (device, neighbour):
         expect.status(await device_client.write(each, {"text": "new"}), 204)
     expect.body(expect.status(await polls[1].answer(), 200), "text=new")
+
+
+@check("DEV-POLL-26", "a poll goes on when somebody asks for its device's credentials and is refused")
+async def others_refused(target: Target) -> None:
+    device = await target.activated(PRODUCT)
+    poll = await device_client.begin(target, device, "text", since=0)
+    for _ in range(2):
+        response = await endpoints.activate(target.client(PRODUCT), {"id": device.identity})
+        expect.true(
+            "the stranger is refused", 400 <= response.status_code < 500, response.status_code, response
+        )
+    await poll.waits()
+    expect.status(await device_client.write(device, {"text": "as-before"}), 204)
+    expect.body(expect.status(await poll.answer(), 200), "text=as-before")
 
 
 async def _nothing_new(target: Target, device: VirtualDevice, since: str) -> None:
