@@ -1,11 +1,11 @@
-"""Credentials that a device was handed in advance, and several clients that ask for new ones at once."""
+"""Credentials that a device was handed in advance, several clients that ask for new ones at once, and odd names."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from labkit.conformance import device_client, expect
+from labkit.conformance import device_client, endpoints, expect
 from labkit.conformance.check import check
 from labkit.conformance.device.authentication.checks import TOKEN, basic
 from labkit.conformance.endpoints import PRODUCTS, READ, activate
@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from labkit.lab.product import Product
 
 AT_ONCE = 8
+# What fits and what does not: small letters need not come after capital ones, as those of ASCII do.
+CASING = {
+    "upper": (
+        ("ÄÖ \N{LATIN CAPITAL LETTER Y WITH DIAERESIS}-1", "ABC", "漢"),
+        ("ÿ", "ä", "\N{MICRO SIGN}", "ABc"),
+    ),
+    "lower": (("äö ÿ-1", "abc", "漢"), ("Ä", "\N{OHM SIGN}", "abC")),
+}
 TYPES = ("token", "password", "certificate")
 
 
@@ -157,3 +165,19 @@ def _refused_products(target: Target) -> None:
     expect.equal("what its device reads", device.read("text"), {"text": "a"})
     response = lab.product("token-open").device(id).request("GET", "/timestamp", credentials=False)
     expect.equal("status at the product whose domain it was", response.status_code, 200, response)
+
+
+@check("DEV-PROV-9", "small and capital letters of other alphabets than ASCII's", needs={"settings"})
+async def casing(target: Target) -> None:
+    for kind, (fits, unfit) in CASING.items():
+        settings = {"type": "opaque", "casing": kind}
+        product: Product = await target.in_lab(
+            target.lab.product, target.identity(), identity_format=settings
+        )
+        for status, identities in ((200, fits), (400, unfit)):
+            for identity in identities:
+                device = await target.in_lab(product.device, identity)
+                response = await target.in_lab(
+                    device.request, "POST", endpoints.ACTIVATE, credentials=False, data={"id": identity}
+                )
+                expect.equal(f"status for {identity} where casing is {kind}", response.status_code, status)
