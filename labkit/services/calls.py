@@ -167,7 +167,7 @@ class Services(Component):
             text = parameters.text
             if self._context.faults.calls is None:
                 prepared = self._prepared.get((service, operation, text))
-                if prepared is not None and not self._is_configured(caller, service):
+                if prepared is not None and not self.is_configured(caller, service):
                     return self._call_again(caller, prepared)
             parameters = parameters.read()
         return self._call(caller, service, operation, parameters, text)
@@ -246,7 +246,7 @@ class Services(Component):
             detail["unknown"] = unknown
         return declared.arguments(given)
 
-    def _is_configured(self, caller: Caller, service: str) -> bool:
+    def is_configured(self, caller: Caller, service: str) -> bool:
         """Is anything configured for this service of the caller's solution? Then parameters alone do not tell what a
         call means.
         """
@@ -259,7 +259,7 @@ class Services(Component):
         if (
             len(text) > SHORT
             or not fits(prepared.detail, SMALL, SMALL)
-            or self._is_configured(caller, declared.service)
+            or self.is_configured(caller, declared.service)
         ):
             return
         if len(self._prepared) >= REMEMBERED:

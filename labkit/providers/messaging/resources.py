@@ -156,7 +156,7 @@ class Resources:
         )
         size = form.number("PageSize", PAGE, 1, LARGEST_PAGE)
         number = form.number("Page", 0, 0, LAST_PAGE)
-        older, newer = _bounds(form)
+        older, newer = bounds_of(form)
         skipped = number * size if older is None and newer is None else 0
         found, more = await self._context.database.read(
             bindings.page, owner.sid, wanted, size, skipped=skipped, older=older, newer=newer
@@ -242,7 +242,7 @@ def _matching(form: Form, name: str, pattern: re.Pattern[str], expected: str) ->
     return found
 
 
-def _bounds(form: Form) -> tuple[int | None, int | None]:
+def bounds_of(form: Form) -> tuple[int | None, int | None]:
     """The binding that a page comes after, and the one that it comes before, by position."""
     token = form.text("PageToken")
     if token is None:

@@ -76,7 +76,7 @@ class Subscriptions:
     async def load(self) -> None:
         """Know those that the database has."""
         self.clear()
-        for each in await self._database.read(_read):
+        for each in await self._database.read(read_all):
             self._keep(each)
 
     def clear(self) -> None:
@@ -139,7 +139,8 @@ class Subscriptions:
         self._of_subscriber.setdefault(subscription.subscriber, {})[subscription.publisher] = subscription
 
 
-def _read(connection: Connection) -> list[Subscription]:
+def read_all(connection: Connection) -> list[Subscription]:
+    """All subscriptions, in the order of subscribing."""
     return [_subscription(row) for row in execute(connection, f"{SELECT} ORDER BY position")]
 
 
@@ -208,13 +209,14 @@ def _remove(connection: Connection, id: str) -> bool:
     return execute(connection, "DELETE FROM subscription WHERE id = ?", (id,)).rowcount == 1
 
 
-def _periods(id: str, now: float) -> dict[str, str]:
+def periods(id: str, now: float) -> dict[str, str]:
+    """The day and the month (UTC) that a subscription's calls count for. now: Unix seconds."""
     moment = datetime.fromtimestamp(now, UTC)
     return {"id": id, "day": f"{moment:%Y-%m-%d}", "month": f"{moment:%Y-%m}"}
 
 
 def _spend(connection: Connection, id: str, now: float) -> str | None:
-    if driver(connection).execute(SPEND, _periods(id, now)).rowcount:
+    if driver(connection).execute(SPEND, periods(id, now)).rowcount:
         return None
     row = execute(connection, "SELECT calls_daily FROM subscription WHERE id = ?", (id,)).fetchone()
     if row is None:  # removed meanwhile
@@ -224,5 +226,5 @@ def _spend(connection: Connection, id: str, now: float) -> str | None:
 
 
 def _calls(connection: Connection, id: str, now: float) -> tuple[int, int]:
-    row = driver(connection).execute(CALLS, _periods(id, now)).fetchone()
+    row = driver(connection).execute(CALLS, periods(id, now)).fetchone()
     return (0, 0) if row is None else (row[0], row[1])

@@ -71,7 +71,7 @@ class CommandLog:
     async def _write(
         self, write: Callable[[Connection, Rows], None], time: int, commands: Sequence[Command]
     ) -> None:
-        rows = [(time, json.dumps([_text(item) for item in command])) for command in commands]
+        rows = [(time, json.dumps([as_text(item) for item in command])) for command in commands]
         self._pending += 1
         try:
             await self._database.run(write, rows)
@@ -94,7 +94,8 @@ def _replace(connection: Connection, rows: Rows) -> None:
         _add(connection, rows)
 
 
-def _text(item: bytes) -> str:
+def as_text(item: bytes) -> str:
+    """Bytes as JSON can keep them: what is no UTF-8 survives."""
     return item.decode("utf-8", "surrogateescape")
 
 

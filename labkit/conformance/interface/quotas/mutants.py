@@ -23,7 +23,7 @@ monthly_by_day = patch(
 )
 years_alike = patch(
     "IFC-QUO-4",
-    "labkit.services.interface.store:_periods",
+    "labkit.services.interface.store:periods",
     "days and months of all years are the same",
     gives(lambda periods: {**periods, "day": periods["day"][5:], "month": periods["month"][5:]}),
 )

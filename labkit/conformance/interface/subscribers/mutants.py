@@ -11,7 +11,7 @@ from labkit.services.interface.store import Subscriptions
 
 by_id = patch(
     "IFC-SUB-13",
-    "labkit.services.interface.store:_read",
+    "labkit.services.interface.store:read_all",
     "after a restart subscribers come in the order of their names",
     gives(lambda found: sorted(found, key=lambda each: str(each.subscriber))),
 )

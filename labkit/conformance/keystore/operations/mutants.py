@@ -29,7 +29,7 @@ no_separator = patch(
 )
 text_alone = patch(
     "KEY-MORE-4",
-    "labkit.services.keystore.log:_text",
+    "labkit.services.keystore.log:as_text",
     "what is no UTF-8 is kept as the sign for that",
     lambda original, item: item.decode("utf-8", "replace"),
 )

@@ -39,7 +39,7 @@ previous_turned = patch(
 )
 by_offset = patch(
     "NTF-LIST-13",
-    "labkit.providers.messaging.resources:_bounds",
+    "labkit.providers.messaging.resources:bounds_of",
     "the pages that URLs lead to begin anew",
     lambda original, form: (None, None),
 )

@@ -9,7 +9,7 @@ from labkit.conformance.mutant import instead, patch
 
 alike_for_all = patch(
     "SOL-SVC-5",
-    "labkit.services.calls:Services._is_configured",
+    "labkit.services.calls:Services.is_configured",
     "a call that one solution made means the same for another, whatever that has configured",
     always(False),
     alone=True,  # it leaves calls behind that are remembered
