@@ -301,13 +301,17 @@ class Target:
         """Call the lab's handle: `await target.in_lab(target.lab.clock.advance, seconds=30)`."""
         return await asyncio.to_thread(function, *args, **kwargs)
 
+    async def handle(self, product: str) -> Product:
+        """The lab's handle of a product, the same each time (a lab in this process only)."""
+        if product not in self._products:
+            self._products[product] = await self.in_lab(self.lab.product, product)
+        return self._products[product]
+
     async def held(self, device: VirtualDevice, alias: str, count: int = 1) -> None:
         """Wait until the lab holds `count` polls of this device and alias (a lab in this process only)."""
         product = next(name for name, domain in self._domains.items() if domain == device.domain)
-        if product not in self._products:
-            self._products[product] = await self.in_lab(self.lab.product, product)
         # it ends with the check, where the poll is answered at once
-        await self._products[product].held(device.identity, alias, count, within=60.0)
+        await (await self.handle(product)).held(device.identity, alias, count, within=60.0)
 
     async def settle(self) -> None:
         """Wait until every event is handled (a lab in this process only)."""

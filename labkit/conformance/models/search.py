@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from labkit.conformance.target import Target
 
 AVERAGE = 20  # commands of one sequence; the longest one has three times as many
-LONGER = 40  # the same where more has to be done before and after a sequence than in it
+LONGER = 40  # the same where much has to be done before and after a sequence
 AT_ONCE = (
     10  # sequences of one run of Hypothesis: with more it repeats parts of what it drew, mostly to no avail
 )

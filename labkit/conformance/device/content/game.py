@@ -58,7 +58,7 @@ class Contents:
         for index, shelf in enumerate(self._shelves):
             for id in list(shelf.items):
                 if id.startswith(self._prefix):
-                    await self._target.in_lab(self._target.lab.product(PRODUCTS[index]).content.remove, id)
+                    await self._removed(index, id)
 
     async def play(self, command: Any) -> None:
         await command(self)
@@ -68,8 +68,8 @@ class Contents:
     async def add(self, index: int, id: str, data: bytes, type: str, description: str) -> None:
         """Add a content, or replace it (in a lab in this process)."""
         if self._changes:
-            content = self._target.lab.product(PRODUCTS[index]).content
-            await self._target.in_lab(content.add, self._prefix + id, data, type, description)
+            handle = await self._target.handle(PRODUCTS[index])
+            await self._target.in_lab(handle.content.add, self._prefix + id, data, type, description)
             updated = int(self.moments.now) if self.moments.exact else None
             self._shelves[index].items[self._prefix + id] = Item(data, type, description, updated)
             await self.info(index, id)
@@ -77,9 +77,11 @@ class Contents:
     async def remove(self, index: int, id: str) -> None:
         """Remove a content, if it is there."""
         if self._shelves[index].items.pop(self._prefix + id, None) is not None:
-            await self._target.in_lab(
-                self._target.lab.product(PRODUCTS[index]).content.remove, self._prefix + id
-            )
+            await self._removed(index, self._prefix + id)
+
+    async def _removed(self, index: int, id: str) -> None:
+        handle = await self._target.handle(PRODUCTS[index])
+        await self._target.in_lab(handle.content.remove, id)
 
     async def advance(self, ticks: int) -> None:
         """Let time pass."""

@@ -57,7 +57,7 @@ class Credentials:
         if "settings" in self._target.offers:
             for index in (CLOSED, ALLOWED):
                 product = self.products[index]
-                handle = await self._target.in_lab(self._target.lab.product, product.id)
+                handle = await self._target.handle(product.id)
                 await self._target.in_lab(handle.allow, self._identities[0])
                 product.allowed.add(self._identities[0])
         for index, number in ((OPEN, 0), (OPEN, 1), (OTHER, 0), (PASSWORD, 0), (PASSWORD, 1)):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from labkit.conformance.check import model_check
 from labkit.conformance.device.write.game import Values
 from labkit.conformance.device.write.model import Group, Pairs
-from labkit.conformance.models.search import Model
+from labkit.conformance.models.search import LONGER, Model
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -161,5 +161,5 @@ RULES = (
 values = model_check(
     "write/model",
     "values of devices that write, record, read and poll in any order, as a model has them",
-    Model(tuple(RULES.split()), commands, Values),
+    Model(tuple(RULES.split()), commands, Values, LONGER),
 )
