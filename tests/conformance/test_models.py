@@ -21,7 +21,8 @@ from labkit.conformance import check as checking
 from labkit.conformance import runner
 from labkit.conformance.catalogue import Catalogue, load
 from labkit.conformance.check import Check, all_checks, model_check
-from labkit.conformance.device.restart.checks_model import restarts
+from labkit.conformance.device.restart.checks_model import Restarts, restarts
+from labkit.conformance.device.write.checks_model import Write
 from labkit.conformance.models import search as searching
 from labkit.conformance.models.calls import Calls
 from labkit.conformance.models.rules import Differs, Rules
@@ -232,6 +233,21 @@ def durable(tmp_path: Path) -> Iterator[Target]:
 @pytest.mark.timeout(size(300, 7200))
 async def test_restarts_lose_nothing_of_what_is_stored(durable: Target) -> None:
     await agrees(restarts, durable, size(25, 20_000))
+
+
+async def test_a_game_may_begin_after_a_restart(durable: Target) -> None:
+    """Of devices that are new since then, too, datapoints are counted from a higher number."""
+    rules = Rules(restarts.requirements)
+    async with durable.scope():
+        for _ in range(2):  # the second time nothing is restarted, but the lab was
+            game = Restarts(durable, rules)
+            await game.begin()
+            if not rules.compared:
+                await game.restart()
+            await game.one("write/model", Write(0, (("text", "a"),)))
+            await game.end()
+            await game.close()
+    assert "DEV-EVT-6" in rules.compared
 
 
 @pytest.mark.timeout(size(300, 7200))

@@ -77,8 +77,10 @@ class Restarts:
     async def one(self, name: str, command: Any) -> None:
         """A command of another model."""
         if name not in self._games:
-            self._games[name] = MODELS[name].game(self._target, self._rules)
-            await self._games[name].begin()
+            begun = self._games[name] = MODELS[name].game(self._target, self._rules)
+            await begun.begin()
+            if (restarted := getattr(begun, "restarted", None)) is not None:
+                restarted()  # before this game, in this sequence or in another one
         game = self._games[name]
         self._tell(game)
         await game.play(command)

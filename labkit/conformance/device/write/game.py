@@ -212,9 +212,13 @@ class Values:
         for state in self.played[held.device].states:
             state.polls.pop(number, None)
 
+    def restarted(self) -> None:
+        """The platform was restarted, or will be: it may count on from a higher number."""
+        self._told.restarted = True
+
     async def cut(self) -> None:
         """The platform is about to lose its power: nobody polls then, and what was given may be forgotten."""
-        self._told.restarted = True
+        self.restarted()
         while self._polls:
             await self.leave(0)
         for played in self.played:
