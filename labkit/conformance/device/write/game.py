@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from labkit.conformance.connection_pool import Exchange
 from labkit.conformance.device.write.model import RESOURCES, Device, Group, Pairs, Poll, stamped, told
-from labkit.conformance.device.write.told import Told
+from labkit.conformance.device.write.told import KEPT, Told
 from labkit.conformance.device.write.wire import outcome, path
 from labkit.conformance.device_client import ALIAS, GRACE, RECORD
 from labkit.conformance.models.moments import Moments
@@ -58,6 +58,7 @@ class Values:
         self._count = 0
         self._last: dict[tuple[int, str], str] = {}  # Last-Modified by device and alias
         self._told = Told()
+        self._began = Fraction(0)
         self._lost = False  # too many states are possible: the rest of the sequence compares nothing
 
     async def begin(self) -> None:
@@ -68,12 +69,14 @@ class Values:
                 await device.activate()
             self.played.append(Played(device))
         await self.moments.begin()
+        self._began = self.moments.now
 
     async def end(self) -> None:
         """All values are read once more, at the same time, and events compared."""
         for index in range(0 if self._lost else len(self.played)):
             await self.read(index, RESOURCES)
-        if self.moments.exact and not self._lost:
+        known = not self._lost and self.moments.now - self._began < KEPT
+        if self.moments.exact and known:
             devices = zip(PRODUCTS, (each.device for each in self.played), strict=True)
             await self._told.compare(self._target, self._rules, list(devices))
 

@@ -18,6 +18,7 @@ from labkit.conformance.verdict import Mismatch
 from labkit.fleet.device import VirtualDevice
 
 WITNESSED = "token-other"  # the product that the witness is linked to beside the probe
+KEPT = 86_400  # seconds that the probe and the witness keep what they were told of a device, from its last event on
 Point = tuple[str, int, str]  # alias, second, value
 Table = dict[str, Any]
 
