@@ -34,7 +34,9 @@ def prepare() -> None:
     """Start a lab, play a check, and end it, with its threads: they do not survive a fork."""
     from labkit.conformance import runner
     from labkit.conformance.catalogue import load
+    from labkit.conformance.models import search
     from labkit.conformance.target import opened
 
     with opened() as target:
         runner.run([each for each in all_checks() if each.name == SMOKE], target, load())
+    search.prepare()

@@ -99,6 +99,18 @@ class _Broken(BaseException):
     """An error of the model itself, which no shorter sequence makes clearer."""
 
 
+def prepare() -> None:
+    """Draw once, for a process that others are forked from: Hypothesis reads all of labkit's source for constants
+    first, which takes half a second. Does nothing without Hypothesis.
+    """
+    try:
+        from hypothesis import find, settings
+        from hypothesis import strategies as st
+    except ImportError:
+        return
+    find(st.integers(), lambda number: True, settings=settings(database=None, derandomize=True))
+
+
 async def search(
     model: Model, target: Target, *, steps: int, seconds: float, shrink: bool = True
 ) -> Findings:
