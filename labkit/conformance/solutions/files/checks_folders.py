@@ -206,7 +206,10 @@ async def right(target: Target) -> None:
 
 def _right(target: Target) -> None:
     with folders() as root:
-        for number, (what, files) in enumerate(RIGHT.items()):
+        elsewhere = written(root, "elsewhere", {"a.lua": f"{ROUTE}return 1"})
+        project = f"{NEWER}endpoints: {{location: {elsewhere.as_posix()}}}\n"
+        right = {**RIGHT, "a section in a folder elsewhere": {PROJECT: project}}
+        for number, (what, files) in enumerate(right.items()):
             solution = loaded(target, target.identity(), written(root, f"{number}", files))
             expect.true(f"{what} loads", solution is not None, "a refusal")
             response = solution.get("/a") if solution else None
