@@ -179,6 +179,21 @@ async def test_who_waited_gets_what_another_poll_was_given_meanwhile() -> None:
     assert await polls.look(comes) is None
 
 
+async def test_what_another_poll_was_given_meanwhile_goes_before_a_later_point_that_is_due() -> None:
+    clock, activity, polls, state = over_state()
+    waits = polls.open(KEY, 1000)
+    await state.store("product", "device", [Datapoint("alias", 1001, "ahead")], 1000)
+    assert await polls.look(waits) is None
+    clock._lab = 1001.5  # and no timer has fired
+    [point], _ = await state.store("product", "device", [Datapoint("alias", 1000, "x")], 1001)
+    await state.mark("product", "device", point)
+    polls.wake("product", "device", [point], written=False)
+    assert await polls.wait(waits, 2000.0) == point
+    polls.close(waits)
+    await activity.idle()
+    assert not polls._looking
+
+
 async def test_the_timer_of_points_ahead_ends_with_the_last_poll() -> None:
     clock, activity, polls, state = over_state()
     await state.store("product", "device", [Datapoint("alias", 1010, "x")], 1000)
