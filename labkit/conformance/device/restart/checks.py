@@ -220,8 +220,10 @@ async def removed(target: Target) -> None:
     for change, status in ((product.lock, 401), (product.unlock, 200), (product.remove, 401)):
         await target.in_lab(change, identity)
         expect.status(await READ.by(one), status)
+        known = (await target.in_lab(product.devices)).index
         for each in (other, *neighbours):
             expect.status(await READ.by(each), 200)
+            expect.true(f"{each.identity} is known", each is other or each.identity in known, sorted(known))
     expect.status(await WRITE.by(one), 401)
     expect.equal("its namesake's value", await device_client.stored(other, "text"), {"text": "before"})
     listed = target.identity()
