@@ -39,6 +39,8 @@ class Stub:
     def client(self, id: str) -> Client:
         return self.only
 
+    shared_client = client
+
     async def settle(self) -> None:
         self.settled += 1
 
