@@ -172,15 +172,15 @@ def _pairs(headers: Any) -> list[Any]:
 
 
 def _url(text: str) -> httpx.URL:
-    return _remembered(text) if len(text) <= LONGEST_KEPT else _parsed(text)
+    return _kept_url(text) if len(text) <= LONGEST_KEPT else _parsed_url(text)
 
 
-def _parsed(text: str) -> httpx.URL:
+@lru_cache(maxsize=1024)  # to parse one takes as long as to send it, and most come again
+def _kept_url(text: str) -> httpx.URL:
+    return _parsed_url(text)
+
+
+def _parsed_url(text: str) -> httpx.URL:
     import httpx
 
     return httpx.URL(text)
-
-
-_remembered = lru_cache(maxsize=1024)(
-    _parsed
-)  # to parse one takes as long as to send it, and most come again
