@@ -12,15 +12,13 @@ from functools import partial
 from time import perf_counter
 from typing import Any, TypeVar
 
-from greenlet import greenlet
-
 from labkit.core import nesting
 from labkit.core.errors import LabError, LabkitError
 from labkit.services.operation import Parameters
 from labkit.solutions.lua.convert import from_lua, to_bytes, to_lua
 from labkit.solutions.lua.environments import Current, Environment, Environments
 from labkit.solutions.lua.errors import LuaError, LuaLimitError
-from labkit.solutions.lua.fibers import Fibers, Raised
+from labkit.solutions.lua.fibers import Fibers
 from labkit.solutions.lua.limits import LuaLimits
 from labkit.solutions.lua.program import Module, Program, Script
 from labkit.solutions.lua.run import REQUIRE, Run
@@ -257,11 +255,9 @@ class LuaHost:
         if self._seed is not None:
             current.begin(self._stream(stream))
         run.number = number
-        step: Call | Done | greenlet | None = None
+        step: Call | Done | None = None
         try:
-            step = self._step(run, runtime.start, number, texts)
-            if isinstance(step, greenlet):
-                step = await self._go_on(run, step)
+            step = self._step(run, runtime.start, number, texts) or await self._long(run)
             while isinstance(step, Call):
                 parameters = Parameters(step.arguments, from_lua)
                 result = await self._call(step.service, step.operation, parameters, run.context)
@@ -273,51 +269,48 @@ class LuaHost:
                     good, data = True, to_lua(result, self._limits.value_bytes)
                 except LuaError as error:  # the script may catch it
                     good, data = False, to_bytes(f"{step.service}.{step.operation}: {error}")
-                step = self._step(run, runtime.answer, good, data)
-                if isinstance(step, greenlet):
-                    step = await self._go_on(run, step)
+                step = self._step(run, runtime.answer, good, data) or await self._long(run)
         except BaseException:
             if isinstance(step, Call):
                 runtime.drop()
             raise
         return step.values
 
-    def _step(
-        self, run: Run, enter: Callable[..., Call | Done], *arguments: object
-    ) -> Call | Done | greenlet:
-        """Run Lua until it needs something, and count the time it took; where it goes long, what to `_go_on` with."""
+    def _step(self, run: Run, enter: Callable[..., Call | Done], *arguments: object) -> Call | Done | None:
+        """Run Lua until it needs something, and count the time it took. None: it goes long."""
+        run.enter, run.arguments = enter, arguments
         began = perf_counter()
-        outcome = self._fibers.start(enter, *arguments)
+        run.fiber = self._fibers.start(run)
         ended = perf_counter()
         if ended > self._scheduler.until:
             self._scheduler.use(began, ended)
-        if type(outcome) is not greenlet:
-            wall = ended - began
-            run.cpu += wall if wall < _SHORT else run.environment.runtime.spent() or _SHORT
-            if type(outcome) is Raised:
-                raise outcome.error
-        return outcome
+        if run.fiber is not None:
+            return None
+        wall = ended - began
+        run.cpu += wall if wall < _SHORT else run.environment.runtime.spent() or _SHORT
+        return run.step if run.error is None else run.result()
 
-    async def _go_on(self, run: Run, fiber: greenlet) -> Call | Done:
+    async def _long(self, run: Run) -> Call | Done:
         """Go on with a run that was switched out, in slices, until it needs something."""
         self._slow.add(run.number)
-        outcome: Any = fiber
-        while type(outcome) is greenlet:
+        while run.fiber is not None:
             try:
                 await self._scheduler.wait_long()
                 if self._environments.closed:
                     raise self._end(run)
             except BaseException:
-                while type(outcome) is greenlet:  # its Lua raises until nothing is left of it
-                    outcome = self._fibers.resume(outcome, go_on=False)
+                self._leave(run)
                 raise
             began = perf_counter()
-            outcome = self._fibers.resume(outcome)
+            run.fiber = self._fibers.resume(run.fiber)
             self._scheduler.use(began, perf_counter())
         run.cpu += run.environment.runtime.spent() or _SHORT
-        if type(outcome) is Raised:
-            raise outcome.error
-        return outcome  # type: ignore[no-any-return]
+        return run.result()
+
+    def _leave(self, run: Run) -> None:
+        """End a run that was switched out: its Lua raises until nothing is left of it."""
+        while run.fiber is not None:
+            run.fiber = self._fibers.resume(run.fiber, go_on=False)
 
     def _stream(self, script: str) -> str:
         """Names the random numbers of a run: the next one of this script."""
