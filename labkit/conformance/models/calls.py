@@ -5,6 +5,7 @@ A request costs more than the twenty calls in it. Whoever needs a result before 
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -138,6 +139,19 @@ class Calls:
         self.add(index, called, parameters, found.append)
         await self.send()
         return found[0] if found else Given(self._solutions[index], called, parameters, "nothing", None)
+
+    async def at_once(self, *calls: tuple[int, str, Parameters]) -> list[Given]:
+        """What calls give, each by a script of its own, all at the same time, after all that waits. Raises Differs."""
+        await self.send()
+        return await asyncio.gather(*(self._apart(*each) for each in calls))
+
+    async def _apart(self, index: int, called: str, parameters: Parameters) -> Given:
+        solution, path = self._solutions[index], f"/call/{called.replace('.', '/')}"
+        content = json.dumps(parameters)
+        answer = await self._target.pool(solution).request("POST", path, headers=JSON, content=content)
+        self._rules.holds(self._rule, f"status of {called}", answer.status_code, 200, answer)
+        found = json.loads(answer.content) if answer.status_code == 200 else {}
+        return Given(solution, called, parameters, found.get("kind", ""), found.get("result"))
 
     async def send(self) -> None:
         """Make the calls that wait, and judge what they give. Raises Differs."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from labkit.conformance.keystore.operations.model import Keys, Refused, Result, Stored
-from labkit.conformance.models.calls import JSON, Calls, Given, ignored
+from labkit.conformance.models.calls import Calls, Given, ignored
 from labkit.conformance.models.moments import Moments
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.probe import PROBE, WITNESS
@@ -113,17 +111,16 @@ class Store:
                 await self.command(index, "incrby", key, (number,))
             return
         calls = [
-            (each, {"command": "incrby", "key": self._prefix + key, "args": [number]})
+            (each, "Keystore.command", {"command": "incrby", "key": self._prefix + key, "args": [number]})
             for number in numbers
             for each in (index, 1 - index)
         ]
-        await self._calls.send()
-        found = await asyncio.gather(*(self._apart(each, parameters) for each, parameters in calls))
+        found = await self._calls.at_once(*calls)
         for each in (0, 1):
             wanted = [self._wanted(each, "incrby", key, [number]) for number in numbers]
             if isinstance(wanted[-1], Refused):
                 continue
-            seen = [value(given) for (owner, _), given in zip(calls, found, strict=True) if owner == each]
+            seen = [value(given) for (owner, *_), given in zip(calls, found, strict=True) if owner == each]
             largest = plain(wanted[-1])
             rule = "KEY-INCR-3"
             self._rules.holds(rule, "the sum of all", seen.count(largest), 1)
@@ -288,16 +285,6 @@ class Store:
             more(given)
 
         self._calls.add(index, f"Keystore.{operation}", parameters, judge)
-
-    async def _apart(self, index: int, parameters: dict[str, Any]) -> Given:
-        """What Keystore.command gives to a script that runs beside others."""
-        pool, content = self._target.pool(SOLUTIONS[index]), json.dumps(parameters)
-        seen = await pool.request("POST", "/call/Keystore/command", headers=JSON, content=content)
-        self._rules.holds("KEY-CMD-1", "status", seen.status_code, 200, seen)
-        found = json.loads(seen.content) if seen.status_code == 200 else {}
-        return Given(
-            SOLUTIONS[index], "Keystore.command", parameters, found.get("kind", ""), found.get("result")
-        )
 
 
 def table(given: Given) -> dict[str, Any]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from typing import Any
 
-from labkit.conformance.models.calls import JSON, Calls, Given
+from labkit.conformance.models.calls import Calls, Given
 from labkit.conformance.models.moments import Moments
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.probe import PROBE, WITNESS
@@ -189,8 +187,8 @@ class OAuth:
         index = usable[number % len(usable)]
         tokens = self._grants.sets[index]
         parameters = {"grant_type": "refresh_token", "refresh_token": self._sets[index]["refresh_token"]}
-        await self._calls.send()
-        found = await self._at_once({**parameters, **self._secrets(tokens.client)})
+        exchange = (0, "User.getOauthToken", {**parameters, **self._secrets(tokens.client)})
+        found = await self._calls.at_once(exchange, exchange)
         given = [each for each in found if "access_token" in result(each)]
         self._rules.holds("USR-OAUTH-33", "at most one is given", len(given) <= 1, True, found[0])
         tokens.refreshed = True
@@ -302,20 +300,6 @@ class OAuth:
 
     async def _call(self, operation: str, parameters: dict[str, Any], index: int = 0) -> Given:
         return await self._calls.now(index, f"User.{operation}", parameters)
-
-    async def _at_once(self, parameters: dict[str, Any]) -> list[Given]:
-        """What getOauthToken gives to two scripts at the same time."""
-        pool, called = self._target.pool(PROBE), "User.getOauthToken"
-        sending = (
-            pool.request("POST", "/call/User/getOauthToken", headers=JSON, content=json.dumps(parameters))
-            for _ in range(2)
-        )
-        found: list[Given] = []
-        for each in await asyncio.gather(*sending):
-            self._rules.holds("USR-OAUTH-1", f"status of {called}", each.status_code, 200, each)
-            value = json.loads(each.content) if each.status_code == 200 else {}
-            found.append(Given(PROBE, called, parameters, value.get("kind", ""), value.get("result")))
-        return found
 
     async def _made(self, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
         """What operations give, of which none may fail."""

@@ -139,7 +139,7 @@ local function encode_object(t, depth, lenient)
     local key = numbers and numbers[name]
     if key == nil then key = name end
     local value = rawget(t, key)
-    if type(value) == "string" then -- as most are, so without a call
+    if type(value) == "string" then -- as most are: in one piece with what stands before it
       put_text(before, value)
     else
       put(long, before)
