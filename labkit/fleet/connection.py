@@ -7,6 +7,7 @@ is opened anew before anything is sent.
 from __future__ import annotations
 
 import asyncio
+import math
 import ssl
 import time
 from collections.abc import Callable, Coroutine, Mapping
@@ -79,6 +80,7 @@ class Wire:
         self._answer: asyncio.Future[Answer] | None = None
         self._until: float | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = math.inf  # the loop's time
         self._stuck: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
         self._transport = Transport(agreed, self)
@@ -97,12 +99,11 @@ class Wire:
         if patience is None:
             self._until = None
         else:
-            self._until = loop.time() + patience
-            if self._timer is not None and self._until < self._timer.when():  # less patient than before
-                self._timer.cancel()
-                self._timer = None
-            if self._timer is None:
-                self._timer = loop.call_at(self._until, self._late)
+            until = self._until = loop.time() + patience
+            if until < self._timer_at:  # there is none, or one of a request that was more patient
+                if self._timer is not None:
+                    self._timer.cancel()
+                self._timer, self._timer_at = loop.call_at(until, self._late), until
         self._transport.write(request)
         return answer
 
@@ -168,11 +169,11 @@ class Wire:
             waiting.set_exception(NoAnswerError(kind, detail))
 
     def _late(self) -> None:
-        self._timer = None
+        self._timer, self._timer_at = None, math.inf
         if self._answer is None or self._until is None:
             return
         if self._loop.time() < self._until:  # of a later request than that which set the timer
-            self._timer = self._loop.call_at(self._until, self._late)
+            self._timer, self._timer_at = self._loop.call_at(self._until, self._late), self._until
             return
         self._fail("timeout", "the server did not answer in time")
         self.abort()

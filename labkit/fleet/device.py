@@ -138,11 +138,8 @@ class VirtualDevice:
         In a fleet it is an Answer, which has the names that are used here.
         """
         headers = dict(options.pop("headers", None) or {})
-        if credentials and self.token is not None:
-            headers.setdefault("X-Platform-CIK", self.token)
-        elif credentials and self.password is not None and "auth" not in options:
-            pair = b64encode(f"{self.identity}:{self.password}".encode()).decode()
-            headers.setdefault("Authorization", f"Basic {pair}")
+        if credentials and (self.token is not None or "auth" not in options):
+            self._prove(headers)
         return self._client.request(method, path, headers=headers, **options)
 
     async def activate(self) -> None:
@@ -152,13 +149,11 @@ class VirtualDevice:
         elif self.auth == "password":
             password = await self._secret(24)
             fields = {"id": self.identity, "password": password}
-            await self._expect("activate", STORED, "POST", "/provision/activate", form=fields.items())
+            await self._post("activate", STORED, "/provision/activate", fields.items())
             self.password = password
         else:
-            response = await self._expect(
-                "activate", DONE, "POST", "/provision/activate", form=[("id", self.identity)]
-            )
-            self.token = response.text
+            given = [("id", self.identity)]
+            self.token = (await self._post("activate", DONE, "/provision/activate", given)).text
 
     async def _activate_certificate(self) -> None:
         new = KeyPair.from_pem(*client_certificate(self.identity))
@@ -166,6 +161,7 @@ class VirtualDevice:
             await self._expect(
                 "activate",
                 STORED,
+                self.request,
                 "POST",
                 "/provision/activate",
                 content=new.certificate_pem,
@@ -175,26 +171,23 @@ class VirtualDevice:
             return
         await self.use_certificate(new)
         try:  # with any request; this one tells whether it was provisioned
-            await self._expect("activate", DONE, "GET", "/provision/download")
+            await self._expect("activate", DONE, self.request, "GET", "/provision/download")
         except DeviceError:
             await self.use_certificate(None)
             raise
 
     def write(self, values: Values) -> Coroutine[Any, Any, object]:
         """Store the value of each alias."""
-        return self._expect("write", STORED, "POST", "/onep:v1/stack/alias", form=values.items())
+        return self._post("write", STORED, "/onep:v1/stack/alias", values.items())
 
     async def read(self, aliases: Sequence[str]) -> dict[str, str]:
         """The newest value of each alias that has one."""
-        response = await self._expect("read", FOUND, "GET", _alias_path(aliases))
+        response = await self._expect("read", FOUND, self.request, "GET", _alias_path(aliases))
         return _form(response)
 
     async def write_and_read(self, values: Values, aliases: Sequence[str]) -> dict[str, str]:
         """Hybrid: store, then read."""
-        response = await self._expect(
-            "write and read", FOUND, "POST", _alias_path(aliases), form=values.items()
-        )
-        return _form(response)
+        return _form(await self._post("write and read", FOUND, _alias_path(aliases), values.items()))
 
     async def poll(self, alias: str, timeout: float, since: str | int | None = None) -> Point | None:
         """Wait up to `timeout` seconds of lab time for the next datapoint; None when none came (304).
@@ -205,7 +198,7 @@ class VirtualDevice:
         if since is not None:
             headers["If-Modified-Since"] = str(since)
         response = await self._expect(
-            "poll", POLLED, "GET", _alias_path([alias]), headers=headers, patience=None
+            "poll", POLLED, self.request, "GET", _alias_path([alias]), headers=headers, patience=None
         )
         if response.status_code == 304:
             return None
@@ -218,44 +211,62 @@ class VirtualDevice:
         for alias, values in points.items():
             pairs.append(("alias", alias))
             pairs += [(str(timestamp), value) for timestamp, value in values.items()]
-        await self._expect("record", STORED, "POST", "/onep:v1/stack/record", form=pairs)
+        await self._post("record", STORED, "/onep:v1/stack/record", pairs)
 
     async def content(self) -> list[str]:
         """The ids of the content that the product offers."""
-        return (await self._expect("list", DONE, "GET", "/provision/download")).text.splitlines()
+        return (
+            await self._expect("list", DONE, self.request, "GET", "/provision/download")
+        ).text.splitlines()
 
     async def content_info(self, id: str) -> str:
         """The meta line of a content item."""
         path = f"/provision/download?id={quote(id, safe='')}&info=true"
-        return (await self._expect("info", DONE, "GET", path)).text.rstrip("\r\n")
+        return (await self._expect("info", DONE, self.request, "GET", path)).text.rstrip("\r\n")
 
     async def download(self, id: str, range: str | None = None) -> bytes:
         """A content item; `range` as in the header Range: `bytes=0-99`."""
         headers = {} if range is None else {"Range": range}
         path = f"/provision/download?id={quote(id, safe='')}"
-        return (await self._expect("download", SENT, "GET", path, headers=headers)).content
+        return (await self._expect("download", SENT, self.request, "GET", path, headers=headers)).content
 
     async def timestamp(self) -> int:
         """The server's clock in Unix seconds."""
-        return int((await self._expect("timestamp", DONE, "GET", "/timestamp", credentials=False)).text)
+        return int(
+            (await self._expect("timestamp", DONE, self.request, "GET", "/timestamp", credentials=False)).text
+        )
 
     async def close(self) -> None:
         await self._client.close()
+
+    def _prove(self, headers: dict[str, str]) -> None:
+        """Add the credentials that go into a header, unless others are there."""
+        if self.token is not None:
+            headers.setdefault("X-Platform-CIK", self.token)
+        elif self.password is not None:
+            pair = b64encode(f"{self.identity}:{self.password}".encode()).decode()
+            headers.setdefault("Authorization", f"Basic {pair}")
+
+    def _post(
+        self, action: str, statuses: tuple[int, ...], path: str, pairs: Iterable[tuple[str, object]]
+    ) -> Coroutine[Any, Any, Response]:
+        """Send a form; as `_expect`."""
+        headers = {"Content-Type": FORM}
+        self._prove(headers)
+        ask = self._client.request  # all that `request` would do is done
+        return self._expect(action, statuses, ask, "POST", path, headers=headers, content=encoded(pairs))
 
     async def _expect(
         self,
         action: str,
         statuses: tuple[int, ...],
+        ask: Callable[..., Coroutine[Any, Any, Any]],
         method: str,
         path: str,
-        form: Iterable[tuple[str, object]] | None = None,
         **options: Any,
     ) -> Response:
         """Send a request; raises DeviceError unless the status is among those expected."""
-        if form is not None:
-            options["content"] = encoded(form)
-            options["headers"] = {"Content-Type": FORM, **options.get("headers", {})}
-        response: Response = await self.request(method, path, **options)
+        response: Response = await ask(method, path, **options)
         if response.status_code not in statuses:
             raise DeviceError(f"{self.identity}: {action}", response)
         return response
@@ -263,12 +274,12 @@ class VirtualDevice:
 
 def encoded(pairs: Iterable[tuple[str, object]]) -> str:
     """A form body (the URL standard's urlencoded): a boolean as true or false, others as their text."""
-    items = [(name, str(value).lower() if type(value) is bool else str(value)) for name, value in pairs]
-    form = "&".join([f"{name}={value}" for name, value in items])
+    items = [(name, str(value).lower() if type(value) is bool else value) for name, value in pairs]
+    form = "&".join([f"{name}={value!s}" for name, value in items])
     # As nearly always there is nothing to encode. A pair has one sign at least, so with none more these are all theirs.
     if form.count("=") == len(items) and PLAIN_FORM.fullmatch(form):
         return form
-    return "&".join([f"{_quoted(name)}={_quoted(value)}" for name, value in items])
+    return "&".join([f"{_quoted(name)}={_quoted(str(value))}" for name, value in items])
 
 
 def _quoted(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from labkit.core.chance import Chance, chance
 from labkit.core.errors import LabError
@@ -162,7 +162,7 @@ class FleetDevice:
         if not again or self._counted is None:
             self._counted = (self.epoch, accounts.sent(self.identity, self.epoch))
         epoch, number = self._counted
-        await self.write({ALIAS: stamp(epoch, number)})
+        await self._exchange("write", self.virtual.write, {ALIAS: stamp(epoch, number)})
         accounts.acknowledged(self.identity, epoch, number)
         return number
 
@@ -303,7 +303,8 @@ class FleetDevice:
         try:
             if faults is not None:
                 await faults.before(self, action)
-            self.enter("running")
+            if self.state != "running":
+                self.enter("running")
             if action == "poll":  # which begins with what is sent: not before the connection stands
                 self.connection.on_sent = partial(self.enter, "polling")
             result = await self._ask(ask, *args, **kwargs)
@@ -312,11 +313,12 @@ class FleetDevice:
                 await faults.after(self, action)
         except EXCHANGE_ERRORS as failed:
             error = failed
-        self.enter("running")
+        if self.state != "running":
+            self.enter("running")
         self._play.count(self, action, intended, error)
         if error is not None:
             raise error
-        return cast(T, result)
+        return result  # type: ignore[no-any-return]  # without a call for what `cast` costs
 
     async def _ask(self, ask: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Ask, and go on when it is the device's turn, whatever came of it."""

@@ -47,7 +47,8 @@ class Latency:
         """Count a duration; one below 0 counts as 0."""
         micros = round(seconds * 1_000_000)
         if micros >= EXACT:
-            micros = min(micros, HIGHEST)
+            if micros > HIGHEST:
+                micros = HIGHEST
             shift = micros.bit_length() - EXACT_BITS
             micros = micros >> shift << shift
         elif micros < 0:

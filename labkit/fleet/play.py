@@ -225,7 +225,7 @@ class Play:
 
     def count(self, device: FleetDevice, action: str, intended: float, error: Exception | None) -> None:
         """Count a request of a device that has ended."""
-        seconds = self.pace.clock.now() - intended
+        now = self.pace.clock.now()
         status: int | None = None
         kind: str | None = None
         if isinstance(error, NoAnswerError):
@@ -238,10 +238,10 @@ class Play:
             if action == "poll" and error is None:
                 self._measures.requests += 1  # how long it waited is no latency
             else:
-                self._measures.answered(status, seconds)
+                self._measures.answered(status, now - intended)
                 self.timings.latency.add(device.connection.took)
         if self.plan.requests:
-            self.rows.append(Row(self.pace.clock.now(), device.identity, action, status, seconds, kind))
+            self.rows.append(Row(now, device.identity, action, status, now - intended, kind))
 
     # --- lives
 

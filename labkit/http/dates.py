@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from email.utils import formatdate
+from wsgiref.handlers import format_date_time
 
 
 class HttpDate:
@@ -15,5 +15,5 @@ class HttpDate:
     def at(self, second: int) -> str:
         """`second` (Unix) as an HTTP-date in GMT (RFC 9110 5.6.7)."""
         if second != self._second:
-            self._second, self._text = second, formatdate(second, usegmt=True)
+            self._second, self._text = second, format_date_time(second)
         return self._text
