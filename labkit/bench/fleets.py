@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from importlib.util import find_spec
 
-from labkit.bench.control import BenchError, Child
+from labkit.bench.control import Answer, BenchError, Child
+from labkit.bench.handlers import handlers
 from labkit.bench.measures import TWO, Result
 
 Progress = Callable[[str], object]
 
 DEVICES = 64  # of a load
+HANDLERS = (1, 2)  # cores of the bare servers that take it; the load has core 0
 REPORTING = 32  # of a simulation
 TIMES = 4.0  # the requests of Locust's FastHttpUser that a load core of ours is asked for at least
 WRITE, LUA = 3.5, 9.0  # requests of the bare handler that a simulated write may cost, without and with Lua
@@ -40,42 +42,48 @@ TITLES = {
 
 
 def load(rounds: int, seconds: float, progress: Progress) -> Result:
-    """Requests a CPU second of a load process, ours and Locust's, against the same bare server, in turn.
+    """Requests a CPU second of a load process, ours and Locust's, against the same bare servers, in turn.
 
-    CPU time counts, so that it is the load core which is measured even where the servers are the bottleneck. Raises
-    BenchError without Locust.
+    There are enough servers for the load's core to be the bottleneck; on a machine of two cores one of them shares it,
+    so it is the CPU time of the load alone that counts. Raises BenchError without Locust.
     """
     if find_spec("locust") is None:
         raise BenchError("fleet: the reference is Locust: pip install 'labkit[bench]'")
-    ours: list[float] = []
-    theirs: list[float] = []
-    rates: dict[str, list[float]] = {"ours": [], "theirs": []}
+    ours: list[Answer] = []
+    theirs: list[Answer] = []
     with ExitStack() as stack:
-        server = stack.enter_context(Child("labkit.bench.server", "reference", core=1))
+        ready = stack.enter_context(handlers(HANDLERS))
         fleet = stack.enter_context(Child("labkit.bench.fleet_load", core=0))
         locust = stack.enter_context(Child("labkit.bench.locust_load", core=0))
-        at = {"port": server.ready["port"], "domain": server.ready["domain"]}
+        at = {"port": ready["port"], "domain": ready["domain"]}
         for number in range(rounds + 1):  # the first is a warm-up
-            played = fleet.ask("hammer", **server.ready, devices=DEVICES, seconds=seconds)
+            played = fleet.ask("hammer", **ready, devices=DEVICES, seconds=seconds)
             beside = locust.ask("hammer", **at, users=DEVICES, seconds=seconds)
             if played["failures"] or beside["failures"]:
                 raise BenchError(f"fleet: requests failed: {played}, {beside}")
             progress(f"fleet: round {number} of {rounds}")
             if number:
-                ours.append(played["requests"] / played["cpu"])
-                theirs.append(beside["requests"] / beside["cpu"])
-                rates["ours"].append(played["requests"] / played["seconds"])
-                rates["theirs"].append(beside["requests"] / beside["seconds"])
-    value, reference = statistics.median(ours), statistics.median(theirs)
-    ratio = value / reference
+                ours.append(played)
+                theirs.append(beside)
+    value, reference = _median(ours, "cpu"), _median(theirs, "cpu")
+    ratio = statistics.median(
+        (each["requests"] / each["cpu"]) / (beside["requests"] / beside["cpu"])
+        for each, beside in zip(ours, theirs, strict=True)
+    )
     details = {
-        "requests_per_second": statistics.median(rates["ours"]),
-        "reference_requests_per_second": statistics.median(rates["theirs"]),
+        "requests_per_second": _median(ours, "seconds"),
+        "reference_requests_per_second": _median(theirs, "seconds"),
     }
     unit = "requests a CPU second of the load"
     return Result(
         "fleet", TITLES["fleet"], unit, value, reference, ratio, TIMES, ratio >= TIMES, rounds, 0, details
     )
+
+
+def _median(rounds: Sequence[Answer], of: str) -> float:
+    """Requests for each of these seconds."""
+    rates: list[float] = [each["requests"] / each[of] for each in rounds]
+    return statistics.median(rates)
 
 
 def simulated(name: str, rounds: int, seconds: float, progress: Progress) -> Result:

@@ -1,12 +1,14 @@
 """The server process: `python -m labkit.bench.server CORE reference|lab [SETTINGS]`.
 
 The reference is a bare aiohttp application on the same loop and TLS: it parses the form and answers 204, or
-answers a read with a fixed form body.
+answers a read with a fixed form body. Several of them may share a port: SETTINGS then has that port (0 for the first)
+and the file with their certificate and its key.
 """
 
 from __future__ import annotations
 
 import json
+import ssl
 import sys
 import tempfile
 import time
@@ -17,11 +19,12 @@ import psutil
 from aiohttp import web
 
 from labkit.bench.control import Answer, obey, prepare, run
+from labkit.bench.handlers import DOMAIN, certificate
+from labkit.edge.certificates import Authority
 from labkit.platform import Platform
 from labkit.settings import LabSettings, build
 
 FIXED = "text=hello&number=21.5"
-DOMAIN = "bench.m2.lab.localhost"
 
 
 async def usage() -> Answer:
@@ -29,11 +32,8 @@ async def usage() -> Answer:
     return {"cpu": time.process_time(), "memory": psutil.Process().memory_info().rss}
 
 
-async def reference() -> None:
+async def reference(settings: dict[str, Any]) -> None:
     """Serve the bare aiohttp application."""
-    import ssl
-
-    from labkit.edge.certificates import Authority
 
     async def write(request: web.Request) -> web.Response:
         await request.post()
@@ -47,18 +47,22 @@ async def reference() -> None:
     app.router.add_get("/onep:v1/stack/alias", read)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
-    authority = Authority.create()
-    certificate, key = authority.leaf([DOMAIN])
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "leaf.pem"
-        file.write_bytes(key + certificate)
-        context.load_cert_chain(file)
-    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context)
+    ready: Answer = {"domain": DOMAIN}
+    if "certificate" in settings:
+        context.load_cert_chain(settings["certificate"])
+    else:
+        authority = Authority.create()
+        ready["ca"] = authority.ca_pem.decode()
+        with tempfile.TemporaryDirectory() as folder:
+            context.load_cert_chain(certificate(authority, Path(folder)))
+    shared = "port" in settings
+    port = settings["port"] if shared else 0
+    site = web.TCPSite(runner, "127.0.0.1", port, ssl_context=context, reuse_port=shared or None)
     await site.start()
-    port = runner.addresses[0][1]
+    ready["port"] = runner.addresses[0][1]
     try:
-        await obey({"port": port, "ca": authority.ca_pem.decode(), "domain": DOMAIN}, {"usage": usage})
+        await obey(ready, {"usage": usage})
     finally:
         await runner.cleanup()
 
@@ -89,7 +93,8 @@ async def lab(settings: dict[str, Any]) -> None:
 def main() -> None:
     core, kind, *rest = sys.argv[1:]
     prepare(int(core))
-    run(reference() if kind == "reference" else lab(json.loads(rest[0]) if rest else {}))
+    settings = json.loads(rest[0]) if rest else {}
+    run(reference(settings) if kind == "reference" else lab(settings))
 
 
 if __name__ == "__main__":

@@ -6,11 +6,13 @@ import json
 import resource
 from pathlib import Path
 
+import psutil
 import pytest
 from click.testing import CliRunner
 
 from labkit.bench import bench, chart, fleets, polls, rounds
-from labkit.bench.control import BenchError
+from labkit.bench.control import BenchError, Child
+from labkit.bench.handlers import handlers
 from labkit.bench.measures import TRAFFIC, Result
 from labkit.cli import main
 
@@ -142,6 +144,22 @@ def test_a_soak_writes_at_an_open_rate_and_watches_the_memory(monkeypatch: pytes
     assert result.details["requests"] > 0
     assert result.details["errors"] == 0
     assert result.ratio == pytest.approx(result.reference / result.value)
+
+
+@pytest.mark.usefixtures("forked")
+def test_bare_handlers_share_an_address_and_the_connections_to_it() -> None:
+    with handlers((0, 1)) as ready, Child("labkit.bench.load", core=0) as wires:
+        wires.ask("connect", **ready, connections=40, activate=False)
+        sent = wires.ask("hammer", method="POST", body="text=hello", query="", seconds=0.1, expected=204)
+        serving = [
+            child.pid
+            for child in psutil.Process().children(recursive=True)
+            for each in child.net_connections("tcp")
+            if each.laddr.port == ready["port"] and each.status == psutil.CONN_ESTABLISHED
+        ]
+    assert sent["requests"] >= 40
+    assert len(serving) == 40
+    assert len(set(serving)) == 2
 
 
 def test_without_locust_the_load_of_a_fleet_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:

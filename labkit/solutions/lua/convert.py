@@ -99,6 +99,8 @@ def _put(out: bytearray, value: object, depth: int) -> None:
         out.append(_NIL if value is None else _TRUE if value else _FALSE)
     elif kind is float:
         out += _number(_NUMBER, value)
+    elif kind is list or kind is tuple:
+        _put_list(out, value, depth)  # type: ignore[arg-type]
     elif kind is dict or isinstance(value, Mapping):
         _put_object(out, value, depth)  # type: ignore[arg-type]
     elif isinstance(value, list | tuple):
