@@ -19,6 +19,8 @@ from labkit.core.errors import LabError
 
 VIRTUAL_START = 1_767_225_600.0  # 2026-01-01T00:00:00Z: where a seeded lab begins, so that a replay is exact
 
+LONGEST = 86_400.0  # seconds that a loop is asked to wait for at once: not every loop takes infinity
+
 
 class Timer:
     """A callback that waits for lab time; `cancel()` forgets it."""
@@ -100,7 +102,9 @@ class Clock:
         self._settle = settle
 
     def call_at(self, when: float, callback: Callable[[], object]) -> Timer:
-        """Call `callback` on the running loop once lab time has reached `when`."""
+        """Call `callback` on the running loop once lab time has reached `when`. Raises LabError for NaN."""
+        if when != when:  # it compares to nothing, and would put the others out of order
+            raise LabError("a timer needs a time in Unix seconds, not nan")
         timer = Timer(self, when, callback)
         heapq.heappush(self._timers, (when, next(self._count), timer))
         if self._timers[0][2] is timer:
@@ -116,7 +120,7 @@ class Clock:
             self._cancelled = 0
 
     async def sleep_until(self, when: float) -> None:
-        """Return once lab time has reached `when`."""
+        """Return once lab time has reached `when`. Raises LabError for NaN."""
         if when <= self.now():
             return
         reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -257,7 +261,8 @@ class Clock:
         if wait <= 0:
             self._wakeup = asyncio.get_running_loop().call_later(0, self._ring)
         elif self._rate:
-            self._wakeup = asyncio.get_running_loop().call_later(wait / self._rate, self._ring)
+            wait = min(wait / self._rate, LONGEST)
+            self._wakeup = asyncio.get_running_loop().call_later(wait, self._ring)
 
     def _ring(self) -> None:
         self._wakeup = None

@@ -284,3 +284,26 @@ async def test_nobody_else_moves_a_driven_clock() -> None:
     await clock.advance(1)
     with pytest.raises(LabError, match="runs by itself"), Clock(rate=1).drive("a run"):
         pass
+
+
+async def test_a_time_that_is_no_number_is_refused_and_harms_no_other_timer() -> None:
+    clock = Clock(0)
+    fired: list[float] = []
+    for after in (3.0, 1.0, 2.0):
+        clock.call_at(clock.now() + after, partial(fired.append, after))
+        with pytest.raises(LabError, match="not nan"):
+            clock.call_at(math.nan, partial(fired.append, 0.0))
+        with pytest.raises(LabError, match="not nan"):
+            await clock.sleep_until(math.nan)
+    await clock.advance(10)
+    assert fired == [1.0, 2.0, 3.0]
+
+
+async def test_a_clock_that_runs_waits_for_ever() -> None:
+    clock = Clock(1)
+    timer = clock.call_at(math.inf, lambda: None)
+    came = asyncio.Event()
+    clock.call_at(clock.now() + 0.001, came.set)
+    await came.wait()
+    timer.cancel()
+    clock.close()
