@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, get_origin, get_type_hints
 
@@ -15,6 +15,8 @@ from labkit.core.errors import LabError
 
 if TYPE_CHECKING:
     from labkit.fleet.fleet_device import FleetDevice
+
+MUTABLE = (list, dict, set, tuple)  # the last may hold such
 
 
 class Behaviour:
@@ -28,8 +30,8 @@ class Behaviour:
                     await device.write(temperature=self.random.gauss(21, 1))
                     await device.sleep(self.every)
 
-    `Reporter(every=60)` sets them. Each device has an instance of its own, anew for each of its lives. Raises
-    LabError for a parameter that there is not, that is missing or of another type.
+    `Reporter(every=60)` sets them. Each device has an instance of its own, anew for each of its lives, with lists,
+    dicts and sets of its own. Raises LabError for a parameter that there is not, that is missing or of another type.
     """
 
     def __init__(self, **parameters: Any) -> None:
@@ -70,7 +72,15 @@ class Behaviour:
         """An instance of these parameters for one life of a device, which has this chance."""
         made = copy.copy(self)
         made.__dict__["random"] = random
+        for name in self._names:
+            value = getattr(self, name, None)
+            if isinstance(value, MUTABLE):
+                made.__dict__[name] = _own(value)
         return made
+
+    @cached_property
+    def _names(self) -> Sequence[str]:
+        return tuple(type(self).parameters())
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={getattr(self, name)!r}" for name in type(self).parameters())
@@ -88,6 +98,18 @@ def behaviour(given: object) -> Behaviour:
     if type(given).run is Behaviour.run:
         raise LabError(f"{type(given).__name__} has no `async def run(self, device)`")
     return given
+
+
+def _own(value: Any) -> Any:
+    """A copy that shares no list, dict or set with the value; what else it holds is the same."""
+    if type(value) is tuple:
+        return tuple(map(_own, value))
+    made = copy.copy(value) if isinstance(value, MUTABLE) else value
+    if isinstance(made, list):
+        made[:] = map(_own, made)
+    elif isinstance(made, dict):
+        made.update((key, _own(each)) for key, each in list(made.items()))
+    return made
 
 
 def _checked(owner: str, name: str, type: Any, value: Any) -> Any:
