@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
@@ -22,6 +21,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+SHOWN = frozenset({"identity", "behaviour", "state", "epoch"})  # what a run's table has of each device
 EXCHANGE_ERRORS = (DeviceError, NoAnswerError)  # what comes of a request that does not succeed
 
 
@@ -82,6 +82,7 @@ class FleetDevice:
         self.notes: dict[str, object] = {}
         self.memory: dict[str, Any] = {}
         self.clock_error = 0.0
+        self.alive = False  # what it left behind when it ended changes its state no more
         self.asking = False
         self.asks_as = self.actor
         self.connection = connection
@@ -116,7 +117,10 @@ class FleetDevice:
         await self._sleep_until(when - self.clock_error)
 
     async def _sleep_until(self, when: float) -> None:
-        self._check()
+        if self._play.over:
+            await self._play.ended()
+        if when != when:
+            raise LabError("sleep: expected a number, not nan")
         self.enter("sleeping")
         await self._pace.sleep_until(self, when)
         self.enter("running")
@@ -202,7 +206,8 @@ class FleetDevice:
     async def wait_for(self, alias: str, timeout: float = 300) -> str | None:
         """The next value of an alias, or None when none came within `timeout` seconds of lab time (long poll).
 
-        Values that came since the last one that this device waited for are not missed.
+        A value that came since the last one that this device waited for is not missed; of several in one second the
+        resource keeps the last.
         """
         point: Point | None = await self._exchange(
             "poll", self.virtual.poll, alias, timeout, self._seen.get(alias)
@@ -245,7 +250,13 @@ class FleetDevice:
         raise Reboot
 
     def note(self, text: str | None = None, /, **values: object) -> None:
-        """Have the run's table of devices show something: `note("updating")`, `note(progress=0.4)`."""
+        """Have the run's table of devices show something: `note("updating")`, `note(progress=0.4)`. Raises LabError for
+        the name of a column that the table has anyway.
+        """
+        if not SHOWN.isdisjoint(values):
+            raise LabError(
+                f"note: {', '.join(sorted(SHOWN & set(values)))}: the run shows that itself; name it otherwise"
+            )
         if text is not None:
             self.notes["note"] = text
         self.notes.update(values)
@@ -293,7 +304,8 @@ class FleetDevice:
         self, action: str, ask: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Ask for something, and count it. Goes on when it is the device's turn."""
-        self._check()
+        if self._play.over:
+            await self._play.ended()
         faults, intended = self._faults, self._intended
         self._intended = None
         if intended is None:
@@ -304,6 +316,7 @@ class FleetDevice:
             if faults is not None:
                 await faults.before(self, action)
             if self.state != "running":
+                self._pace.awake(self)
                 self.enter("running")
             if action == "poll":  # which begins with what is sent: not before the connection stands
                 self.connection.on_sent = partial(self.enter, "polling")
@@ -313,7 +326,7 @@ class FleetDevice:
                 await faults.after(self, action)
         except EXCHANGE_ERRORS as failed:
             error = failed
-        if self.state != "running":
+        if self.state == "polling":
             self.enter("running")
         self._play.count(self, action, intended, error)
         if error is not None:
@@ -322,6 +335,8 @@ class FleetDevice:
 
     async def _ask(self, ask: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Ask, and go on when it is the device's turn, whatever came of it."""
+        if self.asking:
+            raise LabError("a device asks for one thing at a time: await the answer first")
         self.asking = True
         try:
             result = await ask(*args, **kwargs)
@@ -336,13 +351,9 @@ class FleetDevice:
             await self._pace.turn(self)
         return result
 
-    def _check(self) -> None:
-        if self._play.over:
-            raise asyncio.CancelledError("the run is over")
-
     def enter(self, state: str) -> None:
         """Be in this state, as the run's frame counts it."""
-        if state != self.state:
+        if state != self.state and self.alive:
             states = self._play.states
             states[self.state] -= 1
             states[state] += 1

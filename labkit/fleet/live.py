@@ -34,6 +34,9 @@ class Live:
         if not self._open.is_set():
             await self._open.wait()
 
+    def awake(self, device: Paced) -> None:
+        """Nobody waits for it to come to rest."""
+
     def waits_for_turn(self, device: Paced) -> bool:
         return not self._open.is_set()
 

@@ -45,7 +45,12 @@ class Pace(Protocol):
         """Return when the device may go on for the first time."""
 
     async def sleep_until(self, device: Paced, when: float) -> None:
-        """Return once lab time has reached `when`, and the device may go on."""
+        """Return once lab time has reached `when`, and the device may go on. May raise LabError for a device that does
+        something else meanwhile.
+        """
+
+    def awake(self, device: Paced) -> None:
+        """May raise LabError for a device that sleeps."""
 
     def waits_for_turn(self, device: Paced) -> bool:
         """An answer, or the end of a connection, has come to the device: does it have to await `turn`?"""

@@ -19,6 +19,7 @@ from labkit.fleet.accounts import Accounts
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.connection import DeviceConnection, NoAnswerError, Server
 from labkit.fleet.device import Credentials, DeviceError
+from labkit.fleet.ending import end, text_of
 from labkit.fleet.fleet_device import DeviceFaults, FleetDevice, Reboot
 from labkit.fleet.flow import Address
 from labkit.fleet.measures import PERCENTILES, Latency, Measures, Tick
@@ -139,7 +140,9 @@ class Play:
         self._server = Server(plan.address, plan.domain)
         self._members = {member.number: member for member in plan.members}
         self._numbers = {member.identity: member.number for member in plan.members}
+        self._places = {member.number: place for place, member in enumerate(plan.members)}
         self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._never: asyncio.Future[None] | None = None  # what devices wait for that would not end
         self._measures = Measures()
         self._subscribers: list[Callable[[Tick], object]] = []
         self._timers: list[Timer] = []
@@ -193,6 +196,13 @@ class Play:
     async def finished(self) -> None:
         """Return once the run is over and all is cleaned up."""
         await self._finished.wait()
+
+    async def ended(self) -> None:
+        """What a device gets that would go on although the run is over: it is cancelled, again and again."""
+        if self._never is not None:
+            await asyncio.shield(self._never)
+        await asyncio.sleep(0)  # one that catches everything must not keep the loop to itself
+        raise asyncio.CancelledError("the run is over")
 
     def shown(self, number: int) -> dict[str, object]:
         """State, epoch and notes of a device."""
@@ -275,12 +285,14 @@ class Play:
             device = FleetDevice(self, member.number, member.identity, connection, member.credentials)
             device.epoch = member.epoch
             self.devices[member.number] = device
-        elif member.number in self._tasks:
+        elif member.number in self._tasks:  # if it has yet to go offline, it begins anew as soon as it has
             return
         else:
             device.epoch += 1
+        device.alive = True
         self.pace.join(device)
-        self._tasks[member.number] = asyncio.get_running_loop().create_task(self._live(device, member))
+        task = self._tasks[member.number] = asyncio.get_running_loop().create_task(self._live(device, member))
+        task.add_done_callback(partial(self._done, device, member))
 
     async def _live(self, device: FleetDevice, member: Member) -> None:
         state = "ended"
@@ -295,23 +307,40 @@ class Play:
                 except Reboot:
                     device.disconnect()
                     device.epoch += 1
-        except asyncio.CancelledError:
-            state = "waiting" if not self.over else device.state
-        except Exception as error:  # noqa: BLE001  whatever a behaviour raises, the others go on
-            state = "failed"
-            self._fail(device, error)
+        except BaseException as error:  # noqa: BLE001  whatever a behaviour raises, the others go on
+            if isinstance(error, asyncio.CancelledError) and (self.over or self._taken_offline(member)):
+                state = device.state if self.over else "waiting"
+            else:
+                state = "failed"
+                self._fail(device, error)
         finally:
-            device.disconnect()
-            device.enter(state)
-            self._tasks.pop(member.number, None)
-            self.pace.leave(device)
-            if not self._tasks and self.plan.devices is None:
-                self.pace.stop()
+            again = self._taken_offline(member) and self._places[member.number] < self._online
+            self._leave(device, member, state)
+            if again and not self.over:
+                self._start(member)
 
-    def _fail(self, device: FleetDevice, error: Exception) -> None:
+    def _taken_offline(self, member: Member) -> bool:
+        task = self._tasks.get(member.number)
+        return task is not None and task.cancelling() > 0
+
+    def _done(self, device: FleetDevice, member: Member, task: asyncio.Task[None]) -> None:
+        if self._tasks.get(member.number) is task:  # it was cancelled before it began
+            self._leave(device, member, "waiting")
+            if self._places[member.number] < self._online and not self.over:
+                self._start(member)
+
+    def _leave(self, device: FleetDevice, member: Member, state: str) -> None:
+        device.disconnect()
+        device.enter(state)
+        device.alive = False
+        self._tasks.pop(member.number, None)
+        self.pace.leave(device)
+        if not self._tasks and self.plan.devices is None:
+            self.pace.stop()
+
+    def _fail(self, device: FleetDevice, error: BaseException) -> None:
         trace = "".join(traceback.format_exception(error)[-TRACE:])
-        text = f"{type(error).__name__}: {error}"
-        now = self.pace.clock.now()
+        text, now = text_of(error), self.pace.clock.now()
         self.failures.append(
             Failure(now, device.identity, device.number, device.epoch, text, self.plan.seed, trace)
         )
@@ -336,16 +365,32 @@ class Play:
 
     async def _finish(self) -> None:
         """End all devices, and return once the lab knows."""
-        last = self.ticks[-1].time if self.ticks else self.began
-        if self.pace.clock.now() > last or self._measures.requests or self._measures.errors:
-            self._emit(self.pace.clock.now())
+        if self._unfinished(now := self.pace.clock.now()):
+            self._emit(now)
         self.over = True
         for timer in self._timers:
             timer.cancel()
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._end_devices()
         await self.pace.close()
         self.timings.end()
         self._finished.set()
+
+    def _unfinished(self, now: float) -> bool:
+        """Is there anything to say of the time since the last tick?"""
+        if self._measures.requests or self._measures.errors:
+            return True
+        last = self.ticks[-1] if self.ticks else None
+        since = now - (self.began if last is None else last.time)
+        if last is None or not self.pace.clock.rate or since > self.plan.every / 2:
+            return since > 0
+        return any(last.devices.get(state, 0) != self.states[state] for state in ("failed", "ended"))
+
+    async def _end_devices(self) -> None:
+        """End them all; those that will not are left behind as failed."""
+        left = await end(self._tasks)
+        self._never = asyncio.get_running_loop().create_future()
+        for number in left:
+            device = self.devices[number]
+            what = "a bare `except:` catches the CancelledError that ends it"
+            self._fail(device, LabError(f"the device does not end with the run: perhaps {what}"))
+            self._leave(device, self._members[number], "failed")

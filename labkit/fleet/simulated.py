@@ -19,7 +19,8 @@ from functools import partial
 
 from labkit.core.activity import Activity
 from labkit.core.chance import mixed, shuffled
-from labkit.core.clock import Clock, Timer
+from labkit.core.clock import Clock
+from labkit.core.errors import LabError
 from labkit.core.holding import Holding
 from labkit.fleet.pace import Paced
 
@@ -39,7 +40,7 @@ class Simulated:
         self._devices: dict[str, Paced] = {}  # by actor
         self._first: dict[str, asyncio.Future[None]] = {}  # the first turns of those that have not begun
         self._left: dict[str, int] = {}  # by actor: how many the platform may hold once it knows who left
-        self._timers: dict[str, Timer] = {}
+        self._asleep: dict[str, asyncio.Future[None]] = {}  # by actor: the turn that ends its sleep
         self._counts: dict[str, int] = {}  # how often each went on
         self._ready: list[tuple[int, int, int, str, asyncio.Future[None]]] = []
         self._entries = itertools.count()
@@ -66,8 +67,8 @@ class Simulated:
         self._first.pop(actor, None)
         if (held_as := self._let_go(actor)) is not None:
             self._left[held_as] = self._left.get(held_as, self._holding.count(held_as)) - 1
-        if (timer := self._timers.pop(actor, None)) is not None:
-            timer.cancel()
+        if (turn := self._asleep.pop(actor, None)) is not None:
+            turn.cancel()  # of a task that the device has left behind
         self._rests(actor)
         self._tell()
 
@@ -76,13 +77,27 @@ class Simulated:
 
     async def sleep_until(self, device: Paced, when: float) -> None:
         actor = device.actor
+        if device.asking or actor in self._asleep:
+            raise self._does_two_things(actor)
+        timer = None
         if when <= self.clock.now():
             turn = self._make_ready(device)
         else:
             turn = asyncio.get_running_loop().create_future()
-            self._timers[actor] = self.clock.call_at(when, partial(self._woken, device, turn))
+            timer = self.clock.call_at(when, partial(self._woken, device, turn))
+        self._asleep[actor] = turn
         self._rests(actor)
-        await turn
+        try:
+            await turn
+        finally:
+            if self._asleep.get(actor) is turn:
+                del self._asleep[actor]
+            if timer is not None:
+                timer.cancel()
+
+    def awake(self, device: Paced) -> None:
+        if device.actor in self._asleep:
+            raise self._does_two_things(device.actor)
 
     def waits_for_turn(self, device: Paced) -> bool:
         return device.actor in self._as
@@ -166,7 +181,7 @@ class Simulated:
         begun, answered = activity.begun, device.answered
         self._counts[actor] += 1
         self._let(actor, turn)
-        while self._running is not None:
+        while self._running is not None and not self._stopped:  # it may wait for real time, or for ever
             await self._wait()
         # A request that is held, raises events that somebody handles, or opens a connection begins more than itself.
         return (
@@ -202,8 +217,15 @@ class Simulated:
         heapq.heappush(self._ready, (drawn, device.number, next(self._entries), device.actor, turn))
         return turn
 
+    def _does_two_things(self, actor: str) -> LabError:
+        """What a device is told that sleeps in one task and goes on in another: in both, for either may be its life."""
+        error = LabError("a device does one thing at a time: await each before the next")
+        turn = self._asleep.get(actor)
+        if turn is not None and not turn.done():
+            turn.set_exception(error)
+        return error
+
     def _woken(self, device: Paced, turn: asyncio.Future[None]) -> None:
-        del self._timers[device.actor]
         self._woke += 1
         self._make_ready(device, turn)
 

@@ -1,0 +1,38 @@
+"""How the lives of devices end: in time, or left behind; and what is said of an error."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+PATIENCE = 0.05  # seconds of real time until a device that has not ended is cancelled again,
+CANCELLED = 20  # and how often it is in all
+LEFT: set[asyncio.Task[None]] = (
+    set()
+)  # behind: whom nobody holds would be told to end once more, which it catches
+
+Lives = Mapping[int, asyncio.Task[None]]
+
+
+async def end(lives: Lives) -> Lives:
+    """Cancel all of them, and return once they have gone from `lives`. Gives those that catch it time and again."""
+    for _ in range(CANCELLED):
+        if not lives:
+            return {}
+        tasks = list(lives.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks, timeout=PATIENCE)
+    left = dict(lives)
+    for task in left.values():
+        LEFT.add(task)
+        asyncio._unregister_task(task)  # or who closes the loop would wait for it
+    return left
+
+
+def text_of(error: BaseException) -> str:
+    """Kind and text of any error, also of one whose text cannot be made."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001  its class is not ours
+        return f"{type(error).__name__}: <its text cannot be made>"

@@ -1,0 +1,341 @@
+"""What behaviours do wrong harms their own device alone, and every run ends."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from itertools import pairwise
+
+import pytest
+
+from labkit import Behaviour, Lab, LabError
+from labkit.fleet import ending
+from labkit.fleet.fleet_device import FleetDevice
+from labkit.fleet.shapes import Steps
+from labkit.lab.product import Product
+from labkit.lab.run import Run
+
+Does = Callable[[FleetDevice], Awaitable[object]]
+
+
+class Reports(Behaviour):
+    every: float = 60
+
+    async def run(self, device: FleetDevice) -> None:
+        while True:
+            await device.write(temperature=21)
+            await device.sleep(self.every)
+
+
+class One(Behaviour):
+    """Does what it is told."""
+
+    does: Does
+
+    async def run(self, device: FleetDevice) -> None:
+        await self.does(device)
+
+
+def product_of(lab: Lab) -> Product:
+    return lab.product("thermostat", resources={"temperature": "number", "message": "string"})
+
+
+def beside_others(lab: Lab, does: Does) -> Run:
+    """The run of an hour of a device that does this, between two that report each minute, as they must have done."""
+    run = product_of(lab).fleet({Reports(): 1, One(does=does): 1, Reports(every=90): 1}).run(hours=1)
+    shown = run.devices()
+    assert list(shown.state[["t-001", "t-003"]]) == ["sleeping", "sleeping"]
+    assert run.frame()["requests"].sum() >= 60 + 40
+    return run
+
+
+def failure(run: Run) -> str:
+    """Of the one device that failed, which is the second."""
+    assert list(run.failures.index) == ["t-002"]
+    assert run.devices().state["t-002"] == "failed"
+    return str(run.failures.error.iloc[0])
+
+
+# --- two things at once
+
+
+async def sleeps_twice(device: FleetDevice) -> None:
+    await asyncio.gather(device.sleep(5), device.sleep(10))
+
+
+async def sleeps_beside(device: FleetDevice) -> None:
+    beside = asyncio.create_task(device.sleep(3))
+    try:
+        await device.sleep(1)
+    finally:
+        await asyncio.wait([beside])
+        beside.exception()
+
+
+async def sleeps_and_waits(device: FleetDevice) -> None:
+    await asyncio.gather(device.sleep(1), device.wait_for("message"))
+
+
+async def waits_and_sleeps(device: FleetDevice) -> None:
+    await asyncio.gather(device.wait_for("message"), device.sleep(1))
+
+
+@pytest.mark.parametrize("does", [sleeps_twice, sleeps_beside, sleeps_and_waits, waits_and_sleeps])
+def test_a_device_that_does_two_things_at_once_fails(does: Does) -> None:
+    with Lab(seed=7) as lab:
+        assert "a device does one thing at a time" in failure(beside_others(lab, does))
+
+
+def test_two_requests_at_once_are_refused_on_any_connection() -> None:
+    async def asks(device: FleetDevice) -> None:
+        await asyncio.gather(device.write(temperature=1), device.write_to("t-001", temperature=2))
+
+    with Lab(seed=7) as lab:
+        assert "one thing at a time" in failure(beside_others(lab, asks))
+
+
+def test_a_sleep_that_was_given_up_is_forgotten() -> None:
+    async def gives_up(device: FleetDevice) -> None:
+        asleep = asyncio.create_task(device.sleep(hours=20))
+        await asyncio.sleep(0)
+        asleep.cancel()
+        await asyncio.wait([asleep])
+        await device.sleep(minutes=1)
+        device.note("awake")
+
+    with Lab(seed=7) as lab:
+        assert beside_others(lab, gives_up).devices().note["t-002"] == "awake"
+
+
+def test_a_run_stops_while_a_device_waits_for_what_the_clock_knows_nothing_of() -> None:
+    waits = threading.Event()
+
+    async def waits_for_real_time(device: FleetDevice) -> None:
+        waits.set()
+        await asyncio.sleep(20)
+
+    with Lab(seed=7) as lab:
+        run = product_of(lab).fleet({Reports: 1, One(does=waits_for_real_time): 1}).start(hours=1)
+        assert waits.wait(30)
+        stopping = threading.Thread(target=run.stop)
+        stopping.start()
+        stopping.join(5)
+        assert not stopping.is_alive()
+
+
+# --- errors of every kind
+
+
+async def swallows(device: FleetDevice) -> None:
+    while True:
+        try:
+            await device.sleep(1)
+        except:  # noqa: E722
+            device.note("goes on")
+
+
+async def swallows_real_time(device: FleetDevice) -> None:
+    await device.sleep(1)
+    while True:
+        try:
+            await asyncio.sleep(20)
+        except:  # noqa: E722
+            device.note("goes on")
+
+
+def test_a_device_that_catches_its_end_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ending, "CANCELLED", 3)
+    with Lab(seed=7) as lab:
+        assert "does not end with the run" in failure(beside_others(lab, swallows))
+        lab.clock.advance(1)
+
+
+def test_a_device_that_catches_its_end_and_waits_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ending, "CANCELLED", 3)
+    waits = threading.Event()
+
+    async def waits_for_real_time(device: FleetDevice) -> None:
+        waits.set()
+        await swallows_real_time(device)
+
+    with Lab(seed=7) as lab:
+        run = product_of(lab).fleet(2, One(does=waits_for_real_time)).start(hours=1)
+        assert waits.wait(30)
+        run.stop()
+        assert len(run.failures) in (1, 2)  # the second may not have begun to
+
+
+def test_a_device_may_do_something_more_when_it_is_ended() -> None:
+    ended: list[int] = []
+
+    async def cleans_up(device: FleetDevice) -> None:
+        try:
+            await device.sleep(hours=2)
+        finally:
+            await asyncio.sleep(0)
+            ended.append(device.number)
+            await device.write(temperature=0)
+
+    with Lab(seed=7) as lab:
+        assert beside_others(lab, cleans_up).failures.empty
+    assert ended == [2]
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
+@pytest.mark.parametrize("speed", [None, 36_000])
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (SystemExit(3), "SystemExit: 3"),
+        (KeyboardInterrupt("x"), "KeyboardInterrupt: x"),
+        (GeneratorExit("x"), "GeneratorExit: x"),
+        (asyncio.CancelledError("x"), "CancelledError: x"),
+        (Unspeakable(), "Unspeakable: <its text cannot be made>"),
+    ],
+)
+def test_whatever_a_device_raises_it_alone_fails(
+    error: BaseException, text: str, speed: float | None
+) -> None:
+    async def raises(device: FleetDevice) -> None:
+        await device.sleep(1)
+        raise error
+
+    with Lab(seed=7) if speed is None else Lab(speed=speed) as lab:
+        fleet = product_of(lab).fleet({Reports(every=1200): 1, One(does=raises): 1})
+        run = fleet.run(hours=1)
+        assert failure(run) == text
+        assert run.devices().state["t-001"] != "failed"
+        lab.settle()
+
+
+def test_exit_is_no_end_of_the_lab() -> None:
+    async def exits(device: FleetDevice) -> None:
+        sys.exit("enough")
+
+    with Lab(seed=7) as lab:
+        assert failure(beside_others(lab, exits)) == "SystemExit: enough"
+
+
+# --- times that are none
+
+
+@pytest.mark.parametrize("speed", [None, 36_000])
+@pytest.mark.parametrize("until", [False, True])
+def test_a_sleep_of_no_number_fails(until: bool, speed: float | None) -> None:
+    async def sleeps(device: FleetDevice) -> None:
+        await (device.sleep_until if until else device.sleep)(float("nan"))
+
+    with Lab(seed=7) if speed is None else Lab(speed=speed) as lab:
+        run = product_of(lab).fleet({Reports(every=600): 1, One(does=sleeps): 1}).run(hours=1)
+        assert "expected a number, not nan" in failure(run)
+        assert run.frame()["requests"].sum() >= 5
+
+
+@pytest.mark.parametrize("speed", [None, 36_000])
+def test_a_sleep_for_ever_harms_nobody(speed: float | None) -> None:
+    async def sleeps(device: FleetDevice) -> None:
+        await device.sleep(float("inf"))
+
+    with Lab(seed=7) if speed is None else Lab(speed=speed) as lab:
+        run = product_of(lab).fleet({Reports(every=600): 1, One(does=sleeps): 1}).run(hours=1)
+        assert run.failures.empty
+        assert run.devices().state["t-002"] == "sleeping"
+
+
+# --- offline and on again
+
+
+def test_devices_that_are_offline_for_an_instant_come_back() -> None:
+    with Lab(speed=36_000) as lab:  # at which the loop turns less than once in a second of lab time
+        run = (
+            product_of(lab)
+            .fleet(5, Reports(every=600))
+            .run(hours=2, devices=Steps({0: 5, 1800: 0, 1800.1: 5}))
+        )
+        assert run.devices().state.isin(["sleeping", "running"]).all()
+        assert list(run.devices().epoch) == [2] * 5
+
+
+def test_devices_that_go_offline_before_they_have_begun_come_back() -> None:
+    with Lab(speed=36_000) as lab:
+        run = (
+            product_of(lab)
+            .fleet(5, Reports(every=600))
+            .run(hours=2, devices=Steps({0: 0, 1800: 5, 1800.1: 0, 1800.2: 5}))
+        )
+        assert run.devices().state.isin(["sleeping", "running"]).all()
+
+
+# --- what is a device's own
+
+
+def test_lists_dicts_and_sets_belong_to_one_life() -> None:
+    class Collects(Behaviour):
+        seen: list[int] = []  # noqa: RUF012
+        nested: dict[str, list[int]] = {"seen": []}  # noqa: RUF012
+        given: list[set[int]]
+        pair: tuple[list[int], int] = ([], 1)
+
+        async def run(self, device: FleetDevice) -> None:
+            for each in (self.seen, self.nested["seen"], self.pair[0]):
+                each.append(device.number)
+            self.given[0].add(device.number)
+            device.note(seen=[self.seen, self.nested["seen"], self.pair[0], sorted(self.given[0])])
+
+    given: list[set[int]] = [set()]
+    with Lab(seed=7) as lab:
+        fleet = product_of(lab).fleet(3, Collects(given=given))
+        for _ in range(2):
+            shown = fleet.run(minutes=1).devices()
+            assert list(shown.seen) == [[[number]] * 4 for number in (1, 2, 3)]
+    assert (given, Collects.seen, Collects.nested) == ([set()], [], {"seen": []})
+
+
+@pytest.mark.parametrize("name", ["state", "epoch", "identity", "behaviour"])
+def test_notes_take_the_place_of_nothing(name: str) -> None:
+    async def notes(device: FleetDevice) -> None:
+        device.note(fine=1, **{name: "mine"})
+
+    with Lab(seed=7) as lab:
+        run = beside_others(lab, notes)
+        assert f"note: {name}: the run shows that itself" in failure(run)
+        assert "fine" not in run.devices()
+
+
+# --- the last row
+
+
+def test_a_live_run_has_no_row_for_the_moment_of_its_end() -> None:
+    with Lab() as lab:
+        fleet = product_of(lab).fleet(3, Reports(every=10))
+        for _ in range(4):
+            run = fleet.run(seconds=0.1, every=0.02)
+            times = [run.began, *(tick.time for tick in run.ticks)]
+            assert len(run.ticks) == 5
+            assert min(later - before for before, later in pairwise(times)) > 0.01
+
+
+def test_a_live_run_that_ends_within_a_tick_has_a_row_of_it() -> None:
+    with Lab() as lab:
+        run = product_of(lab).fleet(3, One(does=swallows_nothing)).run(seconds=10, every=5)
+        assert len(run.ticks) == 1
+        assert run.ticks[-1].devices == {"ended": 3}
+
+
+async def swallows_nothing(device: FleetDevice) -> None:
+    await asyncio.sleep(0)
+
+
+def test_names_of_the_table_are_refused_at_once() -> None:
+    async def notes(device: FleetDevice) -> None:
+        with pytest.raises(LabError, match="epoch"):
+            device.note(epoch=3)
+
+    with Lab(seed=7) as lab:
+        assert beside_others(lab, notes).failures.empty
