@@ -5,24 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-PATIENCE = 0.05  # seconds of real time until a device that has not ended is cancelled again,
-CANCELLED = 20  # and how often it is in all
-LEFT: set[asyncio.Task[None]] = (
-    set()
-)  # behind: whom nobody holds would be told to end once more, which it catches
+GRACE = 0.5  # seconds of real time for what a device still does in a `finally`
+PATIENCE = 0.05  # and then, until one that has not ended is cancelled again
+CANCELLED = 20  # how often it is in all
+# Behind. Whom nobody holds would be told to end once more, which it catches: so these are held as long as the process.
+LEFT: set[asyncio.Task[None]] = set()
 
 Lives = Mapping[int, asyncio.Task[None]]
 
 
 async def end(lives: Lives) -> Lives:
     """Cancel all of them, and return once they have gone from `lives`. Gives those that catch it time and again."""
-    for _ in range(CANCELLED):
+    for number in range(CANCELLED):
         if not lives:
             return {}
         tasks = list(lives.values())
         for task in tasks:
             task.cancel()
-        await asyncio.wait(tasks, timeout=PATIENCE)
+        await asyncio.wait(tasks, timeout=PATIENCE if number else GRACE)
     left = dict(lives)
     for task in left.values():
         LEFT.add(task)
