@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import signal
 import sys
 import tempfile
@@ -33,6 +34,16 @@ class Verbs(click.Group):
             sys.exit(1)
 
 
+class Finite(click.FloatRange):
+    """A number of a range; `nan` and `inf`, which every range lets pass, are none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
+
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="labkit")
 def main() -> None:
@@ -44,9 +55,7 @@ def main() -> None:
     "--config", type=click.Path(path_type=Path), help="The lab.yaml to serve; without it, an empty lab."
 )
 @click.option("--json", "as_json", is_flag=True, help="When ready, print one line of JSON.")
-@click.option(
-    "--speed", type=click.FloatRange(min=0, min_open=True), default=1.0, help="Lab seconds a second."
-)
+@click.option("--speed", type=Finite(min=0, min_open=True), default=1.0, help="Lab seconds a second.")
 @click.option(
     "--ca-file", type=click.Path(path_type=Path, dir_okay=False), help="Where to put the CA's certificate."
 )
@@ -162,15 +171,15 @@ class Fleets(click.Command):
 @click.option(
     "-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Of the behaviour."
 )
-@click.option("--days", type=click.FloatRange(min=0), default=0.0, help="How long, in lab time; they add up.")
-@click.option("--hours", type=click.FloatRange(min=0), default=0.0)
-@click.option("--minutes", type=click.FloatRange(min=0), default=0.0)
-@click.option("--seconds", type=click.FloatRange(min=0), default=0.0)
+@click.option("--days", type=Finite(min=0), default=0.0, help="How long, in lab time; they add up.")
+@click.option("--hours", type=Finite(min=0), default=0.0)
+@click.option("--minutes", type=Finite(min=0), default=0.0)
+@click.option("--seconds", type=Finite(min=0), default=0.0)
 @click.option("--seed", type=int, help="Makes the run repeat; without one it is drawn, and shown.")
 @click.option("--prefix", default="", help="Of identities.")
 @click.option(
     "--speed",
-    type=click.FloatRange(min=0),
+    type=Finite(min=0),
     help="Lab seconds a second; 0, the default, is a virtual clock: as fast as it goes.",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Processes; on a clock that runs.")
@@ -181,26 +190,36 @@ class Fleets(click.Command):
     show_default=True,
     help="How devices of --target authenticate.",
 )
+@click.option(
+    "--identities",
+    type=click.Choice(["opaque", "base10", "base16", "uuid", "mac"]),
+    default="opaque",
+    show_default=True,
+    help="Of which format those of --target are.",
+)
+@click.option("--accounts", is_flag=True, help="Tell of losses; of devices that count(). counter has it on.")
 @click.option("--csv", "csv_file", type=click.Path(path_type=Path, dir_okay=False), help="A row an interval.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one line of JSON.")
 def fleet(csv_file: Path | None, as_json: bool, **options: Any) -> None:
     """Let virtual devices live, and tell what came of it; exit status 0 if no device failed.
 
     In a lab of its own (--config) a day takes moments, and a seed gives the same day again. Against --target the
-    devices provision themselves and live on the wall clock.
+    devices provision themselves and live on the wall clock. Ctrl-C ends a run early, with all that came of it.
     """
-    from labkit.lab.terminal import fleet_run
+    from labkit.lab.terminal import INTERRUPTED, fleet_run
 
+    if csv_file is not None and not csv_file.parent.is_dir():  # said before the run, not after it
+        raise SettingsError(f"--csv: {csv_file}: there is no folder {csv_file.parent}")
     outcome = fleet_run(**options)
+    for line in outcome.problems():
+        click.echo(line, err=True)
+    click.echo(json.dumps(outcome.as_dict()) if as_json else outcome.text())
     if csv_file is not None:
         try:
             outcome.frame().to_csv(csv_file)
         except OSError as error:
-            raise SettingsError(f"--csv: {csv_file}: {error.strerror}") from error
-    for line in outcome.problems():
-        click.echo(line, err=True)
-    click.echo(json.dumps(outcome.as_dict()) if as_json else outcome.line())
-    sys.exit(1 if outcome.failed else 0)
+            raise SettingsError(f"--csv: {csv_file}: {error.strerror or error}") from error
+    sys.exit(INTERRUPTED if outcome.interrupted else 1 if outcome.failed else 0)
 
 
 class Measures(click.Command):
@@ -216,15 +235,11 @@ class Measures(click.Command):
 @main.command(cls=Measures, short_help="Measure speed, as ratios to references.")
 @click.argument("names", nargs=-1)
 @click.option("--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Rounds that count.")
-@click.option(
-    "--seconds", type=click.FloatRange(min=0.1), default=3.0, show_default=True, help="Of each round."
-)
+@click.option("--seconds", type=Finite(min=0.1), default=3.0, show_default=True, help="Of each round.")
 @click.option(
     "--polls", type=click.IntRange(min=1), default=10_000, show_default=True, help="Long polls to hold."
 )
-@click.option(
-    "--minutes", type=click.FloatRange(min=0.1), default=10.0, show_default=True, help="Of the soak."
-)
+@click.option("--minutes", type=Finite(min=0.1), default=10.0, show_default=True, help="Of the soak.")
 @click.option("--whole-growth", is_flag=True, help="Let `growth` go up to a million writes.")
 @click.option(
     "--chart",

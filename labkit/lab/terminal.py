@@ -10,15 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import NoneType
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError
 from labkit.core.loops import loop_factory
 from labkit.fleet.behaviour import Behaviour
-from labkit.fleet.behaviours import BEHAVIOURS
+from labkit.fleet.behaviours import BEHAVIOURS, Counter
 from labkit.fleet.device import Credentials
-from labkit.fleet.identities import identity
+from labkit.fleet.identities import Format, identity
 from labkit.fleet.measures import Latency, Tick, frame
 from labkit.fleet.play import Member, Plan, Play
 from labkit.fleet.remote import elsewhere, play_elsewhere, provisioned
@@ -31,11 +32,16 @@ if TYPE_CHECKING:
     import pandas
 
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "max": 100.0}
+INTERRUPTED = 130  # the exit status that shells give what Ctrl-C ended
+TOLD = ("sent", "acknowledged", "handled", "lost", "doubled", "reordered", "unanswered", "arrived", "unknown")
+FEW = 6  # of these that are told even if they are 0
+SPAN = 2**20  # numbers of a run's identities, where those of another begin elsewhere
 
 
 @dataclass(frozen=True)
 class Order:
-    """What was asked for. seconds: of lab time; prefix: of identities, "" for the usual one."""
+    """What was asked for. seconds: of lab time; prefix: of identities, "" for the usual one; accounts: follow what
+    devices count, which counters ask for themselves."""
 
     product: str
     devices: int
@@ -43,6 +49,7 @@ class Order:
     seconds: float
     seed: int | None = None
     prefix: str = ""
+    accounts: bool = False
 
 
 class FailedDevice(NamedTuple):
@@ -55,7 +62,7 @@ class FailedDevice(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a run."""
+    """What came of a run. accounts: the sums of its losses, empty without; interrupted: it was ended early."""
 
     order: Order
     seed: int
@@ -64,6 +71,8 @@ class Outcome:
     latency: Latency
     timings: Mapping[str, float]
     seconds: float = field(default=0.0)
+    accounts: Mapping[str, int] = field(default_factory=dict)
+    interrupted: bool = False
 
     @property
     def requests(self) -> int:
@@ -94,21 +103,38 @@ class Outcome:
             "failed": [{**each._asdict(), "time": _when(each.time)} for each in self.failed],
             "latency": latency,
             "timings": {name: each if each == each else None for name, each in self.timings.items()},
+            **({"accounts": dict(self.accounts)} if self.accounts else {}),
+            **({"interrupted": True} if self.interrupted else {}),
         }
 
+    def text(self) -> str:
+        """The run for a terminal: a line, and one of the accounts where they were kept."""
+        if not self.accounts:
+            return self.line()
+        told = [
+            f"{self.accounts[name]:,} {name}"
+            for name in sorted(self.accounts, key=TOLD.index)
+            if name in TOLD[:FEW] or self.accounts[name]
+        ]
+        return f"{self.line()}\naccounts: {', '.join(told)}"
+
     def line(self) -> str:
-        """The run in one line, for a terminal."""
+        """The run in one line."""
         errors = ", ".join(f"{count} × {kind}" for kind, count in self.errors.items())
         rate = self.timings["requests per second"]
+        early = "interrupted: " if self.interrupted else ""
         return (
-            f"{self.order.devices} devices of {self.order.product}, {_lasted(self.seconds)} of lab time in "
+            f"{early}{self.order.devices} devices of {self.order.product}, {_lasted(self.seconds)} of lab time in "
             f"{self.timings['real']:.1f} s: {self.requests} requests ({rate:,.0f} a second), "
             f"errors: {errors or 'none'}, {len(self.failed)} devices failed; seed {self.seed}"
         )
 
     def problems(self, most: int = 10) -> list[str]:
         """A line for each device that failed, up to so many."""
-        lines = [f"{each.identity} failed at {_when(each.time)}: {each.error}" for each in self.failed[:most]]
+        lines = [
+            f"{each.identity} failed at {_when(each.time)}: {' '.join(each.error.split())}"
+            for each in self.failed[:most]
+        ]
         more = len(self.failed) - most
         return [*lines, f"… and {more} more"] if more > 0 else lines
 
@@ -131,29 +157,40 @@ def fleet_run(
     speed: float | None,
     workers: int | None,
     auth: str,
+    identities: Format = "opaque",
+    accounts: bool = False,
 ) -> Outcome:
     """What `labkit fleet` asks for. Raises LabError or SettingsError."""
     lasting = seconds + 60 * minutes + 3600 * hours + 86_400 * days
     if not lasting:
         raise LabError("for how long? say --days, --hours, --minutes or --seconds")
-    order = Order(product, devices, behaviour_of(behaviour, parameters), lasting, seed, prefix)
+    order = Order(product, devices, behaviour_of(behaviour, parameters), lasting, seed, prefix, accounts)
     if target is None:
         if config is None:
             raise LabError("where? say --config lab.yaml for a lab of its own, or --target")
+        if identities != "opaque":
+            raise LabError("--identities: not with --config, whose products say of which format theirs are")
         return in_a_lab(order, config, 0.0 if speed is None else speed, workers)
     for name, value in {"--config": config, "--speed": speed, "--workers": workers}.items():
         if value is not None:
             raise LabError(f"{name}: not with --target, which is a lab elsewhere on a clock of its own")
-    return against(order, target, ca_file, auth)
+    if accounts:
+        raise LabError("--accounts: not with --target, whose handlers are elsewhere")
+    return against(order, target, ca_file, auth, identities)
 
 
 def behaviour_of(name: str, parameters: Sequence[str]) -> Behaviour:
     """A behaviour by its name, or as `module:Class`, with `NAME=VALUE` parameters. Raises LabError."""
-    given = dict(_parameter(each) for each in parameters)
+    found = _class(name)
+    declared = found.parameters()
+    return found(**dict(_parameter(each, declared) for each in parameters))
+
+
+def _class(name: str) -> type[Behaviour]:
     if ":" not in name:
         if name not in BEHAVIOURS:
             raise LabError(f"no behaviour {name!r}, there are: {', '.join(BEHAVIOURS)}; or say module:Class")
-        return BEHAVIOURS[name](**given)
+        return BEHAVIOURS[name]
     module, _, attribute = name.partition(":")
     if "" not in sys.path:
         sys.path.insert(0, "")  # a module of the present folder
@@ -165,7 +202,7 @@ def behaviour_of(name: str, parameters: Sequence[str]) -> Behaviour:
         raise LabError(f"--behaviour {name}: {type(error).__name__}: {error}") from None
     if not (isinstance(found, type) and issubclass(found, Behaviour)):
         raise LabError(f"--behaviour {name}: expected a class of labkit.Behaviour, not {found!r}")
-    return found(**given)
+    return found
 
 
 def in_a_lab(
@@ -179,44 +216,79 @@ def in_a_lab(
         )
     seed = fresh_seed() if order.seed is None else order.seed
     with Lab(seed, config=config, speed=speed) as lab:
-        more: dict[str, Any] = {} if workers is None else {"workers": workers}
         product = lab.product(order.product)
         fleet = product.fleet(order.devices, order.behaviour, prefix=order.prefix or None)
-        run = fleet.start(order.seconds, **more).wait(progress=bar)
+        counted = order.accounts or isinstance(order.behaviour, Counter)
+        interrupted = False
+        try:
+            run = fleet.run(order.seconds, workers=workers, accounts=counted, progress=bar)
+        except KeyboardInterrupt:  # which has ended the run cleanly
+            if fleet.last is None:
+                raise
+            run, interrupted = fleet.last, True
         failures = run.failures.reset_index()
         failures["time"] = failures["time"].astype("int64") / 1_000_000
         failed = [FailedDevice(*row) for row in failures[list(FailedDevice._fields)].to_numpy().tolist()]
         timings = {str(name): float(value) for name, value in run.timings().items()}
         lasted = (run.ticks[-1].time - run.began) if run.ticks else 0.0
-        return Outcome(order, fleet.seed, run.ticks, failed, run.latency, timings, lasted)
+        accounts = {str(name): int(sum) for name, sum in run.losses.sum().items()} if counted else {}
+        return Outcome(
+            order, fleet.seed, run.ticks, failed, run.latency, timings, lasted, accounts, interrupted
+        )
 
 
 def against(
-    order: Order, target: str, ca_file: Path | None, auth: str, *, bar: bool | None = None
+    order: Order,
+    target: str,
+    ca_file: Path | None,
+    auth: str,
+    format: Format = "opaque",
+    *,
+    bar: bool | None = None,
 ) -> Outcome:
     """A run against a platform elsewhere, on the wall clock. Its devices provision themselves first."""
     there = elsewhere(target, order.product, ca_file)
     seed = fresh_seed() if order.seed is None else order.seed
-    prefix = order.prefix or f"{order.product[:1]}-{fresh_seed() % 16**6:06x}-"  # never one from before
     members = [
-        Member(number, identity(number, "opaque", prefix, 0, upper=False), order.behaviour, Credentials())
-        for number in range(1, order.devices + 1)
+        Member(number, name, order.behaviour, Credentials())
+        for number, name in enumerate(_fresh_identities(order, format), 1)
     ]
+    every = float(next((each for each in INTERVALS if order.seconds / each <= TICKS), INTERVALS[-1]))
+    watched = Watched(order.seconds, bar)
 
-    async def live() -> Play:
+    async def live() -> None:
         held = await provisioned(there, auth, members)
-        every = float(next((each for each in INTERVALS if order.seconds / each <= TICKS), INTERVALS[-1]))
         plan = Plan(order.product, *there, auth, seed, tuple(held), every)
-        with Watched(order.seconds, bar) as watched:
-            return await play_elsewhere(plan, order.seconds, watched.watch)
+        with watched:
+            await play_elsewhere(plan, order.seconds, watched.watch)
 
-    with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        play = runner.run(live())
+    interrupted = False
+    try:
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+            runner.run(live())
+    except KeyboardInterrupt:  # which has ended the run cleanly, if it had begun
+        if watched.play is None:
+            raise
+        interrupted = True
+    play = watched.play
+    assert play is not None
     total = play.total
     timings = play.timings.figures(total.requests)
     failed = [FailedDevice(each.time, each.identity, each.error) for each in play.failures]
     lasted = (play.ticks[-1].time - play.began) if play.ticks else 0.0
-    return Outcome(order, seed, play.ticks, failed, total.latency, timings, lasted)
+    return Outcome(order, seed, play.ticks, failed, total.latency, timings, lasted, interrupted=interrupted)
+
+
+def _fresh_identities(order: Order, format: Format) -> list[str]:
+    """Never one from before, unless the prefix says so: the others have no room for letters, and begin anywhere."""
+    first, prefix = 1, order.prefix
+    if format != "opaque":
+        first += fresh_seed() % SPAN * SPAN
+    elif not prefix:
+        prefix = f"{order.product[:1]}-{fresh_seed() % 16**6:06x}-"
+    return [
+        identity(number, format, prefix, 0, upper=False) for number in range(first, first + order.devices)
+    ]
 
 
 class Watched:
@@ -226,17 +298,17 @@ class Watched:
         self.lasting = lasting
         self.began = 0.0
         self._wanted = wanted
-        self._play: Play | None = None
+        self.play: Play | None = None
         self._bar: Progress | None = None
 
     def watch(self, play: Play) -> None:
         """Show how far it is."""
-        self._play, self.began = play, play.began
+        self.play, self.began = play, play.began
         self._bar = Progress(self, self._wanted)
 
     def on_tick(self, callback: Callable[[Tick], object]) -> None:
-        assert self._play is not None
-        self._play.on_tick(callback)
+        assert self.play is not None
+        self.play.on_tick(callback)
 
     def __enter__(self) -> Watched:
         return self
@@ -246,14 +318,20 @@ class Watched:
             self._bar.__exit__(*error)
 
 
-def _parameter(text: str) -> tuple[str, Any]:
+def _parameter(text: str, declared: Mapping[str, Any]) -> tuple[str, Any]:
+    """A parameter's name and value: as JSON, or the text itself where it is none, or where a string is wanted."""
     name, equals, value = text.partition("=")
+    name = name.strip()
     if not equals:
         raise LabError(f"--parameter: {text!r} is no parameter: want name=value")
     try:
-        return name.strip(), json.loads(value)
+        read = json.loads(value)
     except ValueError:
-        return name.strip(), value
+        return name, value
+    wanted = declared.get(name)
+    kinds = set(get_args(wanted) or (wanted,))
+    allowed = (str, NoneType) if NoneType in kinds else str
+    return name, value if kinds - {NoneType} == {str} and not isinstance(read, allowed) else read
 
 
 def _when(seconds: float) -> str:

@@ -1,7 +1,9 @@
 """`labkit fleet`: in a lab of its own, against a platform elsewhere, and what it says when something is wrong."""
 
 import json
+import os
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,29 @@ class Fails(Behaviour):
         if device.number == self.at:
             raise RuntimeError("broken")
         await device.sleep(days=1)
+
+
+class Interrupted(Behaviour):
+    """Somebody presses Ctrl-C after a minute, or at once."""
+
+    after: float = 60
+
+    async def run(self, device: FleetDevice) -> None:
+        await device.write(temperature=1)
+        await device.sleep(self.after)
+        os.kill(os.getpid(), signal.SIGINT)
+        while True:
+            await device.sleep(0.01)
+
+
+class Verbose(Behaviour):
+    """Fails in many words, and knows strings."""
+
+    text: str = ""
+    other: str | None = None
+
+    async def run(self, device: FleetDevice) -> None:
+        raise RuntimeError(f"{self.text!r}\n  {self.other!r}\nbroken")
 
 
 NO_BEHAVIOUR = 7
@@ -118,6 +143,57 @@ class TestInALabOfItsOwn:
         assert result.stderr == "t-002 failed at 2026-01-01 00:00:00: RuntimeError: broken\n"
         assert "1 devices failed; seed 7" in result.stdout
 
+    def test_ctrl_c_ends_it_with_all_that_came_of_it(self, config: Path, tmp_path: Path) -> None:
+        table = tmp_path / "x.csv"
+        options = ("--devices", 1, "--days", 300, "--behaviour", f"{__name__}:Interrupted", "--csv", table)
+        result = fleet("--config", config, *options)
+        assert result.exit_code == 130, result.output
+        assert result.stdout.startswith("interrupted: 1 devices of thermostat, ")
+        assert len(table.read_text().splitlines()) > 1
+
+    def test_a_counter_tells_what_became_of_its_numbers(self, config: Path) -> None:
+        config.write_text(CONFIG.replace("temperature", "count"))
+        result = fleet("--config", config, "--devices", 2, "--minutes", 10, "--behaviour", "counter")
+        assert result.exit_code == 0, result.output
+        _, line = result.stdout.splitlines()
+        told = "accounts: 20 sent, 20 acknowledged, 20 handled, 0 lost, 0 doubled, 0 reordered"
+        assert line == told
+        result = fleet("--config", config, "--minutes", 10, "--behaviour", "counter", "--json")
+        assert json.loads(result.stdout)["accounts"]["sent"] == 100
+
+    def test_others_count_where_they_are_asked_to(self, config: Path) -> None:
+        options = ("--config", config, "--devices", 1, "--minutes", 10)
+        assert "accounts" not in fleet(*options).stdout
+        assert "\naccounts: 0 sent, " in fleet(*options, "--accounts").stdout
+
+    def test_a_device_has_one_line_and_strings_are_taken_as_they_are(self, config: Path) -> None:
+        more = ("--behaviour", f"{__name__}:Verbose", "-p", "text=5", "-p")
+        for other, read in (("other=true", "'true'"), ("other=null", "None"), ('other="7"', "'7'")):
+            result = fleet("--config", config, "--devices", 1, "--hours", 1, *more, other)
+            assert result.exit_code == 1
+            [line] = result.stderr.splitlines()
+            assert line.endswith(f": RuntimeError: '5' {read} broken")
+
+    @pytest.mark.parametrize("option", ["--days", "--hours", "--minutes", "--seconds", "--speed"])
+    @pytest.mark.parametrize("value", ["nan", "inf"])
+    def test_a_time_is_a_finite_number(self, config: Path, option: str, value: str) -> None:
+        result = fleet("--config", "no.yaml", option, value)
+        assert result.exit_code == 2
+        assert f"{value} is not a finite number" in result.stderr
+
+    def test_the_summary_comes_before_a_table_that_cannot_be_written(
+        self, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_: object) -> None:
+            raise OSError("no room")  # without a strerror, as pandas raises it
+
+        monkeypatch.setattr("pandas.DataFrame.to_csv", refuse)
+        table = tmp_path / "x.csv"
+        result = fleet("--config", config, "--minutes", 10, "--csv", table)
+        assert result.exit_code == 1
+        assert result.stdout.startswith("10 devices of thermostat, ")
+        assert result.stderr == f"labkit: --csv: {table}: no room\n"
+
     @cases(
         ("arguments", "said"),
         [
@@ -133,7 +209,8 @@ class TestInALabOfItsOwn:
             (f"--hours 1 --behaviour {__name__}:NO_BEHAVIOUR", "expected a class of labkit.Behaviour, not 7"),
             ("", "for how long? say --days"),
             ("--hours 1 --target x.json", "--config: not with --target"),
-            ("--hours 1 --csv nowhere/x.csv --devices 1", "--csv: nowhere/x.csv: "),
+            ("--days 9000 --csv nowhere/x.csv", "--csv: nowhere/x.csv: there is no folder nowhere"),
+            ("--hours 1 --identities uuid", "--identities: not with --config"),
         ],
     )
     def test_a_mistake_is_one_line(self, config: Path, arguments: str, said: str) -> None:
@@ -204,6 +281,28 @@ class TestElsewhere:
         result = fleet("--target", url, "--ca-file", ca_file, *options)
         assert result.exit_code == 0, result.output
 
+    def test_ctrl_c_ends_it_with_all_that_came_of_it(self, ready: dict[str, Any], tmp_path: Path) -> None:
+        table = tmp_path / "x.csv"
+        more = ("--behaviour", f"{__name__}:Interrupted", "-p", "after=0", "--csv", table)
+        result = fleet("--target", json.dumps(ready), "--devices", 1, "--days", 1, *more)
+        assert result.exit_code == 130, result.output
+        assert result.stdout.startswith("interrupted: 1 devices of thermostat, ")
+        assert len(table.read_text().splitlines()) > 1
+
+    @pytest.mark.parametrize("format", ["base10", "base16", "uuid", "mac"])
+    def test_identities_are_of_the_format_of_the_product(
+        self, config: Path, tmp_path: Path, format: str
+    ) -> None:
+        config.write_text(f"https_port: 0\nproducts: [{{id: plug, identity_format: {{type: {format}}}}}]")
+        with Lab(config=config) as lab:
+            (tmp_path / "ca.pem").write_text(lab.address.ca_pem)
+            there = ("--target", lab.product("plug").url(), "--ca-file", tmp_path / "ca.pem")
+            options = ("--devices", 2, "--seconds", 0.05, "--identities", format)
+            for count in (2, 4):  # others, of names of their own
+                result = fleet(*there, *options, product="plug")
+                assert "cannot be provisioned" not in result.output
+                assert len(lab.product("plug").devices()) == count
+
     def test_mistakes_are_one_line(self, ready: dict[str, Any], tmp_path: Path) -> None:
         url = ready["products"]["thermostat"]
         (tmp_path / "other.pem").write_text("no certificate")
@@ -216,6 +315,7 @@ class TestElsewhere:
             (json.dumps(ready), ("--auth", "password"), "the devices cannot be provisioned: "),
             (json.dumps({**ready, "https_port": 1}), (), "the devices cannot be provisioned: "),
             (json.dumps(ready), ("--workers", 2), "--workers: not with --target"),
+            (json.dumps(ready), ("--accounts",), "--accounts: not with --target"),
         ]:
             result = fleet("--target", target, "--seconds", 1, "--devices", 1, *more)
             assert result.exit_code == 1, target
