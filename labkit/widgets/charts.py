@@ -1,17 +1,21 @@
 """Charts of a fleet's run, each a function of a frame: it draws, and returns the numbers that it shows.
 
 Two frames there are: of ticks (`run.frame()`: a row an interval) and of requests (`run.requests()`: a row a request).
-Times are lab time, latencies are in seconds. A frame without rows gives an empty picture, never an error.
+Times are lab time, latencies are in seconds. A frame without rows gives an empty picture, never an error; what is no
+such frame, or lacks what a chart shows, is a LabError.
 """
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from labkit.widgets.drawing import headed, plot_style, png, round_times, show
+from labkit.widgets.drawing import apart, headed, plot_style, png, round_times, short, show
+from labkit.widgets.frames import of_losses, of_requests, of_ticks, with_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from typing import Literal
 
     import pandas
     from matplotlib.axes import Axes
@@ -32,6 +36,8 @@ ANSWERED = "#3b7dd8"
 FAILED = "#d64545"
 HOUR = 3600
 MOST_NAMES = 24  # rows of a raster that are named one by one
+MOST_BOUNDS = 14  # bars of a histogram that are named one by one
+INSTANT = timedelta(seconds=2)  # how wide a bar is where there is one row alone
 
 
 # ---- over time
@@ -39,22 +45,22 @@ MOST_NAMES = 24  # rows of a raster that are named one by one
 
 def latency_chart(frame: pandas.DataFrame, *, title: str = "Latency") -> pandas.DataFrame:
     """Percentiles of latency over lab time, from a frame of ticks; an interval without requests is a gap."""
-    return _drawn(draw_latency, frame, title)
+    return _drawn(draw_latency, of_ticks(frame, *LATENCIES), title)
 
 
 def rate_chart(frame: pandas.DataFrame, *, title: str = "Requests per second") -> pandas.DataFrame:
     """Answers per second of lab time, from a frame of ticks."""
-    return _drawn(draw_rate, frame, title)
+    return _drawn(draw_rate, of_ticks(frame, "requests"), title)
 
 
 def errors_chart(frame: pandas.DataFrame, *, title: str = "Errors by kind") -> pandas.DataFrame:
     """How many requests went wrong in each interval, by kind, from a frame of ticks."""
-    return _drawn(draw_errors, frame, title)
+    return _drawn(draw_errors, of_ticks(frame), title)
 
 
 def states_chart(frame: pandas.DataFrame, *, title: str = "Devices by state") -> pandas.DataFrame:
     """How many devices run, sleep, poll, wait, have failed or have ended, from a frame of ticks."""
-    return _drawn(draw_states, frame, title)
+    return _drawn(draw_states, of_ticks(frame, *STATES), title)
 
 
 def overview(frame: pandas.DataFrame, title: str = "") -> bytes:
@@ -96,9 +102,11 @@ def draw_latency(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
 
 def draw_rate(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
     shown = rates(frame)
-    if len(shown):
+    if len(shown) > 1:
         axes.plot(shown.index, shown["requests per second"], color=ANSWERED, drawstyle="steps-pre")
         axes.fill_between(shown.index, shown["requests per second"], color=ANSWERED, step="pre", alpha=0.15)
+    elif len(shown):
+        _said(axes, "no rate of one interval alone")
     _over_time(axes, frame)
     return shown
 
@@ -107,13 +115,7 @@ def draw_errors(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
     kinds = [str(each) for each in frame if str(each).startswith("error ")]
     shown = frame[kinds].rename(columns={each: each.removeprefix("error ") for each in kinds})
     if kinds and len(shown):
-        axes.stackplot(
-            shown.index,
-            [shown[each] for each in shown],
-            labels=[str(each) for each in shown],
-            colors=[ERRORS[n % len(ERRORS)] for n in range(len(kinds))],
-            step="pre",
-        )
+        _stacked(axes, shown, [ERRORS[n % len(ERRORS)] for n in range(len(kinds))], step="pre")
     elif len(frame):
         _said(axes, "none")
     _over_time(axes, frame)
@@ -124,14 +126,24 @@ def draw_states(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
     known = [each for each in STATES if each in frame and frame[each].any()]
     shown = frame[known]
     if known and len(shown):
-        axes.stackplot(
-            shown.index,
-            [shown[each] for each in shown],
-            labels=known,
-            colors=[STATES[each] for each in known],
-        )
+        _stacked(axes, shown, [STATES[each] for each in known])
     _over_time(axes, frame)
     return shown
+
+
+def _stacked(
+    axes: Axes, shown: pandas.DataFrame, colours: Sequence[str], step: Literal["pre"] | None = None
+) -> None:
+    """Areas on top of each other; of one row, which has no area, bars."""
+    if len(shown) > 1:
+        columns, labels = [shown[each] for each in shown], [str(each) for each in shown]
+        axes.stackplot(shown.index, columns, labels=labels, colors=list(colours), step=step)
+        return
+    bottom = 0.0
+    for name, colour in zip(shown, colours, strict=True):
+        height = float(shown[name].iloc[0])
+        axes.bar(shown.index, height, INSTANT, bottom, label=str(name), color=colour)  # type: ignore[arg-type]
+        bottom += height
 
 
 def rates(frame: pandas.DataFrame) -> pandas.DataFrame:
@@ -161,13 +173,15 @@ def histogram_chart(requests: pandas.DataFrame, *, title: str = "Latency") -> pa
             _said(axes, "nothing yet")
             return shown
         axes.bar(range(len(shown)), shown["requests"], width=0.96, color=ANSWERED)
-        axes.set_xticks(range(len(shown)), [str(each) for each in shown.index])
+        few = len(shown) <= MOST_BOUNDS
+        whole = [n for n, each in enumerate(shown.index) if few or f"{float(each):e}"[0] in "01"]
+        axes.set_xticks(whole, [str(shown.index[n]) for n in whole])
         axes.set_xlabel("seconds, up to")
         axes.set_ylabel("requests")
         axes.grid(visible=False, axis="x")
         return shown
 
-    return _drawn(draw, requests, title)
+    return _drawn(draw, of_requests(requests, "latency"), title)
 
 
 def raster_chart(requests: pandas.DataFrame, *, title: str = "Requests of each device") -> pandas.DataFrame:
@@ -178,7 +192,7 @@ def raster_chart(requests: pandas.DataFrame, *, title: str = "Requests of each d
             _said(axes, "nothing yet")
             return frame
         names = sorted(frame["identity"].unique())
-        row = frame["identity"].map({name: number for number, name in enumerate(names)})
+        row = frame["identity"].map({name: number for number, name in enumerate(names, 1)})
         failed = (frame["status"].isna() | (frame["status"] >= 400)).to_numpy(dtype=bool)
         few = len(names) <= MOST_NAMES
         for label, colour, chosen in (("answered", ANSWERED, ~failed), ("failed", FAILED, failed)):
@@ -187,16 +201,16 @@ def raster_chart(requests: pandas.DataFrame, *, title: str = "Requests of each d
                 at, mark = frame["time"][chosen], "|"
                 axes.plot(at, row[chosen], mark, markersize=size, color=colour, label=label)
         if few:
-            axes.set_yticks(range(len(names)), names)
+            axes.set_yticks(range(1, len(names) + 1), [short(each) for each in names])
         else:
-            axes.set_ylabel("device")
-        axes.set_ylim(len(names) - 0.5, -0.5)
+            axes.set_ylabel("device, by name")
+        axes.set_ylim(len(names) + 0.5, 0.5)
         axes.grid(visible=False, axis="y")
         _over_time(axes, frame.set_index("time"), zero=False)
         counted = frame.assign(failed=failed).groupby("identity", sort=True)["failed"].agg(["size", "sum"])
         return counted.set_axis(["requests", "failed"], axis="columns").astype("int64")
 
-    count = requests["identity"].nunique()
+    count = of_requests(requests, "time", "identity", "status")["identity"].nunique()
     return _drawn(draw, requests, title, height=0.22 * min(max(count, 12), 30) + 0.6)
 
 
@@ -232,6 +246,7 @@ def hours_chart(
         bar.outline.set_visible(False)
         return shown
 
+    with_numbers(frame, column)
     days = len(frame) and _times(frame).dt.floor("D").nunique()
     return _drawn(draw, frame, title or f"{column} by hour", height=0.3 * max(days, 1) + 1.1)
 
@@ -265,6 +280,10 @@ def _histogram(latencies: pandas.Series[float]) -> pandas.DataFrame:
     counts = places.value_counts(sort=False)
     held = [n for n, count in enumerate(counts) if count]
     shown = counts.iloc[held[0] : held[-1] + 1] if held else counts.iloc[:0]
+    if (
+        len(held) > 1 and held[0] == 0
+    ):  # from 0 it is infinitely far to the next: one empty bar says that there is a gap
+        shown = counts.iloc[[0, *range(max(held[1] - 1, 1), held[-1] + 1)]]
     return pandas.DataFrame(
         {"requests": shown.to_numpy()}, index=pandas.Index(list(shown.index), name="up to (s)")
     )
@@ -284,7 +303,8 @@ def losses_chart(losses: pandas.DataFrame, *, title: str = "Messages that went a
         shown = shown[(shown != 0).any(axis=1)]
         if len(shown):
             colours = [LOSSES[each] for each in known]
-            shown.plot(kind="barh", stacked=True, ax=axes, color=colours, legend=False, width=0.7)
+            named = shown.set_axis([short(str(each)) for each in shown.index])
+            named.plot(kind="barh", stacked=True, ax=axes, color=colours, legend=False, width=0.7)
             axes.invert_yaxis()
             axes.set_xlabel("messages")
             axes.set_ylabel("")
@@ -294,7 +314,7 @@ def losses_chart(losses: pandas.DataFrame, *, title: str = "Messages that went a
             _said(axes, "none")
         return shown
 
-    return _drawn(draw, losses, title, height=0.26 * min(len(losses), 40) + 1.2)
+    return _drawn(draw, of_losses(losses, *LOSSES), title, height=0.26 * min(len(losses), 40) + 1.2)
 
 
 # ---- what they share
@@ -316,6 +336,7 @@ def _drawn(
     axes = figure.subplots()
     shown = draw(axes, frame)
     headed(axes, title)
+    apart(figure, axes)
     show(figure)
     return shown
 

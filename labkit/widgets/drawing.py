@@ -42,6 +42,7 @@ def plot_style() -> None:
             "grid.color": "#e4e7eb",
             "legend.frameon": False,
             "font.size": 10,
+            "text.parse_math": False,  # a name with a $ in it is no formula
         }
     )
     shell = get_ipython()
@@ -153,6 +154,25 @@ def headed(axes: Axes, title: str, *, below: bool = False) -> None:
         handlelength=1.4,
         columnspacing=1.2 if below else 2.0,
     )
+
+
+def apart(figure: Figure, axes: Axes) -> None:
+    """Where the title would reach into the legend beside it, raise it above: both count from the picture's edges."""
+    legend = axes.get_legend()
+    if legend is None:
+        return
+    figure.draw_without_rendering()
+    box = legend.get_window_extent()
+    if axes._left_title.get_window_extent().x1 > box.x0:  # type: ignore[attr-defined]
+        axes.set_title(axes.get_title(), pad=10 + box.height * 72 / figure.dpi)
+
+
+def short(name: str, longest: int = 24) -> str:
+    """A long name without its middle: its beginning and its end tell it from others."""
+    if len(name) <= longest:
+        return name
+    kept = longest - 1
+    return f"{name[: kept - kept // 2]}…{name[-(kept // 2) :]}"
 
 
 def show(figure: Figure) -> None:

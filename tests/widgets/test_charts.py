@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
+from labkit.core.errors import LabError
 from labkit.fleet.measures import Latency, Tick, frame
 from labkit.widgets import charts, drawing
 
@@ -99,6 +100,20 @@ class TestOverTime:
     def test_of_nothing_there_is_a_picture_too(self) -> None:
         assert charts.overview(ticks().iloc[:0]).startswith(b"\x89PNG")
 
+    def test_of_one_interval_there_are_bars(self, drawn: list[Figure]) -> None:
+        one = ticks().iloc[2:3]
+        charts.states_chart(one)
+        charts.errors_chart(one)
+        states, errors = (figure.axes[0] for figure in drawn)
+        heights = [bar.get_height() for bar in states.patches]  # type: ignore[attr-defined]
+        assert heights == [1, 8, 1]
+        assert [bar.get_height() for bar in errors.patches] == [3]  # type: ignore[attr-defined]
+        assert states.get_ylim()[1] >= 10
+        first, last = states.get_xlim()
+        assert first < states.patches[0].get_x() < last  # type: ignore[attr-defined]
+        charts.rate_chart(one)
+        assert [each.get_text() for each in drawn[-1].axes[0].texts] == ["no rate of one interval alone"]
+
 
 class TestOfRequests:
     def test_a_histogram_has_round_bounds_and_no_hole(self) -> None:
@@ -106,6 +121,16 @@ class TestOfRequests:
         assert shown.to_dict() == {
             "0.005": 1, "0.01": 0, "0.02": 1, "0.05": 1, "0.1": 0, "0.2": 0, "0.5": 0, "1": 0, "2": 1
         }  # fmt: skip
+
+    def test_after_zero_a_histogram_leaves_out_what_is_empty(self, drawn: list[Figure]) -> None:
+        virtual = requests().assign(latency=[0, 0, 0, 2.5, 2.5])
+        assert charts.histogram_chart(virtual)["requests"].to_dict() == {"0": 3, "2": 0, "5": 2}
+        near = requests().assign(latency=[0, 0, 0, 0.0000005, 0.0000015])
+        assert charts.histogram_chart(near)["requests"].to_dict() == {"0": 3, "1e-06": 1, "2e-06": 1}
+        wide = requests().assign(latency=[0.00001, 0.1, 0.1, 0.1, 2.5])
+        assert len(charts.histogram_chart(wide)) == 18
+        labels = [each.get_text() for each in drawn[-1].axes[0].get_xticklabels()]
+        assert labels == ["1e-05", "0.0001", "0.001", "0.01", "0.1", "1"]
 
     def test_a_raster_counts_what_failed(self) -> None:
         shown = charts.raster_chart(requests())
@@ -117,7 +142,10 @@ class TestOfRequests:
     def test_many_devices_have_no_names(self, drawn: list[Figure]) -> None:
         one = requests().iloc[[0]]
         charts.raster_chart(pd.concat([one.assign(identity=f"t-{n:03}") for n in range(200)]))
-        assert drawn[-1].axes[0].get_ylabel() == "device"
+        axes = drawn[-1].axes[0]
+        assert axes.get_ylabel() == "device, by name"
+        assert axes.get_ylim() == (200.5, 0.5)  # as devices count, from 1
+        assert {1, 200} <= set(axes.lines[0].get_ydata())  # type: ignore[arg-type]
         charts.raster_chart(requests())
         assert [each.get_text() for each in drawn[-1].axes[0].get_yticklabels()] == ["t-1", "t-2"]
 
@@ -145,6 +173,57 @@ def test_losses_name_the_devices_that_have_some(drawn: list[Figure]) -> None:
     assert shown.to_dict("index") == {"t-1": {"lost": 2, "doubled": 1}}
     assert charts.losses_chart(losses * 0).empty
     assert [each.get_text() for each in drawn[-1].axes[0].texts] == ["none"]
+
+
+NAMES = ("$\\foo$", "$a_$b", "$x$", "00000000-0000-4000-8000-000000000001", "ä" * 256)
+
+
+def losses_of(*names: str) -> pd.DataFrame:
+    index = pd.MultiIndex.from_tuples([(name, 1) for name in names], names=["identity", "epoch"])
+    return pd.DataFrame({"sent": 9, "lost": 2, "doubled": 1, "reordered": 1}, index=index)
+
+
+def test_a_name_is_no_formula_and_a_long_one_loses_its_middle(drawn: list[Figure]) -> None:
+    charts.losses_chart(losses_of(*NAMES))
+    charts.raster_chart(pd.concat([requests().assign(identity=each) for each in NAMES]))
+    wanted = {"$\\foo$", "$a_$b", "$x$", "00000000-000…00000000001", "ä" * 12 + "…" + "ä" * 11}
+    for figure in drawn:
+        axes = figure.axes[0]
+        labels = axes.get_yticklabels()
+        assert {each.get_text() for each in labels} == wanted
+        assert not any(each.get_parse_math() for each in labels)
+        assert axes.get_window_extent().width > 0.6 * figure.bbox.width
+        assert drawing.png(figure).startswith(b"\x89PNG")
+
+
+def test_a_legend_lies_on_no_title(drawn: list[Figure]) -> None:
+    for title in ("Messages that went astray", "Messages that went astray between the devices and handlers"):
+        charts.losses_chart(losses_of(*NAMES), title=title)
+        figure = drawn.pop()
+        axes = figure.axes[0]
+        legend = axes.get_legend()
+        assert legend is not None
+        assert not axes._left_title.get_window_extent().overlaps(legend.get_window_extent())  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [
+        (lambda: charts.latency_chart(requests()), r"a frame of ticks \(run.frame\(\)\)"),
+        (lambda: charts.rate_chart(ticks()[["p50"]]), "not one without any of requests"),
+        (lambda: charts.states_chart(7), "expected a frame of ticks .*, not int"),  # type: ignore[arg-type]
+        (lambda: charts.errors_chart(requests()), "whose index is no times"),
+        (lambda: charts.histogram_chart(ticks()), r"a frame of requests .*, not one without a column 'latency'"),
+        (lambda: charts.raster_chart(ticks()), r"a frame of requests \(run.requests\(\)\)"),
+        (lambda: charts.hours_chart(ticks(), "nope"), "no column 'nope', there are: requests, errors, p50"),
+        (lambda: charts.hours_chart(requests(), "identity"), "expected numbers in 'identity'"),
+        (lambda: charts.hours_chart(losses_of("a"), "lost"), "not one without times"),
+        (lambda: charts.losses_chart(ticks()), r"a table of accounts \(run.losses\)"),
+    ],
+)  # fmt: skip
+def test_another_frame_or_column_is_said(draw: Callable[[], object], said: str) -> None:
+    with pytest.raises(LabError, match=said):
+        draw()
 
 
 @pytest.mark.parametrize("draw", [*TICK_CHARTS, *REQUEST_CHARTS], ids=lambda draw: draw.__name__)

@@ -1,0 +1,66 @@
+"""Is a frame one that a chart can show? Each gives it back, or raises LabError."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from labkit.core.errors import LabError
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def of_ticks(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
+    """A frame of ticks with one of these columns at least."""
+    import pandas
+
+    expected = "a frame of ticks (run.frame()), a row an interval"
+    _is_frame(frame, expected)
+    if not isinstance(frame.index, pandas.DatetimeIndex):
+        raise LabError(f"expected {expected}, not one whose index is no times")
+    return _has_one(frame, expected, columns)
+
+
+def of_requests(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
+    """A frame of requests with all of these columns."""
+    expected = "a frame of requests (run.requests()), a row a request"
+    _is_frame(frame, expected)
+    for each in columns:
+        if each not in frame:
+            raise LabError(f"expected {expected}, not one without a column {each!r}")
+    return frame
+
+
+def of_losses(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
+    """A table of accounts with one of these columns at least."""
+    expected = "a table of accounts (run.losses), a row a device and epoch"
+    return _has_one(_is_frame(frame, expected), expected, columns)
+
+
+def with_numbers(frame: pandas.DataFrame, column: str) -> pandas.DataFrame:
+    """A frame with times, as its index or in a column `time`, and with numbers in a column."""
+    from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
+
+    expected = "a frame of ticks (run.frame()), or one with a column 'time'"
+    times = _is_frame(frame, expected)["time"] if "time" in frame else frame.index
+    if not is_datetime64_any_dtype(times.dtype):
+        raise LabError(f"expected {expected}, not one without times")
+    if column not in frame:
+        raise LabError(f"no column {column!r}, there are: {', '.join(map(str, frame.columns)) or 'none'}")
+    if len(frame) and not is_numeric_dtype(frame[column].dtype):
+        raise LabError(f"expected numbers in {column!r}, not {frame[column].dtype}")
+    return frame
+
+
+def _is_frame(frame: object, expected: str) -> pandas.DataFrame:
+    import pandas
+
+    if not isinstance(frame, pandas.DataFrame):
+        raise LabError(f"expected {expected}, not {type(frame).__name__}")
+    return frame
+
+
+def _has_one(frame: pandas.DataFrame, expected: str, columns: tuple[str, ...]) -> pandas.DataFrame:
+    if columns and not any(each in frame for each in columns):
+        raise LabError(f"expected {expected}, not one without any of {', '.join(columns)}")
+    return frame
