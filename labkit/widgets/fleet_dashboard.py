@@ -233,8 +233,9 @@ class FleetDashboard(Dashboard):
         try:
             act()
             self._said.value = ""
-        except LabkitError as error:
-            self._said.value = f"<span class='labkit-said'>{escape(str(error))}</span>"
+        except Exception as error:  # noqa: BLE001  nobody but the dashboard would show it
+            text = str(error) if isinstance(error, LabkitError) else f"{type(error).__name__}: {error}"
+            self._said.value = f"<span class='labkit-said'>{escape(text)}</span>"
         self.refresh()
 
     def _follow(self, run: RunSource) -> None:

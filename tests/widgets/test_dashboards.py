@@ -1,6 +1,7 @@
 """Dashboards of a fleet and of a lab: what they show and what their controls do; no front end is needed for that."""
 
 import asyncio
+import inspect
 import re
 import threading
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from labkit.fleet.device import DeviceError
 from labkit.fleet.fleet_device import FleetDevice
 from labkit.fleet.measures import Tick
 from labkit.fleet.shapes import Flat
+from labkit.lab.dashboards import TOLD
 from labkit.lab.fleet import Fleet
 from labkit.lab.run import Run
 from labkit.widgets.fleet_dashboard import FleetDashboard
@@ -209,6 +211,42 @@ class TestOfAFleet:
         dashboard = fleet.dashboard()  # for how long?
         buttons(dashboard)["Start"].click()
         assert "this clock stands still: say for how long" in words(dashboard.widget)
+
+    def test_any_mistake_of_a_control_is_said(self, fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+        def start(**_: object) -> None:
+            raise TypeError("it <broke>")
+
+        dashboard = fleet.dashboard(minutes=1)
+        monkeypatch.setattr(fleet, "start", start)
+        buttons(dashboard)["Start"].click()
+        assert "TypeError: it &lt;broke&gt;" in words(dashboard.widget)
+
+    @pytest.mark.parametrize(
+        ("how", "said"),
+        [
+            (
+                {"bogus": 1},
+                "no argument 'bogus', there are: seconds, minutes, hours, days, every, requests, ",
+            ),
+            ({"minutes": "3"}, "minutes: expected a number of at least 0, not '3'"),
+            ({"minutes": True}, "minutes: expected a number"),
+            ({"days": float("nan")}, "days: expected a number of at least 0, not nan"),
+            ({"hours": -1}, "hours: expected a number of at least 0, not -1"),
+            ({"every": 0}, "every: expected seconds above 0, not 0"),
+            ({"arrivals": 3}, "arrivals: expected a shape, not 3"),
+            ({"accounts": "all"}, "accounts: expected True, False or a solution, not 'all'"),
+            ({"workers": 1.5}, "workers: expected a number of processes, not 1.5"),
+        ],
+    )
+    def test_a_run_that_cannot_be_is_said_when_it_is_made(
+        self, fleet: Fleet, how: dict[str, Any], said: str
+    ) -> None:
+        with pytest.raises(LabError, match=said):
+            fleet.dashboard(**how)
+
+    def test_it_takes_what_a_run_takes(self) -> None:
+        known = set(inspect.signature(Fleet.start).parameters) - {"self"}
+        assert set(TOLD) == known
 
     def test_a_device_that_failed_leads_to_its_journal(self, fleet: Fleet) -> None:
         dashboard = fleet.dashboard()
