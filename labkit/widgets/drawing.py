@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 CYCLE = ("#3b7dd8", "#e08a2e", "#2e9e6b", "#8e5bbf", "#d64545", "#6b7785")
 DAY = 86_400
+GAP = 12  # pixels between a title and the legend beside it, at least
 HOURS = 3  # spans below so many have ticks within an hour
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1200, 1800)  # seconds between two ticks
 
@@ -163,7 +164,7 @@ def apart(figure: Figure, axes: Axes) -> None:
         return
     figure.draw_without_rendering()
     box = legend.get_window_extent()
-    if axes._left_title.get_window_extent().x1 > box.x0:  # type: ignore[attr-defined]
+    if axes._left_title.get_window_extent().x1 + GAP > box.x0:  # type: ignore[attr-defined]
         axes.set_title(axes.get_title(), pad=10 + box.height * 72 / figure.dpi)
 
 
