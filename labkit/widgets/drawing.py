@@ -43,7 +43,6 @@ def plot_style() -> None:
             "grid.color": "#e4e7eb",
             "legend.frameon": False,
             "font.size": 10,
-            "text.parse_math": False,  # a name with a $ in it is no formula
         }
     )
     shell = get_ipython()
@@ -165,15 +164,17 @@ def apart(figure: Figure, axes: Axes) -> None:
     figure.draw_without_rendering()
     box = legend.get_window_extent()
     if axes._left_title.get_window_extent().x1 + GAP > box.x0:  # type: ignore[attr-defined]
-        axes.set_title(axes.get_title(), pad=10 + box.height * 72 / figure.dpi)
+        axes.set_title(axes.get_title(loc="left"), pad=10 + box.height * 72 / figure.dpi)
 
 
 def short(name: str, longest: int = 24) -> str:
-    """A long name without its middle: its beginning and its end tell it from others."""
-    if len(name) <= longest:
-        return name
-    kept = longest - 1
-    return f"{name[: kept - kept // 2]}…{name[-(kept // 2) :]}"
+    """A name as a label: a long one without its middle, for its beginning and its end tell it from others. With a $ it
+    is no formula.
+    """
+    if len(name) > longest:
+        kept = longest - 1
+        name = f"{name[: kept - kept // 2]}…{name[-(kept // 2) :]}"
+    return name.replace("$", r"\$")
 
 
 def show(figure: Figure) -> None:
