@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import pandas
 import pytest
 
 from labkit import Behaviour, Lab
+from labkit.core.errors import LabError
 from labkit.fleet.behaviours import (
     BEHAVIOURS,
     Bulb,
@@ -169,6 +171,97 @@ def test_a_table_is_replayed_at_its_own_times(tmp_path: Path) -> None:
     with Lab(seed=7) as lab:
         run = product_of(lab).fleet(1, Replay(table=frame, speed=2)).run(hours=1)
         assert list(points(lab, "temperature").timestamp - int(run.began)) == [0, 30]
+
+
+Z = "2026-01-01T00:0{}:00Z"
+
+
+def replayed(table: Any, **more: Any) -> list[tuple[str, float, str]]:
+    """What two devices wrote of a table: who, how many seconds after the beginning, and what."""
+    with Lab(seed=7) as lab:
+        product = lab.product("device", resources={"temperature": "string", "humidity": "string"})
+        run = product.fleet(2, Replay(table=table, **more)).run(hours=1)
+        assert run.failures.empty, list(run.failures.error)
+        order = "identity, timestamp, alias desc"
+        found = lab.sql(f"select identity, timestamp, value from datapoint order by {order}")
+        began = int(run.began)
+        return [(who, when - began, value) for who, when, value in found.itertuples(index=False)]
+
+
+def both(*points: tuple[float, str]) -> list[tuple[str, float, str]]:
+    return [(who, when, value) for who in ("d-001", "d-002") for when, value in points]
+
+
+def frame_of(index: Any) -> pandas.DataFrame:
+    return pandas.DataFrame({"temperature": ["a", "b"]}, index=index)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        frame_of(pandas.date_range("2026-01-01", periods=2, freq="60s", tz="UTC")),
+        frame_of(pandas.date_range("2026-01-01", periods=2, freq="60s", tz="Europe/Berlin")),
+        frame_of(pandas.date_range("2026-01-01", periods=2, freq="60s")),
+        frame_of(pandas.to_timedelta([30, 90], unit="s")),
+        frame_of([5, 65]),
+        frame_of([0.5, 60.5]),
+    ],
+    ids=["utc", "zone", "naive", "timedelta", "seconds", "fractions"],
+)
+def test_a_table_may_have_any_kind_of_times(table: pandas.DataFrame) -> None:
+    assert replayed(table) == both((0, "a"), (60, "b"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "points"),
+    [
+        ([f"{Z.format(0)},a,", f"{Z.format(1)},b,"], [(0, "a"), (60, "b")]),
+        (["2026-01-01T01:00:00+01:00,a,", "2026-01-01T02:01:00.0+02:00,b,"], [(0, "a"), (60, "b")]),
+        (["0 days 00:01:00,a,", "0 days 00:02:00,b,"], [(0, "a"), (60, "b")]),
+        (["120,c,", "0,a,", "60,b,"], [(0, "a"), (60, "b"), (120, "c")]),
+        (["0,,", "5,b,", "9,,c"], [(5, "b"), (9, "c")]),
+        (["0,007,21.50", "5,1e400,NA"], [(0, "007"), (0, "21.50"), (5, "1e400"), (5, "NA")]),
+    ],
+    ids=["utc", "zones", "durations", "unsorted", "empty", "as they are"],
+)
+def test_a_file_is_replayed_as_it_stands(
+    rows: list[str], points: list[tuple[float, str]], tmp_path: Path
+) -> None:
+    file = tmp_path / "measured.csv"
+    file.write_text("\n".join(["time,temperature,humidity", *rows, ""]))
+    assert replayed(file) == both(*points)
+
+
+def test_all_devices_of_a_table_have_one_beginning() -> None:
+    table = pandas.DataFrame({"time": [30, 10], "device": ["d-002", "d-001"], "temperature": ["b", "a"]})
+    assert replayed(table) == [("d-001", 0, "a"), ("d-002", 20, "b")]
+    assert replayed(table[:0]) == []
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named"),
+    [
+        ({"speed": 0}, "speed: expected a number above 0, not 0"),
+        ({"speed": -1}, "speed: expected a number above 0, not -1"),
+        ({"speed": float("nan")}, "speed: expected a number above 0, not nan"),
+        ({"table": "nope.csv"}, "table: nope.csv: No such file"),
+        ({"table": [{"temperature": 1}]}, "table: expected a DataFrame or the path of a CSV file"),
+        ({"table": Path(__file__).parent}, "fleet: Is a directory"),
+        ({"table": frame_of(["now", "then"])}, "expected times as dates or as seconds, not 'now'"),
+        ({"table": frame_of([0, None])}, "row 2 has no time"),
+    ],
+)
+def test_what_cannot_be_replayed_is_an_error_at_once(parameters: dict[str, Any], named: str) -> None:
+    with pytest.raises(LabError, match=named):
+        Replay(**{"table": frame_of([0, 1]), **parameters})
+
+
+def test_a_file_that_cannot_be_replayed_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "measured.csv"
+    for text, named in [("", "no CSV"), ("when,a\n1,2\n", "no column 'time', there are: when, a")]:
+        file.write_text(text)
+        with pytest.raises(LabError, match=f"table: .*measured.csv: {named}"):
+            Replay(table=file)
 
 
 def test_a_flaky_device_is_refused_reboots_and_breaks() -> None:

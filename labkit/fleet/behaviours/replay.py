@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from labkit.core.errors import LabError
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.fleet_device import FleetDevice
+from labkit.fleet.tables import measured
 
 
 class Replay(Behaviour):
@@ -21,18 +24,14 @@ class Replay(Behaviour):
     device: str = "device"
     speed: float = 1.0
 
-    async def run(self, device: FleetDevice) -> None:
-        import pandas as pd
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        if not 0 < self.speed < math.inf:
+            raise LabError(f"Replay: speed: expected a number above 0, not {self.speed}")
+        self._rows = measured(self.table, self.time, self.device)  # once, for all devices
 
-        table = self.table if isinstance(self.table, pd.DataFrame) else pd.read_csv(self.table)
-        if self.device in table:
-            table = table[table[self.device].astype(str) == device.identity].drop(columns=self.device)
-        if self.time in table:
-            table = table.set_index(self.time)
-        index = table.index
-        if not pd.api.types.is_numeric_dtype(index):
-            index = (pd.to_datetime(index) - pd.Timestamp(0)).total_seconds()
+    async def run(self, device: FleetDevice) -> None:
         began = device.now()
-        for when, row in zip(index - index[:1].min(), table.to_dict("records"), strict=True):
+        for when, row in self._rows.get(None) or self._rows.get(device.identity, []):
             await device.sleep_until(began + when / self.speed)
-            await device.write({str(name): value for name, value in row.items() if pd.notna(value)})
+            await device.write(row)
