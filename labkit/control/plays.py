@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ class PlaysControl:
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
+        self._followed: dict[str, dict[str, Callable[[str, object], object]]] = {}  # by product and identity
 
     async def prepare(self, plan: Plan) -> Play:
         """A run of a fleet in this process: on a virtual clock one device at a time, else side by side."""
@@ -34,19 +35,24 @@ class PlaysControl:
         """A run of a fleet on the workers of a dask cluster, which `client` is one of."""
         return ClusterPlay(plan, self._platform.context.clock, client, shares, close)
 
-    async def account(self, product: str, handled: Callable[[str, object], object]) -> None:
-        """Tell `handled` of each number that counting devices write (identity, value), as a handler gets it.
+    async def account(
+        self, product: str, identities: Iterable[str], handled: Callable[[str, object], object]
+    ) -> None:
+        """Tell `handled` of each number that these counting devices write (identity, value), as a handler gets it.
 
-        The handler belongs to a solution of its own, `accounts-<product>`, so that no other is touched; it takes the
-        place of the one before.
+        It takes the place of what was told before of the same devices; of others of the product others are told. The
+        handler belongs to a solution of its own, `accounts-<product>`, so that no other is touched.
         """
+        followed = self._followed.setdefault(product, {})
+        followed.update(dict.fromkeys(identities, handled))
         id = f"accounts-{product}"
         if id not in self._platform.context.solutions:
             await self._platform.solutions.add(SolutionSettings(id=id, products=(product,)))
 
         async def datapoint(data: Mapping[str, Any]) -> None:
-            if data["alias"] == ALIAS:
-                handled(data["device_sn"], data["value"][1])
+            told = followed.get(data["device_sn"])
+            if told is not None and data["alias"] == ALIAS:
+                told(data["device_sn"], data["value"][1])
 
         self._platform.solutions.get(id).on("device", "datapoint", datapoint)
 

@@ -130,9 +130,9 @@ class ClusterPlay:
             await asyncio.to_thread(self._client.subscribe_topic, self._topic, told)
             await self._oversee()
         finally:
+            self.timings.end()  # a cluster of its own takes seconds to end
             await asyncio.to_thread(self._end)
             self._tell_rest()
-            self.timings.end()
             self._finished.set()
         if self._error is not None:
             raise LabError(f"workers: {self._error}")

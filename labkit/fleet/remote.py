@@ -54,12 +54,16 @@ def elsewhere(target: str, product: str, ca_file: Path | None) -> Elsewhere:
 
 
 def _at(url: str, host: str | None, pem: str, product: str) -> Elsewhere:
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        port = parts.port or HTTPS_PORT
+    except ValueError as error:
+        raise SettingsError(f"--target: {url!r}: {error}") from None
     if parts.scheme != "https" or not parts.hostname:
         raise SettingsError(f"--target: expected an https URL of {product!r}, not {url!r}")
     loopback = parts.hostname.endswith(".localhost")
     return Elsewhere(
-        Address(host or ("127.0.0.1" if loopback else parts.hostname), parts.port or HTTPS_PORT, pem),
+        Address(host or ("127.0.0.1" if loopback else parts.hostname), port, pem),
         parts.hostname,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -18,6 +19,7 @@ from labkit.fleet.faults import DeviceFault, FleetFaults
 from labkit.fleet.identities import identity
 from labkit.fleet.play import Member, Plan
 from labkit.fleet.shapes import Shape
+from labkit.lab.arguments import texts
 from labkit.lab.run import Run, Spread
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
@@ -141,6 +143,9 @@ class Fleet:
         if self._run is not None and not self._run.done:
             raise LabError("this fleet runs already: wait() for its run, or stop() it first")
         lasting = _seconds(seconds, minutes, hours, days)
+        for name, shape in (("devices", devices), ("arrivals", arrivals)):
+            if shape is not None and not isinstance(shape, Shape):
+                raise LabError(f"{name}: expected a shape such as Flat(5), not {shape!r}")
         state = self._runtime.run(self._runtime.control.clock.state)
         if lasting is None and not state.rate:
             raise LabError("this clock stands still: say for how long, as in run(days=1)")
@@ -195,6 +200,8 @@ class Fleet:
         credentials. Raises LabError for one that is not in this fleet.
         """
         known = {member.identity: member for member in self._members}
+        if not identities or len(set(identities)) < len(identities):
+            raise LabError("repeat: expected one identity or several different ones")
         for each in identities:
             if each not in known:
                 raise LabError(f"no device {each!r}, there are {_range(self.identities)}")
@@ -243,6 +250,8 @@ def make_fleet(
     identities: Iterable[str] | None,
 ) -> Fleet:
     """A fleet, provisioned. Raises LabError for arguments that do not fit together."""
+    if seed is not None and type(seed) is not int:
+        raise LabError(f"fleet: seed: expected a whole number, not {seed!r}")
     lives = _lives(count, given)
     names = _names(product, len(lives), prefix, identities)
     if seed is None:
@@ -269,7 +278,12 @@ def _lives(count: object, given: Behaviours | None) -> list[Behaviour]:
     if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
         raise LabError(f"fleet: expected a number of devices, not {count!r}")
     if isinstance(given, Mapping):
+        for each, many in given.items():
+            if type(many) is not int or many < 1:
+                raise LabError(f"fleet: expected a number of devices for {each!r}, not {many!r}")
         lives = [behaviour(each) for each, many in given.items() for _ in range(many)]
+        if not lives:
+            raise LabError("fleet: no device at all")
         if count is not None and count != len(lives):
             raise LabError(f"fleet: {count} devices, but the behaviours are for {len(lives)}")
         return lives
@@ -283,7 +297,7 @@ def _names(
     product: FleetProduct, count: int, prefix: str | None, identities: Iterable[str] | None
 ) -> list[str]:
     if identities is not None:
-        names = list(identities)
+        names = texts(identities, "identities such as 't-001'")
         if len(set(names)) != count:
             raise LabError(f"fleet: {count} devices need as many different identities, not {len(set(names))}")
         return names
@@ -295,6 +309,9 @@ def _names(
 
 
 def _seconds(seconds: float, minutes: float, hours: float, days: float) -> float | None:
+    for each in (seconds, minutes, hours, days):
+        if not _is_number(each):
+            raise LabError(f"a run lasts a number of seconds, minutes, hours or days, not {each!r}")
     lasting = seconds + 60 * minutes + 3600 * hours + 86400 * days
     if lasting < 0:
         raise LabError(f"a run lasts 0 seconds or more, not {lasting:g}")
@@ -304,12 +321,16 @@ def _seconds(seconds: float, minutes: float, hours: float, days: float) -> float
 def _every(every: float | None, lasting: float | None, rate: float) -> float:
     """Seconds of lab time of a tick."""
     if every is not None:
-        if not every > 0:
+        if not _is_number(every) or every <= 0:
             raise LabError(f"every: expected seconds above 0, not {every!r}")
         return float(every)
     if lasting is None:
         return max(rate, 1.0)
     return max(float(next((each for each in INTERVALS if lasting / each <= TICKS), INTERVALS[-1])), rate)
+
+
+def _is_number(given: Any) -> bool:
+    return type(given) is not bool and isinstance(given, int | float) and math.isfinite(given)
 
 
 def _range(identities: Sequence[str]) -> str:

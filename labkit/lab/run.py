@@ -44,6 +44,8 @@ class Run:
         accounts: bool | Solution = False,
         spread: Spread | None = None,
     ) -> None:
+        if not isinstance(accounts, bool | Solution):
+            raise LabError(f"accounts: expected True, False or a solution of the lab, not {accounts!r:.100}")
         self._runtime = runtime
         self._plan = plan
         self._keep = keep
@@ -52,11 +54,11 @@ class Run:
         self._counted = accounts is not False
         self._route = accounts if isinstance(accounts, Solution) else None
         if accounts is True:
-            runtime.run(runtime.control.plays.account, plan.product, self._play.accounts.handled)
+            identities = [member.identity for member in plan.members]
+            runtime.run(runtime.control.plays.account, plan.product, identities, self._play.accounts.handled)
         self._ending = Ending(self._play)
         runtime.keep(self._ending)
         self._task: Task[None] = runtime.begin(self._live)
-        self._task.future.add_done_callback(lambda _: self._over())
 
     def _prepared(self, spread: Spread | None) -> Play | ClusterPlay:
         run, control = self._runtime.run, self._runtime.control.plays
@@ -72,6 +74,13 @@ class Run:
             raise
 
     async def _live(self) -> None:
+        try:
+            await self._follow()
+        finally:  # before whoever waits goes on, perhaps with the next run
+            self._runtime.forget(self._ending)
+            self._keep(self._play.credentials(), self._play.epochs())
+
+    async def _follow(self) -> None:
         await self._runtime.control.plays.play(self._play, self.lasting)
         if self._counted:  # what was acknowledged is on its way to handlers
             await self._runtime.control.settle()
@@ -79,7 +88,13 @@ class Run:
             answer = await self._route.ask_here("GET", "/accounts")
             if answer.status_code != 200:
                 raise LabError(f"accounts: {self._route!r} answers GET /accounts with {answer.status_code}")
-            for identity, value in of_route(answer.json()):
+            try:
+                told = answer.json()
+            except ValueError:
+                raise LabError(
+                    f"accounts: {self._route!r} answers GET /accounts with no JSON: {answer.text!r:.100}"
+                ) from None
+            for identity, value in of_route(told):
                 self._play.accounts.handled(identity, value)
 
     # --- while it goes on
@@ -261,10 +276,6 @@ class Run:
             function()
 
         self._runtime.run(call)
-
-    def _over(self) -> None:
-        self._runtime.forget(self._ending)
-        self._keep(self._play.credentials(), self._play.epochs())
 
     def _accounts(self) -> Accounts:
         if not self._counted:

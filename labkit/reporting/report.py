@@ -136,10 +136,13 @@ def plan(
     for path in find(folder):
         defaults = declared(read(path), path.name)
         known |= defaults
+        own_texts = named.get(path.stem, {})
+        own = {name: converted(text, defaults.get(name), name) for name, text in own_texts.items()}
+        checked(own, defaults, path.name)
         if given.get("only") and "only" not in defaults:
             continue
         own = {name: value for name, value in given.items() if name in defaults}
-        asked = {name: text for name, text in texts.items() if name in defaults} | named.get(path.stem, {})
+        asked = {name: text for name, text in texts.items() if name in defaults} | own_texts
         own |= {name: converted(text, defaults.get(name), name) for name, text in asked.items()}
         planned.append((path, checked(own, defaults, path.name)))
     known.pop(PLAYED, None)  # not for people to give

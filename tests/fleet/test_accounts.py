@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from labkit import Behaviour, Lab, NoAnswerError
 from labkit.core.errors import LabError
 from labkit.fleet.accounts import COLUMNS, Accounts, of_route, read, stamp
+from labkit.fleet.behaviours import Counter as Counts
 from labkit.fleet.fleet_device import FleetDevice
 
 SOLUTION = Path(__file__).parents[2] / "notebooks/solutions/accounts"
@@ -209,6 +210,47 @@ def test_a_run_keeps_its_accounts_to_the_handler_and_epochs_go_on_over_runs(by_r
         assert each.summary.endswith(line)
     with pytest.raises(LabError, match="accounts=True"):
         plain.losses.head()
+
+
+def test_fleets_of_a_product_that_count_side_by_side_lose_nothing() -> None:
+    with Lab(seed=7, speed=60) as lab:
+        product = lab.product("thermostat", resources={"count": "number"})
+        runs = [product.fleet(2, Counts(every=5), prefix=prefix).start(30, accounts=True) for prefix in "ab"]
+        for run in runs:
+            run.wait()
+            assert run.losses["sent"].min() > 1
+            assert run.losses["lost"].sum() == run.losses["unknown"].sum() == 0
+
+
+def test_a_run_that_is_refused_takes_no_accounts_from_another() -> None:
+    with Lab(seed=7) as lab:
+        product = lab.product("thermostat", resources={"count": "number"})
+        first = product.fleet(2, Counts(every=5), prefix="a")
+        second = product.fleet(2, Counts(every=5), prefix="b")
+        run = first.start(hours=1, accounts=True)
+        run.pause()
+        refused = second.start(60, accounts=True)
+        with pytest.raises(LabError, match="the run of a fleet"):
+            refused.wait()
+        run.resume()
+        assert run.wait().losses["handled"].tolist() == run.losses["sent"].tolist()
+
+
+@pytest.mark.parametrize("accounts", [None, "acme", 1, 0])
+def test_accounts_are_of_a_solution_or_none(accounts: Any) -> None:
+    with Lab(seed=7) as lab:
+        fleet = lab.product("thermostat", resources={"count": "number"}).fleet(1, Counts)
+        with pytest.raises(LabError, match="accounts: expected True, False or a solution"):
+            fleet.run(60, accounts=accounts)
+
+
+def test_a_route_that_answers_no_json_is_an_error() -> None:
+    with Lab(seed=7) as lab:
+        product = lab.product("thermostat", resources={"count": "number"})
+        deaf = lab.solution("deaf", products=[product])
+        deaf.route("GET", "/accounts", lambda: "none")
+        with pytest.raises(LabError, match="answers GET /accounts with no JSON: 'none'"):
+            product.fleet(1, Counts).run(60, accounts=deaf)
 
 
 def test_a_number_that_is_sent_again_until_it_is_acknowledged_may_be_doubled() -> None:

@@ -215,6 +215,19 @@ def test_what_is_wrong_is_named() -> None:
             ),
             (lambda: product.fleet(2, Reports).run(hours=1).requests(), "kept no requests"),
             (lambda: product.fleet(2, Reports).run(days=-1), "lasts 0 seconds or more"),
+            (lambda: product.fleet({Reports: "3"}), "a number of devices for .*Reports.*, not '3'"),  # type: ignore[dict-item]
+            (lambda: product.fleet({Reports: 0}), "a number of devices for .*Reports.*, not 0"),
+            (lambda: product.fleet({}), "no device at all"),
+            (lambda: product.fleet(2, Reports, identities=[1, 2]), "identities such as .*, not 1"),  # type: ignore[list-item]
+            (lambda: product.fleet(2, Reports, seed=1.5), "seed: expected a whole number"),  # type: ignore[arg-type]
+            (lambda: product.fleet(2, Reports).repeat(), "one identity or several"),
+            (lambda: product.fleet(2, Reports).repeat("t-001", "t-001"), "several different ones"),
+            (lambda: product.fleet(2, Reports).run("5"), "a number of seconds, .*, not '5'"),  # type: ignore[arg-type]
+            (lambda: product.fleet(2, Reports).run(float("nan")), "a number of seconds, .*, not nan"),
+            (lambda: product.fleet(2, Reports).run(days=float("inf")), "a number of seconds, .*, not inf"),
+            (lambda: product.fleet(2, Reports).run(5, every="5"), "every: expected seconds"),  # type: ignore[arg-type]
+            (lambda: product.fleet(2, Reports).run(5, devices=2), "devices: expected a shape"),  # type: ignore[arg-type]
+            (lambda: product.fleet(2, Reports).run(5, arrivals=0.1), "arrivals: expected a shape"),  # type: ignore[arg-type]
         ):
             with pytest.raises(LabError, match=match):
                 wrong()

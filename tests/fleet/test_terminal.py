@@ -311,6 +311,11 @@ class TestElsewhere:
             ("{", (), "--target: cannot be read: "),
             ("{}", (), "--target: products: is required"),
             (url, (), "--target: a URL takes --ca-file"),
+            (
+                "https://localhost:99999",
+                ("--ca-file", __file__),
+                "--target: 'https://localhost:99999': Port ",
+            ),
             (json.dumps({**ready, "products": {"kettle": url}}), (), "no 'thermostat', there are: kettle"),
             (json.dumps(ready), ("--auth", "password"), "the devices cannot be provisioned: "),
             (json.dumps({**ready, "https_port": 1}), (), "the devices cannot be provisioned: "),

@@ -87,6 +87,10 @@ class TestThePlan:
             self.plan(two, {}, **{"02_x.seed": "9"})
         with pytest.raises(ParameterError, match=r"90_b\.ipynb: unknown parameter 'hours'; there are: "):
             self.plan(two, {}, **{"90_b.hours": "9"})
+        with pytest.raises(ParameterError, match=r"01_a\.ipynb: unknown parameter 'only'"):
+            self.plan(two, {"only": "DEV"}, **{"01_a.only": "x"})
+        with pytest.raises(ParameterError, match=r"parameter 'hours' wants float; 'abc' is none"):
+            self.plan(two, {"only": "DEV"}, **{"01_a.hours": "abc"})
 
     def test_only_leaves_out_those_that_do_not_know_it(self, two: Path) -> None:
         assert self.plan(two, {"only": "DEV", "seed": 8}) == {"90_b": {"only": "DEV", "seed": 8}}
