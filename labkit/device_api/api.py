@@ -103,7 +103,7 @@ class ProductSite(Site):
             self._devices.registry.release(exchange.hold)
         entry = exchange.record or exchange.identify()
         entry.status = response.status
-        entry.size = response.size if isinstance(response, (Reply, Download)) else response.content_length
+        entry.size = response.size if isinstance(response, Download | Reply) else response.content_length
         self._context.journal.end(entry)
         return response
 

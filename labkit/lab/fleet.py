@@ -146,6 +146,8 @@ class Fleet:
         for name, shape in (("devices", devices), ("arrivals", arrivals)):
             if shape is not None and not isinstance(shape, Shape):
                 raise LabError(f"{name}: expected a shape such as Flat(5), not {shape!r}")
+        if not isinstance(accounts, bool | Solution):
+            raise LabError(f"accounts: expected True, False or a solution of the lab, not {accounts!r:.100}")
         state = self._runtime.run(self._runtime.control.clock.state)
         if lasting is None and not state.rate:
             raise LabError("this clock stands still: say for how long, as in run(days=1)")
@@ -279,7 +281,7 @@ def _lives(count: object, given: Behaviours | None) -> list[Behaviour]:
         raise LabError(f"fleet: expected a number of devices, not {count!r}")
     if isinstance(given, Mapping):
         for each, many in given.items():
-            if type(many) is not int or many < 1:
+            if type(many) is not int or many < 0:
                 raise LabError(f"fleet: expected a number of devices for {each!r}, not {many!r}")
         lives = [behaviour(each) for each, many in given.items() for _ in range(many)]
         if not lives:
@@ -298,8 +300,11 @@ def _names(
 ) -> list[str]:
     if identities is not None:
         names = texts(identities, "identities such as 't-001'")
-        if len(set(names)) != count:
-            raise LabError(f"fleet: {count} devices need as many different identities, not {len(set(names))}")
+        if not len(set(names)) == len(names) == count:
+            raise LabError(
+                f"fleet: {count} devices need as many different identities, not {len(names)}, "
+                f"of which {len(set(names))} differ"
+            )
         return names
     format = product.settings.identity_format
     if prefix is None:

@@ -44,8 +44,6 @@ class Run:
         accounts: bool | Solution = False,
         spread: Spread | None = None,
     ) -> None:
-        if not isinstance(accounts, bool | Solution):
-            raise LabError(f"accounts: expected True, False or a solution of the lab, not {accounts!r:.100}")
         self._runtime = runtime
         self._plan = plan
         self._keep = keep

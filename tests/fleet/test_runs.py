@@ -216,8 +216,10 @@ def test_what_is_wrong_is_named() -> None:
             (lambda: product.fleet(2, Reports).run(hours=1).requests(), "kept no requests"),
             (lambda: product.fleet(2, Reports).run(days=-1), "lasts 0 seconds or more"),
             (lambda: product.fleet({Reports: "3"}), "a number of devices for .*Reports.*, not '3'"),  # type: ignore[dict-item]
-            (lambda: product.fleet({Reports: 0}), "a number of devices for .*Reports.*, not 0"),
+            (lambda: product.fleet({Reports: -1}), "a number of devices for .*Reports.*, not -1"),
+            (lambda: product.fleet({Reports: 0}), "no device at all"),
             (lambda: product.fleet({}), "no device at all"),
+            (lambda: product.fleet(2, Reports, identities=["a", "a", "b"]), "as many different identities"),
             (lambda: product.fleet(2, Reports, identities=[1, 2]), "identities such as .*, not 1"),  # type: ignore[list-item]
             (lambda: product.fleet(2, Reports, seed=1.5), "seed: expected a whole number"),  # type: ignore[arg-type]
             (lambda: product.fleet(2, Reports).repeat(), "one identity or several"),
