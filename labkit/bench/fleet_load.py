@@ -15,7 +15,8 @@ from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.device import Credentials
 from labkit.fleet.flow import Address
 from labkit.fleet.live import Live
-from labkit.fleet.play import Member, Plan, Play
+from labkit.fleet.plan import Member, Plan
+from labkit.fleet.play import Play
 from labkit.fleet.shapes import Flat, Shape
 
 

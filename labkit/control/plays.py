@@ -14,7 +14,8 @@ from labkit.fleet.cluster import ClusterPlay
 from labkit.fleet.fleet_device import DeviceFaults, Restart
 from labkit.fleet.live import Live
 from labkit.fleet.pace import Pace
-from labkit.fleet.play import Plan, Play
+from labkit.fleet.plan import Plan
+from labkit.fleet.play import Play
 from labkit.fleet.simulated import Simulated
 from labkit.platform import Platform
 from labkit.settings import SolutionSettings

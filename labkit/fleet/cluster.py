@@ -23,8 +23,8 @@ from labkit.core.errors import LabError
 from labkit.fleet.accounts import Accounts
 from labkit.fleet.cluster_client import by_value
 from labkit.fleet.device import Credentials
-from labkit.fleet.measures import Latency, Measures, Tick
-from labkit.fleet.play import Failure, Plan, Row, Timings
+from labkit.fleet.measures import Latency, Measures, Tick, Timings
+from labkit.fleet.plan import Failure, Plan, Row
 from labkit.fleet.shapes import Delayed, Dial, Portion, scaled
 from labkit.fleet.workers import Message, Share, begin, command, ready
 

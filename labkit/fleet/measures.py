@@ -5,6 +5,7 @@ A percentile of a whole is taken from the merged histogram; percentiles are neve
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -247,3 +248,34 @@ def _sum(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     for each in counts:
         total.update(each)
     return dict(total)
+
+
+@dataclass(slots=True)
+class Timings:
+    """Real durations, in seconds; no two runs have the same. latency: of all answers but those of polls."""
+
+    began: float = field(default_factory=time.perf_counter)
+    cpu_began: float = field(default_factory=time.process_time)
+    real: float = 0.0
+    cpu: float = 0.0
+    latency: Latency = field(default_factory=Latency)
+
+    def so_far(self) -> tuple[float, float]:
+        """Real time, and CPU time of the whole process."""
+        if self.real:
+            return self.real, self.cpu
+        return time.perf_counter() - self.began, time.process_time() - self.cpu_began
+
+    def figures(self, requests: int) -> dict[str, float]:
+        """Real, CPU, and of so many requests those a real second; percentiles of the latency, NaN without answers."""
+        real, cpu = self.so_far()
+        taken = self.latency.percentiles([*PERCENTILES.values(), 100.0])
+        return {
+            "real": real,
+            "cpu": cpu,
+            "requests per second": requests / real if real else 0.0,
+            **dict(zip([*PERCENTILES, "max"], taken, strict=True)),
+        }
+
+    def end(self) -> None:
+        self.real, self.cpu = self.so_far()

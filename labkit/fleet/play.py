@@ -3,117 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple
 
 from labkit.core.certificates import KeyPair
 from labkit.core.chance import chance
 from labkit.core.clock import Timer
 from labkit.core.errors import LabError
 from labkit.fleet.accounts import Accounts
-from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.connection import DeviceConnection, NoAnswerError, Server
 from labkit.fleet.device import Credentials, DeviceError
 from labkit.fleet.ending import end, text_of
-from labkit.fleet.fleet_device import DeviceFaults, FleetDevice, Reboot
-from labkit.fleet.flow import Address
-from labkit.fleet.measures import PERCENTILES, Latency, Measures, Tick
+from labkit.fleet.fleet_device import FleetDevice, Reboot
+from labkit.fleet.measures import Measures, Tick, Timings
 from labkit.fleet.pace import Pace
-from labkit.fleet.shapes import Dial, Shape, online, scaled
+from labkit.fleet.plan import Failure, Member, Plan, Row
+from labkit.fleet.shapes import Dial, online, scaled
 
 TRACE = 12  # lines of a failure's traceback that are kept
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A device of a fleet, before it lives. epoch: the first of the run, counted over the life of the fleet."""
-
-    number: int
-    identity: str
-    behaviour: Behaviour
-    credentials: Credentials
-    epoch: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """All that it takes to play devices, in any process.
-
-    every: seconds of lab time of a tick; requests: keep a row a request; devices: how many are online, all without it;
-    arrivals: the rate of `FleetDevice.arrivals`; others: what devices that play elsewhere hold, by identity.
-    """
-
-    product: str
-    address: Address
-    domain: str
-    auth: str
-    seed: int
-    members: Sequence[Member]
-    every: float = 60.0
-    requests: bool = False
-    devices: Shape | None = None
-    arrivals: Shape | None = None
-    faults: DeviceFaults | None = None
-    others: Mapping[str, Credentials] = field(default_factory=dict)
-
-
-class Failure(NamedTuple):
-    """A device that failed. time: lab time; seed: of the fleet, to repeat it alone; trace: where."""
-
-    time: float
-    identity: str
-    number: int
-    epoch: int
-    error: str
-    seed: int
-    trace: str
-
-
-class Row(NamedTuple):
-    """A request. time: lab time of the answer; status: None where none came; latency: seconds of lab time."""
-
-    time: float
-    identity: str
-    action: str
-    status: int | None
-    latency: float
-    error: str | None
-
-
-@dataclass(slots=True)
-class Timings:
-    """Real durations, in seconds; no two runs have the same. latency: of all answers but those of polls."""
-
-    began: float = field(default_factory=time.perf_counter)
-    cpu_began: float = field(default_factory=time.process_time)
-    real: float = 0.0
-    cpu: float = 0.0
-    latency: Latency = field(default_factory=Latency)
-
-    def so_far(self) -> tuple[float, float]:
-        """Real time, and CPU time of the whole process."""
-        if self.real:
-            return self.real, self.cpu
-        return time.perf_counter() - self.began, time.process_time() - self.cpu_began
-
-    def figures(self, requests: int) -> dict[str, float]:
-        """Real, CPU, and of so many requests those a real second; percentiles of the latency, NaN without answers."""
-        real, cpu = self.so_far()
-        taken = self.latency.percentiles([*PERCENTILES.values(), 100.0])
-        return {
-            "real": real,
-            "cpu": cpu,
-            "requests per second": requests / real if real else 0.0,
-            **dict(zip([*PERCENTILES, "max"], taken, strict=True)),
-        }
-
-    def end(self) -> None:
-        self.real, self.cpu = self.so_far()
 
 
 class Play:

@@ -16,7 +16,8 @@ from labkit.fleet.connection import DeviceConnection, NoAnswerError, Server
 from labkit.fleet.device import Credentials, DeviceError, VirtualDevice
 from labkit.fleet.flow import Address
 from labkit.fleet.live import Live
-from labkit.fleet.play import Member, Plan, Play
+from labkit.fleet.plan import Member, Plan
+from labkit.fleet.play import Play
 
 AT_ONCE = 32  # devices that are activated side by side
 HTTPS_PORT = 443

@@ -21,7 +21,8 @@ from labkit.fleet.accounts import Key, Sent
 from labkit.fleet.device import Credentials
 from labkit.fleet.live import Live
 from labkit.fleet.measures import Tick
-from labkit.fleet.play import Failure, Plan, Play, Row
+from labkit.fleet.plan import Failure, Plan, Row
+from labkit.fleet.play import Play
 
 PLAYS = "labkit-fleets"  # the extension of a dask worker that holds what it plays
 

@@ -17,7 +17,7 @@ from labkit.fleet.cluster_client import local, of_cluster
 from labkit.fleet.device import Credentials
 from labkit.fleet.faults import DeviceFault, FleetFaults
 from labkit.fleet.identities import identity
-from labkit.fleet.play import Member, Plan
+from labkit.fleet.plan import Member, Plan
 from labkit.fleet.shapes import Shape
 from labkit.lab.arguments import texts
 from labkit.lab.run import Run, Spread

@@ -13,7 +13,8 @@ from labkit.fleet.accounts import Accounts, of_route
 from labkit.fleet.cluster import ClusterPlay
 from labkit.fleet.device import Credentials
 from labkit.fleet.measures import Latency, Tick, frame
-from labkit.fleet.play import Plan, Play, Row
+from labkit.fleet.plan import Plan, Row
+from labkit.fleet.play import Play
 from labkit.lab.portal import Task
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card

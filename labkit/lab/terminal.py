@@ -21,7 +21,8 @@ from labkit.fleet.behaviours import BEHAVIOURS, Counter
 from labkit.fleet.device import Credentials
 from labkit.fleet.identities import Format, identity
 from labkit.fleet.measures import Latency, Tick, frame
-from labkit.fleet.play import Member, Plan, Play
+from labkit.fleet.plan import Member, Plan
+from labkit.fleet.play import Play
 from labkit.fleet.remote import elsewhere, play_elsewhere, provisioned
 from labkit.lab.fleet import INTERVALS, TICKS
 from labkit.lab.lab import Lab
