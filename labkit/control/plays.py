@@ -11,10 +11,9 @@ from labkit.core.errors import LabError, LabkitError
 from labkit.core.journal import Record
 from labkit.fleet.accounts import ALIAS
 from labkit.fleet.cluster import ClusterPlay
-from labkit.fleet.fleet_device import DeviceFaults, Restart
 from labkit.fleet.live import Live
 from labkit.fleet.pace import Pace
-from labkit.fleet.plan import Plan
+from labkit.fleet.plan import DeviceFaults, Plan, Restart
 from labkit.fleet.play import Play
 from labkit.fleet.simulated import Simulated
 from labkit.platform import Platform

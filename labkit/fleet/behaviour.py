@@ -83,14 +83,15 @@ class Behaviour:
         return tuple(type(self).parameters())
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in type(self).parameters())
+        names = [name for name in type(self).parameters() if hasattr(self, name)]
+        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
         return f"{type(self).__name__}({values})"
 
 
 def behaviour(given: object) -> Behaviour:
     """A behaviour, of a class or an instance. Raises LabError for anything else, and for one that is not whole."""
     if isinstance(given, type) and issubclass(given, Behaviour):
-        given = given()
+        given = _made(given)
     if not isinstance(given, Behaviour):
         raise LabError(f"expected a class of labkit.Behaviour or an instance of one, not {given!r}")
     if not inspect.iscoroutinefunction(type(given).run):
@@ -98,6 +99,18 @@ def behaviour(given: object) -> Behaviour:
     if type(given).run is Behaviour.run:
         raise LabError(f"{type(given).__name__} has no `async def run(self, device)`")
     return given
+
+
+def _made(given: type[Behaviour]) -> Behaviour:
+    try:
+        return given()
+    except LabError:
+        raise
+    except Exception as error:  # of an `__init__` of its own
+        raise LabError(
+            f"{given.__name__}() fails: {type(error).__name__}: {error}; "
+            f"give the fleet an instance of it, or make its parameters annotated class attributes"
+        ) from error
 
 
 def _own(value: Any) -> Any:

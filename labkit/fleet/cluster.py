@@ -26,13 +26,14 @@ from labkit.fleet.device import Credentials
 from labkit.fleet.measures import Latency, Measures, Tick, Timings
 from labkit.fleet.plan import Failure, Plan, Row
 from labkit.fleet.shapes import Delayed, Dial, Portion, scaled
-from labkit.fleet.workers import Message, Share, begin, command, ready
+from labkit.fleet.workers import Message, Noted, Share, begin, command, ready
 
 if TYPE_CHECKING:
     from distributed import Client
 
 LOOKED = 0.5  # real seconds between two looks at who is alive
 PATIENCE = 60.0  # real seconds: for a worker to be there, and for shares to end once they should
+INSTANT = 1e-6  # seconds: what two rows are apart, at least
 REPORTED = 1.0  # real seconds: so often a worker tells, at least
 
 
@@ -231,16 +232,25 @@ class ClusterPlay:
         for share in self._shares:
             if share.done or share.worker is None or share.worker in alive:
                 continue
-            epochs, members = self._epochs(), []
-            for member in share.plan.members:
-                known = epochs.get(member.identity, 0)
-                if known:
-                    self.accounts.broken(member.identity, known)
-                members.append(replace(member, epoch=max(known + 1, member.epoch)))
-            epoch = max(member.epoch for member in members)
-            self.deaths.append(Death(self._clock.now(), share.worker, share.pid, len(members), epoch))
-            share.plan = replace(share.plan, members=tuple(members))
-            share.worker, share.states = None, {"waiting": len(share.plan.members)}
+            self._bury_one(share)
+
+    def _bury_one(self, share: Dealt) -> None:
+        assert share.worker is not None
+        epochs, members = self._epochs(), []
+        for member in share.plan.members:
+            known = epochs.get(member.identity, 0)
+            if known:
+                self.accounts.broken(member.identity, known)
+            state = self.shown(member.number)["state"]
+            begins = replace(member, epoch=max(known + 1, member.epoch))
+            members.append(replace(member, state=str(state)) if state in ("ended", "failed") else begins)
+        going = [member.epoch for member in members if not member.over]
+        self.deaths.append(
+            Death(self._clock.now(), share.worker, share.pid, len(going), max(going, default=0))
+        )
+        share.plan = replace(share.plan, members=tuple(members))
+        share.worker, share.states = None, Counter(member.state for member in members)
+        share.done = not going
 
     def _epochs(self) -> dict[str, int]:
         """The last epoch of each device that anybody knows of."""
@@ -305,16 +315,18 @@ class ClusterPlay:
             self.timings.latency.merge(Latency.decode(message.latency))
         if message.tick is not None:
             tick = Tick.decode(message.tick)
-            number = max(math.ceil((tick.time - self.began) / self.plan.every - 1e-9), len(self.ticks) + 1)
+            number = self._interval(tick.time, share.last if message.attempt == share.attempt else None)
             counted = Measures(tick.requests, Counter(tick.errors), tick.latency)
             self.total.merge(counted)
             self._bins.setdefault(number, Measures()).merge(counted)
             if message.attempt == share.attempt:
                 share.last, share.states = max(share.last, tick.time), tick.devices
-        if (
-            message.attempt == share.attempt
-        ):  # what a dead worker said late counts, but says nothing of what is now
-            self._shown.update(message.shown)
+        if self.plan.faults is not None:
+            self.plan.faults.put(message.faults)
+        # what a dead worker said late counts, but says nothing of what is now
+        if message.attempt == share.attempt:
+            for each, shown in message.shown.items():
+                self._shown[each] = {name: Noted.opened(value) for name, value in shown.items()}
             self._held.update(message.credentials)
             if message.final:
                 share.done = True
@@ -323,6 +335,12 @@ class ClusterPlay:
                     self._stopped = True
                 self._changed.set()
         self._tell()
+
+    def _interval(self, time: float, since: float | None) -> int:
+        """The number, from 1, of the interval that is not told yet in which most of a worker's lies. since: its
+        beginning, None where that is not known any more."""
+        middle = (time + (time - self._reported() if since is None else min(since, time))) / 2
+        return max(math.floor((middle - self.began) / self.plan.every) + 1, len(self.ticks) + 1)
 
     def _tell(self) -> None:
         """Tell the intervals that every share has told."""
@@ -334,9 +352,17 @@ class ClusterPlay:
             self._emit(when)
 
     def _tell_rest(self) -> None:
+        """Tell what is left, in rows that end with the run."""
         end = self._clock.now() if self.until is None else min(self.until, self._clock.now())
         while self._bins:
-            self._emit(min(self.began + self.plan.every * (len(self.ticks) + 1), max(end, self.began)))
+            last = self.ticks[-1].time if self.ticks else self.began
+            when = self.began + self.plan.every * (len(self.ticks) + 1)
+            if when >= end:  # all that workers say of later, by clocks of their own
+                rest = Measures()
+                for each in self._bins.values():
+                    rest.merge(each)
+                self._bins = {len(self.ticks) + 1: rest}
+            self._emit(min(when, max(end, last + INSTANT)))
 
     def _emit(self, when: float) -> None:
         states: Counter[str] = Counter()

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from distributed import Client
 
 
+CONNECTED = 5  # real seconds until a scheduler has to be there
+
+
 def by_value(share: Share) -> bytes:
     """A share as bytes; classes of its behaviours that a worker may not be able to import travel whole.
 
@@ -79,8 +82,8 @@ def of_cluster(given: Any) -> tuple[Client, Callable[[], object]]:
         return given, lambda: None
     if isinstance(given, str) or hasattr(given, "scheduler_address"):
         try:
-            client = Client(given)
+            client = Client(given, timeout=CONNECTED)
         except (OSError, ValueError) as error:
-            raise LabError(f"cluster: no scheduler at {given!r}: {error}") from None
+            raise LabError(f"cluster: no scheduler at {given!r} within {CONNECTED} s: {error}") from None
         return client, client.close
     raise LabError(f"cluster: expected a dask Client, a cluster or the address of a scheduler, not {given!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 GRACE = 0.5  # seconds of real time for what a device still does in a `finally`
 PATIENCE = 0.05  # and then, until one that has not ended is cancelled again
@@ -30,9 +30,14 @@ async def end(lives: Lives) -> Lives:
     return left
 
 
-def text_of(error: BaseException) -> str:
-    """Kind and text of any error, also of one whose text cannot be made."""
+def error_text(error: BaseException) -> str:
+    """Kind and text of any error."""
+    return f"{type(error).__name__}: {text_of(error)}"
+
+
+def text_of(value: object, text: Callable[[object], str] = str) -> str:
+    """A text of anything, also of what has none."""
     try:
-        return f"{type(error).__name__}: {error}"
+        return text(value)
     except Exception:  # noqa: BLE001  its class is not ours
-        return f"{type(error).__name__}: <its text cannot be made>"
+        return "<its text cannot be made>"

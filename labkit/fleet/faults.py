@@ -14,7 +14,7 @@ platform restart the platform loses its power `after` so many seconds of a run, 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,8 @@ from labkit.fleet.connection import NoAnswerError
 if TYPE_CHECKING:
     import pandas
 
-    from labkit.fleet.fleet_device import FleetDevice, Restart
+    from labkit.fleet.fleet_device import FleetDevice
+    from labkit.fleet.plan import FaultKey, Restart
 
 ACTIONS = (
     *("activate", "write", "read", "write and read", "record", "poll", "list", "info", "download"),
@@ -71,12 +72,14 @@ class DeviceFault:
 
 @dataclass
 class Counts:
-    """What a fault could have hit at a device, and what it did. drawn: the device's chance for this fault."""
+    """What a fault could have hit at a device, and what it did. drawn: the device's chance for this fault; told: what
+    another process knows of it."""
 
     drawn: Chance
     concerned: bool
     seen: int = 0
     hits: int = 0
+    told: tuple[int, int] = (0, 0)
 
 
 class FleetFaults:
@@ -160,7 +163,7 @@ class FleetFaults:
         return self._played
 
     def rows(self) -> list[dict[str, Any]]:
-        """All of them, with how often they hit in the run that was started last, in this process."""
+        """All of them, with how often they hit in the run that was started last."""
         return [
             {
                 "name": each.name,
@@ -221,11 +224,26 @@ class PlayedFaults:
 
     def restarted(self, fault: Restart) -> None:
         """Count a restart of the platform."""
-        counts = self.counts.setdefault(
-            (fault.name, 0), Counts(chance(self.seed, "fault", fault.name, 0), True)
-        )
-        counts.seen += 1
-        counts.hits += 1
+        self.put({(fault.name, 0): (1, 1)})
+
+    def take(self) -> dict[FaultKey, tuple[int, int]]:
+        """As DeviceFaults.take."""
+        taken = {}
+        for key, counts in self.counts.items():
+            now = counts.seen, counts.hits
+            if now != counts.told:
+                taken[key] = now[0] - counts.told[0], now[1] - counts.told[1]
+                counts.told = now
+        return taken
+
+    def put(self, taken: Mapping[FaultKey, tuple[int, int]]) -> None:
+        """As DeviceFaults.put."""
+        for key, (seen, hits) in taken.items():
+            counts = self.counts.get(key)
+            if counts is None:
+                counts = self.counts[key] = Counts(chance(self.seed, "fault", *key), True)
+            counts.seen, counts.hits = counts.seen + seen, counts.hits + hits
+            counts.told = counts.seen, counts.hits
 
     async def before(self, device: FleetDevice, action: str) -> None:
         """The device is about to send a request."""
@@ -252,11 +270,11 @@ class PlayedFaults:
                     self._busy.discard(device.number)
 
     def _hits(self, fault: DeviceFault, device: FleetDevice, action: str) -> bool:
-        counts = self.counts.get((fault.name, device.number))
+        key = fault.name, device.number
+        counts = self.counts.get(key)
         if counts is None:
-            drawn = chance(self.seed, "fault", fault.name, device.number)
             concerned = fault.devices is None or _is_one_of(fault.devices, device)
-            counts = self.counts[fault.name, device.number] = Counts(drawn, concerned)
+            counts = self.counts[key] = Counts(chance(self.seed, "fault", *key), concerned)
         if not counts.concerned or (fault.actions is not None and action not in fault.actions):
             return False
         if fault.first is not None and counts.hits >= fault.first:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from labkit.core.chance import Chance, chance
 from labkit.core.errors import LabError
@@ -15,6 +15,7 @@ from labkit.fleet.device import Credentials, DeviceError, Point, VirtualDevice
 from labkit.fleet.shapes import Shape, arrivals
 
 if TYPE_CHECKING:
+    from labkit.fleet.plan import DeviceFaults
     from labkit.fleet.play import Play
 
 P = ParamSpec("P")
@@ -22,43 +23,12 @@ T = TypeVar("T")
 
 
 SHOWN = frozenset({"identity", "behaviour", "state", "epoch"})  # what a run's table has of each device
+LAST_WORDS = 20  # requests of a device that is taken offline
 EXCHANGE_ERRORS = (DeviceError, NoAnswerError)  # what comes of a request that does not succeed
 
 
 class Reboot(BaseException):
     """The device begins anew. No `except Exception` of a behaviour catches it."""
-
-
-class Restart(Protocol):
-    """A restart of the platform. after: the beginning of the run; seconds: for which it refuses connections."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def after(self) -> float | None: ...
-    @property
-    def seconds(self) -> float: ...
-
-
-class DeviceFaults(Protocol):
-    """What can go wrong at a device, each of which may sleep on the device's own time, and raise as an exchange does;
-    and restarts of the platform, which are up to who plays the run.
-    """
-
-    @property
-    def restarts(self) -> Sequence[Restart]: ...
-
-    def restarted(self, fault: Any) -> None:
-        """The platform was restarted."""
-
-    async def before(self, device: FleetDevice, action: str) -> None:
-        """The device is about to send a request."""
-
-    async def after(self, device: FleetDevice, action: str) -> None:
-        """An answer has come, and the device has not looked at it."""
-
-    async def woken(self, device: FleetDevice) -> None:
-        """A sleep of the device is over."""
 
 
 class FleetDevice:
@@ -83,6 +53,7 @@ class FleetDevice:
         self.memory: dict[str, Any] = {}
         self.clock_error = 0.0
         self.alive = False  # what it left behind when it ended changes its state no more
+        self.refused: int | None = None  # how often it went on since it was taken offline; None: it is online
         self.asking = False
         self.asks_as = self.actor
         self.connection = connection
@@ -117,8 +88,8 @@ class FleetDevice:
         await self._sleep_until(when - self.clock_error)
 
     async def _sleep_until(self, when: float) -> None:
-        if self._play.over:
-            await self._play.ended()
+        if self._play.over or (self.refused is not None and self._refuses("sleep")):
+            await self._play.ended(self)
         if when != when:
             raise LabError("sleep: expected a number, not nan")
         self.enter("sleeping")
@@ -304,8 +275,8 @@ class FleetDevice:
         self, action: str, ask: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Ask for something, and count it. Goes on when it is the device's turn."""
-        if self._play.over:
-            await self._play.ended()
+        if self._play.over or (self.refused is not None and self._refuses(action)):
+            await self._play.ended(self)
         faults, intended = self._faults, self._intended
         self._intended = None
         if intended is None:
@@ -350,6 +321,11 @@ class FleetDevice:
         if self._pace.waits_for_turn(self):
             await self._pace.turn(self)
         return result
+
+    def _refuses(self, action: str) -> bool:
+        """Offline: does the run end this? What a `finally` still has to say is let through, a life that goes on not."""
+        self.refused = (self.refused or 0) + 1
+        return action in ("sleep", "poll") or self.refused > LAST_WORDS
 
     def enter(self, state: str) -> None:
         """Be in this state, as the run's frame counts it."""

@@ -23,16 +23,18 @@ class Live:
     def leave(self, device: Paced) -> None:
         """Nobody else minds."""
 
+    def cancel(self, device: Paced, life: asyncio.Task[None]) -> None:
+        life.cancel()
+
     async def begin(self, device: Paced) -> None:
-        await self._open.wait()
+        await self._hold(device)
 
     async def sleep_until(self, device: Paced, when: float) -> None:
         if when <= self.clock.now():
             await asyncio.sleep(0)  # the others too
         else:
             await self.clock.sleep_until(when)
-        if not self._open.is_set():
-            await self._open.wait()
+        await self._hold(device)
 
     def awake(self, device: Paced) -> None:
         """Nobody waits for it to come to rest."""
@@ -41,7 +43,7 @@ class Live:
         return not self._open.is_set()
 
     async def turn(self, device: Paced) -> None:
-        await self._open.wait()
+        await self._hold(device)
 
     async def play(self, until: float | None) -> bool:
         timer = None if until is None else self.clock.call_at(until, self._over.set)
@@ -63,3 +65,10 @@ class Live:
 
     async def close(self) -> None:
         """Nothing to wait for: on a running clock a lab learns of ended connections when it does."""
+
+    async def _hold(self, device: Paced) -> None:
+        """Return once the run is not paused."""
+        if not self._open.is_set():
+            device.enter("paused")
+            await self._open.wait()
+            device.enter("running")

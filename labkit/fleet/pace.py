@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Protocol
 
 from labkit.core.clock import Clock
@@ -26,6 +27,9 @@ class Paced(Protocol):
     def connected(self) -> bool: ...
     @property
     def answered(self) -> int: ...
+    def enter(self, state: str) -> None:
+        """Be in this state, as the run's frame counts it."""
+
     def wait_for_ever(self) -> None:
         """The answer that is due may take as long as it will: the request is held."""
 
@@ -40,6 +44,9 @@ class Pace(Protocol):
 
     def leave(self, device: Paced) -> None:
         """A device has ended."""
+
+    def cancel(self, device: Paced, life: asyncio.Task[None]) -> None:
+        """Cancel the life of a device, when it is its turn."""
 
     async def begin(self, device: Paced) -> None:
         """Return when the device may go on for the first time."""

@@ -4,24 +4,73 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.device import Credentials
-from labkit.fleet.fleet_device import DeviceFaults
 from labkit.fleet.flow import Address
 from labkit.fleet.shapes import Shape
+
+if TYPE_CHECKING:
+    from labkit.fleet.fleet_device import FleetDevice
+
+FaultKey = tuple[str, int]  # name of a fault of the devices, number of a device
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A device of a fleet, before it lives. epoch: the first of the run, counted over the life of the fleet."""
+    """A device of a fleet, before it lives. epoch: the first of the run, counted over the life of the fleet; state: it
+    lives unless this is `ended` or `failed`, as it was elsewhere before.
+    """
 
     number: int
     identity: str
     behaviour: Behaviour
     credentials: Credentials
     epoch: int = 1
+    state: str = "waiting"
+
+    @property
+    def over(self) -> bool:
+        return self.state in ("ended", "failed")
+
+
+class Restart(Protocol):
+    """A restart of the platform. after: the beginning of the run; seconds: for which it refuses connections."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def after(self) -> float | None: ...
+    @property
+    def seconds(self) -> float: ...
+
+
+class DeviceFaults(Protocol):
+    """What can go wrong at a device, each of which may sleep on the device's own time, and raise as an exchange does;
+    and restarts of the platform, which are up to who plays the run.
+    """
+
+    @property
+    def restarts(self) -> Sequence[Restart]: ...
+
+    def restarted(self, fault: Any) -> None:
+        """The platform was restarted."""
+
+    async def before(self, device: FleetDevice, action: str) -> None:
+        """The device is about to send a request."""
+
+    async def after(self, device: FleetDevice, action: str) -> None:
+        """An answer has come, and the device has not looked at it."""
+
+    async def woken(self, device: FleetDevice) -> None:
+        """A sleep of the device is over."""
+
+    def take(self) -> Mapping[FaultKey, tuple[int, int]]:
+        """How often each could have hit each device, and did, since this was asked last; it travels to `put`."""
+
+    def put(self, taken: Mapping[FaultKey, tuple[int, int]]) -> None:
+        """Put in what was taken in another process."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from labkit.core.errors import LabError
 from labkit.fleet.accounts import Accounts
 from labkit.fleet.connection import DeviceConnection, NoAnswerError, Server
 from labkit.fleet.device import Credentials, DeviceError
-from labkit.fleet.ending import end, text_of
-from labkit.fleet.fleet_device import FleetDevice, Reboot
+from labkit.fleet.ending import end, error_text
+from labkit.fleet.fleet_device import LAST_WORDS, FleetDevice, Reboot
 from labkit.fleet.measures import Measures, Tick, Timings
 from labkit.fleet.pace import Pace
 from labkit.fleet.plan import Failure, Member, Plan, Row
@@ -42,7 +42,7 @@ class Play:
         self.total = Measures()
         self.accounts = Accounts()
         self.timings = Timings()
-        self.states: Counter[str] = Counter(waiting=len(plan.members))
+        self.states: Counter[str] = Counter(member.state for member in plan.members)
         self.devices: dict[int, FleetDevice] = {}
         self.arrivals = None if plan.arrivals is None else Dial(plan.arrivals)
         self.lag: Callable[[], float | None] = lambda: None  # of handlers, since it was asked last
@@ -51,7 +51,7 @@ class Play:
         self._numbers = {member.identity: member.number for member in plan.members}
         self._places = {member.number: place for place, member in enumerate(plan.members)}
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._never: asyncio.Future[None] | None = None  # what devices wait for that would not end
+        self._behind = False  # devices that have not ended by now are left behind
         self._measures = Measures()
         self._subscribers: list[Callable[[Tick], object]] = []
         self._timers: list[Timer] = []
@@ -71,6 +71,7 @@ class Play:
                 self._set_online(len(self.plan.members))
             else:
                 self._follow(online(self.plan.devices, len(self.plan.members), self.began))
+            self._end_if_over()
             # In a task of its own: each turn of the loop that a settling waits for goes through all that await it.
             self.reached = await asyncio.get_running_loop().create_task(self.pace.play(until))
         finally:
@@ -106,10 +107,17 @@ class Play:
         """Return once the run is over and all is cleaned up."""
         await self._finished.wait()
 
-    async def ended(self) -> None:
-        """What a device gets that would go on although the run is over: it is cancelled, again and again."""
-        if self._never is not None:
-            await asyncio.shield(self._never)
+    async def ended(self, device: FleetDevice) -> None:
+        """What a device gets that would go on although the run is over, or it was taken offline: it is cancelled, again
+        and again, and in the end waits for ever.
+        """
+        for_ever = self._behind
+        if not self.over:
+            device.enter("waiting")
+            for_ever = (device.refused or 0) > LAST_WORDS
+        if for_ever:
+            self.pace.leave(device)  # nobody waits for it
+            await asyncio.get_running_loop().create_future()
         await asyncio.sleep(0)  # one that catches everything must not keep the loop to itself
         raise asyncio.CancelledError("the run is over")
 
@@ -184,10 +192,14 @@ class Play:
         for member in self.plan.members[number : self._online]:
             task = self._tasks.get(member.number)
             if task is not None:
-                task.cancel()
+                device = self.devices[member.number]
+                device.refused = 0
+                self.pace.cancel(device, task)
         self._online = number
 
     def _start(self, member: Member) -> None:
+        if member.over:
+            return
         device = self.devices.get(member.number)
         if device is None:
             connection = self.connection(member.credentials.certificate)
@@ -198,7 +210,7 @@ class Play:
             return
         else:
             device.epoch += 1
-        device.alive = True
+        device.alive, device.refused = True, None
         self.pace.join(device)
         task = self._tasks[member.number] = asyncio.get_running_loop().create_task(self._live(device, member))
         task.add_done_callback(partial(self._done, device, member))
@@ -244,12 +256,15 @@ class Play:
         device.alive = False
         self._tasks.pop(member.number, None)
         self.pace.leave(device)
+        self._end_if_over()
+
+    def _end_if_over(self) -> None:
         if not self._tasks and self.plan.devices is None:
             self.pace.stop()
 
     def _fail(self, device: FleetDevice, error: BaseException) -> None:
         trace = "".join(traceback.format_exception(error)[-TRACE:])
-        text, now = text_of(error), self.pace.clock.now()
+        text, now = error_text(error), self.pace.clock.now()
         self.failures.append(
             Failure(now, device.identity, device.number, device.epoch, text, self.plan.seed, trace)
         )
@@ -297,7 +312,7 @@ class Play:
     async def _end_devices(self) -> None:
         """End them all; those that will not are left behind as failed."""
         left = await end(self._tasks)
-        self._never = asyncio.get_running_loop().create_future()
+        self._behind = True
         for number in left:
             device = self.devices[number]
             what = "a bare `except:` catches the CancelledError that ends it"

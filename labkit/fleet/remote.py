@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from cryptography.x509 import load_pem_x509_certificates
+
 from labkit.core.clock import Clock
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.identifiers import Identifiers
@@ -37,7 +39,7 @@ def elsewhere(target: str, product: str, ca_file: Path | None) -> Elsewhere:
     if target.startswith("https://"):
         if ca_file is None:
             raise SettingsError("--target: a URL takes --ca-file, the certificate of its CA")
-        return _at(target, None, _text(ca_file, "--ca-file"), product)
+        return _at(target, None, _certificate(ca_file, "--ca-file"), product)
     text = target if target.lstrip().startswith("{") else _text(Path(target), "--target")
     try:
         ready = json.loads(text)
@@ -45,7 +47,7 @@ def elsewhere(target: str, product: str, ca_file: Path | None) -> Elsewhere:
         if product not in products:
             known = ", ".join(products) or "none"
             raise SettingsError(f"--product: the target has no {product!r}, there are: {known}")
-        pem = _text(ca_file or Path(ready["ca_file"]), "ca_file")
+        pem = _certificate(ca_file or Path(ready["ca_file"]), "--ca-file" if ca_file else "--target: ca_file")
         host, port = ready.get("host", "127.0.0.1"), int(ready["https_port"])
         return Elsewhere(Address(host, port, pem), _at(products[product], host, pem, product).domain)
     except (ValueError, TypeError, AttributeError) as error:
@@ -69,11 +71,22 @@ def _at(url: str, host: str | None, pem: str, product: str) -> Elsewhere:
     )
 
 
+def _certificate(path: Path, name: str) -> str:
+    pem = _text(path, name)
+    try:
+        load_pem_x509_certificates(pem.encode())
+    except ValueError:
+        raise SettingsError(f"{name}: {path}: expected a certificate (PEM)") from None
+    return pem
+
+
 def _text(path: Path, name: str) -> str:
     try:
         return path.read_text()
     except OSError as error:
         raise SettingsError(f"{name}: {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"{name}: {path}: expected a text file") from None
 
 
 async def provisioned(there: Elsewhere, auth: str, members: Sequence[Member]) -> list[Member]:

@@ -12,7 +12,8 @@ from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from numbers import Real
+from typing import Protocol, TypeGuard
 
 from labkit.core.errors import LabError
 
@@ -45,7 +46,14 @@ class Shape(ABC):
         """A number that `at` never exceeds from `begin` to `end`, which may be infinite."""
 
     def __add__(self, other: Shape) -> Shape:
+        if not isinstance(other, Shape):
+            raise LabError(f"a shape adds up with a shape, such as Flat(5), not with {other!r:.100}")
         return Sum((self, other))
+
+    def __radd__(self, other: object) -> Shape:
+        if other == 0:  # where `sum` begins
+            return self
+        raise LabError(f"a shape adds up with a shape, such as Flat(5), not with {other!r:.100}")
 
     def __mul__(self, factor: float) -> Shape:
         return Scaled(self, factor)
@@ -98,8 +106,10 @@ class Steps(Shape):
     _values: list[float] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not self.levels:
-            raise LabError("Steps: expected at least one level, as {seconds: number}")
+        given: object = self.levels
+        if not isinstance(given, Mapping) or not given:
+            raise LabError(f"Steps: expected at least one level, as {{seconds: number}}, not {given!r:.100}")
+        _check(self, **{f"the time {time!r:.100}": time for time in self.levels})
         _check(self, **{f"levels[{time}]": level for time, level in self.levels.items()})
         times = sorted(self.levels)
         object.__setattr__(self, "_times", times)  # a frozen object's own, sorted once
@@ -150,8 +160,8 @@ class Herd(Shape):
     def __post_init__(self) -> None:
         _check(self, value=self.value, begins=self.begins, outage=self.outage)
         _check_positive(self, recovery=self.recovery)
-        if not 1 <= self.surge < math.inf:
-            raise LabError(f"Herd: surge has to be at least 1, not {self.surge}")
+        if not (_is_number(self.surge) and 1 <= self.surge < math.inf):
+            raise LabError(f"Herd: surge has to be at least 1, not {self.surge!r:.100}")
 
     def at(self, elapsed: float, start: float = 0.0) -> float:
         back = self.begins + self.outage
@@ -317,13 +327,19 @@ def _whole(shape: Shape, elapsed: float, start: float, devices: int) -> int:
     return min(math.floor(shape.at(elapsed, start) + 0.5), devices)
 
 
-def _check(shape: Shape, **numbers: float) -> None:
+def _check(shape: Shape, **numbers: object) -> None:
     for name, number in numbers.items():
-        if not 0 <= number < math.inf:
-            raise LabError(f"{type(shape).__name__}: {name} has to be a number of at least 0, not {number!r}")
+        if not (_is_number(number) and 0 <= number < math.inf):
+            raise LabError(
+                f"{type(shape).__name__}: {name} has to be a number of at least 0, not {number!r:.100}"
+            )
 
 
-def _check_positive(shape: Shape, **numbers: float) -> None:
+def _check_positive(shape: Shape, **numbers: object) -> None:
     for name, number in numbers.items():
-        if not 0 < number < math.inf:
-            raise LabError(f"{type(shape).__name__}: {name} has to be a number above 0, not {number!r}")
+        if not (_is_number(number) and 0 < number < math.inf):
+            raise LabError(f"{type(shape).__name__}: {name} has to be a number above 0, not {number!r:.100}")
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, Real) and not isinstance(value, bool)

@@ -41,6 +41,9 @@ class Simulated:
         self._first: dict[str, asyncio.Future[None]] = {}  # the first turns of those that have not begun
         self._left: dict[str, int] = {}  # by actor: how many the platform may hold once it knows who left
         self._asleep: dict[str, asyncio.Future[None]] = {}  # by actor: the turn that ends its sleep
+        self._cancelled: dict[
+            str, asyncio.Future[None]
+        ] = {}  # by actor: the turn in which its life is cancelled
         self._counts: dict[str, int] = {}  # how often each went on
         self._ready: list[tuple[int, int, int, str, asyncio.Future[None]]] = []
         self._entries = itertools.count()
@@ -67,10 +70,16 @@ class Simulated:
         self._first.pop(actor, None)
         if (held_as := self._let_go(actor)) is not None:
             self._left[held_as] = self._left.get(held_as, self._holding.count(held_as)) - 1
-        if (turn := self._asleep.pop(actor, None)) is not None:
-            turn.cancel()  # of a task that the device has left behind
+        for turns in (self._asleep, self._cancelled):
+            if (turn := turns.pop(actor, None)) is not None:
+                turn.cancel()  # of a task that the device has left behind, or of one that ended by itself
         self._rests(actor)
         self._tell()
+
+    def cancel(self, device: Paced, life: asyncio.Task[None]) -> None:
+        """What the device still does is awaited, as all that it does."""
+        turn = self._cancelled[device.actor] = self._make_ready(device)
+        turn.add_done_callback(lambda turn: None if turn.cancelled() else life.cancel())
 
     async def begin(self, device: Paced) -> None:
         await self._first.pop(device.actor)

@@ -11,7 +11,7 @@ import os
 import pickle
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,11 +19,13 @@ from labkit.core.clock import Clock, Reading
 from labkit.core.loops import loop_factory
 from labkit.fleet.accounts import Key, Sent
 from labkit.fleet.device import Credentials
+from labkit.fleet.ending import error_text, text_of
 from labkit.fleet.live import Live
 from labkit.fleet.measures import Tick
-from labkit.fleet.plan import Failure, Plan, Row
+from labkit.fleet.plan import Failure, FaultKey, Plan, Row
 from labkit.fleet.play import Play
 
+PLAIN = frozenset({str, int, float, bool, type(None)})
 PLAYS = "labkit-fleets"  # the extension of a dask worker that holds what it plays
 
 
@@ -46,8 +48,9 @@ class Share:
 
 @dataclass(slots=True)
 class Message:
-    """What a worker tells of a share since it told last. shown: of devices whose state, epoch or notes changed;
-    error: why the whole share ended; final: nothing comes after this."""
+    """What a worker tells of a share since it told last. shown: of devices whose state, epoch or notes changed; faults:
+    how often each could have hit each device, and did; error: why the whole share ended; final: nothing comes after.
+    """
 
     share: int
     attempt: int
@@ -56,11 +59,41 @@ class Message:
     rows: list[Row] = field(default_factory=list)
     sent: dict[Key, Sent] = field(default_factory=dict)
     shown: dict[int, dict[str, object]] = field(default_factory=dict)
+    faults: Mapping[FaultKey, tuple[int, int]] = field(default_factory=dict)
     credentials: dict[int, Credentials] = field(default_factory=dict)
     cpu: float = 0.0
     latency: bytes | None = None  # of answers, in real time, once it is over
     error: str | None = None
     final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What a device noted, of any class. data: None where it cannot travel; text: which stands for it then."""
+
+    data: bytes | None
+    text: str
+
+    @classmethod
+    def of(cls, value: object) -> object:
+        """The value itself where it is plain."""
+        if type(value) in PLAIN:
+            return value
+        try:
+            data: bytes | None = pickle.dumps(value)
+        except Exception:  # noqa: BLE001  its class is not ours
+            data = None
+        return cls(data, text_of(value, repr))
+
+    @staticmethod
+    def opened(value: object) -> object:
+        """What `of` was given, or its text."""
+        if not isinstance(value, Noted):
+            return value
+        try:
+            return value.text if value.data is None else pickle.loads(value.data)  # from our own workers
+        except Exception:  # noqa: BLE001  its class is not known here
+            return value.text
 
 
 class Report:
@@ -90,7 +123,10 @@ class Report:
 
     def _message(self) -> Message:
         play = self._play
-        shown = {number: play.shown(number) for number in play.devices}
+        shown = {
+            number: {name: Noted.of(value) for name, value in play.shown(number).items()}
+            for number in play.devices
+        }
         changed = {number: each for number, each in shown.items() if self._shown.get(number) != each}
         self._shown = shown
         message = Message(self._share.number, self._share.attempt, shown=changed)
@@ -98,6 +134,8 @@ class Report:
         message.rows = play.rows[:]
         play.rows.clear()
         message.sent = play.accounts.take()
+        if play.plan.faults is not None:
+            message.faults = play.plan.faults.take()
         cpu = time.process_time()
         message.cpu, self._cpu = cpu - self._cpu, cpu
         return message
@@ -169,7 +207,7 @@ class Playing:
         try:
             await play.run(self._share.until)
         except Exception as raised:  # noqa: BLE001  whatever it is, who started the fleet learns of it
-            error = f"{type(raised).__name__}: {raised}"
+            error = error_text(raised)
         finally:
             clock.close()
             report.end(error)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from labkit.core.errors import LabError
 from labkit.fleet.measures import Tick
-from labkit.fleet.shapes import Shape
+from labkit.lab.run_options import RunOptions
 from labkit.lab.runtime import Client, Runtime
 from labkit.lab.show import of_entries
-from labkit.lab.solution import Solution
 from labkit.settings import FaultSettings
 from labkit.widgets.dashboard import Dashboard
 from labkit.widgets.fleet_dashboard import FleetDashboard
@@ -30,17 +27,6 @@ FAULTS: Mapping[str, Mapping[str, Any]] = {
     "cut before the work": {"cut": "before"},
     "cut after the work": {"cut": "after"},
     "late by 30 s": {"delay": 30},
-}
-# what a run can be told (`Fleet.start`), and what that must be; None is what leaves it out
-TOLD: Mapping[str, tuple[str, tuple[type, ...]]] = {
-    **dict.fromkeys(("seconds", "minutes", "hours", "days"), ("a number of at least 0", (int, float))),
-    "every": ("seconds above 0", (int, float, type(None))),
-    "requests": ("True or False", (bool,)),
-    "devices": ("a shape", (Shape, type(None))),
-    "arrivals": ("a shape", (Shape, type(None))),
-    "accounts": ("True, False or a solution", (bool, Solution)),
-    "workers": ("a number of processes", (int, type(None))),
-    "cluster": ("a cluster", (object,)),
 }
 RECORDS = 40  # of a device's journal that are shown
 
@@ -198,20 +184,8 @@ class _Closing(Client):
 def fleet_dashboard(runtime: Runtime, fleet: Fleet, how: Mapping[str, Any]) -> FleetDashboard:
     """A live view of a fleet, until its lab ends. Raises LabError where Jupyter's libraries are missing, and for what
     no run of a fleet can be told."""
-    for name, value in how.items():
-        _check(name, value)
+    RunOptions.of(how)  # a run is begun by a button, long after the mistake was made
     return _kept(FleetDashboard(_FleetSource(runtime, fleet, how)), runtime)
-
-
-def _check(name: str, value: object) -> None:
-    """Would a run take this? It is begun by a button, long after the mistake was made."""
-    if name not in TOLD:
-        raise LabError(f"dashboard: no argument {name!r}, there are: {', '.join(TOLD)}")
-    expected, types = TOLD[name]
-    number = isinstance(value, (int, float)) and bool not in types
-    wrong = number and (isinstance(value, bool) or not math.isfinite(value) or value < 0)  # type: ignore[operator,arg-type]
-    if wrong or not isinstance(value, types) or (value == 0 and name in ("every", "workers")):
-        raise LabError(f"dashboard: {name}: expected {expected}, not {value!r}")
 
 
 def lab_dashboard(runtime: Runtime) -> LabDashboard:

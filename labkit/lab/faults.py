@@ -117,10 +117,10 @@ class LabFaults:
             FaultSettings,
             "fault",
             name=name,
-            site=_several(site),
-            product=_several(product),
-            identity=_several(identity),
-            solution=_several(solution),
+            site=site,
+            product=product,
+            identity=identity,
+            solution=solution,
             status=status,
             body=body,
             headers=headers,
@@ -128,7 +128,7 @@ class LabFaults:
             cut=cut,
             when=when,
             if_status=if_status,
-            drop=_several(drop),
+            drop=drop,
             replace=replace,
             put=put,
             edit=edit,
@@ -186,7 +186,3 @@ class LabFaults:
 
     def _repr_html_(self) -> str:
         return table(SHOWN, [[getattr(each, name) for name in SHOWN] for each in self._all()])
-
-
-def _several(names: Names | None) -> list[str] | None:
-    return None if names is None else [names] if isinstance(names, str) else list(names)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from importlib.util import find_spec
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from labkit.control.fleets import HandedOut
@@ -16,11 +14,13 @@ from labkit.fleet.behaviour import Behaviour, behaviour
 from labkit.fleet.cluster_client import local, of_cluster
 from labkit.fleet.device import Credentials
 from labkit.fleet.faults import DeviceFault, FleetFaults
+from labkit.fleet.holdings import Holdings
 from labkit.fleet.identities import identity
 from labkit.fleet.plan import Member, Plan
 from labkit.fleet.shapes import Shape
 from labkit.lab.arguments import texts
 from labkit.lab.run import Run, Spread
+from labkit.lab.run_options import RunOptions
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
 from labkit.lab.solution import Solution
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from labkit.widgets.fleet_dashboard import FleetDashboard
 
 Behaviours = type[Behaviour] | Behaviour | Mapping[Any, int]
-INTERVALS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600)  # seconds of lab time
-TICKS = 300  # of a run, about
 
 
 class FleetProduct(Protocol):
@@ -42,6 +40,8 @@ class FleetProduct(Protocol):
     def domain(self) -> str: ...
     @property
     def settings(self) -> Any: ...
+    @property
+    def holdings(self) -> Holdings: ...
 
 
 class Fleet:
@@ -59,7 +59,7 @@ class Fleet:
         self._product = product
         self.seed = seed
         self.faults = FleetFaults(seed, faults)
-        self._members = list(members)
+        self._members = list(members)  # what they hold, they are given when a run begins
         self._run: Run | None = None
 
     def __len__(self) -> int:
@@ -82,11 +82,11 @@ class Fleet:
 
     def run(
         self,
-        seconds: float = 0,
+        seconds: float | None = None,
         *,
-        minutes: float = 0,
-        hours: float = 0,
-        days: float = 0,
+        minutes: float | None = None,
+        hours: float | None = None,
+        days: float | None = None,
         every: float | None = None,
         requests: bool = False,
         devices: Shape | None = None,
@@ -126,11 +126,11 @@ class Fleet:
 
     def start(
         self,
-        seconds: float = 0,
+        seconds: float | None = None,
         *,
-        minutes: float = 0,
-        hours: float = 0,
-        days: float = 0,
+        minutes: float | None = None,
+        hours: float | None = None,
+        days: float | None = None,
         every: float | None = None,
         requests: bool = False,
         devices: Shape | None = None,
@@ -142,31 +142,45 @@ class Fleet:
         """As `run`, and return at once. Without a time the run lasts until `stop`, on a clock that runs."""
         if self._run is not None and not self._run.done:
             raise LabError("this fleet runs already: wait() for its run, or stop() it first")
-        lasting = _seconds(seconds, minutes, hours, days)
-        for name, shape in (("devices", devices), ("arrivals", arrivals)):
-            if shape is not None and not isinstance(shape, Shape):
-                raise LabError(f"{name}: expected a shape such as Flat(5), not {shape!r}")
-        if not isinstance(accounts, bool | Solution):
-            raise LabError(f"accounts: expected True, False or a solution of the lab, not {accounts!r:.100}")
-        state = self._runtime.run(self._runtime.control.clock.state)
-        if lasting is None and not state.rate:
-            raise LabError("this clock stands still: say for how long, as in run(days=1)")
+        options = RunOptions(
+            seconds=seconds,
+            minutes=minutes,
+            hours=hours,
+            days=days,
+            every=every,
+            requests=requests,
+            devices=devices,
+            arrivals=arrivals,
+            accounts=accounts,
+            workers=workers,
+            cluster=cluster,
+        )
+        rate = self._runtime.run(self._runtime.control.clock.state).rate
+        options.check_clock(rate)
+        members = self._product.holdings.begin(self._members)
+        try:
+            self._run = self._begin(options, rate, members)
+        except BaseException:
+            self._product.holdings.end(members, {}, {})
+            raise
+        return self._run
+
+    def _begin(self, options: RunOptions, rate: float, members: Sequence[Member]) -> Run:
         plan = Plan(
             product=self._product.id,
             address=self._runtime.address,
             domain=self._product.domain,
             auth=self._product.settings.auth,
             seed=self.seed,
-            members=tuple(self._members),
-            every=_every(every, lasting, state.rate),
-            requests=requests,
-            devices=devices,
-            arrivals=arrivals,
+            members=members,
+            every=options.interval(rate),
+            requests=options.requests,
+            devices=options.devices,
+            arrivals=options.arrivals,
             faults=self.faults.begin(),
         )
-        spread = self._spread(workers, cluster, state.rate)
-        self._run = Run(self._runtime, plan, lasting, self._keep, accounts, spread)
-        return self._run
+        keep = partial(self._product.holdings.end, members)
+        return Run(self._runtime, plan, options.lasting, keep, options.accounts, self._spread(options))
 
     def dashboard(self, **how: Any) -> FleetDashboard:
         """A live view for JupyterLab, which follows each run, and has the controls of one.
@@ -177,25 +191,11 @@ class Fleet:
 
         return fleet_dashboard(self._runtime, self, how)
 
-    def _spread(self, workers: int | None, cluster: object, rate: float) -> Spread | None:
-        """Where to play, if not in this process. Raises LabError on a clock that stands still."""
-        if workers is None and cluster is None:
-            return None
-        if workers is not None and cluster is not None:
-            raise LabError("give workers= (processes on this machine) or cluster=, not both")
-        if not rate:
-            name = "workers" if cluster is None else "cluster"
-            raise LabError(
-                f"{name}=: on a virtual clock one device runs at a time, so that a seed gives the same run again; "
-                f"other processes could only wait. Leave it out, or make the lab with speed=1"
-            )
-        if cluster is None and (type(workers) is not int or workers < 1):
-            raise LabError(f"workers: expected a number of processes, not {workers!r}")
-        if find_spec("distributed") is None or find_spec("cloudpickle") is None:
-            raise LabError("fleets over several processes take distributed: pip install 'labkit[lab]'")
-        if workers is None:
-            return Spread(*of_cluster(cluster), None)
-        return Spread(*local(min(workers, len(self))), workers)
+    def _spread(self, options: RunOptions) -> Spread | None:
+        """Where to play, if not in this process."""
+        if options.workers is not None:
+            return Spread(*local(min(options.workers, len(self))), options.workers)
+        return Spread(*of_cluster(options.cluster), None) if options.spread else None
 
     def repeat(self, *identities: str) -> Fleet:
         """A fleet of these devices alone, to repeat what they did: of the same numbers, behaviours, chance and
@@ -209,17 +209,6 @@ class Fleet:
                 raise LabError(f"no device {each!r}, there are {_range(self.identities)}")
         members = [known[each] for each in identities]
         return Fleet(self._runtime, self._product, self.seed, members, self.faults)
-
-    def _keep(self, credentials: Mapping[int, Credentials], epochs: Mapping[int, int]) -> None:
-        """What devices hold after a run, for the next one, and their next epochs."""
-        self._members = [
-            replace(
-                each,
-                credentials=credentials.get(each.number, each.credentials),
-                epoch=epochs.get(each.number, each.epoch - 1) + 1,
-            )
-            for each in self._members
-        ]
 
     def __repr__(self) -> str:
         return (
@@ -258,10 +247,12 @@ def make_fleet(
     names = _names(product, len(lives), prefix, identities)
     if seed is None:
         seed = runtime.seed if runtime.seed is not None else fresh_seed()
+    product.holdings.free(names)
     held = runtime.run(runtime.control.fleets.provision, product.id, names)
+    product.holdings.hand_out({name: _credentials(each) for name, each in zip(names, held, strict=True)})
     members = [
-        Member(number, name, life, _credentials(given))
-        for number, (name, life, given) in enumerate(zip(names, lives, held, strict=True), 1)
+        Member(number, name, life, Credentials())
+        for number, (name, life) in enumerate(zip(names, lives, strict=True), 1)
     ]
     return Fleet(runtime, product, seed, members)
 
@@ -306,36 +297,13 @@ def _names(
                 f"of which {len(set(names))} differ"
             )
         return names
+    if prefix is not None and not isinstance(prefix, str):
+        raise LabError(f"prefix: expected a text such as 't-', not {prefix!r:.100}")
     format = product.settings.identity_format
     if prefix is None:
         prefix = format.prefix or (f"{product.id[0]}-" if format.type == "opaque" else "")
     upper = format.casing == "upper"
     return [identity(number, format.type, prefix, format.length, upper) for number in range(1, count + 1)]
-
-
-def _seconds(seconds: float, minutes: float, hours: float, days: float) -> float | None:
-    for each in (seconds, minutes, hours, days):
-        if not _is_number(each):
-            raise LabError(f"a run lasts a number of seconds, minutes, hours or days, not {each!r}")
-    lasting = seconds + 60 * minutes + 3600 * hours + 86400 * days
-    if lasting < 0:
-        raise LabError(f"a run lasts 0 seconds or more, not {lasting:g}")
-    return lasting or None
-
-
-def _every(every: float | None, lasting: float | None, rate: float) -> float:
-    """Seconds of lab time of a tick."""
-    if every is not None:
-        if not _is_number(every) or every <= 0:
-            raise LabError(f"every: expected seconds above 0, not {every!r}")
-        return float(every)
-    if lasting is None:
-        return max(rate, 1.0)
-    return max(float(next((each for each in INTERVALS if lasting / each <= TICKS), INTERVALS[-1])), rate)
-
-
-def _is_number(given: Any) -> bool:
-    return type(given) is not bool and isinstance(given, int | float) and math.isfinite(given)
 
 
 def _range(identities: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from labkit.control.content import ContentInfo
 from labkit.control.products import ProductInfo
 from labkit.core.errors import LabError, unknown
 from labkit.fleet.device import Credentials, VirtualDevice
+from labkit.fleet.holdings import Holdings
 from labkit.lab.arguments import content_bytes, duration, texts
 from labkit.lab.client import rooted
 from labkit.lab.device import Device
@@ -35,6 +36,7 @@ class Product:
         self._control = runtime.control.identities
         self._fixed = info
         self._devices: dict[str, Device] = {}
+        self.holdings = Holdings()
         self.content = ProductContent(runtime, info.id)
         self.settings = LiveSettings(runtime, info.id)
 
@@ -93,6 +95,7 @@ class Product:
         """Let every virtual device begin without credentials, as it came; what the platform knows stays."""
         for device in self._devices.values():
             device.use(Credentials())
+        self.holdings.clear()
 
     def devices(self) -> pandas.DataFrame:
         """What the platform knows of the product's devices, a row each."""

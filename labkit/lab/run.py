@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from labkit.core.errors import LabError
 from labkit.fleet.accounts import Accounts, of_route
@@ -22,6 +22,9 @@ from labkit.lab.solution import Solution
 
 if TYPE_CHECKING:
     import pandas
+
+
+T = TypeVar("T")
 
 
 class Spread(NamedTuple):
@@ -203,7 +206,7 @@ class Run:
         """A row a device: its behaviour, state, epoch, and what it noted."""
         import pandas
 
-        rows = self._runtime.run(self._devices)
+        rows = self._devices() if self._runtime.closed else self._call(self._devices)
         return pandas.DataFrame(rows).set_index("identity")
 
     @property
@@ -240,7 +243,7 @@ class Run:
         """One line."""
         total = self._play.total
         errors = sum(total.errors.values())
-        failed = len(self._play.failures)
+        failed = len({each.number for each in self._play.failures})
         lasted = (self._play.ticks[-1].time if self._play.ticks else self.began) - self.began
         text = (
             f"{len(self._plan.members)} devices, {_duration(lasted)} of lab time, {total.requests} requests"
@@ -249,7 +252,9 @@ class Run:
         text += f", {failed} devices failed" if failed else ""
         if isinstance(self._play, ClusterPlay):
             for each in self._play.deaths:
-                text += f"; worker {each.pid} died, its {each.devices} devices went on elsewhere in epoch {each.epoch}"
+                text += f"; worker {each.pid} died"
+                if each.devices:
+                    text += f", its {each.devices} devices went on elsewhere in epoch {each.epoch}"
         return text + (f"; {self._accounts().summary}" if self._counted and self.done else "")
 
     def __repr__(self) -> str:
@@ -260,7 +265,7 @@ class Run:
             "run of a fleet", {"summary": self.summary, "state": "over" if self.done else "under way"}
         )
 
-    async def _devices(self) -> list[dict[str, object]]:
+    def _devices(self) -> list[dict[str, object]]:
         return [
             {
                 "identity": member.identity,
@@ -270,11 +275,13 @@ class Run:
             for member in self._plan.members
         ]
 
-    def _call(self, function: Callable[[], object]) -> None:
-        async def call() -> None:
-            function()
+    def _call(self, function: Callable[[], T]) -> T:
+        """On the lab's loop, where nothing changes meanwhile."""
 
-        self._runtime.run(call)
+        async def call() -> T:
+            return function()
+
+        return self._runtime.run(call)
 
     def _accounts(self) -> Accounts:
         if not self._counted:

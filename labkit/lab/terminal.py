@@ -24,9 +24,9 @@ from labkit.fleet.measures import Latency, Tick, frame
 from labkit.fleet.plan import Member, Plan
 from labkit.fleet.play import Play
 from labkit.fleet.remote import elsewhere, play_elsewhere, provisioned
-from labkit.lab.fleet import INTERVALS, TICKS
 from labkit.lab.lab import Lab
 from labkit.lab.run import Progress
+from labkit.lab.run_options import interval
 from labkit.settings import load
 
 if TYPE_CHECKING:
@@ -254,12 +254,11 @@ def against(
         Member(number, name, order.behaviour, Credentials())
         for number, name in enumerate(_fresh_identities(order, format), 1)
     ]
-    every = float(next((each for each in INTERVALS if order.seconds / each <= TICKS), INTERVALS[-1]))
     watched = Watched(order.seconds, bar)
 
     async def live() -> None:
         held = await provisioned(there, auth, members)
-        plan = Plan(order.product, *there, auth, seed, tuple(held), every)
+        plan = Plan(order.product, *there, auth, seed, tuple(held), interval(order.seconds))
         with watched:
             await play_elsewhere(plan, order.seconds, watched.watch)
 

@@ -271,6 +271,40 @@ def test_devices_that_go_offline_before_they_have_begun_come_back() -> None:
         assert run.devices().state.isin(["sleeping", "running"]).all()
 
 
+@pytest.mark.parametrize("speed", [None, 36_000])
+def test_who_catches_that_it_is_taken_offline_does_nothing_more(speed: float | None) -> None:
+    async def goes_on(device: FleetDevice) -> None:
+        while True:
+            try:
+                await device.write(temperature=1)
+                await device.sleep(60)
+            except asyncio.CancelledError:
+                pass
+
+    with Lab(seed=7) if speed is None else Lab(speed=speed) as lab:
+        product = product_of(lab)
+        run = product.fleet({Reports(every=600): 1, One(does=goes_on): 1}).run(
+            hours=2, every=600, devices=Steps({0: 2, 3600: 1})
+        )
+        assert list(run.frame()["waiting"])[7:11] == [1, 1, 1, 1]
+        last = max(each.time for each in lab.journal if each.actor == "thermostat/t-002")
+        assert last < (run.began + 5400) * 1_000_000
+        assert "does not end with the run" in failure(run)
+
+
+def test_who_goes_offline_has_the_last_word() -> None:
+    async def says_so(device: FleetDevice) -> None:
+        try:
+            await device.sleep(days=1)
+        finally:
+            await device.write(message="bye")
+
+    with Lab(seed=7) as lab:
+        product = product_of(lab)
+        product.fleet(1, One(does=says_so)).run(hours=2, devices=Steps({0: 1, 3600: 0}))
+        assert lab.sql("select value from datapoint").value.tolist() == ["bye"]
+
+
 # --- what is a device's own
 
 

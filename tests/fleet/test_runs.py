@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import queue
 import signal
 import threading
 import time
@@ -13,6 +14,7 @@ import pytest
 
 from labkit import Behaviour, Lab, LabError
 from labkit.fleet.fleet_device import FleetDevice
+from labkit.fleet.measures import Tick
 from labkit.fleet.shapes import Flat, Steps
 from labkit.lab.product import Product
 
@@ -30,6 +32,16 @@ class Listens(Behaviour):
     async def run(self, device: FleetDevice) -> None:
         async for _ in device.poll("message", timeout=300):
             pass
+
+
+class Own(Behaviour):
+    """With an `__init__` of its own, for which nothing is annotated."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    async def run(self, device: FleetDevice) -> None:
+        await device.write(temperature=self.value)
 
 
 def product_of(lab: Lab, **settings: Any) -> Product:
@@ -82,6 +94,45 @@ def test_a_run_is_stopped_paused_and_goes_on() -> None:
         assert run.failures.empty
         with pytest.raises(LabError, match="stands still"):
             product_of(lab).fleet(1, Reports).start()
+
+
+def test_a_behaviour_with_an_init_of_its_own_is_given_as_an_instance() -> None:
+    with Lab(seed=7) as lab:
+        assert product_of(lab).fleet(2, Own(5)).run(minutes=1).frame()["requests"].sum() == 2
+
+
+def test_without_a_time_a_run_lasts_until_it_is_stopped_and_with_none_of_it_it_is_an_error() -> None:
+    with Lab(speed=3600) as lab:
+        fleet = product_of(lab).fleet(2, Reports)
+        with pytest.raises(LabError, match="lasts more than 0 seconds"):
+            fleet.start(minutes=0)
+        run = fleet.start()
+        assert (run.lasting, run.done) == (None, False)
+        run.stop()
+
+
+def test_a_live_run_that_is_paused_shows_who_waits() -> None:
+    with Lab(speed=3600) as lab:
+        run = product_of(lab).fleet({Reports(): 3, Listens(): 2}).start(every=60)
+        ticks: queue.SimpleQueue[Tick] = queue.SimpleQueue()
+        run.on_tick(ticks.put)
+        run.pause()
+        while ticks.get(timeout=30).devices != {"paused": 5}:
+            pass
+        run.resume()
+        while "paused" in ticks.get(timeout=30).devices:
+            pass
+        run.stop()
+        assert run.failures.empty
+        assert run.frame()["paused"].max() == 5
+
+
+def test_what_came_of_a_run_is_there_after_its_lab() -> None:
+    with Lab(seed=7) as lab:
+        run = product_of(lab).fleet(2, Reports).run(minutes=5)
+        shown = run.devices()
+    assert run.devices().equals(shown)
+    assert run.frame()["requests"].sum() == 10
 
 
 @pytest.fixture
@@ -214,7 +265,12 @@ def test_what_is_wrong_is_named() -> None:
                 "no device 't-003', there are t-001 to t-002",
             ),
             (lambda: product.fleet(2, Reports).run(hours=1).requests(), "kept no requests"),
-            (lambda: product.fleet(2, Reports).run(days=-1), "lasts 0 seconds or more"),
+            (lambda: product.fleet(2, Reports).run(days=-1), "lasts more than 0 seconds"),
+            (lambda: product.fleet(2, Reports).run(0), "lasts more than 0 seconds, not 0"),
+            (lambda: product.fleet(2, Reports).run(minutes=0), "lasts more than 0 seconds, not 0"),
+            (lambda: product.fleet(2, Reports).run(5, requests=1), "requests: expected True or False"),  # type: ignore[arg-type]
+            (lambda: product.fleet(2, Reports, prefix=5), "prefix: expected a text .*, not 5"),  # type: ignore[arg-type]
+            (lambda: product.fleet(2, Own), r"Own\(\) fails: TypeError: .*give the fleet an instance"),
             (lambda: product.fleet({Reports: "3"}), "a number of devices for .*Reports.*, not '3'"),  # type: ignore[dict-item]
             (lambda: product.fleet({Reports: -1}), "a number of devices for .*Reports.*, not -1"),
             (lambda: product.fleet({Reports: 0}), "no device at all"),
@@ -224,9 +280,9 @@ def test_what_is_wrong_is_named() -> None:
             (lambda: product.fleet(2, Reports, seed=1.5), "seed: expected a whole number"),  # type: ignore[arg-type]
             (lambda: product.fleet(2, Reports).repeat(), "one identity or several"),
             (lambda: product.fleet(2, Reports).repeat("t-001", "t-001"), "several different ones"),
-            (lambda: product.fleet(2, Reports).run("5"), "a number of seconds, .*, not '5'"),  # type: ignore[arg-type]
-            (lambda: product.fleet(2, Reports).run(float("nan")), "a number of seconds, .*, not nan"),
-            (lambda: product.fleet(2, Reports).run(days=float("inf")), "a number of seconds, .*, not inf"),
+            (lambda: product.fleet(2, Reports).run("5"), "seconds: expected a number, not '5'"),  # type: ignore[arg-type]
+            (lambda: product.fleet(2, Reports).run(float("nan")), "seconds: expected a number, not nan"),
+            (lambda: product.fleet(2, Reports).run(days=float("inf")), "days: expected a number, not inf"),
             (lambda: product.fleet(2, Reports).run(5, every="5"), "every: expected seconds"),  # type: ignore[arg-type]
             (lambda: product.fleet(2, Reports).run(5, devices=2), "devices: expected a shape"),  # type: ignore[arg-type]
             (lambda: product.fleet(2, Reports).run(5, arrivals=0.1), "arrivals: expected a shape"),  # type: ignore[arg-type]

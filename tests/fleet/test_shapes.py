@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import pickle
 from collections.abc import Callable
 from random import Random
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -90,10 +93,46 @@ def test_what_each_shape_is() -> None:
     ],
 )
 def test_an_impossible_shape_is_an_error_that_names_what_is_wrong(
-    make: Callable[[], Shape], named: str
+    make: Callable[[], object], named: str
 ) -> None:
     with pytest.raises(LabError, match=named):
         make()
+
+
+@pytest.mark.parametrize(
+    ("make", "given", "named"),
+    [
+        (Flat, ["5"], "Flat: value has to be a number of at least 0, not '5'"),
+        (Flat, [True], "not True"),
+        (Flat, [None], "not None"),
+        (Ramp, ["0", 1, 10], "Ramp: first"),
+        (Ramp, [0, 1, "10"], "Ramp: over"),
+        (Steps, [{0: "1"}], r"Steps: levels\[0\] has to be a number"),
+        (Steps, [{"0": 1}], "Steps: the time '0' has to be a number"),
+        (Steps, [{math.nan: 1}], "Steps: the time nan"),
+        (Steps, [[5, 6]], r"expected at least one level, as \{seconds: number\}, not \[5, 6\]"),
+        (Steps, [5], "not 5"),
+        (DailyWave, ["1", 5], "DailyWave: low"),
+        (DailyWave, [1, 5, None], "DailyWave: peak"),
+        (Herd, [1, 10, 10, "9"], "Herd: surge has to be at least 1, not '9'"),
+        (operator.mul, [Flat(1), Flat(2)], "Scaled: factor has to be a number"),
+        (operator.mul, ["2", Flat(1)], "Scaled: factor"),
+        (operator.add, [Flat(1), 5], r"adds up with a shape, such as Flat\(5\), not with 5"),
+        (operator.add, [5, Flat(1)], "not with 5"),
+    ],
+)
+def test_what_is_no_number_and_no_shape_is_named(
+    make: Callable[..., object], given: list[object], named: str
+) -> None:
+    with pytest.raises(LabError, match=named):
+        make(*given)
+
+
+def test_shapes_are_summed_and_take_numbers_of_other_libraries() -> None:
+    others: Any = [np.int64(2), np.float32(0.5)]
+    assert sum(map(Flat, others), Flat(1)).at(7) == 3.5
+    assert sum([Flat(1), Flat(2)]).at(7) == 3  # type: ignore[union-attr]  # it begins with 0
+    assert (2 * Flat(3) + Flat(1)).at(0) == 7
 
 
 @given(SHAPES)

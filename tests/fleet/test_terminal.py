@@ -306,6 +306,7 @@ class TestElsewhere:
     def test_mistakes_are_one_line(self, ready: dict[str, Any], tmp_path: Path) -> None:
         url = ready["products"]["thermostat"]
         (tmp_path / "other.pem").write_text("no certificate")
+        (tmp_path / "bytes.pem").write_bytes(b"\xff\xfe")
         for target, more, said in [
             ("nowhere.json", (), "--target: nowhere.json: No such file or directory"),
             ("{", (), "--target: cannot be read: "),
@@ -313,9 +314,11 @@ class TestElsewhere:
             (url, (), "--target: a URL takes --ca-file"),
             (
                 "https://localhost:99999",
-                ("--ca-file", __file__),
+                ("--ca-file", ready["ca_file"]),
                 "--target: 'https://localhost:99999': Port ",
             ),
+            (url, ("--ca-file", tmp_path / "other.pem"), "other.pem: expected a certificate (PEM)"),
+            (url, ("--ca-file", tmp_path / "bytes.pem"), "bytes.pem: expected a text file"),
             (json.dumps({**ready, "products": {"kettle": url}}), (), "no 'thermostat', there are: kettle"),
             (json.dumps(ready), ("--auth", "password"), "the devices cannot be provisioned: "),
             (json.dumps({**ready, "https_port": 1}), (), "the devices cannot be provisioned: "),

@@ -1,0 +1,107 @@
+"""What the run of a fleet can be told, looked at before anything begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from importlib.util import find_spec
+from typing import Any, Self
+
+from labkit.control.clock import number_of
+from labkit.core.errors import LabError
+from labkit.fleet.shapes import Shape
+from labkit.lab.solution import Solution
+
+INTERVALS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600)  # seconds of lab time
+TICKS = 300  # of a run, about
+UNITS = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """The arguments of `Fleet.start`. Raises LabError for one that no run can be told."""
+
+    seconds: float | None = None
+    minutes: float | None = None
+    hours: float | None = None
+    days: float | None = None
+    every: float | None = None
+    requests: bool = False
+    devices: Shape | None = None
+    arrivals: Shape | None = None
+    accounts: bool | Solution = False
+    workers: int | None = None
+    cluster: object = None
+
+    def __post_init__(self) -> None:
+        if self.lasting is not None and self.lasting <= 0:
+            raise LabError(f"a run lasts more than 0 seconds, not {self.lasting:g}")
+        if self.every is not None and number_of(self.every, "every", "expected seconds above 0") <= 0:
+            raise LabError(f"every: expected seconds above 0, not {self.every!r}")
+        if type(self.requests) is not bool:
+            raise LabError(f"requests: expected True or False, not {self.requests!r:.100}")
+        for name, shape in (("devices", self.devices), ("arrivals", self.arrivals)):
+            if shape is not None and not isinstance(shape, Shape):
+                raise LabError(f"{name}: expected a shape such as Flat(5), not {shape!r:.100}")
+        if not isinstance(self.accounts, bool | Solution):
+            raise LabError(
+                f"accounts: expected True, False or a solution of the lab, not {self.accounts!r:.100}"
+            )
+        self._check_workers()
+
+    def _check_workers(self) -> None:
+        if not self.spread:
+            return
+        if self.workers is not None and self.cluster is not None:
+            raise LabError("give workers= (processes on this machine) or cluster=, not both")
+        if self.cluster is None and (type(self.workers) is not int or self.workers < 1):
+            raise LabError(f"workers: expected a number of processes, not {self.workers!r}")
+        if find_spec("distributed") is None or find_spec("cloudpickle") is None:
+            raise LabError("fleets over several processes take distributed: pip install 'labkit[lab]'")
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any]) -> Self:
+        """Of arguments for later. Raises LabError for those that no run takes."""
+        known = [each.name for each in fields(cls)]
+        for name in arguments:
+            if name not in known:
+                raise LabError(f"no argument {name!r}, there are: {', '.join(known)}")
+        return cls(**arguments)
+
+    @property
+    def spread(self) -> bool:
+        """Is it played by other processes?"""
+        return self.workers is not None or self.cluster is not None
+
+    @property
+    def lasting(self) -> float | None:
+        """Seconds of lab time; None where no time was given."""
+        given = {"seconds": self.seconds, "minutes": self.minutes, "hours": self.hours, "days": self.days}
+        times = [number_of(each, name) * UNITS[name] for name, each in given.items() if each is not None]
+        return sum(times) if times else None
+
+    def check_clock(self, rate: float) -> None:
+        """Raises LabError where a clock of this rate cannot run so."""
+        if rate:
+            return
+        if self.spread:
+            name = "workers" if self.cluster is None else "cluster"
+            raise LabError(
+                f"{name}=: on a virtual clock one device runs at a time, so that a seed gives the same run again; "
+                f"other processes could only wait. Leave it out, or make the lab with speed=1"
+            )
+        if self.lasting is None:
+            raise LabError("this clock stands still: say for how long, as in run(days=1)")
+
+    def interval(self, rate: float) -> float:
+        """Seconds of lab time of a tick, on a clock of this rate."""
+        if self.every is not None:
+            return float(self.every)
+        if self.lasting is None:
+            return max(rate, 1.0)
+        return max(interval(self.lasting), rate)
+
+
+def interval(lasting: float) -> float:
+    """Seconds of a tick, of which a run that lasts so long has some hundred."""
+    return float(next((each for each in INTERVALS if lasting / each <= TICKS), INTERVALS[-1]))
