@@ -24,7 +24,7 @@ from labkit.fleet.accounts import Accounts
 from labkit.fleet.cluster_client import by_value
 from labkit.fleet.device import Credentials
 from labkit.fleet.measures import Latency, Measures, Tick, Timings
-from labkit.fleet.plan import Failure, Plan, Row
+from labkit.fleet.plan import OVER, Failure, Plan, Row
 from labkit.fleet.shapes import Delayed, Dial, Portion, scaled
 from labkit.fleet.workers import Message, Noted, Share, begin, command, ready
 
@@ -238,12 +238,12 @@ class ClusterPlay:
         assert share.worker is not None
         epochs, members = self._epochs(), []
         for member in share.plan.members:
+            state = str(self.shown(member.number)["state"])
             known = epochs.get(member.identity, 0)
-            if known:
-                self.accounts.broken(member.identity, known)
-            state = self.shown(member.number)["state"]
             begins = replace(member, epoch=max(known + 1, member.epoch))
-            members.append(replace(member, state=str(state)) if state in ("ended", "failed") else begins)
+            members.append(replace(member, state=state) if state in OVER else begins)
+            if known and not members[-1].over:
+                self.accounts.broken(member.identity, known)
         going = [member.epoch for member in members if not member.over]
         self.deaths.append(
             Death(self._clock.now(), share.worker, share.pid, len(going), max(going, default=0))

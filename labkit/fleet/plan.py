@@ -14,6 +14,7 @@ from labkit.fleet.shapes import Shape
 if TYPE_CHECKING:
     from labkit.fleet.fleet_device import FleetDevice
 
+OVER = ("ended", "failed")  # states in which a device has nothing more to do
 FaultKey = tuple[str, int]  # name of a fault of the devices, number of a device
 
 
@@ -32,7 +33,7 @@ class Member:
 
     @property
     def over(self) -> bool:
-        return self.state in ("ended", "failed")
+        return self.state in OVER
 
 
 class Restart(Protocol):

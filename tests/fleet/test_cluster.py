@@ -7,8 +7,10 @@ import queue
 import signal
 import threading
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
+import pandas
 import pytest
 from distributed import Client, LocalCluster
 
@@ -47,7 +49,7 @@ def over(run: Run) -> bool:
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
+def shared() -> Iterator[Client]:
     with (
         LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0, silence_logs=50
@@ -55,6 +57,12 @@ def client() -> Iterator[Client]:
         Client(cluster) as client,
     ):
         yield client
+
+
+@pytest.fixture
+def client(shared: Client) -> Client:
+    shared.wait_for_workers(2, timeout=60)  # the test before may have killed one
+    return shared
 
 
 @pytest.fixture
@@ -158,6 +166,90 @@ def test_a_worker_that_dies_is_told_and_its_devices_go_on_in_a_new_epoch(lab: La
     assert dead["pid"].tolist() == [victim["pid"]]
     assert f"worker {victim['pid']} died, its 3 devices went on elsewhere in epoch 2" in run.summary
     assert sum(tick.requests for tick in run.ticks) == run.latency.count
+
+
+def test_who_had_ended_or_failed_does_not_begin_again_when_its_worker_dies(lab: Lab, client: Client) -> None:
+    behaviours = {Counting(every=0.1): 2, Counting(every=0.1, most=3): 2, Failing: 2}
+    run = lab.product("meter").fleet(behaviour=behaviours).start(every=0.2, accounts=True, cluster=client)
+    ticks: queue.SimpleQueue[Tick] = queue.SimpleQueue()
+    run.on_tick(ticks.put)
+    while (devices := ticks.get(timeout=30).devices).get("ended") != 2 or devices.get("failed") != 2:
+        pass
+    [victim, _] = run.workers()["pid"]
+    os.kill(int(victim), signal.SIGKILL)
+    while 2 not in run.devices()["epoch"].tolist():
+        ticks.get(timeout=60)
+    run.stop()
+    assert run.devices()["epoch"].tolist() == [2, 1, 1, 1, 1, 1]
+    assert run.devices()["state"].tolist()[2:] == ["ended", "ended", "failed", "failed"]
+    assert len(run.failures) == 2
+    assert run.losses["handled"].unstack("epoch")[1].tolist()[2:] == [3, 3]
+    assert f"worker {victim} died, its 1 devices went on" in run.summary
+    assert all(sum(tick.devices.values()) == 6 for tick in run.ticks)
+    assert {tick.devices.get("ended") for tick in run.ticks[-3:]} == {2}
+
+
+class Notes(Behaviour):
+    async def run(self, device: Any) -> None:
+        class Own:
+            def __repr__(self) -> str:
+                return "<my own>"
+
+        class Mute:
+            def __repr__(self) -> str:
+                raise ValueError
+
+        points = [1.5]
+        device.note(lock=Own(), mute=Mute(), points=points, table=pandas.DataFrame({"a": [1]}), plain=7)
+        await device.sleep(1.2)
+        points.append(2.5)
+        await device.sleep(0.2)
+
+
+def test_notes_of_any_kind_come_back_or_their_text(lab: Lab, client: Client) -> None:
+    run = lab.product("meter").fleet(2, Notes).run(seconds=30, every=0.5, cluster=client)
+    assert run.failures.empty
+    for shown in run.devices().to_dict("records"):
+        assert (shown["lock"], shown["mute"]) == ("<my own>", "<its text cannot be made>")
+        assert (shown["points"], shown["plain"], shown["state"]) == ([1.5, 2.5], 7, "ended")
+        assert shown["table"].equals(pandas.DataFrame({"a": [1]}))
+
+
+def test_the_hits_of_faults_at_devices_come_back(lab: Lab, client: Client) -> None:
+    fleet = lab.product("meter").fleet(4, Counting(every=0.01, most=10))
+    fleet.faults.add("duplicate send", every=5, devices=[1, 2, 3])
+    fleet.faults.add("delay", first=1, seconds=0.1)
+    run = fleet.run(seconds=30, every=0.2, accounts=True, cluster=client)
+    assert fleet.faults.frame()[["seen", "hits"]].to_numpy().tolist() == [[30, 6], [4, 4]]
+    assert run.losses["doubled"].tolist() == [2, 2, 2, 0]
+
+
+class Bursts(Behaviour):
+    """Writes ten times in the middle of the second interval of a run that began then."""
+
+    at: float
+
+    async def run(self, device: Any) -> None:
+        await device.sleep_until(self.at)
+        for _ in range(10):
+            await device.write(count=1)
+        await device.sleep(10)
+
+
+def test_a_row_has_what_happened_in_its_interval(lab: Lab, client: Client) -> None:
+    """Intervals shorter and longer than those in which workers tell."""
+    runs = []
+    for every in (0.6, 2.0):
+        at = lab.clock.time + 1.5 * every
+        fleet = lab.product("meter").fleet(2, Bursts(at=at), prefix=f"{every}-")
+        runs.append((at, every, fleet.start(seconds=2.1 * every, every=every, cluster=client)))
+    for at, every, run in runs:
+        run.wait()
+        [row] = [tick for tick in run.ticks if tick.requests]
+        assert row.requests == 20
+        assert row.time - every * 1.1 < at < row.time + every * 0.1
+        times = [run.began, *(tick.time for tick in run.ticks)]
+        assert all(later > before for before, later in pairwise(times))
 
 
 def test_workers_of_its_own_whose_start_is_no_part_of_the_time(lab: Lab) -> None:
