@@ -49,6 +49,10 @@ class _RunSource:
         self._run = run
 
     @property
+    def began(self) -> float:
+        return self._run.began
+
+    @property
     def ticks(self) -> Sequence[Tick]:
         return self._run.ticks
 

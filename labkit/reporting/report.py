@@ -136,15 +136,14 @@ def plan(
     for path in find(folder):
         defaults = declared(read(path), path.name)
         known |= defaults
-        own_texts = named.get(path.stem, {})
-        own = {name: converted(text, defaults.get(name), name) for name, text in own_texts.items()}
-        checked(own, defaults, path.name)
-        if given.get("only") and "only" not in defaults:
-            continue
-        own = {name: value for name, value in given.items() if name in defaults}
-        asked = {name: text for name, text in texts.items() if name in defaults} | own_texts
+        left_out = bool(given.get("only")) and "only" not in defaults
+        own = {} if left_out else {name: value for name, value in given.items() if name in defaults}
+        asked = {} if left_out else {name: text for name, text in texts.items() if name in defaults}
+        asked |= named.get(path.stem, {})
         own |= {name: converted(text, defaults.get(name), name) for name, text in asked.items()}
-        planned.append((path, checked(own, defaults, path.name)))
+        own = checked(own, defaults, path.name)
+        if not left_out:
+            planned.append((path, own))
     known.pop(PLAYED, None)  # not for people to give
     for name in texts:
         if name not in known:

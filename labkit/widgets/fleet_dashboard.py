@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from html import escape
@@ -44,6 +45,8 @@ class Failed(Protocol):
 class RunSource(Protocol):
     """What the dashboard needs to know of a run."""
 
+    @property
+    def began(self) -> float: ...
     @property
     def ticks(self) -> Sequence[Tick]: ...
     @property
@@ -257,7 +260,7 @@ class FleetDashboard(Dashboard):
         ticks = list(run.ticks) if run is not None else []
         self._head.value = style.head(self._source.title, self._state, *self._notes(ticks))
         self._tiles.value = style.tiles(self._facts(ticks))
-        self._draw(frame_of(ticks[-WINDOW:]))
+        self._draw(self._frame(ticks[-WINDOW:]))
         self._show_failures(run.failed() if run is not None else ())
         under_way = run is not None and not ended
         arrivals = None if run is None else run.arrivals
@@ -302,7 +305,7 @@ class FleetDashboard(Dashboard):
             return {"requests": "0", "errors": "0"}
         last = ticks[-1]
         devices = {state: last.devices.get(state, 0) for state in STATES if last.devices.get(state)}
-        rate = float(rates_of(frame_of(ticks[-10:]))["requests per second"].iloc[-1])
+        rate = float(rates_of(self._frame(ticks[-10:]))["requests per second"].iloc[-1])
         p50, p90, p99 = last.latency.percentiles([50, 90, 99])
         facts = {
             **{state: f"{count:,}" for state, count in devices.items()},
@@ -316,6 +319,12 @@ class FleetDashboard(Dashboard):
         if last.lag is not None:
             facts["handler lag"] = style.seconds(last.lag)
         return facts
+
+    def _frame(self, ticks: Sequence[Tick]) -> pandas.DataFrame:
+        """A frame that charts can show; the first interval alone is as it was from its beginning on."""
+        if len(ticks) == 1 and self._run is not None:
+            ticks = [replace(ticks[0], time=self._run.began), *ticks]
+        return frame_of(ticks)
 
     def _draw(self, frame: pandas.DataFrame) -> None:
         states, rate, latency, errors = self._panels

@@ -108,6 +108,15 @@ class TestOfAFleet:
         assert "1 failed" in shown
         assert repr(dashboard) == "<dashboard of 3 devices of thermostat>"
 
+    def test_its_panels_show_a_run_of_one_row(self, fleet: Fleet) -> None:
+        dashboard = fleet.dashboard()
+        run = fleet.run(minutes=10, every=600)
+        dashboard.refresh()
+        assert len(run.ticks) == 1
+        assert "0.04 requests per second" in words(dashboard.widget)  # 24 in 600 s
+        lines = [mark for each in everything(dashboard.widget) for mark in getattr(each, "marks", ())]
+        assert [(mark.visible, len(mark.x)) for mark in lines[:2]] == [(True, 2)] * 2
+
     def test_its_buttons_start_pause_go_on_and_stop(self) -> None:
         with Lab(speed=600) as lab:
             fleet = lab.product("thermostat", resources={"temperature": "number"}).fleet(3, Reporter)
@@ -161,7 +170,7 @@ class TestOfAFleet:
             def look(tick: Tick) -> None:
                 counts = rates[run.arrivals or 0]
                 counts.append(tick.requests)
-                if len(counts) >= 12:
+                if len(counts) >= 24:
                     enough.set()
 
             run.on_tick(look)
@@ -171,7 +180,8 @@ class TestOfAFleet:
             assert run.arrivals == 4.0
             assert enough.wait(60)
             run.stop()
-            before, after = sum(rates[1.0][:12]), sum(rates[4.0][:12])
+            # those that each device waited for already came at the old rate
+            before, after = sum(rates[1.0][12:24]), sum(rates[4.0][12:24])
             assert after > 2 * before > 0
             with pytest.raises(LabError, match="expected a factor above 0"):
                 run.scale_arrivals(0)
