@@ -24,6 +24,7 @@ from labkit.fleet.behaviours import (
 from labkit.fleet.fleet_device import FleetDevice
 from labkit.lab.product import Product
 
+TABLE = pandas.DataFrame({"time": range(0, 3600, 60), "temperature": 20.5})
 FOLDER = Path(__file__).parents[2] / "labkit" / "fleet" / "behaviours"
 
 
@@ -70,6 +71,43 @@ def test_a_sensor_sends_its_points_in_batches() -> None:
         table = points(lab, "humidity")
         assert set(table.timestamp.diff().dropna()) == {60}
         assert len(table) == 120
+
+
+@pytest.mark.parametrize("does", ["drop before", "drop after"])
+@pytest.mark.parametrize(
+    "life",
+    [Thermostat(every=60), Sensor(every=60, batch=1), Replay(table=TABLE)],
+    ids=["thermostat", "sensor", "replay"],
+)
+def test_those_that_report_go_on_after_an_error(life: Behaviour, does: str) -> None:
+    with Lab(seed=7) as lab:
+        fleet = product_of(lab).fleet(3, life)
+        fleet.faults.add(does, every=4)
+        run = fleet.run(hours=1)
+        assert run.failures.empty
+        assert run.frame()["error no answer"].sum() >= 3 * 14
+        assert set(run.devices()["last_error"]) == {"no answer: the device lost its connection"}
+
+
+def test_a_sensor_keeps_what_it_could_not_send() -> None:
+    with Lab(seed=7) as lab:
+        fleet = product_of(lab).fleet(2, Sensor(every=60, batch=10))
+        lab.faults.add("POST /onep:v1/stack/record", status=503, first=30)
+        run = fleet.run(hours=2)
+        assert run.failures.empty
+        table = points(lab, "humidity")
+        assert len(table) == 2 * 115  # 15 times each in vain, then with the 25th and each tenth after it
+        assert all(set(each.timestamp.diff().dropna()) == {60} for _, each in table.groupby("identity"))
+
+
+def test_a_sensor_keeps_ten_batches_at_most() -> None:
+    with Lab(seed=7) as lab:
+        fleet = product_of(lab).fleet(1, Sensor(every=60, batch=10))
+        lab.faults.add("POST /onep:v1/stack/record", status=503, first=200)
+        fleet.run(hours=4)
+        table = points(lab, "humidity")
+        assert set(table.timestamp.diff().dropna()) == {60}
+        assert len(table) == 101 + 30  # at the 210th the last 100 and that one, then three batches of 10
 
 
 def test_an_updater_downloads_resumes_verifies_and_reboots() -> None:

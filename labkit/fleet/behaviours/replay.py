@@ -7,7 +7,7 @@ from typing import Any
 
 from labkit.core.errors import LabError
 from labkit.fleet.behaviour import Behaviour
-from labkit.fleet.fleet_device import FleetDevice
+from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
 from labkit.fleet.tables import measured
 
 
@@ -15,8 +15,7 @@ class Replay(Behaviour):
     """Writes each row of a table as long after the start as it is after the first row; columns are aliases.
 
     table: a DataFrame, or the path of a CSV file. time: the column with the time of a row (a date, or seconds); it is
-    the DataFrame's index where there is no such column. device: the column with the device of a row, if there is one;
-    speed: how many times as fast.
+    the DataFrame's index where there is no such column. device: the column with a row's device; speed: times as fast.
     """
 
     table: Any
@@ -34,4 +33,7 @@ class Replay(Behaviour):
         began = device.now()
         for when, row in self._rows.get(None) or self._rows.get(device.identity, []):
             await device.sleep_until(began + when / self.speed)
-            await device.write(row)
+            try:
+                await device.write(row)
+            except EXCHANGE_ERRORS as error:
+                device.note(last_error=str(error))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from labkit.fleet.behaviour import Behaviour
-from labkit.fleet.fleet_device import FleetDevice
+from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
 
 
 class Sensor(Behaviour):
@@ -18,13 +18,18 @@ class Sensor(Behaviour):
     alias: str = "humidity"
 
     async def run(self, device: FleetDevice) -> None:
-        behind = await device.timestamp() - device.now()  # its own clock may be wrong
-        level, points = self.level, dict[float, object]()
+        level, points, behind = self.level, dict[float, object](), None
         await device.sleep(self.random.uniform(0, self.every))
         while True:
             level = min(max(level + self.random.gauss(0, 0.5), 0), 100)
-            points[int(device.now() + behind)] = round(level, 1)
-            if len(points) == self.batch:
-                await device.record({self.alias: points})
-                points = {}
+            points[device.now()] = round(level, 1)
+            if len(points) >= self.batch:
+                try:
+                    if behind is None:
+                        behind = await device.timestamp() - device.now()  # its own clock may be wrong
+                    await device.record({self.alias: {int(at + behind): each for at, each in points.items()}})
+                    points = {}
+                except EXCHANGE_ERRORS as error:
+                    device.note(last_error=str(error))  # it goes with the next measurement, up to ten batches
+                    points = dict(list(points.items())[-10 * self.batch :])
             await device.sleep(self.every)

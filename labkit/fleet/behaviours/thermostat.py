@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import cos, pi
 
 from labkit.fleet.behaviour import Behaviour
-from labkit.fleet.fleet_device import FleetDevice
+from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
 
 DAY = 86400
 
@@ -30,5 +30,8 @@ class Thermostat(Behaviour):
             weather = 0.98 * weather + self.random.gauss(0, 0.2 * self.weather)  # tends back to 0
             hour = device.now() % DAY / 3600
             cycle = cos((hour - self.warmest) / 24 * 2 * pi)
-            await device.write({self.alias: round(self.mean + self.swing * cycle + weather, 2)})
+            try:
+                await device.write({self.alias: round(self.mean + self.swing * cycle + weather, 2)})
+            except EXCHANGE_ERRORS as error:
+                device.note(last_error=str(error))  # the next report makes up for it
             await device.sleep(self.every)
