@@ -163,7 +163,11 @@ class Fleets(click.Command):
     "--target", help="A platform elsewhere: what `serve --json` prints, a file that holds it, or a URL."
 )
 @click.option("--ca-file", type=click.Path(path_type=Path), help="The certificate of the CA of --target URL.")
-@click.option("--product", required=True, help="Of which product the devices are.")
+@click.option(
+    "--product",
+    required=True,
+    help="Of which product the devices are; with a URL, which says it already, just a name.",
+)
 @click.option("--devices", type=click.IntRange(min=1), default=10, show_default=True, help="How many.")
 @click.option(
     "--behaviour", default="thermostat", show_default=True, help="What they do: a name, or module:Class."
@@ -186,9 +190,7 @@ class Fleets(click.Command):
 @click.option(
     "--auth",
     type=click.Choice(["token", "password", "certificate"]),
-    default="token",
-    show_default=True,
-    help="How devices of --target authenticate.",
+    help="How devices of --target authenticate.  [default: token]",
 )
 @click.option(
     "--identities",
@@ -196,6 +198,11 @@ class Fleets(click.Command):
     default="opaque",
     show_default=True,
     help="Of which format those of --target are.",
+)
+@click.option(
+    "--identity-length",
+    type=click.IntRange(1, 64),
+    help="How many characters those of --target have after the prefix.",
 )
 @click.option("--accounts", is_flag=True, help="Tell of losses; of devices that count(). counter has it on.")
 @click.option("--csv", "csv_file", type=click.Path(path_type=Path, dir_okay=False), help="A row an interval.")

@@ -40,6 +40,8 @@ def run(
     unknown = [name for name in names if name not in NAMES]
     if unknown:
         raise BenchError(f"no measure {unknown[0]!r}, there are: {', '.join(NAMES)}")
+    if "fleet" in names and not find_spec("locust"):  # said before any other has taken its time
+        raise BenchError("fleet: the reference is Locust: pip install 'labkit[bench]'")
     results = [rounds.take(traffic, count, seconds, progress) for traffic in TRAFFIC if traffic.name in names]
     if "polls" in names:
         results.append(polls.take(held, progress))

@@ -8,13 +8,13 @@ unasked: a share begins by a call in the worker's process, and plays in a thread
 from __future__ import annotations
 
 import asyncio
-import math
 import pickle
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from labkit.core.chance import fresh_seed
@@ -23,43 +23,20 @@ from labkit.core.errors import LabError
 from labkit.fleet.accounts import Accounts
 from labkit.fleet.cluster_client import by_value
 from labkit.fleet.device import Credentials
+from labkit.fleet.intervals import Intervals
 from labkit.fleet.measures import Latency, Measures, Tick, Timings
 from labkit.fleet.plan import OVER, Failure, Plan, Row
 from labkit.fleet.shapes import Delayed, Dial, Portion, scaled
+from labkit.fleet.shares import Dealt, Death
 from labkit.fleet.workers import Message, Noted, Share, begin, command, ready
 
 if TYPE_CHECKING:
     from distributed import Client
 
 LOOKED = 0.5  # real seconds between two looks at who is alive
+ANSWERED = 10.0  # real seconds in which a worker that lives does what it is told
 PATIENCE = 60.0  # real seconds: for a worker to be there, and for shares to end once they should
-INSTANT = 1e-6  # seconds: what two rows are apart, at least
 REPORTED = 1.0  # real seconds: so often a worker tells, at least
-
-
-@dataclass(slots=True)
-class Dealt:
-    """A share, and what is known of it. last: lab time up to which its worker has told."""
-
-    number: int
-    plan: Plan
-    worker: str | None = None  # its address
-    pid: int = 0
-    attempt: int = 0
-    last: float = 0.0
-    states: Mapping[str, int] = field(default_factory=dict)
-    done: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Death:
-    """A worker that died while it played. time: lab time; devices: how many go on elsewhere; epoch: their highest."""
-
-    time: float
-    worker: str
-    pid: int
-    devices: int
-    epoch: int
 
 
 class ClusterPlay:
@@ -89,7 +66,7 @@ class ClusterPlay:
         self._close = close
         self._topic = f"labkit-fleet-{fresh_seed():08x}"
         self._subscribers: list[Callable[[Tick], object]] = []
-        self._bins: dict[int, Measures] = {}  # of intervals that are not told yet, by number from 1
+        self._intervals = Intervals(self.began, plan.every)
         self._shown: dict[int, dict[str, object]] = {}
         self._held: dict[int, Credentials] = {}
         self._error: str | None = None
@@ -113,7 +90,7 @@ class ClusterPlay:
     async def prepare(self) -> None:
         """Have the workers ready to play, so that their start takes nothing of a run's time."""
         with suppress(OSError):  # one died; who looks for the dead finds it
-            await asyncio.to_thread(self._client.run, ready)
+            await self._ask(ready, within=PATIENCE)
 
     async def run(self, until: float | None) -> None:
         """Have the devices live until lab time reaches `until`, all have ended, or `stop`.
@@ -121,6 +98,7 @@ class ClusterPlay:
         Raises LabError where a share cannot be played, or no worker is there for a minute.
         """
         self.began, self.until, self.timings = self._clock.now(), until, WorkerTimings()
+        self._intervals = Intervals(self.began, self.plan.every)
         loop = asyncio.get_running_loop()
 
         def told(event: tuple[float, bytes]) -> None:  # on a thread of dask's
@@ -244,10 +222,9 @@ class ClusterPlay:
             members.append(replace(member, state=state) if state in OVER else begins)
             if known and not members[-1].over:
                 self.accounts.broken(member.identity, known)
-        going = [member.epoch for member in members if not member.over]
-        self.deaths.append(
-            Death(self._clock.now(), share.worker, share.pid, len(going), max(going, default=0))
-        )
+        going = sum(not member.over for member in members)
+        share.death = Death(self._clock.now(), share.worker, share.pid, going)
+        self.deaths.append(share.death)
         share.plan = replace(share.plan, members=tuple(members))
         share.worker, share.states = None, Counter(member.state for member in members)
         share.done = not going
@@ -276,26 +253,40 @@ class ClusterPlay:
         )
         share.worker, share.states = worker, {"waiting": len(plan.members)}
         try:
-            answers = await asyncio.to_thread(self._client.run, begin, payload, workers=[worker])
+            answers = await self._ask(begin, payload, worker=worker)
         except OSError:  # it died before it began; who looks for the dead finds it
             return
         except Exception as error:  # noqa: BLE001  of the user's own classes, where they arrive
             self._error, share.done, self._stopped = f"{type(error).__name__}: {error}", True, True
             return
         share.pid = answers[worker]
+        if share.death is not None:
+            share.death.epoch = max(member.epoch for member in plan.members if not member.over)
         if self.paused:
             await self._command("pause")
         if self.arrivals is not None and self.arrivals.factor != 1:
             await self._command("scale_arrivals", self.arrivals.factor)
 
     async def _command(self, name: str, *args: float) -> None:
-        for share in self._shares:
-            if share.worker is not None and not share.done:
-                key = (self._topic, share.number)
-                with suppress(OSError):  # it died
-                    await asyncio.to_thread(
-                        self._client.run, command, key, name, args, workers=[share.worker]
-                    )
+        asked = [
+            self._ask(command, (self._topic, share.number), name, args, worker=share.worker)
+            for share in self._shares
+            if share.worker is not None and not share.done
+        ]
+        await asyncio.gather(*asked, return_exceptions=True)  # who looks for the dead finds those that died
+
+    async def _ask(
+        self,
+        function: Callable[..., object],
+        *args: object,
+        worker: str | None = None,
+        within: float = ANSWERED,
+    ) -> Any:
+        """Call a function in a worker, or in all of them; the results by address. Raises OSError where none comes."""
+        ask = partial(
+            self._client.sync, self._client._run, callback_timeout=within
+        )  # `run` would wait for ever
+        return await asyncio.to_thread(ask, function, *args, workers=None if worker is None else [worker])
 
     def _end(self) -> None:
         with suppress(OSError, TimeoutError):
@@ -315,10 +306,10 @@ class ClusterPlay:
             self.timings.latency.merge(Latency.decode(message.latency))
         if message.tick is not None:
             tick = Tick.decode(message.tick)
-            number = self._interval(tick.time, share.last if message.attempt == share.attempt else None)
             counted = Measures(tick.requests, Counter(tick.errors), tick.latency)
             self.total.merge(counted)
-            self._bins.setdefault(number, Measures()).merge(counted)
+            since = share.last if message.attempt == share.attempt else tick.time - self._reported()
+            self._intervals.add(counted, since, tick.time)
             if message.attempt == share.attempt:
                 share.last, share.states = max(share.last, tick.time), tick.devices
         if self.plan.faults is not None:
@@ -336,39 +327,23 @@ class ClusterPlay:
                 self._changed.set()
         self._tell()
 
-    def _interval(self, time: float, since: float | None) -> int:
-        """The number, from 1, of the interval that is not told yet in which most of a worker's lies. since: its
-        beginning, None where that is not known any more."""
-        middle = (time + (time - self._reported() if since is None else min(since, time))) / 2
-        return max(math.floor((middle - self.began) / self.plan.every) + 1, len(self.ticks) + 1)
-
     def _tell(self) -> None:
         """Tell the intervals that every share has told."""
-        while True:
-            when = self.began + self.plan.every * (len(self.ticks) + 1)
-            going = [share for share in self._shares if not share.done]
-            if not going or any(share.worker is None or share.last < when for share in going):
+        while going := [share for share in self._shares if not share.done]:
+            when = self._intervals.due
+            if any(share.worker is None or share.last < when for share in going):
                 return
-            self._emit(when)
+            self._emit(when, self._intervals.take())
 
     def _tell_rest(self) -> None:
-        """Tell what is left, in rows that end with the run."""
-        end = self._clock.now() if self.until is None else min(self.until, self._clock.now())
-        while self._bins:
-            last = self.ticks[-1].time if self.ticks else self.began
-            when = self.began + self.plan.every * (len(self.ticks) + 1)
-            if when >= end:  # all that workers say of later, by clocks of their own
-                rest = Measures()
-                for each in self._bins.values():
-                    rest.merge(each)
-                self._bins = {len(self.ticks) + 1: rest}
-            self._emit(min(when, max(end, last + INSTANT)))
+        now = self._clock.now()
+        for when, measures in self._intervals.rest(now if self.until is None else min(self.until, now)):
+            self._emit(when, measures)
 
-    def _emit(self, when: float) -> None:
+    def _emit(self, when: float, measures: Measures) -> None:
         states: Counter[str] = Counter()
         for share in self._shares:
             states.update(share.states)
-        measures = self._bins.pop(len(self.ticks) + 1, Measures())
         devices = {state: count for state, count in states.items() if count}
         tick = measures.tick(when, devices, self.lag())
         self.ticks.append(tick)

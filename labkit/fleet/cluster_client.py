@@ -5,15 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import current_process, parent_process
 from typing import TYPE_CHECKING, Any
 
 from labkit.core.errors import LabError
+from labkit.fleet import workers
 from labkit.fleet.workers import Share
 
 if TYPE_CHECKING:
     from distributed import Client
 
 
+GUARD = (
+    "each worker imports the script that wants it, so a script does this below `if __name__ == '__main__':`"
+)
 CONNECTED = 5  # real seconds until a scheduler has to be there
 
 
@@ -52,18 +57,24 @@ def _travelling(cloudpickle: Any, names: set[str]) -> Iterator[None]:
 
 
 def local(count: int) -> tuple[Client, Callable[[], object]]:
-    """A client of so many processes on this machine, and what closes them."""
+    """A client of so many processes on this machine, and what closes them. Raises LabError where they do not start."""
     from distributed import Client, LocalCluster
 
-    cluster = LocalCluster(
-        n_workers=count,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=None,
-        memory_limit=0,
-        silence_logs=50,
-    )
-    client = Client(cluster)
+    if parent_process() is not None and getattr(current_process(), "_inheriting", False):
+        raise LabError(GUARD)  # this is such a process, and it imports the script that wants it
+    try:
+        cluster = LocalCluster(
+            n_workers=count,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            memory_limit=0,
+            silence_logs=50,
+            preload=[workers.__name__],
+        )
+        client = Client(cluster)
+    except (RuntimeError, OSError) as error:
+        raise LabError(f"workers: no process of them starts: {error} ({GUARD})") from error
 
     def close() -> None:
         client.close()

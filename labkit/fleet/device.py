@@ -37,7 +37,8 @@ class DeviceError(LabkitError):
         self.response = response
         self.status = response.status_code
         self.reason = response.text
-        super().__init__(f"{action}: {self.status} {self.reason}".rstrip())
+        refused = self.status >= 400  # of any other answer the body may be a secret
+        super().__init__(f"{action}: {self.status} {self.reason if refused else 'was not expected'}".rstrip())
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,7 +110,9 @@ async def provisioned(there: Elsewhere, auth: str, members: Sequence[Member]) ->
 
     try:
         return list(await asyncio.gather(*map(one, members)))
-    except (DeviceError, NoAnswerError, OSError) as error:
+    except DeviceError as error:
+        raise LabError(f"the devices cannot be provisioned with --auth {auth}: {error}") from None
+    except (NoAnswerError, OSError) as error:
         raise LabError(f"the devices cannot be provisioned: {error}") from None
 
 

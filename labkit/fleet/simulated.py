@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
+from collections import Counter
 from functools import partial
 
 from labkit.core.activity import Activity
@@ -23,6 +24,12 @@ from labkit.core.clock import Clock
 from labkit.core.errors import LabError
 from labkit.core.holding import Holding
 from labkit.fleet.pace import Paced
+
+CROWD = 100_000  # turns at one instant, from which on who has how many of them is counted
+STILL = (
+    "the device goes on again and again at one instant, so that lab time stands still: sleep longer than 0"
+)
+RUNAWAY = 1_000  # further turns of one device, which is not going to let lab time go on
 
 
 class Simulated:
@@ -54,6 +61,8 @@ class Simulated:
         self._running: str | None = None
         self._event: asyncio.Future[None] | None = None  # something that `play` waits for has happened
         self._woke = 0  # devices, at this instant
+        self._turns = 0  # of devices, at this instant
+        self._crowd: Counter[str] = Counter()  # by actor: turns at this instant, beyond a crowd's
         self._paused = False
         self._stopped = False
 
@@ -137,7 +146,7 @@ class Simulated:
                     quiet = await self._go_on()
                 elif fired := self.clock.step(until):
                     quiet = fired == self._woke  # nothing of the platform's was due
-                    self._woke = 0
+                    self._woke = self._turns = 0
                 else:
                     reached = True
                     break
@@ -189,13 +198,24 @@ class Simulated:
         activity = self._activity
         begun, answered = activity.begun, device.answered
         self._counts[actor] += 1
-        self._let(actor, turn)
+        self._turns += 1
+        if self._turns > CROWD and self._runs_away(actor):
+            self._running = actor
+            turn.set_exception(LabError(STILL))
+        else:
+            self._let(actor, turn)
         while self._running is not None and not self._stopped:  # it may wait for real time, or for ever
             await self._wait()
         # A request that is held, raises events that somebody handles, or opens a connection begins more than itself.
         return (
             activity.begun - begun == device.answered - answered and device.connected and not activity.running
         )
+
+    def _runs_away(self, actor: str) -> bool:
+        if self._turns == CROWD + 1:
+            self._crowd.clear()
+        self._crowd[actor] += 1
+        return self._crowd[actor] > RUNAWAY
 
     def _let(self, actor: str, turn: asyncio.Future[None]) -> None:
         self._running = actor

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle
+import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -139,6 +140,13 @@ class Report:
         cpu = time.process_time()
         message.cpu, self._cpu = cpu - self._cpu, cpu
         return message
+
+
+def dask_setup(worker: object) -> None:
+    """Dask calls this in each worker of a cluster of ours as it starts. An interrupt goes to all processes of a
+    terminal, or of a kernel: what it ends is up to the one with the lab, which needs the others to end cleanly.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def ready() -> int:

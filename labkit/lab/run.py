@@ -178,7 +178,8 @@ class Run:
 
         if not self._plan.requests:
             raise LabError("this run kept no requests: run(…, requests=True) does")
-        rows = pandas.DataFrame(list(self._play.rows), columns=list(Row._fields))
+        kept = sorted(self._play.rows, key=lambda row: row.time)  # those of workers come as they tell
+        rows = pandas.DataFrame(kept, columns=list(Row._fields))
         rows["time"] = pandas.to_datetime((rows["time"] * 1_000_000).round(), unit="us", utc=True)
         return rows.astype({"status": "Int64", "identity": "str", "action": "str", "error": "str"})
 
@@ -253,7 +254,7 @@ class Run:
         if isinstance(self._play, ClusterPlay):
             for each in self._play.deaths:
                 text += f"; worker {each.pid} died"
-                if each.devices:
+                if each.epoch is not None:
                     text += f", its {each.devices} devices went on elsewhere in epoch {each.epoch}"
         return text + (f"; {self._accounts().summary}" if self._counted and self.done else "")
 

@@ -36,6 +36,7 @@ PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "max": 100.0}
 INTERRUPTED = 130  # the exit status that shells give what Ctrl-C ended
 TOLD = ("sent", "acknowledged", "handled", "lost", "doubled", "reordered", "unanswered", "arrived", "unknown")
 FEW = 6  # of these that are told even if they are 0
+DIGITS = {"opaque": 10, "base10": 10, "base16": 16}  # of identities whose length can be chosen
 SPAN = 2**20  # numbers of a run's identities, where those of another begin elsewhere
 
 
@@ -157,8 +158,9 @@ def fleet_run(
     prefix: str,
     speed: float | None,
     workers: int | None,
-    auth: str,
+    auth: str | None = None,
     identities: Format = "opaque",
+    identity_length: int | None = None,
     accounts: bool = False,
 ) -> Outcome:
     """What `labkit fleet` asks for. Raises LabError or SettingsError."""
@@ -169,15 +171,19 @@ def fleet_run(
     if target is None:
         if config is None:
             raise LabError("where? say --config lab.yaml for a lab of its own, or --target")
-        if identities != "opaque":
-            raise LabError("--identities: not with --config, whose products say of which format theirs are")
+        if identities != "opaque" or identity_length is not None:
+            raise LabError("--identities: not with --config, whose products say what theirs are like")
+        for name, told in {"--ca-file": ca_file, "--auth": auth}.items():
+            if told is not None:
+                raise LabError(f"{name}: not with --config, which has it all")
         return in_a_lab(order, config, 0.0 if speed is None else speed, workers)
     for name, value in {"--config": config, "--speed": speed, "--workers": workers}.items():
         if value is not None:
             raise LabError(f"{name}: not with --target, which is a lab elsewhere on a clock of its own")
     if accounts:
         raise LabError("--accounts: not with --target, whose handlers are elsewhere")
-    return against(order, target, ca_file, auth, identities)
+    named = _fresh_identities(order, identities, identity_length)
+    return against(order, target, ca_file, auth or "token", named)
 
 
 def behaviour_of(name: str, parameters: Sequence[str]) -> Behaviour:
@@ -243,7 +249,7 @@ def against(
     target: str,
     ca_file: Path | None,
     auth: str,
-    format: Format = "opaque",
+    identities: Sequence[str],
     *,
     bar: bool | None = None,
 ) -> Outcome:
@@ -251,8 +257,7 @@ def against(
     there = elsewhere(target, order.product, ca_file)
     seed = fresh_seed() if order.seed is None else order.seed
     members = [
-        Member(number, name, order.behaviour, Credentials())
-        for number, name in enumerate(_fresh_identities(order, format), 1)
+        Member(number, name, order.behaviour, Credentials()) for number, name in enumerate(identities, 1)
     ]
     watched = Watched(order.seconds, bar)
 
@@ -279,15 +284,25 @@ def against(
     return Outcome(order, seed, play.ticks, failed, total.latency, timings, lasted, interrupted=interrupted)
 
 
-def _fresh_identities(order: Order, format: Format) -> list[str]:
+def _fresh_identities(order: Order, format: Format, length: int | None = None) -> list[str]:
     """Never one from before, unless the prefix says so: the others have no room for letters, and begin anywhere."""
+    most = None if length is None else DIGITS.get(format, 0) ** length - 1
+    if most is not None and most < order.devices:
+        why = (
+            f"{length} are too few for {order.devices} devices"
+            if most > 0
+            else f"{format} has one of its own"
+        )
+        raise LabError(f"--identity-length: {why}")
     first, prefix = 1, order.prefix
     if format != "opaque":
-        first += fresh_seed() % SPAN * SPAN
+        seed = fresh_seed()
+        first += seed % SPAN * SPAN if most is None else seed % (most - order.devices + 1)
     elif not prefix:
         prefix = f"{order.product[:1]}-{fresh_seed() % 16**6:06x}-"
     return [
-        identity(number, format, prefix, 0, upper=False) for number in range(first, first + order.devices)
+        identity(number, format, prefix, length or 0, upper=False)
+        for number in range(first, first + order.devices)
     ]
 
 

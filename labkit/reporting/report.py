@@ -151,7 +151,7 @@ def plan(
                 f"unknown parameter {name!r}; the notebooks know: {', '.join(sorted(known))}"
             )
     if not planned:
-        raise ParameterError("no notebook knows the parameter 'only'")
+        raise ParameterError(f"--only: no notebook of {folder} shows checks, among which it could choose")
     return planned
 
 

@@ -224,6 +224,24 @@ def test_exit_is_no_end_of_the_lab() -> None:
 # --- times that are none
 
 
+@pytest.mark.parametrize("seconds", [0, -1])
+def test_who_keeps_lab_time_from_going_on_fails(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def hurries(device: FleetDevice) -> None:
+        while True:
+            await device.sleep(seconds)
+
+    monkeypatch.setattr("labkit.fleet.simulated.CROWD", 500)
+    with Lab(seed=7) as lab:
+        run = beside_others(lab, hurries)
+        assert "goes on again and again at one instant, so that lab time stands still" in failure(run)
+        several = product_of(lab).fleet(1200, One(does=once), prefix="o-").run(minutes=1)
+        assert several.failures.empty  # who are many at one instant are no such
+
+
+async def once(device: FleetDevice) -> None:
+    await device.sleep(0)
+
+
 @pytest.mark.parametrize("speed", [None, 36_000])
 @pytest.mark.parametrize("until", [False, True])
 def test_a_sleep_of_no_number_fails(until: bool, speed: float | None) -> None:

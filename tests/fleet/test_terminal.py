@@ -303,6 +303,34 @@ class TestElsewhere:
                 assert "cannot be provisioned" not in result.output
                 assert len(lab.product("plug").devices()) == count
 
+    @pytest.mark.parametrize(
+        ("settings", "options"),
+        [
+            ("type: base16, length: 8, prefix: AB", "--prefix AB --identities base16 --identity-length 8"),
+            ("type: base10, length: 3", "--identities base10 --identity-length 3"),
+            ("type: opaque, length: 5, prefix: x", "--prefix x --identity-length 5"),
+        ],
+    )
+    def test_identities_are_as_long_as_the_product_asks(
+        self, config: Path, tmp_path: Path, settings: str, options: str
+    ) -> None:
+        config.write_text(f"https_port: 0\nproducts: [{{id: plug, identity_format: {{{settings}}}}}]")
+        with Lab(config=config) as lab:
+            (tmp_path / "ca.pem").write_text(lab.address.ca_pem)
+            there = ("--target", lab.product("plug").url(), "--ca-file", tmp_path / "ca.pem")
+            result = fleet(*there, "--devices", 30, "--seconds", 0.05, *options.split(), product="plug")
+            assert "cannot be provisioned" not in result.output
+            assert len(lab.product("plug").devices()) == 30
+
+    def test_what_a_wrong_auth_brings_is_told_to_nobody(self, ready: dict[str, Any], lab: Lab) -> None:
+        options = ("--seconds", 1, "--devices", 1, "--prefix", "x-")
+        result = fleet("--target", json.dumps(ready), *options, "--auth", "password")
+        assert result.stderr == (
+            "labkit: the devices cannot be provisioned with --auth password: x-001: activate: 200 was not expected\n"
+        )
+        result = fleet("--target", json.dumps(ready), *options, product="lock")
+        assert "cannot be provisioned with --auth token: x-001: activate: 400 a password has" in result.stderr
+
     def test_mistakes_are_one_line(self, ready: dict[str, Any], tmp_path: Path) -> None:
         url = ready["products"]["thermostat"]
         (tmp_path / "other.pem").write_text("no certificate")
@@ -320,7 +348,8 @@ class TestElsewhere:
             (url, ("--ca-file", tmp_path / "other.pem"), "other.pem: expected a certificate (PEM)"),
             (url, ("--ca-file", tmp_path / "bytes.pem"), "bytes.pem: expected a text file"),
             (json.dumps({**ready, "products": {"kettle": url}}), (), "no 'thermostat', there are: kettle"),
-            (json.dumps(ready), ("--auth", "password"), "the devices cannot be provisioned: "),
+            (json.dumps(ready), ("--identity-length", "1", "--devices", 11), "1 are too few for 11 devices"),
+            (json.dumps(ready), ("--identity-length", "9", "--identities", "mac"), "mac has one of its own"),
             (json.dumps({**ready, "https_port": 1}), (), "the devices cannot be provisioned: "),
             (json.dumps(ready), ("--workers", 2), "--workers: not with --target"),
             (json.dumps(ready), ("--accounts",), "--accounts: not with --target"),
