@@ -163,6 +163,8 @@ def test_bare_handlers_share_an_address_and_the_connections_to_it() -> None:
 
 
 def test_without_locust_the_load_of_a_fleet_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fleets, "find_spec", lambda name: None)
+    monkeypatch.setattr(bench, "find_spec", lambda name: None)
+    steps: list[str] = []
     with pytest.raises(BenchError, match=r"labkit\[bench\]"):
-        bench.run(["fleet"])
+        bench.run(["write", "fleet"], progress=steps.append)
+    assert steps == []  # before anything else has taken its time

@@ -2,7 +2,6 @@
 
 import asyncio
 import inspect
-import re
 import threading
 from collections.abc import Iterator
 from dataclasses import fields
@@ -25,6 +24,7 @@ from labkit.widgets.lab_dashboard import LabDashboard
 from labkit.widgets.output import VIEW, check_jupyter
 from labkit.widgets.tally import BINS, Tally
 from labkit.widgets.updates import Updates
+from tests.widgets.looking import buttons, everything, words
 
 # bqplot's own, when it is first imported
 pytestmark = pytest.mark.filterwarnings("ignore:metadata .* was set from the constructor:DeprecationWarning")
@@ -53,37 +53,10 @@ def fleet(lab: Lab) -> Fleet:
     return lab.product("thermostat", resources={"temperature": "number"}).fleet(3, Reporter)
 
 
-def buttons(dashboard: FleetDashboard) -> dict[str, Any]:
-    """The buttons by what stands on them, and those of the devices that failed."""
-    found: dict[str, Any] = {}
-
-    def look(widget: Any) -> None:
-        if type(widget).__name__ == "Button":
-            found[widget.description] = widget
-        for each in getattr(widget, "children", ()):
-            look(each)
-
-    look(dashboard.widget)
-    return found
-
-
-def words(widget: Any) -> str:
-    """All that a widget's texts say, without the marks of HTML."""
-    value = getattr(widget, "value", "")
-    text = value if isinstance(value, str) else ""
-    text = re.sub(r"<style>.*?</style>|<[^>]+>", " ", text, flags=re.DOTALL)
-    return " ".join(" ".join([text, *(words(each) for each in getattr(widget, "children", ()))]).split())
-
-
 class Arriving(Behaviour):
     async def run(self, device: FleetDevice) -> None:
         async for _ in device.arrivals():
             await device.write(temperature=20)
-
-
-def everything(widget: Any) -> list[Any]:
-    """A widget and all within it."""
-    return [widget, *(found for each in getattr(widget, "children", ()) for found in everything(each))]
 
 
 class Going(NamedTuple):

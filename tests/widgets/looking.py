@@ -1,0 +1,33 @@
+"""What stands on widgets, without a front end."""
+
+import re
+from typing import Any
+
+from labkit.widgets.fleet_dashboard import FleetDashboard
+
+
+def buttons(dashboard: FleetDashboard) -> dict[str, Any]:
+    """The buttons by what stands on them, and those of the devices that failed."""
+    found: dict[str, Any] = {}
+
+    def look(widget: Any) -> None:
+        if type(widget).__name__ == "Button":
+            found[widget.description] = widget
+        for each in getattr(widget, "children", ()):
+            look(each)
+
+    look(dashboard.widget)
+    return found
+
+
+def words(widget: Any) -> str:
+    """All that a widget's texts say, without the marks of HTML."""
+    value = getattr(widget, "value", "")
+    text = value if isinstance(value, str) else ""
+    text = re.sub(r"<style>.*?</style>|<[^>]+>", " ", text, flags=re.DOTALL)
+    return " ".join(" ".join([text, *(words(each) for each in getattr(widget, "children", ()))]).split())
+
+
+def everything(widget: Any) -> list[Any]:
+    """A widget and all within it."""
+    return [widget, *(found for each in getattr(widget, "children", ()) for found in everything(each))]
