@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import Boolean, Column, Connection, Integer, LargeBinary, String, Table, select
+from sqlalchemy import Boolean, Column, Connection, Index, Integer, LargeBinary, String, Table, select
 from sqlalchemy.dialects.sqlite import insert
 
 from labkit.core.clock import Clock
@@ -37,6 +37,7 @@ device_table = Table(
     Column("digest", LargeBinary),
     Column("salt", LargeBinary),
     Column("provisioned", Integer),  # lab time in whole seconds
+    Index("device_digest", "product", "digest"),  # or each device that connects would be looked for among all
     sqlite_with_rowid=False,
 )
 
@@ -46,10 +47,9 @@ HAND_OUT = (
     "digest = excluded.digest, salt = excluded.salt, provisioned = excluded.provisioned"
 )
 
-FIND = (
-    "SELECT product, identity, whitelisted, locked, digest, salt, provisioned FROM device "
-    "WHERE product = ? AND identity = ?"
-)
+SELECT = "SELECT product, identity, whitelisted, locked, digest, salt, provisioned FROM device "
+FIND = SELECT + "WHERE product = ? AND identity = ?"
+FIND_BY_DIGEST = SELECT + "WHERE product = ? AND digest = ?"
 
 Outcome = Literal["provisioned", "unknown", "taken", "locked"]
 
@@ -350,10 +350,8 @@ def _device(row: tuple[str, str, int, int, bytes | None, bytes | None, int | Non
 
 
 def by_digest(connection: Connection, product: str, digest: bytes) -> Device | None:
-    row = connection.execute(
-        select(device_table).where(device_table.c.product == product, device_table.c.digest == digest)
-    ).first()
-    return None if row is None else Device(*row)
+    row = execute(connection, FIND_BY_DIGEST, (product, digest)).fetchone()
+    return None if row is None else _device(row)
 
 
 def _all(connection: Connection, product: str) -> list[Device]:
