@@ -112,6 +112,13 @@ class Accounts:
         self._changed.add(key)
         return number
 
+    def unsent(self, identity: str, epoch: int, number: int) -> None:
+        """The last number of a device, which it did not send after all."""
+        key = identity, epoch
+        self._senders[key].unanswered.discard(number)
+        self._senders[key].sent = number - 1
+        self._changed.add(key)
+
     def acknowledged(self, identity: str, epoch: int, number: int) -> None:
         """The platform answered that it has stored this one."""
         key = identity, epoch

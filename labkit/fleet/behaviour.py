@@ -6,9 +6,9 @@ import copy
 import inspect
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, get_origin, get_type_hints
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from labkit.core.chance import Chance, chance, fresh_seed
 from labkit.core.errors import LabError
@@ -16,6 +16,9 @@ from labkit.core.errors import LabError
 if TYPE_CHECKING:
     from labkit.fleet.fleet_device import FleetDevice
 
+Seconds = Annotated[float, Field(gt=0)]  # of a parameter that has to be above 0
+Count = Annotated[int, Field(gt=0)]
+Odds = Annotated[float, Field(ge=0, le=1)]
 MUTABLE = (list, dict, set, tuple)  # the last may hold such
 
 
@@ -59,7 +62,7 @@ class Behaviour:
     def parameters(cls) -> Mapping[str, Any]:
         """The annotated attributes by name, each with its type."""
         try:
-            hints = get_type_hints(cls)
+            hints = get_type_hints(cls, include_extras=True)
         except NameError:  # an annotation that names what only a type checker imports
             hints = {name: Any for each in reversed(cls.__mro__) for name in inspect.get_annotations(each)}
         return {

@@ -5,7 +5,8 @@ drop after       the connection is lost after the work: the device does not know
 delay            the device is held up for `seconds` of lab time before it sends
 slow reader      the device takes `seconds` of lab time to read its answer; on a clock that runs, the connection
                  is stuck for as long
-duplicate send   the request is sent once more, and the second answer thrown away; polls and activations are not
+duplicate send   the request is sent once more, and the second answer thrown away: no figure of the run has it, the
+                 journal and the accounts have; polls and activations are not
 wrong clock      the device's own clock jumps by `seconds`, back where they are negative; without a frequency once
 reboot           the device begins anew instead of sending, after `seconds` of lab time
 platform restart the platform loses its power `after` so many seconds of a run, and refuses connections for `seconds`;

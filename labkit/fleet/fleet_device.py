@@ -35,6 +35,8 @@ class FleetDevice:
     """A device of a fleet. It does one thing at a time; what it asks for raises DeviceError where the platform refuses,
     and NoAnswerError where no answer comes.
 
+    Only what a device does itself takes lab time: asyncio's own sleeps and timeouts count real time.
+
     number: in the fleet, from 1; epoch: how often it has begun, from 1; state: as in a run's frame; notes: what it has
     to say of itself; memory: what it keeps over a reboot, within a run; clock_error: seconds by which its
     own clock is wrong.
@@ -137,7 +139,12 @@ class FleetDevice:
         if not again or self._counted is None:
             self._counted = (self.epoch, accounts.sent(self.identity, self.epoch))
         epoch, number = self._counted
-        await self._exchange("write", self.virtual.write, {ALIAS: stamp(epoch, number)})
+        try:
+            await self._exchange("write", self.virtual.write, {ALIAS: stamp(epoch, number)})
+        except Reboot:  # by a fault, before anything was sent
+            if not again:
+                accounts.unsent(self.identity, epoch, number)
+            raise
         accounts.acknowledged(self.identity, epoch, number)
         return number
 

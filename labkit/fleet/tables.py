@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,6 +16,12 @@ from labkit.core.errors import LabError, unknown
 if TYPE_CHECKING:
     import pandas
 
+PLAIN = re.compile(
+    r"\d{4}\b.*"  # begins with the year
+    r"|.*\b[A-Za-z]{3,9}\b.*\d{4}.*"  # names the month
+    r"|([+-]?\d+ days?,? ?)?[+-]?\d+:\d\d(:\d\d(\.\d+)?)?"  # a duration
+    r"|([+-]?[\d.]+ ?[A-Za-zµ]+ ?)+"  # one with units
+)
 Measured = list[
     tuple[float, dict[str, object]]
 ]  # seconds after the first row of the table, and what there was
@@ -64,7 +71,8 @@ def _seconds(times: pandas.Index, name: str) -> list[float]:
 
     found = _moments(times)
     if found is None:
-        raise LabError(f"{name}: expected times as dates or as seconds, not {times[0]!r}")
+        shown = next((each for each in times if isinstance(each, str) and not _plain(each)), times[0])
+        raise LabError(f"{name}: expected times as dates (2026-02-01 09:30) or as seconds, not {shown!r}")
     since = found - found.min()
     seconds = [
         float(each) for each in (since.total_seconds() if isinstance(since, pd.TimedeltaIndex) else since)
@@ -81,11 +89,13 @@ def _moments(times: pandas.Index) -> Any:
 
     if isinstance(times, pd.TimedeltaIndex):
         return times
-    ways: list[Callable[[Any], Any]] = [
-        partial(pd.to_datetime, utc=True, format="ISO8601"),
-        partial(pd.to_datetime, utc=True),
-        pd.to_timedelta,
-    ]
+    if isinstance(times, pd.PeriodIndex):
+        return times.to_timestamp()
+    if pd.api.types.is_bool_dtype(times.dtype) or any(isinstance(each, bool) for each in times):
+        return None
+    ways: list[Callable[[Any], Any]] = [partial(pd.to_datetime, utc=True, format="ISO8601")]
+    if all(_plain(each) for each in times if isinstance(each, str)):
+        ways += [partial(pd.to_datetime, utc=True), pd.to_timedelta]
     if not isinstance(times, pd.DatetimeIndex):  # whose numbers are no seconds
         ways.insert(0, pd.to_numeric)
     with warnings.catch_warnings():
@@ -94,3 +104,8 @@ def _moments(times: pandas.Index) -> Any:
             with suppress(ValueError, TypeError):
                 return way(times)
     return None
+
+
+def _plain(text: str) -> bool:
+    """Can a time be read in one way alone? 01.02.2026 is a day of January or of February, and 1,5 is none at all."""
+    return PLAIN.fullmatch(text.strip()) is not None

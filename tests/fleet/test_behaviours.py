@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from labkit.fleet.behaviours import (
     Thermostat,
     Updater,
 )
+from labkit.fleet.connection import NoAnswerError
 from labkit.fleet.fleet_device import FleetDevice
 from labkit.lab.product import Product
 
@@ -67,7 +69,7 @@ def test_a_counter_counts_what_arrives() -> None:
 def test_a_sensor_sends_its_points_in_batches() -> None:
     with Lab(seed=7) as lab:
         run = product_of(lab).fleet(1, Sensor(every=60, batch=10)).run(hours=2)
-        assert run.frame()["requests"].sum() == 1 + 12  # the time, once
+        assert run.frame()["requests"].sum() == 12 + 12  # each time it asks for the time, too
         table = points(lab, "humidity")
         assert set(table.timestamp.diff().dropna()) == {60}
         assert len(table) == 120
@@ -140,7 +142,7 @@ def test_an_updater_resumes_after_an_error() -> None:
                 asked.append(str(range))
                 if len(asked) == 3:
                     device.connection.abort()
-                    return await original("fw-9", range)  # which there is not
+                    raise NoAnswerError("no answer", "")
                 return await original(id, range)
 
             device.download = download  # type: ignore[method-assign]
@@ -165,6 +167,86 @@ def test_an_updater_survives_errors_wherever_they_come() -> None:
         assert run.failures.empty
         assert set(run.devices().version) == {"fw-1"}
         assert run.frame()["errors"].sum() > 0
+
+
+def test_an_updater_gives_up_what_is_refused_and_looks_again() -> None:
+    image = bytes(4000)
+    with Lab(seed=7) as lab:
+        product = product_of(lab)
+        kind = 'application/x; a="1,2"'  # with a comma
+        product.content.add("fw-1", image, kind, hashlib.sha256(image).hexdigest())
+        gone = {"?id": "fw-1", "@Range": "bytes=2000-*"}  # as if it were taken away while it is loaded
+        lab.faults.add("GET /provision/download", status=404, when="before", if_given=gone)
+        fleet = product.fleet(2, Updater(every=600, chunk=500))
+        run = fleet.run(hours=2)
+        assert set(run.devices().version) == {""}
+        assert set(run.devices().progress) == {0.5}
+        assert 10 < run.frame()["error 404"].sum() < 60  # one each time that it looks, not one a minute
+        lab.faults.clear()
+        assert set(fleet.run(hours=1).devices().version) == {"fw-1"}
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"does": "drop after", "first": 1, "actions": ["poll"], "devices": [1]},
+        {"does": "reboot", "chance": 1.0, "first": 1, "seconds": 30, "devices": [1]},
+        {"does": "platform restart", "after": 5, "seconds": 3},
+    ],
+    ids=lambda fault: fault["does"],
+)
+def test_a_bulb_learns_what_it_was_told_while_it_did_not_listen(fault: dict[str, Any]) -> None:
+    class Remote(Behaviour):
+        async def run(self, device: FleetDevice) -> None:
+            await device.sleep(10)
+            await device.write_to("d-001", control="on")
+
+    with Lab(seed=7) as lab:
+        fleet = product_of(lab).fleet({Bulb(timeout=60): 1, Remote: 1})
+        fleet.faults.add(**fault)
+        run = fleet.run(minutes=20)
+        assert run.failures.empty
+        assert lab.sql("select value from datapoint where alias = 'state'").value.unique().tolist() == ["on"]
+
+
+def test_a_sensor_needs_no_clock_of_its_own() -> None:
+    with Lab(seed=7) as lab:
+        fleet = product_of(lab).fleet(2, Sensor(every=60, batch=5))
+        for seconds in (1000, -100_000):
+            fleet.faults.add("wrong clock", every=3, seconds=seconds)
+        run = fleet.run(hours=2)
+        assert run.failures.empty
+        table = points(lab, "humidity")
+        assert all(set(each.timestamp.diff().dropna()) == {60} for _, each in table.groupby("identity"))
+        assert len(table) == 2 * 120
+
+
+def test_a_reboot_before_a_count_is_no_number_that_was_sent() -> None:
+    with Lab(seed=7) as lab:
+        fleet = product_of(lab).fleet(5, Counter(every=60))
+        fleet.faults.add("reboot", chance=0.1, actions=["write"])
+        run = fleet.run(hours=2, accounts=True)
+        sent = int(run.losses["sent"].sum())
+        assert sent == run.frame()["requests"].sum() > 400
+        assert run.losses[["lost", "unanswered", "doubled", "unknown"]].to_numpy().sum() == 0
+        assert set(run.devices().epoch) != {1}
+
+
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        (lambda: Sensor(every=0), "Sensor: every: Input should be greater than 0, not 0"),
+        (lambda: Sensor(batch=0), "Sensor: batch"),
+        (lambda: Thermostat(every=-5), "Thermostat: every"),
+        (lambda: Counter(every=0), "Counter: every"),
+        (lambda: Bulb(timeout=0), "Bulb: timeout"),
+        (lambda: Updater(chunk=0), "Updater: chunk"),
+        (lambda: Flaky(silence=1.5), "Flaky: silence: Input should be less than or equal to 1, not 1.5"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_named(make: Callable[[], Behaviour], named: str) -> None:
+    with pytest.raises(LabError, match=named):
+        make()
 
 
 def test_a_bulb_does_what_it_is_told() -> None:
@@ -285,7 +367,7 @@ def test_all_devices_of_a_table_have_one_beginning() -> None:
         ({"table": "nope.csv"}, "table: nope.csv: No such file"),
         ({"table": [{"temperature": 1}]}, "table: expected a DataFrame or the path of a CSV file"),
         ({"table": Path(__file__).parent}, "fleet: Is a directory"),
-        ({"table": frame_of(["now", "then"])}, "expected times as dates or as seconds, not 'now'"),
+        ({"table": frame_of(["now", "then"])}, "expected times as dates .* or as seconds, not 'now'"),
         ({"table": frame_of([0, None])}, "row 2 has no time"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labkit.fleet.behaviour import Behaviour
+from labkit.fleet.behaviour import Behaviour, Seconds
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
 
 
@@ -14,15 +14,20 @@ class Bulb(Behaviour):
 
     control: str = "control"
     state: str = "state"
-    timeout: float = 300
-    retry: float = 10
+    timeout: Seconds = 300
+    retry: Seconds = 10
 
     async def run(self, device: FleetDevice) -> None:
         while True:
-            try:
+            try:  # what was said while it could not listen, and then what comes
+                await self.switch(device, (await device.read(self.control)).get(self.control))
                 async for wanted in device.poll(self.control, timeout=self.timeout):
-                    device.note(bulb=wanted)
-                    await device.write({self.state: wanted})
+                    await self.switch(device, wanted)
             except EXCHANGE_ERRORS as error:
                 device.note(last_error=str(error))
                 await device.sleep(self.retry)
+
+    async def switch(self, device: FleetDevice, wanted: str | None) -> None:
+        if wanted is not None:
+            device.note(bulb=wanted)
+            await device.write({self.state: wanted})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labkit.fleet.behaviour import Behaviour
+from labkit.fleet.behaviour import Behaviour, Seconds
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
 
 
@@ -12,7 +12,7 @@ class Counter(Behaviour):
     every: seconds between two numbers, which it writes to the alias `count`.
     """
 
-    every: float = 60
+    every: Seconds = 60
 
     async def run(self, device: FleetDevice) -> None:
         await device.sleep(self.random.uniform(0, self.every))

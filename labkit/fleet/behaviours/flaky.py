@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labkit.fleet.behaviour import Behaviour
+from labkit.fleet.behaviour import Behaviour, Odds, Seconds
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
 
 
@@ -12,12 +12,12 @@ class Flaky(Behaviour):
     every: seconds between two reports; away: seconds that it stays away; alias: of a number.
     """
 
-    every: float = 300
+    every: Seconds = 300
     away: float = 3600
-    silence: float = 0.05
-    nonsense: float = 0.02
-    reboot: float = 0.02
-    breakdown: float = 0.0005
+    silence: Odds = 0.05
+    nonsense: Odds = 0.02
+    reboot: Odds = 0.02
+    breakdown: Odds = 0.0005
     alias: str = "temperature"
 
     async def run(self, device: FleetDevice) -> None:

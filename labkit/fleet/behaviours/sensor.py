@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labkit.fleet.behaviour import Behaviour
+from labkit.fleet.behaviour import Behaviour, Count
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
 
 
@@ -12,24 +12,23 @@ class Sensor(Behaviour):
     every: seconds between two measurements; batch: of how many a request is made; alias: that it records to.
     """
 
-    every: int = 60
-    batch: int = 30
+    every: Count = 60
+    batch: Count = 30
     level: float = 50.0
     alias: str = "humidity"
 
     async def run(self, device: FleetDevice) -> None:
-        level, points, behind = self.level, dict[float, object](), None
+        level, values = self.level, list[float]()
         await device.sleep(self.random.uniform(0, self.every))
         while True:
             level = min(max(level + self.random.gauss(0, 0.5), 0), 100)
-            points[device.now()] = round(level, 1)
-            if len(points) >= self.batch:
+            values = [*values[-10 * self.batch :], round(level, 1)]
+            if len(values) >= self.batch:
                 try:
-                    if behind is None:
-                        behind = await device.timestamp() - device.now()  # its own clock may be wrong
-                    await device.record({self.alias: {int(at + behind): each for at, each in points.items()}})
-                    points = {}
+                    now = await device.timestamp()  # its own clock may be wrong; it counts how often it slept
+                    times = [now - age * self.every for age in reversed(range(len(values)))]
+                    await device.record({self.alias: dict(zip(times, values, strict=True))})
+                    values = []
                 except EXCHANGE_ERRORS as error:
                     device.note(last_error=str(error))  # it goes with the next measurement, up to ten batches
-                    points = dict(list(points.items())[-10 * self.batch :])
             await device.sleep(self.every)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import cos, pi
 
-from labkit.fleet.behaviour import Behaviour
+from labkit.fleet.behaviour import Behaviour, Seconds
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
 
 DAY = 86400
@@ -16,7 +16,7 @@ class Thermostat(Behaviour):
     every: seconds between two reports; mean, swing, weather: °C; alias: that it writes to.
     """
 
-    every: float = 300
+    every: Seconds = 300
     mean: float = 21.0
     swing: float = 3.0
     weather: float = 1.5

@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 from contextlib import suppress
 
-from labkit.fleet.behaviour import Behaviour
+from labkit.fleet.behaviour import Behaviour, Count, Seconds
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
 
 
 class Updater(Behaviour):
     """Installs the last content by name that begins with `prefix`; its description is its SHA-256."""
 
-    every: float = 3600  # seconds between two looks
-    chunk: int = 4096  # bytes of a range
+    every: Seconds = 3600  # seconds between two looks
+    chunk: Count = 4096  # bytes of a range
     prefix: str = "fw"
 
     async def run(self, device: FleetDevice) -> None:
@@ -26,13 +26,14 @@ class Updater(Behaviour):
                     device.memory["version"] = newest
                     await device.reboot(seconds=30)
 
-    async def install(self, device: FleetDevice, id: str) -> bool:
-        _, size, _, digest = (await device.content_info(id)).split(",", 3)
-        image = b""
+    async def install(self, device: FleetDevice, id: str, image: bytes = b"") -> bool:
+        *_, size, _, digest = (await device.content_info(id)).split(",")
         while len(image) < int(size):
             try:
                 image += await device.download(id, f"bytes={len(image)}-{len(image) + self.chunk - 1}")
-            except EXCHANGE_ERRORS:
+            except EXCHANGE_ERRORS as error:
+                if getattr(error, "status", 503) < 500:  # what is refused stays so
+                    raise
                 await device.sleep(60)
             device.note(progress=round(len(image) / int(size), 3))
         return hashlib.sha256(image).hexdigest() == digest
