@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 STATES = ("waiting", "running", "sleeping", "polling", "paused", "failed", "ended")
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0}
 
-HIGHEST = 3_600_000_000  # µs: what takes longer than an hour counts as an hour
+HIGHEST = 366 * 86_400 * 1_000_000  # µs: what takes longer than a year counts as a year
 DIGITS = 3
 EXACT_BITS = 11  # a histogram of three digits keeps 2048 values exactly, and so many in each power of 2 above
 EXACT = 1 << EXACT_BITS
 
 
 class Latency:
-    """A histogram of durations of 1 µs to 1 h, kept to three digits: an HDR histogram.
+    """A histogram of durations of 1 µs to a year, kept to three digits: an HDR histogram.
 
     Only the buckets that hold something are kept, so that thousands of intervals cost little; `encode` gives all of
     it in the compressed format that HDR histograms share (V2).
@@ -143,9 +143,9 @@ def _most(micros: int) -> int:
 class Tick:
     """One interval of a run.
 
-    time: lab time at its end, Unix seconds; devices: how many, by state (STATES); requests: answered ones in the
-    interval; errors: by kind ("503", "no answer", "refused", "cut", "timeout"); latency: lab time from the intended
-    time to the answer; lag: lab seconds from an event to its handler, where known.
+    time: lab time at its end, Unix seconds; devices: how many, by state (STATES); requests: those that ended in the
+    interval, answered or not; errors: of these, by kind ("503", "no answer", "refused", "cut", "timeout"); latency: lab
+    time from the intended time to the answer; lag: lab seconds from an event to its handler, where known.
     """
 
     time: float
@@ -202,6 +202,7 @@ class Measures:
 
     def unanswered(self, kind: str) -> None:
         """Count a request that got no answer: "no answer", "refused", "cut" or "timeout"."""
+        self.requests += 1
         self.errors[kind] += 1
 
     def merge(self, other: Measures) -> None:
@@ -217,11 +218,13 @@ class Measures:
         return tick
 
 
-def frame(ticks: Sequence[Tick]) -> DataFrame:
-    """A row a tick, by lab time (UTC).
+def frame(ticks: Sequence[Tick], began: float | None = None, every: float | None = None) -> DataFrame:
+    """A row a tick, by lab time (UTC) of its end.
 
-    Columns: requests, errors, p50, p90, p99, max (seconds of lab time, NaN without requests), a column for each state,
-    `error <kind>` for each kind that there was, and lag where one is known.
+    began, every: when the first began, and how long one lasts at most, for charts (`attrs` of the frame). Columns:
+    requests that ended in it, errors (of these: refused, or without an answer), p50, p90, p99, max (seconds of lab
+    time, NaN without answers), a column for each state, `error <kind>` for each kind that there was, and lag where one
+    is known.
     """
     import pandas as pd
 
@@ -240,7 +243,11 @@ def frame(ticks: Sequence[Tick]) -> DataFrame:
         columns["lag"] = [float("nan") if tick.lag is None else tick.lag for tick in ticks]
     micros = [round(tick.time * 1_000_000) for tick in ticks]
     times = pd.DatetimeIndex(pd.to_datetime(micros, unit="us", utc=True), name="time")
-    return pd.DataFrame(columns, index=times.as_unit("us"))
+    made = pd.DataFrame(columns, index=times.as_unit("us"))
+    made.attrs.update(
+        {name: value for name, value in (("began", began), ("every", every)) if value is not None}
+    )
+    return made
 
 
 def _sum(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -51,6 +52,10 @@ class _RunSource:
     @property
     def began(self) -> float:
         return self._run.began
+
+    @property
+    def every(self) -> float:
+        return self._run.every
 
     @property
     def ticks(self) -> Sequence[Tick]:
@@ -105,7 +110,7 @@ class _FleetSource:
         self._fleet = fleet
         self._how = dict(how)
         self._seen: tuple[Run, _RunSource] | None = None
-        self._faults: dict[str, str] = {}  # those that the dashboard put there: name in the lab, what it is
+        self._faults: list[str] = []  # names of those that the dashboard put there
         self.faults: Sequence[str] = tuple(FAULTS)
         self.title = f"{len(fleet)} devices of {fleet.product}"
 
@@ -130,24 +135,30 @@ class _FleetSource:
         self._runtime.run(self._runtime.control.clock.run, rate)
 
     def add_fault(self, name: str, every: int) -> None:
+        there = {each.name for each in self._runtime.run(self._runtime.control.faults.all)}
+        what = f"{name}, every {every}"
+        names = itertools.chain([what], (f"{what} ({number})" for number in itertools.count(2)))
         fault = FaultSettings(
+            name=next(each for each in names if each not in there),
             where="* /onep:v1/*",
             product=[self._fleet.product],
             every=every,
             **FAULTS[name],
         )
-        made = self._runtime.run(self._runtime.control.faults.add, fault)
-        self._faults[made.name] = f"{name}, every {every}"
+        self._faults.append(self._runtime.run(self._runtime.control.faults.add, fault).name)
 
     def clear_faults(self) -> None:
-        there = {each.name for each in self._runtime.run(self._runtime.control.faults.all)}
-        for name in self._faults:
-            if name in there:
-                self._runtime.run(self._runtime.control.faults.remove, name)
+        for name in self.active_faults():
+            self._runtime.run(self._runtime.control.faults.remove, name)
         self._faults.clear()
 
     def active_faults(self) -> Sequence[str]:
-        return list(self._faults.values())
+        there = (
+            {each.name for each in self._runtime.run(self._runtime.control.faults.all)}
+            if self._faults
+            else ()
+        )
+        return [each for each in self._faults if each in there]
 
     def journal(self, identity: str) -> pandas.DataFrame:
         control = self._runtime.control.journal

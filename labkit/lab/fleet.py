@@ -10,6 +10,7 @@ from labkit.control.fleets import HandedOut
 from labkit.core.certificates import KeyPair
 from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError
+from labkit.fleet.accounts import ALIAS
 from labkit.fleet.behaviour import Behaviour, behaviour
 from labkit.fleet.cluster_client import local, of_cluster
 from labkit.fleet.device import Credentials
@@ -157,6 +158,11 @@ class Fleet:
         )
         rate = self._runtime.run(self._runtime.control.clock.state).rate
         options.check_clock(rate)
+        if options.accounts is not False and ALIAS not in self._product.settings.resources:
+            raise LabError(
+                f"accounts: devices count to a resource {ALIAS!r}, which {self._product.id!r} has not: "
+                f"give the product resources={{{ALIAS!r}: 'number'}}"
+            )
         members = self._product.holdings.begin(self._members)
         try:
             self._run = self._begin(options, rate, members)

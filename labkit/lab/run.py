@@ -111,6 +111,11 @@ class Run:
         return self._play.began
 
     @property
+    def every(self) -> float:
+        """Seconds of lab time of an interval."""
+        return self._plan.every
+
+    @property
     def ticks(self) -> list[Tick]:
         """The intervals so far."""
         return list(self._play.ticks)
@@ -166,11 +171,13 @@ class Run:
     # --- what came of it
 
     def frame(self) -> pandas.DataFrame:
-        """A row an interval, by lab time: requests, errors, latencies (seconds of lab time), devices by state."""
-        return frame(self.ticks)
+        """A row an interval, by lab time of its end: requests that ended in it, errors of these (refused, or without an
+        answer), latencies (seconds of lab time), devices by state.
+        """
+        return frame(self.ticks, self.began, self.every)
 
     def requests(self) -> pandas.DataFrame:
-        """A row a request: time, identity, action, status (NA where no answer came), latency, error.
+        """A row a request: time (of its end), identity, action, status (NA where no answer came), latency, error.
 
         Raises LabError unless the run was asked to keep them.
         """
@@ -250,7 +257,7 @@ class Run:
             f"{len(self._plan.members)} devices, {_duration(lasted)} of lab time, {total.requests} requests"
         )
         text += f", {errors} errors" if errors else ""
-        text += f", {failed} devices failed" if failed else ""
+        text += f", {failed} {'device' if failed == 1 else 'devices'} failed" if failed else ""
         if isinstance(self._play, ClusterPlay):
             for each in self._play.deaths:
                 text += f"; worker {each.pid} died"

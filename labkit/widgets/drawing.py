@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.dates import DateLocator
     from matplotlib.figure import Figure
+    from matplotlib.transforms import Bbox
 
 CYCLE = ("#3b7dd8", "#e08a2e", "#2e9e6b", "#8e5bbf", "#d64545", "#6b7785")
 DAY = 86_400
 GAP = 12  # pixels between a title and the legend beside it, at least
+SHORT = 6  # seconds: spans up to so many have ticks within a second
 HOURS = 3  # spans below so many have ticks within an hour
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1200, 1800)  # seconds between two ticks
 
@@ -112,13 +114,21 @@ def round_times(axes: Axes, first: pandas.Timestamp, last: pandas.Timestamp) -> 
         DateFormatter,
         DayLocator,
         HourLocator,
+        MicrosecondLocator,
         MinuteLocator,
         SecondLocator,
         date2num,
+        num2date,
     )
 
     seconds = (last - first).total_seconds()
     locator: DateLocator
+    if 0 < seconds <= SHORT:
+        apart = next(each for each in (0.1, 0.2, 0.5, 1) if seconds <= 6 * each)
+        axes.xaxis.set_major_locator(MicrosecondLocator(round(apart * 1_000_000)))
+        axes.xaxis.set_major_formatter(lambda at, _: f"{num2date(at):%H:%M:%S.%f}"[:-5])
+        axes.set_xlim(date2num(first), date2num(last))
+        return
     if seconds < HOURS * 3600:
         most = 9 if axes.get_position().width > 0.5 else 5  # of a figure with panels side by side fewer fit
         step = next((each for each in STEPS if seconds <= most * each), STEPS[-1])
@@ -130,7 +140,9 @@ def round_times(axes: Axes, first: pandas.Timestamp, last: pandas.Timestamp) -> 
         return
     if seconds <= 2 * DAY:
         axes.xaxis.set_major_locator(HourLocator(range(0, 24, 1 if seconds <= DAY / 3 else 3)))
-        axes.xaxis.set_major_formatter(DateFormatter("%H:%M"))
+        axes.xaxis.set_major_formatter(
+            lambda at, _: f"{num2date(at):%a %d %b}" if at % 1 == 0 else f"{num2date(at):%H:%M}"
+        )
     elif seconds <= 10 * DAY:
         axes.xaxis.set_major_locator(DayLocator())
         axes.xaxis.set_major_formatter(DateFormatter("%a %d %b"))
@@ -141,40 +153,52 @@ def round_times(axes: Axes, first: pandas.Timestamp, last: pandas.Timestamp) -> 
 
 
 def headed(axes: Axes, title: str, *, below: bool = False) -> None:
-    """Title above the picture at its left; the legend at its right, or below the picture where that is narrow."""
+    """Title above the picture at its left; the legend at its right, or below the picture where that is narrow. A legend
+    that is wider than there is room has several rows; a title that would reach into it stands above it.
+    """
     axes.set_title(title, pad=10)
     labels = axes.get_legend_handles_labels()[1]
     if not labels:
         return
-    axes.legend(
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    room = figure.bbox.width * axes.get_position().width
+    box = _legend(axes, len(labels), below)
+    for columns in range(len(labels) - 1, 0, -1):
+        if box.width <= room:
+            break
+        box = _legend(axes, columns, below)
+    if not below and axes._left_title.get_window_extent().x1 + GAP > box.x0:  # type: ignore[attr-defined]
+        axes.set_title(title, pad=10 + box.height * 72 / figure.dpi)
+
+
+def _legend(axes: Axes, columns: int, below: bool) -> Bbox:
+    """A legend, and where it is."""
+    legend = axes.legend(
         loc="upper left" if below else "lower right",
-        bbox_to_anchor=(0.0, -0.1) if below else (1.0, 1.0),
-        ncols=len(labels),
+        bbox_to_anchor=(0.0, -0.13) if below else (1.0, 1.0),
+        ncols=columns,
         borderaxespad=0.3,
         handlelength=1.4,
         columnspacing=1.2 if below else 2.0,
     )
-
-
-def apart(figure: Figure, axes: Axes) -> None:
-    """Where the title would reach into the legend beside it, raise it above: both count from the picture's edges."""
-    legend = axes.get_legend()
-    if legend is None:
-        return
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    legend.set_in_layout(False)  # one that is too wide would leave no room for the picture
     figure.draw_without_rendering()
-    box = legend.get_window_extent()
-    if axes._left_title.get_window_extent().x1 + GAP > box.x0:  # type: ignore[attr-defined]
-        axes.set_title(axes.get_title(loc="left"), pad=10 + box.height * 72 / figure.dpi)
+    legend.set_in_layout(True)
+    return legend.get_window_extent()
 
 
 def short(name: str, longest: int = 24) -> str:
     """A name as a label: a long one without its middle, for its beginning and its end tell it from others. With a $ it
-    is no formula.
+    is no formula, and with an underscore before it no name that is left out.
     """
     if len(name) > longest:
         kept = longest - 1
         name = f"{name[: kept - kept // 2]}…{name[-(kept // 2) :]}"
-    return name.replace("$", r"\$")
+    name = name.replace("$", r"\$")
+    return f" {name}" if name.startswith("_") else name
 
 
 def show(figure: Figure) -> None:

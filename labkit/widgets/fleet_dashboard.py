@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from labkit.core.errors import LabkitError
 from labkit.fleet.measures import Tick
 from labkit.fleet.measures import frame as frame_of
 from labkit.widgets import panels, style
-from labkit.widgets.charts import ERRORS, LATENCIES, STATES, overview
+from labkit.widgets.charts import overview
 from labkit.widgets.charts import rates as rates_of
 from labkit.widgets.dashboard import Dashboard
+from labkit.widgets.frames import beginning
+from labkit.widgets.over_time import ERRORS, LATENCIES, STATES
+from labkit.widgets.sources import Failed, FleetSource, RunSource
 
 if TYPE_CHECKING:
     import pandas
@@ -25,77 +27,6 @@ SHOWN = 20  # devices that failed, in the table
 SPEEDS = (1, 10, 60, 600, 3600)
 ARRIVALS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)  # times the rate of the run
 HEARTBEAT = 0.5  # seconds of real time after which a run is looked at again, even if nothing came
-
-
-class Failed(Protocol):
-    """A device that failed: when in lab time, and with which seed it fails again alone."""
-
-    @property
-    def time(self) -> float: ...
-    @property
-    def identity(self) -> str: ...
-    @property
-    def error(self) -> str: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def trace(self) -> str: ...
-
-
-class RunSource(Protocol):
-    """What the dashboard needs to know of a run."""
-
-    @property
-    def began(self) -> float: ...
-    @property
-    def ticks(self) -> Sequence[Tick]: ...
-    @property
-    def done(self) -> bool: ...
-    @property
-    def paused(self) -> bool: ...
-    @property
-    def progress(self) -> float | None:
-        """From 0 to 1; None where the run has no end."""
-        ...
-
-    def failed(self) -> Sequence[Failed]: ...
-    def on_tick(self, callback: Callable[[Tick], object]) -> None: ...
-    def pause(self) -> None: ...
-    def resume(self) -> None: ...
-    def stop(self) -> None: ...
-    @property
-    def arrivals(self) -> float | None:
-        """How many times the rate that the run was given requests arrive; None where it was given none."""
-        ...
-
-    def scale_arrivals(self, factor: float) -> None: ...
-
-
-class FleetSource(Protocol):
-    """What the dashboard needs to know of a fleet and its lab.
-
-    title: `200 devices of thermostat`; faults: names of those that a device can have.
-    """
-
-    title: str
-    faults: Sequence[str]
-
-    def run(self) -> RunSource | None:
-        """The run that is under way, or else the last one."""
-        ...
-
-    def start(self) -> RunSource: ...
-    def rate(self) -> float:
-        """Seconds of lab time for each real one; 0 on a virtual clock."""
-        ...
-
-    def set_rate(self, rate: float) -> None: ...
-    def add_fault(self, name: str, every: int) -> None: ...
-    def clear_faults(self) -> None: ...
-    def active_faults(self) -> Sequence[str]: ...
-    def journal(self, identity: str) -> pandas.DataFrame:
-        """The newest records of a device, each with what led to it and what followed."""
-        ...
 
 
 class FleetDashboard(Dashboard):
@@ -147,7 +78,7 @@ class FleetDashboard(Dashboard):
             style={"description_width": "auto"},
             layout=widgets.Layout(width="auto"),
         )
-        self._rate.observe(lambda change: self._acted(partial(self._source.set_rate, change["new"])), "value")
+        self._rate.observe(lambda change: self._set_rate(change["new"]), "value")
         self._arrivals = widgets.Dropdown(
             options=[(f"{each:g} ×", each) for each in ARRIVALS],
             value=1.0,
@@ -223,6 +154,10 @@ class FleetDashboard(Dashboard):
             else:
                 self._run.pause()
 
+    def _set_rate(self, rate: float) -> None:
+        if rate != self._source.rate():
+            self._acted(partial(self._source.set_rate, rate))
+
     def _scale(self, factor: float) -> None:
         if self._run is not None and self._run.arrivals != factor:
             self._run.scale_arrivals(factor)
@@ -243,6 +178,7 @@ class FleetDashboard(Dashboard):
 
     def _follow(self, run: RunSource) -> None:
         self._run, self._final, self._failure_count = run, False, -1
+        self._trace.value = ""  # of a device in the run before
         run.on_tick(lambda _: None if self.closed else self._updates.ask())
 
     # ---- what it shows
@@ -261,6 +197,7 @@ class FleetDashboard(Dashboard):
         self._head.value = style.head(self._source.title, self._state, *self._notes(ticks))
         self._tiles.value = style.tiles(self._facts(ticks))
         self._draw(self._frame(ticks[-WINDOW:]))
+        self._follow_rate(self._source.rate())
         self._show_failures(run.failed() if run is not None else ())
         under_way = run is not None and not ended
         arrivals = None if run is None else run.arrivals
@@ -272,7 +209,7 @@ class FleetDashboard(Dashboard):
             not under_way,
             not under_way,
         )
-        paused = run is not None and run.paused
+        paused = run is not None and run.paused and under_way
         self._pause.description, self._pause.icon = ("Resume", "play") if paused else ("Pause", "pause")
         if under_way:
             self._updates.ask_after(HEARTBEAT)
@@ -280,6 +217,13 @@ class FleetDashboard(Dashboard):
             self._final = True
             self._output.outdate()
             self._output.update()
+
+    def _follow_rate(self, rate: float) -> None:
+        """A cell may have changed the rate of lab time."""
+        if rate and rate != self._rate.value:
+            if rate not in [each for _, each in self._rate.options]:
+                self._rate.options = [*self._rate.options, (f"{rate:g} ×", rate)]
+            self._rate.value = rate
 
     @property
     def _state(self) -> str:
@@ -296,6 +240,8 @@ class FleetDashboard(Dashboard):
         progress = self._run.progress if self._run is not None else None
         if progress is not None:
             notes.append(f"{progress:.0%}")
+        if len(ticks) > WINDOW:
+            notes.append(f"pictures of the last {WINDOW} intervals")
         if self._active:
             notes.append(f"faults: {', '.join(self._active)}")
         return notes
@@ -321,19 +267,17 @@ class FleetDashboard(Dashboard):
         return facts
 
     def _frame(self, ticks: Sequence[Tick]) -> pandas.DataFrame:
-        """A frame that charts can show; the first interval alone is as it was from its beginning on."""
-        if len(ticks) == 1 and self._run is not None:
-            ticks = [replace(ticks[0], time=self._run.began), *ticks]
-        return frame_of(ticks)
+        return frame_of(ticks) if self._run is None else frame_of(ticks, self._run.began, self._run.every)
 
     def _draw(self, frame: pandas.DataFrame) -> None:
         states, rate, latency, errors = self._panels
-        states.show(frame[[each for each in STATES if each in frame]])
-        rate.show(rates_of(frame))
-        latency.show(frame[list(LATENCIES)])
+        begin = beginning(frame)
+        states.show(frame[[each for each in STATES if each in frame]], begin)
+        rate.show(rates_of(frame), begin)
+        latency.show(frame[list(LATENCIES)], begin)
         kinds = [str(each) for each in frame if str(each).startswith("error ")]
         names = [each.removeprefix("error ") for each in kinds]
-        errors.show(frame[kinds].set_axis(names, axis="columns"))
+        errors.show(frame[kinds].set_axis(names, axis="columns"), begin)
         colours = {name: ERRORS[n % len(ERRORS)] for n, name in enumerate(names)}
         self._error_key.value = panels.key(colours) if names else "<span class='labkit-soft'>none</span>"
         known = {name: colour for name, colour in STATES.items() if name in frame and frame[name].any()}
@@ -376,7 +320,7 @@ class FleetDashboard(Dashboard):
 
     def _picture(self) -> bytes:
         ticks = list(self._run.ticks) if self._run is not None else []
-        return overview(frame_of(ticks), ", ".join([self._source.title, self._state, *self._notes(ticks)]))
+        return overview(self._frame(ticks), ", ".join([self._source.title, self._state, *self._notes(ticks)]))
 
     def __repr__(self) -> str:
         return f"<dashboard of {self._source.title}>"  # of any state: stored outputs are compared

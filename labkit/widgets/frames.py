@@ -10,6 +10,31 @@ if TYPE_CHECKING:
     import pandas
 
 
+def beginning(frame: pandas.DataFrame) -> pandas.Timestamp | None:
+    """When the first interval of a frame of ticks began: as its run says, else as long before its end as the second
+    lasted; None where nobody knows.
+    """
+    import pandas
+
+    if not len(frame):
+        return None
+    every, began = frame.attrs.get("every"), frame.attrs.get("began")
+    first: pandas.Timestamp = frame.index[0]
+    if every is None:
+        return first - (frame.index[1] - first) if len(frame) > 1 else None
+    begin = first - pandas.Timedelta(every, "s")
+    return begin if began is None else max(begin, pandas.Timestamp(began, unit="s", tz=first.tz))
+
+
+def from_beginning(shown: pandas.DataFrame, begin: pandas.Timestamp | None) -> pandas.DataFrame:
+    """With a row for the beginning of the first interval, which has no width else: as it was all that time."""
+    import pandas
+
+    if begin is None or not len(shown):
+        return shown
+    return pandas.concat([shown.iloc[:1].set_axis(pandas.DatetimeIndex([begin])), shown])
+
+
 def of_ticks(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
     """A frame of ticks with one of these columns at least."""
     import pandas

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from labkit.widgets import panels, style
 from labkit.widgets.dashboard import Dashboard
 from labkit.widgets.drawing import headed, plot_style, png, round_times
+from labkit.widgets.frames import beginning, from_beginning
 from labkit.widgets.tally import Happened, Mailed, Tally
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ MESSAGES = {"mails": "#e08a2e", "messages": "#8e5bbf"}
 CHARTS = {"Requests": REQUESTS, "Script runs": SCRIPTS, "Mails and messages": MESSAGES}
 REASONS = 8  # of refusals, in the picture and in the table
 LINES = 12  # of what happened last
+QUIET = 4  # looks at which nothing has happened, after which the picture is drawn anew
 HEARTBEAT = 0.5  # seconds of real time between two looks
 
 
@@ -52,6 +54,7 @@ class LabDashboard(Dashboard):
         self._source = source
         self._tally = Tally()
         self._seen = -1
+        self._quiet = 0  # looks since something happened last
         self._head, self._tiles, self._reasons, self._recent = (
             widgets.HTML(layout=widgets.Layout(width="100%", margin="0")) for _ in range(4)
         )
@@ -82,7 +85,11 @@ class LabDashboard(Dashboard):
             return
         self._updates.ask_after(HEARTBEAT)
         if self._tally.changes == self._seen:
+            self._quiet += 1
+            if self._quiet == QUIET:
+                self._output.update()  # the picture is what a notebook keeps, also where no cell ends
             return
+        self._quiet = 0
         self._seen = self._tally.changes
         self._now = datetime.fromtimestamp(self._source.time(), UTC)
         frame = self._tally.frame()
@@ -91,7 +98,7 @@ class LabDashboard(Dashboard):
         shown = {name: f"{totals[name]:,}" for colours in CHARTS.values() for name in colours}
         self._tiles.value = style.tiles(shown)
         for panel, colours in zip(self._panels, CHARTS.values(), strict=True):
-            panel.show(frame[list(colours)])
+            panel.show(frame[list(colours)], beginning(frame))
         why = self._tally.why(REASONS)
         self._reasons.value = (
             style.rows(["refusals", "reason"], [(n, text) for text, n in why]) if why else ""
@@ -130,17 +137,15 @@ def _draw(axes: Axes, frame: pandas.DataFrame, colours: Mapping[str, str]) -> No
     if not known:
         _nothing(axes)
         return
-    if len(frame) == 1:
-        axes.bar(known, frame[known].iloc[0], color=[colours[each] for each in known], width=0.4)
-        return
+    shown = from_beginning(frame, beginning(frame))
     axes.stackplot(
-        frame.index,
-        [frame[each] for each in known],
+        shown.index,
+        [shown[each] for each in known],
         labels=known,
         colors=[colours[each] for each in known],
         step="pre",
     )
-    round_times(axes, frame.index[0], frame.index[-1])
+    round_times(axes, shown.index[0], shown.index[-1])
 
 
 def _bars(axes: Axes, reasons: Mapping[str, int]) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from labkit.widgets.charts import ANSWERED, ERRORS, LATENCIES, STATES
 from labkit.widgets.drawing import STEPS
+from labkit.widgets.frames import from_beginning
+from labkit.widgets.over_time import ANSWERED, ERRORS, LATENCIES, STATES
 
 if TYPE_CHECKING:
     import pandas
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 HEIGHT = "230px"
 TEXT = {"font-size": "11px"}
 DAY = 86_400
-NO_TICKS: list[float] = []
 APART = (*STEPS, 3600, 7200, 10_800, 21_600, 43_200, DAY, 7 * DAY)  # seconds between two ticks
 
 
@@ -46,6 +46,7 @@ class Panel:
             interpolation="step-before" if steps else "linear",
             fill="between" if stacked else "none",
             fill_opacities=[0.75] * 12,
+            marker_size=16,
             visible=False,
         )
         self._times = bqplot.Axis(scale=self._x, grid_lines="none", tick_style=TEXT)
@@ -68,13 +69,18 @@ class Panel:
         self.figure.layout.width = "100%"
         self.figure.layout.min_width = "0"
 
-    def show(self, frame: pandas.DataFrame) -> None:
-        """Show the columns of a frame over its index, in the order of the colours; others come after them."""
-        names = [each for each in self._colours if each in frame and frame[each].any()]
+    def show(self, frame: pandas.DataFrame, begin: pandas.Timestamp | None = None) -> None:
+        """Show the columns of a frame over its index, in the order of the colours; others come after them. begin: of
+        the first interval.
+        """
+        frame = from_beginning(frame, begin)
+        names = [each for each in self._colours if each in frame and self._says(frame[each])]
         names += [str(each) for each in frame if each not in self._colours]
+        self._times.visible = self._values.visible = len(frame) > 1
         if len(frame) < 2 or not names:
             self._lines.visible = False
-            self._times.tick_values, self._values.tick_values = NO_TICKS, NO_TICKS
+            if len(frame) > 1:
+                self._scale(frame, 0.0)
             return
         shown = frame[names].astype("float64")
         if self._stacked:
@@ -88,6 +94,13 @@ class Panel:
             self._lines.colors = ["#ffffff", *colours] if self._stacked else colours
             self._lines.fill_colors = colours  # the first fills what lies between the first two lines
             self._lines.visible = True
+            if not self._stacked:  # what lies alone between gaps is no line
+                alone = shown.notna() & shown.shift(1).isna() & shown.shift(-1).isna()
+                self._lines.marker = "circle" if alone.to_numpy().any() else None
+
+    def _says(self, values: pandas.Series[Any]) -> bool:
+        """Is it worth a line? Nothing on top of others is not, a latency of nothing is."""
+        return bool(values.any() if self._stacked else values.notna().any())
 
     def _scale(self, frame: pandas.DataFrame, top: float) -> None:
         """Ticks at round numbers and times; bqplot by itself divides an axis into equal parts."""
@@ -119,13 +132,13 @@ def states_panel() -> Panel:
 
 
 def rate_panel() -> Panel:
-    """Answers per second."""
+    """Requests per second of lab time."""
     return Panel("Requests per second", {"requests per second": ANSWERED}, steps=True)
 
 
 def latency_panel() -> Panel:
     """Percentiles of latency."""
-    return Panel("Latency", LATENCIES, unit="s")
+    return Panel("Latency", LATENCIES, unit="s of lab time")
 
 
 def errors_panel() -> Panel:

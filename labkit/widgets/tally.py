@@ -119,7 +119,9 @@ class Tally:
         places = range(min(bins), max(bins) + 1) if bins else range(0)
         data = {name: [bins.get(each, {}).get(name, 0) for each in places] for name in COUNTED}
         ends = pandas.to_datetime([(each + 1) * width for each in places], unit="s", utc=True)
-        return pandas.DataFrame(data, index=pandas.DatetimeIndex(ends, name="time"))
+        made = pandas.DataFrame(data, index=pandas.DatetimeIndex(ends, name="time"))
+        made.attrs["every"] = width
+        return made
 
     def last(self, count: int) -> list[tuple[float, str, str]]:
         """What went wrong or reached somebody, the newest first: lab time, what, and a text."""

@@ -164,6 +164,9 @@ class TestInALabOfItsOwn:
     def test_others_count_where_they_are_asked_to(self, config: Path) -> None:
         options = ("--config", config, "--devices", 1, "--minutes", 10)
         assert "accounts" not in fleet(*options).stdout
+        refused = fleet(*options, "--accounts")
+        assert "devices count to a resource 'count', which 'thermostat' has not" in refused.stderr
+        config.write_text(CONFIG.replace("{temperature", "{count: number, temperature"))
         assert "\naccounts: 0 sent, " in fleet(*options, "--accounts").stdout
 
     def test_a_device_has_one_line_and_strings_are_taken_as_they_are(self, config: Path) -> None:

@@ -1,7 +1,12 @@
 """Charts of a run: the numbers that they give back, what they draw, and pictures where little is known."""
 
+import io
 from collections.abc import Callable
 
+import matplotlib
+import matplotlib.colors
+import matplotlib.dates
+import matplotlib.image as plt
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
@@ -88,7 +93,7 @@ class TestOverTime:
         charts.latency_chart(ticks(13, every=5))
         [figure] = drawn
         labels = [each.get_text() for each in figure.axes[0].get_xticklabels()]
-        assert labels[:3] == ["00:00:10", "00:00:20", "00:00:30"]
+        assert labels[:3] == ["00:00:00", "00:00:10", "00:00:20"]  # from where the first interval began
 
     def test_the_same_frame_gives_the_same_picture(self) -> None:
         picture = charts.overview(ticks(), "a run")
@@ -246,3 +251,142 @@ def test_no_legend_covers_a_picture(drawn: list[Figure]) -> None:
         legend = axes.get_legend()
         assert legend is not None
         assert legend.get_window_extent().y0 >= axes.get_window_extent().y1 - 1
+
+
+# --- the first interval, and what is odd
+
+
+def red(picture: bytes) -> int:
+    """How many points have the colour of errors."""
+    image = plt.imread(io.BytesIO(picture))
+    return int((abs(image[..., :3] - matplotlib.colors.to_rgb(charts.FAILED)).sum(axis=-1) < 0.02).sum())
+
+
+def failing(count: int, **attrs: float) -> pd.DataFrame:
+    """All that goes wrong does so in the first interval."""
+    made = [
+        Tick(
+            START + 3600 * (number + 1), {"running": 5}, 40, {} if number else {"503": 40}, Latency.of([0.1])
+        )
+        for number in range(count)
+    ]
+    return frame(made, **attrs)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [failing(6), failing(6, began=START, every=3600), failing(1, began=START, every=3600), failing(1)],
+    ids=["without", "with", "alone", "alone without"],
+)
+def test_the_first_interval_is_drawn(shown: pd.DataFrame, drawn: list[Figure]) -> None:
+    charts.errors_chart(shown)
+    [figure] = drawn
+    assert red(drawing.png(figure)) > 1000 * (6 if len(shown) == 1 else 1)
+    assert red(charts.overview(shown)) > 500
+
+
+@pytest.mark.parametrize("count", [1, 2, 6])
+def test_the_first_interval_is_as_long_as_it_was(count: int, drawn: list[Figure]) -> None:
+    shown = failing(count, began=START + 1800, every=3600)  # half of one
+    rates = charts.rate_chart(shown)["requests per second"].tolist()
+    assert rates == pytest.approx([40 / 1800] + [40 / 3600] * (count - 1))
+    later = failing(count, began=START - 9 * 3600, every=3600)  # rows of a run that has lasted
+    assert charts.rates(later)["requests per second"].iloc[0] == pytest.approx(40 / 3600)
+    begin = matplotlib.dates.num2date(drawn[0].axes[0].get_xlim()[0])
+    assert begin <= pd.Timestamp(START + 1800, unit="s", tz="UTC")
+
+
+def test_many_kinds_of_errors_leave_room_for_the_picture(drawn: list[Figure]) -> None:
+    shown = ticks().assign(**{f"error status 5{n:02}": n for n in range(9)})
+    assert len(charts.errors_chart(shown).columns) == 10  # all of them in the numbers
+    [figure] = drawn
+    [axes] = figure.axes
+    assert axes.get_position().width > 0.8
+    legend = axes.get_legend()
+    assert legend is not None
+    names = [each.get_text() for each in legend.get_texts()]
+    assert names == ["status 504", "status 505", "status 506", "status 507", "status 508", "5 other kinds"]
+
+
+def test_a_name_with_an_underscore_is_in_the_key_and_one_with_a_dollar_is_no_formula(
+    drawn: list[Figure],
+) -> None:
+    charts.errors_chart(ticks().assign(**{"error _x": 1, "error $x_1$": 1}))
+    legend = drawn[0].axes[0].get_legend()
+    assert legend is not None
+    assert [each.get_text() for each in legend.get_texts()] == ["503", " _x", r"\$x_1\$"]
+
+
+def test_latencies_of_hours_are_in_the_histogram_and_in_the_frame() -> None:
+    shown = charts.histogram_chart(requests().assign(latency=[7200.0, 1e9, 0.1, float("nan"), 3.0]))
+    assert shown["requests"].sum() == 4
+    assert shown.loc["10000", "requests"] == 1
+    made = frame([Tick(START, {}, 1, {}, Latency.of([7200.0]))])
+    assert made["max"].iloc[0] == pytest.approx(7200, rel=0.001)
+
+
+def test_hours_are_of_utc_and_a_scale_fits_what_is_shown(drawn: list[Figure]) -> None:
+    shown = ticks()
+    assert charts.hours_chart(shown.tz_convert("Asia/Kolkata")).equals(charts.hours_chart(shown))
+    for values, scale in (([0, 0, 0, 0], (0, 1)), ([-20.0, -5, -7, -9], (-20, -5)), ([1, 2, 3, 4], (0, 4))):
+        apart = shown.assign(value=values).set_axis(
+            pd.date_range("2026-01-01", periods=4, freq="h", tz="UTC")
+        )
+        charts.hours_chart(apart, "value", summary="mean")
+        assert drawn[-1].axes[0].images[0].get_clim() == scale
+    means = charts.hours_chart(ticks(), "sleeping")
+    assert means.max().max() == 8  # and not four times as many
+
+
+def test_a_thousand_devices_with_losses_are_the_forty_with_most(drawn: list[Figure]) -> None:
+    losses = losses_of(*(f"t-{n:04}" for n in range(1000)))
+    losses["lost"] = range(1, 1001)
+    assert len(charts.losses_chart(losses)) == 1000
+    [axes] = drawn[0].axes
+    names = [each.get_text() for each in axes.get_yticklabels()]
+    assert (names[0], names[-1], len(names)) == ("t-0960", "t-0999", 40)
+    assert axes.get_xlabel() == "messages (of the 40 devices that have most, of 1000)"
+
+
+def test_a_latency_between_gaps_is_a_point(drawn: list[Figure]) -> None:
+    rows = [Latency.of([2.0]) if number % 3 == 0 else Latency() for number in range(90)]
+    charts.latency_chart(frame([Tick(START + 100 * n, {}, 1, {}, each) for n, each in enumerate(rows)]))
+    [figure] = drawn
+    points = [line for line in figure.axes[0].lines if line.get_marker() == "."]
+    assert [int(pd.Series(line.get_ydata()).notna().sum()) for line in points] == [30] * 3
+
+
+def test_numbers_that_never_arrived_are_shown_whoever_knew_of_it(drawn: list[Figure]) -> None:
+    losses = losses_of("t-1", "t-2").assign(lost=0, doubled=0, reordered=0, unanswered=[5, 3], arrived=[1, 3])
+    shown = charts.losses_chart(losses)
+    assert shown.to_dict("index") == {
+        "t-1": {"lost": 0, "doubled": 0, "reordered": 0, "neither answered nor handled": 4}
+    }
+    assert "neither answered nor handled" not in charts.losses_chart(losses.assign(lost=2, arrived=[5, 3]))
+
+
+def test_a_histogram_is_of_what_a_run_counts_as_latency() -> None:
+    shown = requests().assign(action=["write", "poll", "write", "write", "write"])
+    assert (
+        charts.histogram_chart(shown)["requests"].sum() == 3
+    )  # not the poll, and not the one without an answer
+
+
+def test_a_summary_that_there_is_not_is_named() -> None:
+    with pytest.raises(LabError, match=r"summary: expected one of sum, mean, .*, not 'wat'"):
+        charts.hours_chart(ticks(), summary="wat")
+
+
+def test_a_second_has_ticks_within_it(drawn: list[Figure]) -> None:
+    charts.latency_chart(ticks(10, every=0.1))
+    labels = [each.get_text() for each in drawn[0].axes[0].get_xticklabels()]
+    assert {"00:00:00.0", "00:00:00.2", "00:00:01.0"} <= set(labels)
+
+
+def test_the_first_mark_of_a_raster_lies_off_the_axis(drawn: list[Figure]) -> None:
+    charts.raster_chart(requests())
+    [axes] = drawn[0].axes
+    low, high = axes.get_xlim()
+    times = [matplotlib.dates.date2num(each) for each in requests()["time"]]
+    assert low < min(times)
+    assert high > max(times)

@@ -1,0 +1,163 @@
+"""What a run was over lab time, drawn on axes: devices by state, rates, latencies, errors."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from labkit.widgets.drawing import round_times, short
+from labkit.widgets.frames import beginning, from_beginning
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Literal
+
+    import pandas
+    from matplotlib.axes import Axes
+
+STATES = {
+    "running": "#3b7dd8",
+    "sleeping": "#a9c8ef",
+    "polling": "#8e5bbf",
+    "paused": "#e08a2e",
+    "failed": "#d64545",
+    "ended": "#2e9e6b",
+    "waiting": "#d5dae0",
+}
+LATENCIES = {"p50": "#2e9e6b", "p90": "#e08a2e", "p99": "#d64545"}
+ERRORS = ("#d64545", "#e08a2e", "#8e5bbf", "#6b7785", "#b8860b", "#c2587a")
+ANSWERED = "#3b7dd8"
+MOST_NAMES = 24  # what is that are named one by one
+INSTANT = timedelta(seconds=2)  # how wide a bar is where there is one row alone
+
+
+def draw_latency(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
+    shown = frame[[each for each in LATENCIES if each in frame]]
+    factor, unit = _unit(float(shown.max().max()) if len(shown) else 0.0)
+    known = len(shown) > 0 and not shown.isna().all(axis=None)
+    if len(shown) and not known:
+        said(axes, "no answer")
+    for name in shown if known else ():
+        axes.plot(
+            frame.index,
+            shown[name] * factor,
+            label=name,
+            color=LATENCIES[str(name)],
+            marker="." if shown[name].count() < MOST_NAMES else None,
+        )
+        alone = shown[name].where(shown[name].shift(1).isna() & shown[name].shift(-1).isna())
+        axes.plot(frame.index, alone * factor, ".", color=LATENCIES[str(name)])  # which no line goes to
+    if known:
+        axes.set_ylabel(f"{unit} of lab time")
+    over_time(axes, frame, beginning(frame))
+    return shown
+
+
+def draw_rate(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
+    shown, begin = rates(frame), beginning(frame)
+    drawn = from_beginning(shown, begin)
+    if len(drawn) > 1:
+        axes.plot(drawn.index, drawn["requests per second"], color=ANSWERED, drawstyle="steps-pre")
+        axes.fill_between(drawn.index, drawn["requests per second"], color=ANSWERED, step="pre", alpha=0.15)
+    elif len(drawn):
+        said(axes, "no rate of one interval alone")
+    over_time(axes, frame, begin)
+    return shown
+
+
+def draw_errors(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
+    kinds = [str(each) for each in frame if str(each).startswith("error ")]
+    shown = frame[kinds].rename(columns={each: each.removeprefix("error ") for each in kinds})
+    if kinds and len(shown):
+        _stacked(axes, from_beginning(_most(shown), beginning(frame)), ERRORS, step="pre")
+    elif len(frame):
+        said(axes, "none")
+    over_time(axes, frame, beginning(frame), whole=len(axes.collections) > 0)
+    return shown
+
+
+def _most(shown: pandas.DataFrame) -> pandas.DataFrame:
+    """As many kinds as there are colours: those that there were most of, and the others together."""
+    if len(shown.columns) <= len(ERRORS):
+        return shown
+    order = shown.sum().sort_values(ascending=False, kind="stable").index
+    kept, rest = [each for each in shown if each in order[: len(ERRORS) - 1]], order[len(ERRORS) - 1 :]
+    return shown[kept].assign(**{f"{len(rest)} other kinds": shown[rest].sum(axis="columns")})
+
+
+def draw_states(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
+    known = [each for each in STATES if each in frame and frame[each].any()]
+    shown = frame[known]
+    if known and len(shown):
+        _stacked(axes, from_beginning(shown, beginning(frame)), [STATES[each] for each in known])
+    over_time(axes, frame, beginning(frame), whole=len(axes.collections) > 0)
+    return shown
+
+
+def _stacked(
+    axes: Axes, shown: pandas.DataFrame, colours: Sequence[str], step: Literal["pre"] | None = None
+) -> None:
+    """Areas on top of each other; of one row, which has no area, bars."""
+    if len(shown) > 1:
+        columns, labels = [shown[each] for each in shown], [short(str(each)) for each in shown]
+        axes.stackplot(shown.index, columns, labels=labels, colors=list(colours), step=step)
+        return
+    bottom = 0.0
+    for name, colour in zip(shown, colours, strict=False):
+        height = float(shown[name].iloc[0])
+        axes.bar(shown.index, height, INSTANT, bottom, label=short(str(name)), color=colour)  # type: ignore[arg-type]
+        bottom += height
+
+
+def rates(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Requests per second of each interval, from a frame of ticks.
+
+    The first counts as being as long as the second, where the frame does not say; a last one that was cut short by the
+    end of the run goes with the one before.
+    """
+    requests = frame["requests"].astype("float64")
+    seconds = frame.index.to_series().diff().dt.total_seconds()
+    if (begin := beginning(frame)) is not None:
+        seconds.iloc[0] = (frame.index[0] - begin).total_seconds()
+    rate = requests / seconds.where(seconds > 0)
+    if len(frame) > 2 and seconds.iloc[-1] < seconds.median() / 2:
+        rate.iloc[-2:] = requests.iloc[-2:].sum() / seconds.iloc[-2:].sum()
+    shown: pandas.DataFrame = rate.to_frame("requests per second")
+    return shown
+
+
+def over_time(
+    axes: Axes,
+    frame: pandas.DataFrame,
+    begin: pandas.Timestamp | None,
+    *,
+    zero: bool = True,
+    whole: bool = False,
+) -> None:
+    """Lab time along the axis, from `begin` on where that is known; values from 0 up. whole: they are counts."""
+    if not len(frame):
+        said(axes, "nothing yet")
+        return
+    first, last = frame.index.min() if begin is None else begin, frame.index.max()
+    if not zero:  # marks at the ends of an axis would be hidden by it
+        first, last = first - (last - first) / 100, last + (last - first) / 100
+    round_times(axes, first, last)
+    if zero:
+        low, high = axes.get_ylim()
+        axes.set_ylim(0, max(high, 0.0) if high > low else 1)
+    if whole:
+        axes.yaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
+
+
+def said(axes: Axes, text: str) -> None:
+    """Words where there is nothing to draw."""
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color="#7b8794")
+    axes.set_yticks([])
+    if not axes.lines:
+        axes.set_xticks([])
+    axes.grid(visible=False)
+
+
+def _unit(longest: float) -> tuple[float, str]:
+    """Seconds, or milliseconds where none is a second long."""
+    return (1.0, "s") if not longest < 1 else (1000.0, "ms")
