@@ -20,7 +20,7 @@ CYCLE = ("#3b7dd8", "#e08a2e", "#2e9e6b", "#8e5bbf", "#d64545", "#6b7785")
 DAY = 86_400
 GAP = 12  # pixels between a title and the legend beside it, at least
 SHORT = 6  # seconds: spans up to so many have ticks within a second
-HOURS = 3  # spans below so many have ticks within an hour
+HOURS = 3  # spans up to so many have ticks within an hour
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1200, 1800)  # seconds between two ticks
 
 
@@ -71,7 +71,8 @@ def chart(
     """Draw a frame, a series for each column, and return it for the cell to show.
 
     A picture differs from machine to machine, so tests compare the frame beside it instead. x, y: labels. Where the
-    index holds times, the ticks are at round ones; the legend stands above the picture, where it crosses nothing.
+    index holds times, the ticks are at round ones; the legend stands above the picture, where it crosses nothing; where
+    all series have the same of the colours, there is none.
     """
     import matplotlib as mpl
     import pandas
@@ -101,6 +102,9 @@ def chart(
         axes.invert_yaxis()
     if over_time:
         round_times(axes, frame.index[0], frame.index[-1])
+    if colours is not None and len(frame.columns) > 1 == len(set(colours)):
+        for line in axes.lines:
+            line.set_label("")  # a legend would tell nothing apart
     headed(axes, title)
     show(figure)
     return frame
@@ -129,7 +133,7 @@ def round_times(axes: Axes, first: pandas.Timestamp, last: pandas.Timestamp) -> 
         axes.xaxis.set_major_formatter(lambda at, _: f"{num2date(at):%H:%M:%S.%f}"[:-5])
         axes.set_xlim(date2num(first), date2num(last))
         return
-    if seconds < HOURS * 3600:
+    if seconds <= HOURS * 3600:
         most = 9 if axes.get_position().width > 0.5 else 5  # of a figure with panels side by side fewer fit
         step = next((each for each in STEPS if seconds <= most * each), STEPS[-1])
         locator = SecondLocator(range(0, 60, step)) if step < 60 else MinuteLocator(range(0, 60, step // 60))

@@ -139,9 +139,10 @@ def over_time(
         said(axes, "nothing yet")
         return
     first, last = frame.index.min() if begin is None else begin, frame.index.max()
-    if not zero:  # marks at the ends of an axis would be hidden by it
-        first, last = first - (last - first) / 100, last + (last - first) / 100
     round_times(axes, first, last)
+    if not zero and last > first:  # marks at the ends of an axis would be hidden by it
+        margin = (last - first) / 100
+        axes.set_xlim(first - margin, last + margin)
     if zero:
         low, high = axes.get_ylim()
         axes.set_ylim(0, max(high, 0.0) if high > low else 1)
