@@ -121,7 +121,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Drawn]:
             "2026-01-01 00:11",
             "10min",
             142,
-            ["00:00", *(f"{hour:02}:00" for hour in range(3, 24, 3)), "00:00"],
+            ["Thu 01 Jan", *(f"{hour:02}:00" for hour in range(3, 24, 3)), "Fri 02 Jan"],  # midnights by date
         ),
         ("2026-01-02", "6h", 13, ["Fri 02 Jan", "Sat 03 Jan", "Sun 04 Jan", "Mon 05 Jan"]),
     ],
