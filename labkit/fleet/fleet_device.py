@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -49,7 +50,8 @@ class FleetDevice:
         self.identity = identity
         self.number = number
         self.actor = f"{plan.product}/{identity}"
-        self.epoch = 1
+        self.epoch = self.first_epoch = 1  # the latter of this run
+        self.random = chance(plan.seed, "device", number)  # of all its lives in this run
         self.state = "waiting"
         self.notes: dict[str, object] = {}
         self.memory: dict[str, Any] = {}
@@ -111,7 +113,8 @@ class FleetDevice:
             raise LabError(
                 "arrivals: give the run a rate, as in run(…, arrivals=Flat(0.1)), or arrivals(shape)"
             )
-        drawn = chance(self._play.plan.seed, "arrivals", self.number, self.epoch)
+        life = self.epoch - self.first_epoch + 1
+        drawn = chance(self._play.plan.seed, "arrivals", self.number, life)
         for due in arrivals(rate, drawn, self._play.began, begin=self._clock.now()):
             if due > self._clock.now():
                 await self._sleep_until(due)
@@ -179,6 +182,9 @@ class FleetDevice:
 
     async def record(self, points: Mapping[str, Mapping[float, object]]) -> None:
         """Store values at timestamps: {alias: {Unix seconds: value}}."""
+        given: object = points
+        if not isinstance(given, Mapping) or not all(isinstance(each, Mapping) for each in given.values()):
+            raise LabError(f"record: expected {{alias: {{Unix seconds: value}}}}, not {given!r:.100}")
         await self._exchange("record", self.virtual.record, points)
 
     async def wait_for(self, alias: str, timeout: float = 300) -> str | None:
@@ -187,6 +193,8 @@ class FleetDevice:
         A value that came since the last one that this device waited for is not missed; of several in one second the
         resource keeps the last.
         """
+        if type(timeout) not in (int, float) or not 0 <= timeout < math.inf:
+            raise LabError(f"poll: timeout: expected seconds, not {timeout!r:.100}")
         point: Point | None = await self._exchange(
             "poll", self.virtual.poll, alias, timeout, self._seen.get(alias)
         )
@@ -214,6 +222,8 @@ class FleetDevice:
 
     async def download(self, id: str, range: str | None = None) -> bytes:
         """A content item, or the part that `range` names: `bytes=0-99`."""
+        if range is not None and not isinstance(range, str):
+            raise LabError(f"download: range: expected a text such as 'bytes=0-99', not {range!r:.100}")
         return await self._exchange("download", self.virtual.download, id, range)
 
     async def timestamp(self) -> int:

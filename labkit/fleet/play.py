@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from labkit.core.certificates import KeyPair
-from labkit.core.chance import chance
 from labkit.core.clock import Timer
 from labkit.core.errors import LabError
 from labkit.fleet.accounts import Accounts
@@ -19,7 +18,7 @@ from labkit.fleet.ending import end, error_text
 from labkit.fleet.fleet_device import LAST_WORDS, FleetDevice, Reboot
 from labkit.fleet.measures import Measures, Tick, Timings
 from labkit.fleet.pace import Pace
-from labkit.fleet.plan import Failure, Member, Plan, Row
+from labkit.fleet.plan import OVER, Failure, Member, Plan, Row
 from labkit.fleet.shapes import Dial, online, scaled
 
 TRACE = 12  # lines of a failure's traceback that are kept
@@ -204,10 +203,10 @@ class Play:
         if device is None:
             connection = self.connection(member.credentials.certificate)
             device = FleetDevice(self, member.number, member.identity, connection, member.credentials)
-            device.epoch = member.epoch
+            device.epoch = device.first_epoch = member.epoch
             self.devices[member.number] = device
-        elif member.number in self._tasks:  # if it has yet to go offline, it begins anew as soon as it has
-            return
+        elif member.number in self._tasks or device.state in OVER:
+            return  # one that has yet to go offline begins anew as soon as it has
         else:
             device.epoch += 1
         device.alive, device.refused = True, None
@@ -217,32 +216,27 @@ class Play:
 
     async def _live(self, device: FleetDevice, member: Member) -> None:
         state = "ended"
-        drawn = chance(self.plan.seed, "device", member.number)
         try:
             await self.pace.begin(device)
             device.enter("running")
             while True:
                 try:
-                    await member.behaviour.for_device(drawn).run(device)
+                    await member.behaviour.for_device(device.random).run(device)
                     break
                 except Reboot:
                     device.disconnect()
                     device.epoch += 1
         except BaseException as error:  # noqa: BLE001  whatever a behaviour raises, the others go on
-            if isinstance(error, asyncio.CancelledError) and (self.over or self._taken_offline(member)):
+            if isinstance(error, asyncio.CancelledError) and (self.over or device.refused is not None):
                 state = device.state if self.over else "waiting"
             else:
                 state = "failed"
                 self._fail(device, error)
         finally:
-            again = self._taken_offline(member) and self._places[member.number] < self._online
+            again = device.refused is not None and self._places[member.number] < self._online
             self._leave(device, member, state)
             if again and not self.over:
                 self._start(member)
-
-    def _taken_offline(self, member: Member) -> bool:
-        task = self._tasks.get(member.number)
-        return task is not None and task.cancelling() > 0
 
     def _done(self, device: FleetDevice, member: Member, task: asyncio.Task[None]) -> None:
         if self._tasks.get(member.number) is task:  # it was cancelled before it began
@@ -259,7 +253,8 @@ class Play:
         self._end_if_over()
 
     def _end_if_over(self) -> None:
-        if not self._tasks and self.plan.devices is None:
+        over = sum(self.states[state] for state in OVER)
+        if not self._tasks and (self.plan.devices is None or over == len(self.plan.members)):
             self.pace.stop()
 
     def _fail(self, device: FleetDevice, error: BaseException) -> None:

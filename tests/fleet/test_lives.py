@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Awaitable, Callable
 from itertools import pairwise
 
 import pytest
@@ -13,50 +12,7 @@ import pytest
 from labkit import Behaviour, Lab, LabError
 from labkit.fleet import ending
 from labkit.fleet.fleet_device import FleetDevice
-from labkit.fleet.shapes import Steps
-from labkit.lab.product import Product
-from labkit.lab.run import Run
-
-Does = Callable[[FleetDevice], Awaitable[object]]
-
-
-class Reports(Behaviour):
-    every: float = 60
-
-    async def run(self, device: FleetDevice) -> None:
-        while True:
-            await device.write(temperature=21)
-            await device.sleep(self.every)
-
-
-class One(Behaviour):
-    """Does what it is told."""
-
-    does: Does
-
-    async def run(self, device: FleetDevice) -> None:
-        await self.does(device)
-
-
-def product_of(lab: Lab) -> Product:
-    return lab.product("thermostat", resources={"temperature": "number", "message": "string"})
-
-
-def beside_others(lab: Lab, does: Does) -> Run:
-    """The run of an hour of a device that does this, between two that report each minute, as they must have done."""
-    run = product_of(lab).fleet({Reports(): 1, One(does=does): 1, Reports(every=90): 1}).run(hours=1)
-    shown = run.devices()
-    assert list(shown.state[["t-001", "t-003"]]) == ["sleeping", "sleeping"]
-    assert run.frame()["requests"].sum() >= 60 + 40
-    return run
-
-
-def failure(run: Run) -> str:
-    """Of the one device that failed, which is the second."""
-    assert list(run.failures.index) == ["t-002"]
-    assert run.devices().state["t-002"] == "failed"
-    return str(run.failures.error.iloc[0])
-
+from tests.fleet.lives import Does, One, Reports, beside_others, failure, product_of
 
 # --- two things at once
 
@@ -263,64 +219,6 @@ def test_a_sleep_for_ever_harms_nobody(speed: float | None) -> None:
         run = product_of(lab).fleet({Reports(every=600): 1, One(does=sleeps): 1}).run(hours=1)
         assert run.failures.empty
         assert run.devices().state["t-002"] == "sleeping"
-
-
-# --- offline and on again
-
-
-def test_devices_that_are_offline_for_an_instant_come_back() -> None:
-    with Lab(speed=36_000) as lab:  # at which the loop turns less than once in a second of lab time
-        run = (
-            product_of(lab)
-            .fleet(5, Reports(every=600))
-            .run(hours=2, devices=Steps({0: 5, 1800: 0, 1800.1: 5}))
-        )
-        assert run.devices().state.isin(["sleeping", "running"]).all()
-        assert list(run.devices().epoch) == [2] * 5
-
-
-def test_devices_that_go_offline_before_they_have_begun_come_back() -> None:
-    with Lab(speed=36_000) as lab:
-        run = (
-            product_of(lab)
-            .fleet(5, Reports(every=600))
-            .run(hours=2, devices=Steps({0: 0, 1800: 5, 1800.1: 0, 1800.2: 5}))
-        )
-        assert run.devices().state.isin(["sleeping", "running"]).all()
-
-
-@pytest.mark.parametrize("speed", [None, 36_000])
-def test_who_catches_that_it_is_taken_offline_does_nothing_more(speed: float | None) -> None:
-    async def goes_on(device: FleetDevice) -> None:
-        while True:
-            try:
-                await device.write(temperature=1)
-                await device.sleep(60)
-            except asyncio.CancelledError:
-                pass
-
-    with Lab(seed=7) if speed is None else Lab(speed=speed) as lab:
-        product = product_of(lab)
-        run = product.fleet({Reports(every=600): 1, One(does=goes_on): 1}).run(
-            hours=2, every=600, devices=Steps({0: 2, 3600: 1})
-        )
-        assert list(run.frame()["waiting"])[7:11] == [1, 1, 1, 1]
-        last = max(each.time for each in lab.journal if each.actor == "thermostat/t-002")
-        assert last < (run.began + 5400) * 1_000_000
-        assert "does not end with the run" in failure(run)
-
-
-def test_who_goes_offline_has_the_last_word() -> None:
-    async def says_so(device: FleetDevice) -> None:
-        try:
-            await device.sleep(days=1)
-        finally:
-            await device.write(message="bye")
-
-    with Lab(seed=7) as lab:
-        product = product_of(lab)
-        product.fleet(1, One(does=says_so)).run(hours=2, devices=Steps({0: 1, 3600: 0}))
-        assert lab.sql("select value from datapoint").value.tolist() == ["bye"]
 
 
 # --- what is a device's own

@@ -1,0 +1,50 @@
+"""Devices that do what they are told, between others that report."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from labkit import Behaviour, Lab
+from labkit.fleet.fleet_device import FleetDevice
+from labkit.lab.product import Product
+from labkit.lab.run import Run
+
+Does = Callable[[FleetDevice], Awaitable[object]]
+
+
+class Reports(Behaviour):
+    every: float = 60
+
+    async def run(self, device: FleetDevice) -> None:
+        while True:
+            await device.write(temperature=21)
+            await device.sleep(self.every)
+
+
+class One(Behaviour):
+    """Does what it is told."""
+
+    does: Does
+
+    async def run(self, device: FleetDevice) -> None:
+        await self.does(device)
+
+
+def product_of(lab: Lab) -> Product:
+    return lab.product("thermostat", resources={"temperature": "number", "message": "string"})
+
+
+def beside_others(lab: Lab, does: Does) -> Run:
+    """The run of an hour of a device that does this, between two that report each minute, as they must have done."""
+    run = product_of(lab).fleet({Reports(): 1, One(does=does): 1, Reports(every=90): 1}).run(hours=1)
+    shown = run.devices()
+    assert list(shown.state[["t-001", "t-003"]]) == ["sleeping", "sleeping"]
+    assert run.frame()["requests"].sum() >= 60 + 40
+    return run
+
+
+def failure(run: Run) -> str:
+    """Of the one device that failed, which is the second."""
+    assert list(run.failures.index) == ["t-002"]
+    assert run.devices().state["t-002"] == "failed"
+    return str(run.failures.error.iloc[0])

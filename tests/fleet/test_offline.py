@@ -1,0 +1,150 @@
+"""Devices that go offline and on again, in what they do, what they draw, and how they end."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from labkit import Behaviour, Lab
+from labkit.fleet.fleet_device import FleetDevice
+from labkit.fleet.shapes import Flat, Steps
+from tests.fleet.lives import Does, One, Reports, beside_others, failure, product_of
+
+
+def test_devices_that_are_offline_for_an_instant_come_back() -> None:
+    with Lab(speed=36_000) as lab:  # at which the loop turns less than once in a second of lab time
+        run = (
+            product_of(lab)
+            .fleet(5, Reports(every=600))
+            .run(hours=2, devices=Steps({0: 5, 1800: 0, 1800.1: 5}))
+        )
+        assert run.devices().state.isin(["sleeping", "running"]).all()
+        assert list(run.devices().epoch) == [2] * 5
+
+
+def test_devices_that_go_offline_before_they_have_begun_come_back() -> None:
+    with Lab(speed=36_000) as lab:
+        run = (
+            product_of(lab)
+            .fleet(5, Reports(every=600))
+            .run(hours=2, devices=Steps({0: 0, 1800: 5, 1800.1: 0, 1800.2: 5}))
+        )
+        assert run.devices().state.isin(["sleeping", "running"]).all()
+
+
+@pytest.mark.parametrize("speed", [None, 36_000])
+def test_who_catches_that_it_is_taken_offline_does_nothing_more(speed: float | None) -> None:
+    async def goes_on(device: FleetDevice) -> None:
+        while True:
+            try:
+                await device.write(temperature=1)
+                await device.sleep(60)
+            except asyncio.CancelledError:
+                pass
+
+    with Lab(seed=7) if speed is None else Lab(speed=speed) as lab:
+        product = product_of(lab)
+        run = product.fleet({Reports(every=600): 1, One(does=goes_on): 1}).run(
+            hours=2, every=600, devices=Steps({0: 2, 3600: 1})
+        )
+        assert list(run.frame()["waiting"])[7:11] == [1, 1, 1, 1]
+        last = max(each.time for each in lab.journal if each.actor == "thermostat/t-002")
+        assert last < (run.began + 5400) * 1_000_000
+        assert "does not end with the run" in failure(run)
+
+
+def test_who_goes_offline_has_the_last_word() -> None:
+    async def says_so(device: FleetDevice) -> None:
+        try:
+            await device.sleep(days=1)
+        finally:
+            await device.write(message="bye")
+
+    with Lab(seed=7) as lab:
+        product = product_of(lab)
+        product.fleet(1, One(does=says_so)).run(hours=2, devices=Steps({0: 1, 3600: 0}))
+        assert lab.sql("select value from datapoint").value.tolist() == ["bye"]
+
+
+@pytest.mark.parametrize("shape", [None, Steps({0: 3})])
+def test_who_cancels_itself_fails_and_the_run_goes_on(shape: Steps | None) -> None:
+    async def cancels(device: FleetDevice) -> None:
+        await device.write(temperature=1)
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await device.sleep(5)
+
+    with Lab(seed=7) as lab:
+        lives = {Reports(): 1, One(does=cancels): 1, Reports(every=90): 1}
+        run = product_of(lab).fleet(lives).run(hours=1, devices=shape)
+        assert failure(run).startswith("CancelledError")
+        assert run.ticks[-1].time - run.began == 3600
+        assert run.devices().epoch.tolist() == [1, 1, 1]
+
+
+def test_who_has_ended_or_failed_does_not_begin_again_after_an_outage_and_all_that_have_end_the_run() -> None:
+    async def ends(device: FleetDevice) -> None:
+        await device.write(temperature=1)
+
+    async def fails(device: FleetDevice) -> None:
+        raise ValueError
+
+    outages = Steps({0: 3, 600: 0, 900: 3, 1200: 0, 1500: 3})
+    with Lab(seed=7) as lab:
+        product = product_of(lab)
+        run = product.fleet({One(does=ends): 1, One(does=fails): 1, Reports: 1}).run(hours=1, devices=outages)
+        assert run.devices().epoch.tolist() == [1, 1, 3]
+        assert (len(run.failures), run.ticks[-1].time - run.began) == (1, 3600)
+        run = product.fleet({One(does=ends): 2, One(does=fails): 1}).run(hours=1, devices=outages)
+        assert run.ticks[-1].time - run.began < 60
+        run = product.fleet({One(does=ends): 3}).run(hours=1, devices=Steps({0: 2, 1800: 3}))
+        assert run.devices().state.tolist() == ["ended"] * 3  # the last of them when it is its time
+
+
+def test_chance_goes_on_after_an_outage_and_is_the_same_in_each_run() -> None:
+    class Draws(Behaviour):
+        async def run(self, device: FleetDevice) -> None:
+            while True:
+                await device.write(temperature=self.random.randrange(10**6))
+                await device.sleep(60)
+
+    class Arrives(Behaviour):
+        async def run(self, device: FleetDevice) -> None:
+            async for due in device.arrivals(Flat(0.01)):
+                device.note(**{f"at{len(device.notes)}": round(due - start[-1], 3)})
+
+    start: list[float] = []
+    with Lab(seed=7) as lab:
+        product = product_of(lab)
+        product.fleet(1, Draws).run(minutes=20, devices=Steps({0: 1, 240: 0, 600: 1}))
+        values = lab.sql("select value from datapoint order by timestamp").value.tolist()
+        assert len(values) == len(set(values)) == 14
+        fleet = product.fleet(3, Arrives, prefix="a-")
+        seen = []
+        for each in (fleet, fleet, fleet.repeat("a-002"), fleet.repeat("a-002")):
+            start.append(lab.clock.time)
+            shown = each.run(hours=1).devices().loc[["a-002"]].drop(columns="epoch").iloc[0]
+            seen.append(shown.dropna().tolist())
+        assert all(each == seen[0] for each in seen)
+        assert len(seen[0]) > 20
+
+
+@pytest.mark.parametrize(
+    ("does", "said"),
+    [
+        (lambda device: device.wait_for("message", float("nan")), "poll: timeout: expected seconds, not nan"),
+        (lambda device: device.wait_for("message", "5"), "poll: timeout: expected seconds, not '5'"),
+        (lambda device: device.wait_for("message", None), "poll: timeout: expected seconds, not None"),
+        (lambda device: device.record(5), r"record: expected {alias: {Unix seconds: value}}, not 5"),
+        (lambda device: device.record({"temperature": 5}), "record: expected"),
+        (
+            lambda device: device.download("fw", 5),
+            "download: range: expected a text such as 'bytes=0-99', not 5",
+        ),
+    ],
+)
+def test_what_cannot_be_asked_for_is_named(does: Does, said: str) -> None:
+    with Lab(seed=7) as lab:
+        assert said in failure(beside_others(lab, does))
