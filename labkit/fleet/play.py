@@ -226,6 +226,7 @@ class Play:
                 except Reboot:
                     device.disconnect()
                     device.epoch += 1
+                    await device.sleep()  # one that does nothing else leaves the others their turns
         except BaseException as error:  # noqa: BLE001  whatever a behaviour raises, the others go on
             if isinstance(error, asyncio.CancelledError) and (self.over or device.refused is not None):
                 state = device.state if self.over else "waiting"

@@ -148,3 +148,19 @@ def test_chance_goes_on_after_an_outage_and_is_the_same_in_each_run() -> None:
 def test_what_cannot_be_asked_for_is_named(does: Does, said: str) -> None:
     with Lab(seed=7) as lab:
         assert said in failure(beside_others(lab, does))
+
+
+@pytest.mark.parametrize("speed", [None, 36_000])
+def test_who_reboots_before_each_request_keeps_nobody_from_theirs(
+    speed: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("labkit.fleet.simulated.CROWD", 500)
+    with Lab(seed=7) if speed is None else Lab(speed=speed) as lab:
+        fleet = product_of(lab).fleet(3, Reports(every=600))
+        fleet.faults.add("reboot", devices=[2])
+        run = fleet.run(hours=1)
+        if speed is None:
+            assert "again and again at one instant" in failure(run)
+        assert run.frame()["requests"].sum() >= 2 * 5
+        assert run.devices().epoch[["t-001", "t-003"]].tolist() == [1, 1]
+        assert run.devices().epoch["t-002"] > 100
