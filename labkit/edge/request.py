@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from aiohttp import hdrs, web
@@ -22,7 +23,7 @@ class EdgeRequest(web.BaseRequest):
 
     ATTRS = web.BaseRequest.ATTRS | frozenset(["date", "expecting", "known"])
     expecting = False
-    date: str | None = None
+    date: Callable[[], str] | None = None  # of an answer that is sent now
     known: KnownHead | None = None
 
     def get(self, key: Any, default: Any = None) -> Any:
@@ -62,6 +63,6 @@ class EdgeRequest(web.BaseRequest):
         """Called by aiohttp once a response's headers are made."""
         headers = response.headers
         if self.date is not None:
-            headers[hdrs.DATE] = self.date
+            headers[hdrs.DATE] = self.date()
         if headers.get(hdrs.SERVER, SERVER_SOFTWARE) == SERVER_SOFTWARE:  # which names versions
             headers[hdrs.SERVER] = SERVER

@@ -122,9 +122,13 @@ class EdgeServer(web.Server):
         request = EdgeRequest(
             message, payload, protocol, writer, task, self._loop, client_max_size=self._max_body
         )
-        request.date = self.context.dates.at(self.context.clock.seconds())
+        request.date = self._date
         request.known = cast(EdgeProtocol, protocol).repeated.known(message)
         return request
+
+    def _date(self) -> str:
+        """Now, when an answer that may have been held for long is sent (RFC 9110 6.6.1)."""
+        return self.context.dates.at(self.context.clock.seconds())
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         assert isinstance(request, EdgeRequest)

@@ -25,7 +25,7 @@ from labkit.core.errors import LabError
 from labkit.core.holding import Holding
 from labkit.fleet.pace import Paced
 
-CROWD = 100_000  # turns at one instant, from which on who has how many of them is counted
+CROWD = 10_000  # turns at one instant, from which on who has how many of them is counted
 STILL = (
     "the device goes on again and again at one instant, so that lab time stands still: sleep longer than 0"
 )

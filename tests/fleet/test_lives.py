@@ -287,3 +287,25 @@ def test_names_of_the_table_are_refused_at_once() -> None:
 
     with Lab(seed=7) as lab:
         assert beside_others(lab, notes).failures.empty
+
+
+# --- what a device waits for
+
+
+@pytest.mark.parametrize("gap", [0, 0.5, 3])
+def test_no_wait_brings_what_was_there_before_the_first(gap: float) -> None:
+    brought: list[str | None] = []
+
+    async def waits(device: FleetDevice) -> None:
+        await device.write(message="old")
+        await device.sleep(gap)
+        brought.extend([await device.wait_for("message", 60) for _ in range(4)])
+
+    async def writes(device: FleetDevice) -> None:
+        await device.sleep(150)
+        await device.write_to("t-001", message="new")
+
+    with Lab(seed=7) as lab:
+        run = product_of(lab).fleet({One(does=waits): 1, One(does=writes): 1}).run(minutes=5)
+        assert run.failures.empty
+        assert brought == [None, None, "new", None]
