@@ -253,7 +253,7 @@ class ClusterPlay:
         )
         share.worker, share.states = worker, {"waiting": len(plan.members)}
         try:
-            answers = await self._ask(begin, payload, worker=worker, within=PATIENCE)
+            answers = await self._ask(begin, payload, worker=worker)
         except OSError:  # it died before it began; who looks for the dead finds it
             return
         except Exception as error:  # noqa: BLE001  of the user's own classes, where they arrive

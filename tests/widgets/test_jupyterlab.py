@@ -66,6 +66,15 @@ async def until(tab: Tab, expression: str, wanted: str = "value") -> None:
         raise AssertionError(f"{wanted} of {expression}: {found} after {PATIENCE:g} s; {seen}") from None
 
 
+async def _answers(session: aiohttp.ClientSession, url: str) -> bool:
+    try:
+        async with session.get(f"{url}api", params={"token": "token"}) as answer:
+            assert answer.status == 200
+    except aiohttp.ClientConnectorError:
+        return False
+    return True
+
+
 @asynccontextmanager
 async def jupyterlab(folder: Path) -> AsyncIterator[str]:
     """JupyterLab over a folder: its URL. All that it keeps goes there, too."""
@@ -84,8 +93,8 @@ async def jupyterlab(folder: Path) -> AsyncIterator[str]:
             while not (found := list(info.glob("jpserver-*.json"))) or not found[0].read_text().endswith("}"):  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
             url = str(json.loads(found[0].read_text())["url"])
-            async with session.get(f"{url}api", params={"token": "token"}) as answer:
-                assert answer.status == 200
+            while not await _answers(session, url):  # the file may be there before the server listens
+                await asyncio.sleep(0.1)
         yield url
     finally:
         process.terminate()  # it ends its kernel, too
