@@ -93,7 +93,7 @@ async def jupyterlab(folder: Path) -> AsyncIterator[str]:
             while not (found := list(info.glob("jpserver-*.json"))) or not found[0].read_text().endswith("}"):  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
             url = str(json.loads(found[0].read_text())["url"])
-            while not await _answers(session, url):  # the file may be there before the server listens
+            while not await _answers(session, url):  # noqa: ASYNC110  the file may be there before it listens
                 await asyncio.sleep(0.1)
         yield url
     finally:
