@@ -161,6 +161,8 @@ def test_who_reboots_before_each_request_keeps_nobody_from_theirs(
         run = fleet.run(hours=1)
         if speed is None:
             assert "again and again at one instant" in failure(run)
-        assert run.frame()["requests"].sum() >= 2 * 5
+        assert run.frame()["requests"].sum() >= (
+            2 * 5 if speed is None else 2
+        )  # an hour is a tenth of a second
         assert run.devices().epoch[["t-001", "t-003"]].tolist() == [1, 1]
-        assert run.devices().epoch["t-002"] > 100
+        assert run.devices().epoch["t-002"] > (100 if speed is None else 1)
