@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qsl, quote, quote_plus
 
 from labkit.core.certificates import KeyPair, client_certificate
-from labkit.core.errors import LabkitError
+from labkit.core.errors import LabError, LabkitError
 from labkit.fleet.flow import Address, FlowClient
 
 if TYPE_CHECKING:
@@ -61,6 +61,12 @@ class Credentials:
     def __repr__(self) -> str:
         held = [name for name in ("token", "password", "certificate") if getattr(self, name) is not None]
         return f"<credentials: {', '.join(held) or 'none'}>"  # what they are is secret
+
+
+def check_points(points: object) -> None:
+    """Raises LabError for what is no {alias: {timestamp: value}}."""
+    if not isinstance(points, Mapping) or not all(isinstance(each, Mapping) for each in points.values()):
+        raise LabError(f"record: expected {{alias: {{Unix seconds: value}}}}, not {points!r}")
 
 
 class Response(Protocol):

@@ -12,7 +12,7 @@ from labkit.core.errors import LabError
 from labkit.core.identifiers import ALPHANUMERIC
 from labkit.fleet.accounts import ALIAS, stamp
 from labkit.fleet.connection import DeviceConnection, NoAnswerError
-from labkit.fleet.device import Credentials, DeviceError, Point, VirtualDevice
+from labkit.fleet.device import Credentials, DeviceError, Point, VirtualDevice, check_points
 from labkit.fleet.shapes import Shape, arrivals
 
 if TYPE_CHECKING:
@@ -182,9 +182,7 @@ class FleetDevice:
 
     async def record(self, points: Mapping[str, Mapping[float, object]]) -> None:
         """Store values at timestamps: {alias: {Unix seconds: value}}."""
-        given: object = points
-        if not isinstance(given, Mapping) or not all(isinstance(each, Mapping) for each in given.values()):
-            raise LabError(f"record: expected {{alias: {{Unix seconds: value}}}}, not {given!r:.100}")
+        check_points(points)
         await self._exchange("record", self.virtual.record, points)
 
     async def wait_for(self, alias: str, timeout: float = 300) -> str | None:

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from labkit.control.clock import number_of, seconds_of
 from labkit.core.errors import LabError, SettingsError
+from labkit.fleet.device import check_points
 from labkit.settings import build
 
 M = TypeVar("M", bound=BaseModel)
@@ -38,8 +39,7 @@ def _value(alias: str, value: Any) -> Any:
 
 def timed_values(points: Any) -> dict[str, dict[float, Any]]:
     """Values by alias and timestamp. Raises LabError for another form, and for what is no value."""
-    if not isinstance(points, Mapping) or not all(isinstance(each, Mapping) for each in points.values()):
-        raise LabError(f"record: expected {{alias: {{Unix seconds: value}}}}, not {points!r}")
+    check_points(points)
     return {
         alias: {
             int(seconds_of(when, alias)) if isinstance(when, datetime) else when: value

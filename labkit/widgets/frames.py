@@ -35,6 +35,11 @@ def from_beginning(shown: pandas.DataFrame, begin: pandas.Timestamp | None) -> p
     return pandas.concat([shown.iloc[:1].set_axis(pandas.DatetimeIndex([begin])), shown])
 
 
+def alone(values: pandas.Series[float]) -> pandas.Series[bool]:
+    """Which values stand between gaps, so that no line goes to them."""
+    return values.notna() & values.shift(1).isna() & values.shift(-1).isna()
+
+
 def of_ticks(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
     """A frame of ticks with one of these columns at least."""
     import pandas

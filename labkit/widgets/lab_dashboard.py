@@ -10,6 +10,7 @@ from labkit.widgets import panels, style
 from labkit.widgets.dashboard import Dashboard
 from labkit.widgets.drawing import headed, plot_style, png, round_times
 from labkit.widgets.frames import beginning, from_beginning
+from labkit.widgets.over_time import said
 from labkit.widgets.tally import Happened, Mailed, Tally
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class LabDashboard(Dashboard):
 def _draw(axes: Axes, frame: pandas.DataFrame, colours: Mapping[str, str]) -> None:
     known = [each for each in colours if frame[each].any()]
     if not known:
-        _nothing(axes)
+        said(axes, "none")
         return
     shown = from_beginning(frame, beginning(frame))
     axes.stackplot(
@@ -150,7 +151,7 @@ def _draw(axes: Axes, frame: pandas.DataFrame, colours: Mapping[str, str]) -> No
 
 def _bars(axes: Axes, reasons: Mapping[str, int]) -> None:
     if not reasons:
-        _nothing(axes)
+        said(axes, "none")
         return
     names = [each if len(each) <= 42 else f"{each[:41]}…" for each in reasons]
     axes.barh(range(len(names)), list(reasons.values()), color=REQUESTS["refused"], height=0.6)
@@ -158,10 +159,3 @@ def _bars(axes: Axes, reasons: Mapping[str, int]) -> None:
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
     axes.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
-
-
-def _nothing(axes: Axes) -> None:
-    axes.text(0.5, 0.5, "none", transform=axes.transAxes, ha="center", va="center", color="#7b8794")
-    axes.set_xticks([])
-    axes.set_yticks([])
-    axes.grid(visible=False)

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from labkit.widgets.drawing import round_times, short
-from labkit.widgets.frames import beginning, from_beginning
+from labkit.widgets.frames import alone, beginning, from_beginning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ STATES = {
 LATENCIES = {"p50": "#2e9e6b", "p90": "#e08a2e", "p99": "#d64545"}
 ERRORS = ("#d64545", "#e08a2e", "#8e5bbf", "#6b7785", "#b8860b", "#c2587a")
 ANSWERED = "#3b7dd8"
-MOST_NAMES = 24  # what is that are named one by one
+MOST_NAMES = 24  # so few devices are named, and so few points of a line are marked, one by one
 INSTANT = timedelta(seconds=2)  # how wide a bar is where there is one row alone
 
 
@@ -45,8 +45,8 @@ def draw_latency(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
             color=LATENCIES[str(name)],
             marker="." if shown[name].count() < MOST_NAMES else None,
         )
-        alone = shown[name].where(shown[name].shift(1).isna() & shown[name].shift(-1).isna())
-        axes.plot(frame.index, alone * factor, ".", color=LATENCIES[str(name)])  # which no line goes to
+        points = shown[name].where(alone(shown[name])) * factor
+        axes.plot(frame.index, points, ".", color=LATENCIES[str(name)])
     if known:
         axes.set_ylabel(f"{unit} of lab time")
     over_time(axes, frame, beginning(frame))

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from labkit.widgets.drawing import STEPS
-from labkit.widgets.frames import from_beginning
+from labkit.widgets.frames import alone, from_beginning
 from labkit.widgets.over_time import ANSWERED, ERRORS, LATENCIES, STATES
 
 if TYPE_CHECKING:
@@ -94,9 +94,8 @@ class Panel:
             self._lines.colors = ["#ffffff", *colours] if self._stacked else colours
             self._lines.fill_colors = colours  # the first fills what lies between the first two lines
             self._lines.visible = True
-            if not self._stacked:  # what lies alone between gaps is no line
-                alone = shown.notna() & shown.shift(1).isna() & shown.shift(-1).isna()
-                self._lines.marker = "circle" if alone.to_numpy().any() else None
+            if not self._stacked:
+                self._lines.marker = "circle" if any(alone(shown[each]).any() for each in shown) else None
 
     def _says(self, values: pandas.Series[Any]) -> bool:
         """Is it worth a line? Nothing on top of others is not, a latency of nothing is."""
