@@ -14,6 +14,7 @@ from labkit.core.events import Events
 from labkit.core.holding import Holding
 from labkit.core.identifiers import Identifiers
 from labkit.core.journal import Journal
+from labkit.core.turns import Turns
 from labkit.faults import Faults
 from labkit.http.address import ServerAddress
 from labkit.http.dates import HttpDate
@@ -125,6 +126,7 @@ class Context:
     database: Database
     activity: Activity
     holding: Holding
+    turns: Turns
     faults: Faults
     events: Events
     dates: HttpDate
@@ -153,7 +155,8 @@ class Context:
         journal = Journal(clock.micros, settings.journal.records, settings.journal.field)
         activity = Activity()
         holding = Holding(activity)
-        events = Events(journal, activity, holding=holding)
+        turns = Turns(clock, activity)
+        events = Events(journal, activity, turns, holding=holding)
         hosts = HostTable(settings.domain)
         products: Directory[NamedProduct] = Directory("product")
         solutions: Directory[NamedSolution] = Directory("solution")
@@ -177,6 +180,7 @@ class Context:
             database=Database(settings.data),
             activity=activity,
             holding=holding,
+            turns=turns,
             faults=faults,
             events=events,
             dates=HttpDate(),

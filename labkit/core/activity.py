@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Coroutine, Generator, Sequence
 from types import TracebackType, coroutine
 from typing import Any, TypeVar
 
@@ -40,15 +39,6 @@ class Activity:
             for future in waiting:
                 if not future.done():
                     future.set_result(None)
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Within, a piece of work that goes on waits for others: what these do is what is going on."""
-        self.end()
-        try:
-            yield
-        finally:
-            self.begin()
 
     async def gather(self, works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
         """The results of several works, side by side, each a piece of work of its own; the one that waits for them

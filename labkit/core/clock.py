@@ -98,7 +98,7 @@ class Clock:
         return int(now * 1_000_000)
 
     def settle_with(self, settle: Callable[[], Awaitable[object]]) -> None:
-        """Wait for `settle()` after each instant that `advance` passes, so that what it woke has run."""
+        """Wait for `settle()` after each timer that `advance` fires, so that what it woke has run."""
         self._settle = settle
 
     def call_at(self, when: float, callback: Callable[[], object]) -> Timer:
@@ -160,19 +160,22 @@ class Clock:
         if self._driver is not None:
             raise LabError(f"{self._driver} moves this clock; wait for its end, or stop it first")
 
-    def step(self, before: float) -> int:
-        """Move a driven clock to the next instant at which anything is due, if that is before `before`, and fire
-        what is due there. Gives how many callbacks that were; 0 where there is no such instant: then it is moved to
-        `before`. Settles nothing.
+    def step(self, before: float) -> bool:
+        """Move a driven clock to the next instant at which anything is due, if that is before `before`, and fire the
+        first that is due there. False where there is none: then it is moved to `before`. Settles nothing.
         """
-        while self._timers and self._timers[0][2].callback is None:
-            heapq.heappop(self._timers)
-            self._cancelled -= 1
-        if not self._timers or self._timers[0][0] >= before:
+        when = self._next()
+        if when >= before:
             self._lab = max(self._lab, before)
-            return 0
-        self._lab = max(self._lab, self._timers[0][0])
-        return self._fire(self._lab)
+            return False
+        self._lab = max(self._lab, when)
+        self._fire_first()
+        return True
+
+    @property
+    def due(self) -> bool:
+        """Is anything due at this instant, on a clock that is driven?"""
+        return self._next() <= self._lab
 
     async def advance(
         self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0
@@ -191,10 +194,9 @@ class Clock:
             raise LabError(f"a clock cannot go back: it is {self._lab}, asked for {when}")
         self.free()
         await self._quiet()
-        while self._timers and self._timers[0][0] <= when:
-            instant = self._timers[0][0]
+        while (instant := self._next()) <= when:
             self._lab = max(self._lab, instant)
-            self._fire(self._lab)
+            self._fire_first()
             await self._quiet()
         self._lab = max(self._lab, when)
         return self._lab
@@ -240,17 +242,22 @@ class Clock:
         else:
             await asyncio.sleep(0)
 
-    def _fire(self, now: float) -> int:
-        fired = 0
-        while self._timers and self._timers[0][0] <= now:
-            timer = heapq.heappop(self._timers)[2]
-            callback, timer.callback = timer.callback, None
-            if callback is None:
-                self._cancelled -= 1
-            else:
-                callback()
-                fired += 1
-        return fired
+    def _next(self) -> float:
+        """When the next timer is due; infinity where there is none."""
+        while self._timers and self._timers[0][2].callback is None:
+            heapq.heappop(self._timers)
+            self._cancelled -= 1
+        return self._timers[0][0] if self._timers else math.inf
+
+    def _fire_first(self) -> None:
+        timer = heapq.heappop(self._timers)[2]
+        callback, timer.callback = timer.callback, None
+        assert callback is not None  # it is what `_next` has found
+        callback()
+
+    def _fire(self, now: float) -> None:
+        while self._next() <= now:
+            self._fire_first()
 
     def _arm(self) -> None:
         """Have the loop ring when the next timer is due; on a frozen clock, if it is due already."""

@@ -1,5 +1,5 @@
-"""Events: what may be raised, and delivery in order within a lane, lanes side by side, bounded, never in the way of
-who raises them.
+"""Events: what may be raised, and delivery in order within a lane, lanes side by side (on a virtual clock in turn),
+bounded, never in the way of who raises them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from labkit.core.activity import Activity
 from labkit.core.component import Component
 from labkit.core.holding import Holding
 from labkit.core.journal import Journal
+from labkit.core.turns import Turn, Turns, begin
 
 Payload = Mapping[str, object]
 Handler = Callable[[Any], Awaitable[object]]
@@ -80,11 +81,13 @@ class Events(Component):
         self,
         journal: Journal,
         activity: Activity,
+        turns: Turns,
         capacity: int = LANE_CAPACITY,
         holding: Holding | None = None,
     ) -> None:
         self.journal = journal
         self._activity = activity
+        self._turns = turns
         self._holding = Holding(activity) if holding is None else holding
         self._capacity = capacity
         self.receivers: Receivers = lambda event: ()
@@ -92,7 +95,7 @@ class Events(Component):
         self.interfere: Interfere | None = None  # queues an event, or not, where faults may hit it
         self._kinds: dict[tuple[str, str], EventKind] = {}
         self._declared: dict[tuple[str, str, str], EventKind] = {}
-        self._lanes: dict[tuple[str, str], deque[tuple[Handler, Any]]] = {}
+        self._lanes: dict[tuple[str, str], deque[tuple[Turn, Handler, Any]]] = {}
         self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}  # one for each lane
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         self._load: dict[str, int] = {}
@@ -189,11 +192,13 @@ class Events(Component):
         self._load[source] = self._load.get(source, 0) + 1
         key = (source, receiver)
         lane = self._lanes.get(key)
+        turn = self._turns.next()
         if lane is not None:
-            lane.append((handler, payload))
+            lane.append((turn, handler, payload))
             return
         self._activity.begin()  # of the whole lane: what waits behind a handler that is held is no activity
-        self._lanes[key] = deque([(handler, payload)])
+        self._lanes[key] = deque([(turn, handler, payload)])
+        turn.ask()
         # In a context of its own: whoever raises an event does not wait for what handles it.
         self._tasks[key] = asyncio.get_running_loop().create_task(self._drain(key), context=Context())
 
@@ -248,19 +253,25 @@ class Events(Component):
         lane = self._lanes[key]
         try:
             while lane:
-                handler, payload = lane.popleft()
+                turn, handler, payload = lane.popleft()
+                begin(turn)
                 try:
+                    await turn.come()
                     await handler(payload)
                 except Exception as error:  # noqa: BLE001 - a handler may raise anything; the lane goes on
                     self.journal.record_error(error)
                 finally:
+                    if lane:
+                        lane[0][0].ask()
+                    turn.end()
                     self._done(key[0])
         finally:
             self._drop(key)
 
     def _drop(self, key: tuple[str, str]) -> None:
         self._tasks.pop(key, None)
-        for _ in self._lanes.pop(key):
+        for turn, _, _ in self._lanes.pop(key):
+            turn.end()
             self._done(key[0])
         self._activity.end()
 

@@ -11,6 +11,7 @@ import secrets
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
+from labkit.core.turns import current
 from labkit.faults.runs import Runs
 
 AWAITED = "X-Labkit-Awaited"  # the header of a request: the key of its answer
@@ -23,8 +24,7 @@ class _Answer:
         self, runs: Runs, actor: str, run: int | None, timeout: asyncio.Timeout, patience: float
     ) -> None:
         self._runs = runs
-        self._actor = actor
-        self._run = run
+        self._held_as = actor, run, current()
         self._timeout = timeout
         self._patience = patience
         self._held = False
@@ -32,13 +32,13 @@ class _Answer:
     def hold(self) -> None:
         self._held = True
         self._timeout.reschedule(None)
-        self._runs.begin(self._actor, self._run)
+        self._runs.begin(*self._held_as)
 
     def go_on(self) -> None:
         """Nothing happens where it is not held (any more)."""
         if self._held:
             self._held = False
-            self._runs.end(self._actor, self._run)
+            self._runs.end(*self._held_as)
             self._timeout.reschedule(asyncio.get_running_loop().time() + self._patience)
 
 

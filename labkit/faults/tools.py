@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from labkit.core.clock import Clock
 from labkit.core.journal import Journal
+from labkit.core.turns import current
 from labkit.faults.awaited import AwaitedAnswers
 from labkit.faults.delays import Delays
 from labkit.faults.fault import Fault
@@ -54,18 +55,19 @@ class Tools:
         if when <= self.clock.now():
             return
         reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        turn = current()
         held = True
 
         def go_on() -> None:  # from here on there is work to do, though the task has yet to run
             nonlocal held
             held = False
             self.delays.end(actor)
-            self.runs.end(actor, run)
+            self.runs.end(actor, run, turn)
             if not reached.done():
                 reached.set_result(None)
 
         timer = self.clock.call_at(when, go_on)
-        self.runs.begin(actor, run)
+        self.runs.begin(actor, run, turn)
         self.delays.begin(fault.name, actor)
         try:
             await reached
@@ -73,4 +75,4 @@ class Tools:
             timer.cancel()
             if held:  # given up
                 self.delays.end(actor)
-                self.runs.end(actor, run)
+                self.runs.end(actor, run, turn)

@@ -1,13 +1,14 @@
 """The scheduler of a virtual clock: one device runs at a time, so that a seed gives the same run again.
 
 1. The platform settles, and every answer that it released arrives at its device.
-2. Of the devices that are ready (their sleep is over, their answer has come) the next one, in an order drawn from the
+2. Whatever is due at this instant happens, one after the other. Back to 1 after each.
+3. Of the devices that are ready (their sleep is over, their answer has come) the next one, in an order drawn from the
    seed, the instant, the device and how often it went on, goes on until it sleeps, the platform holds its request, or
-   it ends. Back to 1.
-3. Is none ready, the clock moves to the next instant at which anything is due. Back to 1.
+   it ends. Back to 1. What its requests cause is over before it has their answers.
+4. Is none ready, the clock moves to the next instant at which anything is due. Back to 1.
 
 There is nothing to settle where all that began since a device went on are requests of its own that were answered, or
-all that was due at an instant are devices. Nothing is guessed: the platform says what it holds (`core.holding`).
+what was due is a device. Nothing is guessed: the platform says what it holds (`core.holding`).
 """
 
 from __future__ import annotations
@@ -59,8 +60,9 @@ class Simulated:
         ] = {}  # devices whose request is held, or released and on its way: as which actor
         self._held: dict[str, int] = {}  # by the actor that is asked as: how many those are
         self._running: str | None = None
+        self._begun = self._answered = 0  # pieces of work, and its requests, before what it does now
         self._event: asyncio.Future[None] | None = None  # something that `play` waits for has happened
-        self._woke = 0  # devices, at this instant
+        self._woke = False  # did the last timer wake a device?
         self._turns = 0  # of devices, at this instant
         self._crowd: Counter[str] = Counter()  # by actor: turns at this instant, beyond a crowd's
         self._paused = False
@@ -77,8 +79,12 @@ class Simulated:
         actor = device.actor
         self._devices.pop(actor, None)
         self._first.pop(actor, None)
-        if (held_as := self._let_go(actor)) is not None:
-            self._left[held_as] = self._left.get(held_as, self._holding.count(held_as)) - 1
+        held_as = self._as.get(actor)
+        if held_as is not None:
+            count = self._holding.count(held_as)
+            if count >= self._held[held_as]:  # else its answer is on its way: the platform has let go
+                self._left[held_as] = self._left.get(held_as, count) - 1
+            self._let_go(actor)
         for turns in (self._asleep, self._cancelled):
             if (turn := turns.pop(actor, None)) is not None:
                 turn.cancel()  # of a task that the device has left behind, or of one that ended by itself
@@ -118,9 +124,13 @@ class Simulated:
             raise self._does_two_things(device.actor)
 
     def waits_for_turn(self, device: Paced) -> bool:
-        return device.actor in self._as
+        return device.actor in self._as or self._causes_more(device)
 
     async def turn(self, device: Paced) -> None:
+        if device.actor not in self._as:  # it goes on, once what it caused is over
+            await self._activity.idle()
+            self._look_at(device)
+            return
         self._let_go(device.actor)
         turn = self._make_ready(device)
         self._tell()
@@ -142,11 +152,10 @@ class Simulated:
                 quiet = False
                 if self._paused and not self._stopped:
                     await self._wait()
-                elif self._ready:
+                elif self._ready and not self.clock.due:
                     quiet = await self._go_on()
-                elif fired := self.clock.step(until):
-                    quiet = fired == self._woke  # nothing of the platform's was due
-                    self._woke = self._turns = 0
+                elif self._fire(until):
+                    quiet = self._woke  # nothing of the platform's was due
                 else:
                     reached = True
                     break
@@ -174,6 +183,15 @@ class Simulated:
             stop()
         await self._activity.idle()
 
+    def _fire(self, until: float) -> bool:
+        """Fire the next timer that is due before `until`, if there is one."""
+        before = self.clock.now()
+        self._woke = False
+        fired = self.clock.step(until)
+        if self.clock.now() > before:
+            self._turns = 0
+        return fired
+
     async def _quiet(self) -> None:
         """Return once the platform is idle and every answer that it released has arrived."""
         await self._activity.idle()
@@ -195,8 +213,7 @@ class Simulated:
         device = self._devices.get(actor)
         if turn.done() or device is None:  # the device was ended
             return False
-        activity = self._activity
-        begun, answered = activity.begun, device.answered
+        self._look_at(device)
         self._counts[actor] += 1
         self._turns += 1
         if self._turns > CROWD and self._runs_away(actor):
@@ -206,10 +223,17 @@ class Simulated:
             self._let(actor, turn)
         while self._running is not None and not self._stopped:  # it may wait for real time, or for ever
             await self._wait()
-        # A request that is held, raises events that somebody handles, or opens a connection begins more than itself.
-        return (
-            activity.begun - begun == device.answered - answered and device.connected and not activity.running
-        )
+        return not self._causes_more(device) and device.connected and not self._activity.running
+
+    def _look_at(self, device: Paced) -> None:
+        """What goes on has begun before what this device does from now on."""
+        self._begun, self._answered = self._activity.begun, device.answered
+
+    def _causes_more(self, device: Paced) -> bool:
+        """Began more than requests of the device that were answered? One that is held, raises events that somebody
+        handles, or opens a connection begins more than itself.
+        """
+        return self._activity.begun - self._begun != device.answered - self._answered
 
     def _runs_away(self, actor: str) -> bool:
         if self._turns == CROWD + 1:
@@ -255,7 +279,7 @@ class Simulated:
         return error
 
     def _woken(self, device: Paced, turn: asyncio.Future[None]) -> None:
-        self._woke += 1
+        self._woke = True
         self._make_ready(device, turn)
 
     # --- what the platform says
@@ -272,11 +296,10 @@ class Simulated:
     def _ended(self, actor: str) -> None:
         self._tell()
 
-    def _let_go(self, device: str) -> str | None:
-        """The request of a device is held no more: as which actor it was, None where none was held."""
+    def _let_go(self, device: str) -> None:
+        """The request of a device is held no more, if it was."""
         actor = self._as.pop(device, None)
         if actor is not None:
             self._held[actor] -= 1
             if not self._held[actor]:
                 del self._held[actor]
-        return actor

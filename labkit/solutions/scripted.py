@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager
 from functools import cached_property
 from typing import Any
 
@@ -25,7 +25,7 @@ class Scripts:
     """The Lua of one solution: compiles scripts. A run has its globals to itself, and leaves them to later runs.
 
     seed: of math.random, None for numbers that nobody can foretell; cpu: seconds between two service calls;
-    at_once: runs under way; waiting: within it, one more waits for one of them to end.
+    at_once: runs under way; aside: within it, one more waits for one of them to end.
     """
 
     def __init__(
@@ -39,9 +39,9 @@ class Scripts:
         seed: int | None,
         cpu: float,
         at_once: int,
-        waiting: Callable[[], AbstractContextManager[object]],
+        aside: Callable[[], AbstractAsyncContextManager[object]],
     ) -> None:
-        self._waiting = waiting
+        self._aside = aside
         self._modules = modules
         self._services = services
         self._log = log
@@ -62,7 +62,7 @@ class Scripts:
                 environment=self._environment,
                 modules={name: script.source for name, script in self._modules.items()},
                 limits=self._limits,
-                waiting=self._waiting,
+                aside=self._aside,
             )
         except LuaSyntaxError as error:
             raise SettingsError(str(error)) from None

@@ -102,7 +102,8 @@ async def test_a_task_that_sleeps_in_steps_wakes_at_each_of_them() -> None:
     await task
 
 
-async def test_before_each_moment_the_lab_settles() -> None:
+async def test_the_lab_settles_before_each_timer() -> None:
+    """Also before those of one instant: what two of them wake side by side would be in no order."""
     clock = Clock(0, start=0)
     seen: list[Any] = []
 
@@ -113,7 +114,7 @@ async def test_before_each_moment_the_lab_settles() -> None:
     for when in (1, 1, 2):
         clock.call_at(when, partial(seen.append, f"timer {when}"))
     await clock.advance(5)
-    assert seen == [0, "timer 1", "timer 1", 1, "timer 2", 2]
+    assert seen == [0, "timer 1", 1, "timer 1", 1, "timer 2", 2]
 
 
 async def test_advancing_by_units_of_time() -> None:
@@ -250,7 +251,7 @@ def test_a_clock_runs_on_at_a_rate_above_zero(rate: float) -> None:
         Clock(0).run(rate)
 
 
-def test_steps_go_to_the_next_instant_and_fire_nothing_at_the_limit() -> None:
+def test_a_step_fires_one_timer_and_nothing_at_the_limit() -> None:
     clock = Clock(rate=0, start=100.0)
     fired: list[tuple[str, float]] = []
 
@@ -263,7 +264,9 @@ def test_steps_go_to_the_next_instant_and_fire_nothing_at_the_limit() -> None:
         clock.call_at(105.0, lambda: fired.append(("never", 0.0))).cancel()
         with clock.drive("a test"):
             assert clock.step(130.0)
-            assert (fired, clock.now()) == ([("a", 110.0), ("b", 110.0)], 110.0)
+            assert (fired, clock.now(), clock.due) == ([("a", 110.0)], 110.0, True)
+            assert clock.step(130.0)
+            assert (fired[1:], clock.due) == ([("b", 110.0)], False)
             assert clock.step(130.0)
             assert not clock.step(130.0)
             assert clock.now() == 130.0

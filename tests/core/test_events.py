@@ -13,17 +13,19 @@ from labkit.core.activity import Activity
 from labkit.core.clock import Clock
 from labkit.core.events import Events
 from labkit.core.journal import Journal
+from labkit.core.turns import Turns
 
 
 class Recorder:
     """Events with a record of all that they tell."""
 
-    def __init__(self, capacity: int = 1000) -> None:
+    def __init__(self, capacity: int = 1000, rate: float = 1.0) -> None:
         self.activity = Activity()
         self.handled: list[Any] = []
         self.gate = asyncio.Event()
-        self.journal = Journal(Clock(0).micros)
-        self.events = Events(self.journal, self.activity, capacity)
+        self.clock = Clock(rate)
+        self.journal = Journal(self.clock.micros)
+        self.events = Events(self.journal, self.activity, Turns(self.clock, self.activity), capacity)
 
     @property
     def failed(self) -> list[str]:

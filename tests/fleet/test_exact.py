@@ -16,7 +16,7 @@ import pytest
 
 from labkit.fleet import transport
 from labkit.fleet.connection import Wire
-from tests.fleet import story
+from tests.fleet import story, together
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.timeout(300)
@@ -48,6 +48,22 @@ def test_twice_in_one_process_and_once_in_another_each_beside_heavy_load() -> No
         ) as process,
     ):
         again = story.digests(story.tell())
+        elsewhere, _ = process.communicate()
+    assert again == first
+    assert (json.loads(elsewhere), process.returncode) == (first, 0)
+
+
+def test_several_solutions_on_one_product_whose_calls_meet_the_same_faults() -> None:
+    """Handlers in Lua, in threads and on the loop; what they call first is no matter of real time."""
+    first = together.tell()
+    assert first["mails"].count("late") >= 2 * 10  # of those that subscribe, too
+    with (
+        one_core(),
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.fleet.together"], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        ) as process,
+    ):
+        again = together.tell()
         elsewhere, _ = process.communicate()
     assert again == first
     assert (json.loads(elsewhere), process.returncode) == (first, 0)

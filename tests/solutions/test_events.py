@@ -4,6 +4,7 @@ from labkit.core.activity import Activity
 from labkit.core.clock import Clock
 from labkit.core.events import Events
 from labkit.core.journal import Journal
+from labkit.core.turns import Turns
 from labkit.device_api.emitted import EVENTS as DEVICE_EVENTS
 from labkit.services.interface.service import Interface
 from labkit.services.user.service import User
@@ -59,6 +60,7 @@ def test_candidates(service: str, event: str, product: str | None, keys: list[tu
     ],
 )
 def test_arguments(service: str, event: str, names: tuple[str, ...]) -> None:
-    events = Events(Journal(Clock(0).micros), Activity())
+    clock, activity = Clock(0), Activity()
+    events = Events(Journal(clock.micros), activity, Turns(clock, activity))
     events.declare([*EVENTS, *DEVICE_EVENTS, *User.events, *Interface.events])
     assert arguments(events, service, event) == names

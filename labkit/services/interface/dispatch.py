@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from labkit.context import Context
@@ -119,11 +120,11 @@ class Dispatch:
     async def trigger_all(
         self, cause: int | None, subscriptions: list[Subscription], event: PublishedEvent, data: object
     ) -> list[dict[str, object]]:
-        """As `trigger`, of several side by side."""
+        """As `trigger`, of several side by side (on a virtual clock in turn)."""
         with deeper():
             pass  # too deep is the call's own error
-        entries = [self.trigger(cause, each, event, data) for each in subscriptions]
-        return await self._context.activity.gather(entries)
+        entries = [partial(self.trigger, cause, each, event, data) for each in subscriptions]
+        return await self._context.turns.gather(entries)
 
     def post(
         self, cause: int | None, subscription: Subscription, event: PublishedEvent, data: object

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from labkit.core import nesting
 from labkit.core.errors import LabError, LabkitError
+from labkit.core.slots import Slots
 from labkit.services.operation import Parameters
 from labkit.solutions.lua.convert import from_lua, to_bytes, to_lua
 from labkit.solutions.lua.environments import Current, Environment, Environments
@@ -23,7 +24,7 @@ from labkit.solutions.lua.limits import LuaLimits
 from labkit.solutions.lua.program import Module, Program, Script
 from labkit.solutions.lua.run import REQUIRE, Run
 from labkit.solutions.lua.runtime import Call, Done, Runtime
-from labkit.solutions.lua.scheduling import Scheduler, Turns
+from labkit.solutions.lua.scheduling import Scheduler
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -70,7 +71,7 @@ class LuaHost:
     too, so that a run repeats. None: numbers that nobody can foretell.
     environment: for os.getenv.
     modules: name (`dir.name`) -> source; in each environment all of them run before the first script.
-    waiting: within it, a run waits while too many others are under way.
+    aside: within it, a run waits while too many others are under way.
 
     Raises LuaSyntaxError for a module that does not compile.
     """
@@ -85,10 +86,9 @@ class LuaHost:
         environment: Mapping[str, str] | None = None,
         modules: Mapping[str, str] | None = None,
         limits: LuaLimits | None = None,
-        waiting: Callable[[], AbstractContextManager[object]] = nullcontext,
+        aside: Callable[[], AbstractAsyncContextManager[object]] = nullcontext,
     ) -> None:
         self._call = call
-        self._waiting = waiting
         self._write_log = write_log
         self._now = now
         self._began = now()
@@ -102,7 +102,7 @@ class LuaHost:
         self._scheduler = Scheduler()
         self._fibers = Fibers()
         self._program = Program(modules={name: Module(name, text) for name, text in (modules or {}).items()})
-        self._turns = Turns(self._limits.runs)
+        self._slots = Slots(self._limits.runs, aside)
         self._environments = Environments(self._make, self._program)
         self._environments.give_back(self._environments.take())
 
@@ -207,15 +207,14 @@ class LuaHost:
         """
         if _WITHIN_A_RUN.get() or nesting.depth():
             return await self._drive_at_once(function, texts, context)
-        if not self._turns.take():
-            with self._waiting():
-                await self._turns.wait()
+        if not self._slots.take():
+            await self._slots.wait()
         _WITHIN_A_RUN.set(True)
         try:
             return await self._drive_at_once(function, texts, context)
         finally:
             _WITHIN_A_RUN.set(False)
-            self._turns.give_back()
+            self._slots.give_back()
 
     async def _drive_at_once(
         self, function: LuaFunction | None, texts: list[bytes], context: object

@@ -11,7 +11,7 @@ import pytest
 
 from labkit.core.errors import LabError
 from labkit.solutions.lua import LuaError, LuaLimitError, LuaLimits
-from labkit.solutions.lua.scheduling import Scheduler, Turns
+from labkit.solutions.lua.scheduling import Scheduler
 from tests.solutions.lua.bench import Bench
 
 
@@ -248,41 +248,3 @@ async def test_deep_recursion_beside_long_runs() -> None:
 
 
 # --- so many at once ----------------------------------------------------------------------------------------
-
-
-async def test_those_that_wait_for_a_turn_go_on_in_their_order() -> None:
-    turns, went_on = Turns(2), []
-
-    async def wait(name: str) -> None:
-        await turns.wait()
-        went_on.append(name)
-
-    assert [turns.take() for _ in range(3)] == [True, True, False]
-    waiting = [asyncio.create_task(wait(name)) for name in "abc"]
-    await asyncio.sleep(0)
-    turns.give_back()
-    assert not turns.take()  # nobody overtakes the one that it was given to
-    turns.give_back()
-    await asyncio.gather(*waiting[:2])
-    assert went_on == ["a", "b"]
-    turns.give_back()
-    await waiting[2]
-    turns.give_back()
-    turns.give_back()
-    assert [turns.take() for _ in range(3)] == [True, True, False]
-
-
-@pytest.mark.parametrize("given", [False, True])
-async def test_a_turn_is_not_lost_with_one_that_is_cancelled(given: bool) -> None:
-    turns = Turns(1)
-    assert turns.take()
-    first, second = asyncio.create_task(turns.wait()), asyncio.create_task(turns.wait())
-    await asyncio.sleep(0)
-    if given:
-        turns.give_back()
-    first.cancel()
-    await asyncio.gather(first, return_exceptions=True)
-    if not given:
-        turns.give_back()
-    await asyncio.wait_for(second, 5)
-    assert first.cancelled()

@@ -1,0 +1,194 @@
+"""Turns: on a virtual clock handlers work one at a time, in the order in which their events were raised."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labkit.core.activity import Activity
+from labkit.core.clock import Clock
+from labkit.core.events import Events
+from labkit.core.holding import Holding
+from labkit.core.journal import Journal
+from labkit.core.turns import Turns, current
+from labkit.faults.runs import Runs
+
+
+class Platform:
+    """Events and what holds their handlers. heard: what handlers said."""
+
+    def __init__(self, rate: float = 0.0) -> None:
+        self.clock = Clock(rate)
+        self.activity = Activity()
+        self.turns = Turns(self.clock, self.activity)
+        self.holding = Holding(self.activity)
+        self.runs = Runs(self.holding)
+        self.events = Events(Journal(self.clock.micros), self.activity, self.turns, holding=self.holding)
+        self.clock.settle_with(self.activity.idle)
+        self.heard: list[Any] = []
+
+    async def hold(self, seconds: float, run: int) -> None:
+        turn = current()
+        reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def go_on() -> None:
+            self.runs.end("a", run, turn)
+            reached.set_result(None)
+
+        self.clock.call_at(self.clock.now() + seconds, go_on)
+        self.runs.begin("a", run, turn)
+        await reached
+
+    async def works(self, name: Any, turns_of_the_loop: int = 3) -> None:
+        """Says that it begins and ends, and leaves the loop to others in between."""
+        self.heard.append(f"{name} begins")
+        for _ in range(turns_of_the_loop):
+            await asyncio.sleep(0)
+        self.heard.append(f"{name} ends")
+
+    async def held(self, name: Any) -> None:
+        await self.works(f"{name} early")
+        await self.hold(5, name)
+        await self.works(f"{name} late")
+
+    @property
+    def pairs(self) -> list[str]:
+        """Who worked, undisturbed."""
+        begun = [each.removesuffix(" begins") for each in self.heard[::2]]
+        assert [each.removesuffix(" ends") for each in self.heard[1::2]] == begun
+        return begun
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.integers(0, 4)), min_size=1, max_size=20
+    )
+)
+async def test_each_works_alone_in_the_order_of_events_however_long_each_takes(
+    queued: list[tuple[str, str, int]],
+) -> None:
+    platform = Platform()
+    for number, (source, receiver, turns_of_the_loop) in enumerate(queued):
+        works = partial(platform.works, turns_of_the_loop=turns_of_the_loop)
+        platform.events.queue(source, receiver, works, number)
+    await platform.activity.idle()
+    assert platform.pairs == [str(number) for number in range(len(queued))]
+
+
+async def test_on_a_clock_that_runs_they_work_side_by_side() -> None:
+    platform = Platform(rate=1.0)
+    for receiver in "xy":
+        platform.events.queue("a", receiver, platform.works, receiver)
+    await platform.activity.idle()
+    assert platform.heard == ["x begins", "y begins", "x ends", "y ends"]
+
+
+async def test_others_work_while_lab_time_holds_one_and_those_whose_time_comes_at_once_go_on_one_by_one() -> (
+    None
+):
+    platform = Platform()
+    for number in range(3):
+        platform.events.queue("a", f"held {number}", platform.held, number)
+    platform.events.queue("a", "held 1", platform.works, "behind")
+    platform.events.queue("a", "free", platform.works, "free")
+    await platform.activity.idle()
+    assert platform.pairs == ["0 early", "1 early", "2 early", "free"]
+    await platform.clock.advance(5)
+    assert platform.pairs[4:] == ["0 late", "1 late", "behind", "2 late"]
+    assert (platform.turns.working, platform.activity.running) == (0, 0)
+
+
+async def test_a_handler_that_waits_for_branches_lets_them_take_turns() -> None:
+    platform = Platform()
+
+    async def asks(name: str) -> None:
+        works: list[Callable[[], Any]] = [partial(platform.held, 1), partial(platform.works, "branch")]
+        await platform.turns.gather(works)
+        await platform.works(name)
+
+    platform.events.queue("a", "x", asks, "asked")
+    platform.events.queue("a", "y", platform.works, "beside")
+    await platform.activity.idle()
+    assert platform.pairs == ["beside", "1 early", "branch"]
+    await platform.clock.advance(5)
+    assert platform.pairs[3:] == ["1 late", "asked"]
+    assert (platform.turns.working, platform.activity.running) == (0, 0)
+
+
+async def test_one_that_waits_for_others_is_no_activity_and_has_no_turn() -> None:
+    platform = Platform()
+    free = asyncio.Event()
+
+    async def waits(name: str) -> None:
+        async with platform.turns.aside():
+            await free.wait()
+        await platform.works(name)
+
+    platform.events.queue("a", "x", waits, "first")
+    platform.events.queue("a", "y", platform.works, "second")
+    await platform.activity.idle()
+    assert platform.pairs == ["second"]
+    free.set()
+    await asyncio.sleep(0)
+    await platform.activity.idle()
+    assert platform.pairs == ["second", "first"]
+
+
+async def test_a_branch_that_was_given_up_keeps_nobody_from_working() -> None:
+    platform = Platform()
+    never = asyncio.Event()
+
+    async def asks(_: object) -> None:
+        try:
+            async with asyncio.timeout(0.001):
+                await platform.turns.gather([never.wait, never.wait])
+        except TimeoutError:
+            await platform.works("given up")
+
+    platform.events.queue("a", "x", asks, None)
+    platform.events.queue("a", "y", platform.works, "after")
+    await platform.activity.idle()
+    assert sorted(platform.pairs) == ["after", "given up"]
+    assert platform.turns.working == 0
+
+
+async def test_a_crash_leaves_no_turn_behind() -> None:
+    platform = Platform()
+    never = asyncio.Event()
+
+    async def stuck(_: object) -> None:
+        await never.wait()
+
+    platform.events.queue("a", "x", stuck, None)
+    await asyncio.sleep(0)
+    for receiver in "xyz":
+        platform.events.queue("a", receiver, stuck, None)  # the drains of two have not begun
+    await platform.events.crash()
+    assert (platform.turns.working, platform.activity.running) == (0, 0)
+    platform.events.queue("a", "x", platform.works, "anew")
+    await platform.activity.idle()
+    assert platform.pairs == ["anew"]
+
+
+async def test_what_a_handler_left_behind_takes_no_turn() -> None:
+    platform = Platform()
+    left: list[asyncio.Task[None]] = []
+
+    async def leaves(_: object) -> None:
+        left.append(asyncio.ensure_future(platform.hold(5, 1)))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+    platform.events.queue("a", "x", leaves, None)
+    await asyncio.sleep(0.001)
+    platform.events.queue("a", "y", platform.works, "after")
+    await asyncio.sleep(0.001)
+    assert platform.pairs == ["after"]
+    assert platform.turns.working == 0
+    for task in left:
+        task.cancel()

@@ -1,0 +1,98 @@
+"""A fleet whose events several solutions handle side by side, for tests of exactness; by itself it prints what it
+leaves behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from labkit import Behaviour, Lab
+from labkit.fleet.fleet_device import FleetDevice
+
+IN_LUA = """
+Email.send({to = "a@b.c", subject = "lua " .. data.device_sn, text = os.date("!%X") .. tostring(data.value[2])})
+Keystore.command({key = "logs", command = "lpush", args = {"lua " .. data.device_sn}})
+log.info("lua " .. data.device_sn)
+"""
+TELLS = """
+if data.alias == "number" then
+  Interface.trigger({event = "told", data = {sn = data.device_sn, number = data.value[2]}})
+end
+"""
+INTERFACE = {"events": [{"name": "told"}], "mode": "sync"}
+
+
+class Reports(Behaviour):
+    """Records several points, and tells what handlers have made of them by its next request."""
+
+    async def run(self, device: FleetDevice) -> None:
+        while True:
+            now = await device.timestamp()
+            await device.record({"number": {float(now - back): back for back in range(5)}})
+            made = await device.read("made")
+            await device.write(message=str(made))
+            await device.sleep(60)
+
+
+def handled(data: dict[str, Any], services: Any, log: Any) -> None:
+    """In a thread: there are more devices than threads, and faults hold some."""
+    sent = services.Email.send(to="a@b.c", subject=f"thread {data['device_sn']}", text=str(data["value"][1]))
+    services.Keystore.command(key="logs", command="lpush", args=[f"thread {data['device_sn']}"])
+    if data["alias"] == "number":
+        services.Device2.setIdentityState(identity=data["device_sn"], made=f"{data['value'][1]} {sent}")
+    said = f"thread {data['device_sn']}"
+    log.info(said)
+
+
+async def several(data: dict[str, Any], services: Any) -> None:
+    """On the loop: calls side by side."""
+    subjects = [f"loop {number} {data['device_sn']}" for number in range(3)]
+    await asyncio.gather(*(services.Email.send(to="a@b.c", subject=each, text="x") for each in subjects))
+
+
+def subscribes(lab: Lab, name: str) -> None:
+    def told(event: Any, services: Any, now: Any) -> None:
+        services.Email.send(to="a@b.c", subject=f"late {name} {event}", text=str(now()))
+
+    lab.solution(name, subscriptions=[{"publisher": "tells"}]).on("tells", "told")(told)
+
+
+def tell() -> dict[str, str]:
+    """The story: all that it leaves behind which a seed gives again."""
+    with Lab(seed=7, journal={"records": 1_000_000}) as lab:
+        resources = {"number": "number", "made": "string", "message": "string"}
+        product = lab.product("thermostat", resources=resources)
+        lab.solution("lua", products=[product]).on("device", "datapoint", lua=IN_LUA)
+        thread = lab.solution("thread", products=[product])
+        thread.on("device", "datapoint")(handled)
+        lab.solution("loop", products=[product]).on("device", "datapoint")(several)
+        tells = lab.solution("tells", products=[product], services={"Interface": INTERFACE})
+        tells.on("device", "datapoint", lua=TELLS)
+        for name in ("home", "flat", "shed"):
+            subscribes(lab, name)
+        lab.faults.add("Email.send", delay=5, chance=0.2)
+        lab.faults.add("Email.send", status=503, chance=0.1)
+        lab.faults.add("Keystore.*", delay=5, chance=0.1, when="after")
+        lab.faults.add("device datapoint", late=5, chance=0.1)
+        run = product.fleet(12, Reports).run(minutes=3, requests=True)
+        assert run.failures.empty
+        assert not [each for each in lab.journal if each.kind == "script" and each.status not in (200, 204)]
+        logs = thread.Keystore.command(key="logs", command="lrange", args=[0, -1])
+        return {
+            "journal": lab.journal.canonical(),
+            "mails": json.dumps([(each.subject, each.text) for each in lab.mailbox]),
+            "logs": json.dumps(logs),
+            "frame": run.frame().to_csv(),
+            "requests": run.requests().to_csv(),
+            "hits": lab.faults.frame().to_csv(),
+        }
+
+
+def main() -> None:
+    print(json.dumps(tell()))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
