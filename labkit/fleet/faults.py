@@ -86,8 +86,10 @@ class Counts:
 class FleetFaults:
     """The faults of a fleet, in the order in which they came. Each run of it counts anew."""
 
-    def __init__(self, seed: int, faults: Iterable[DeviceFault] = ()) -> None:
+    def __init__(self, seed: int, identities: Mapping[int, str], faults: Iterable[DeviceFault] = ()) -> None:
+        """identities: of its devices, by number."""
         self._seed = seed
+        self._identities = identities
         self._faults = {each.name: each for each in faults}
         self._played: PlayedFaults | None = None  # in the run that was started last
 
@@ -140,7 +142,7 @@ class FleetFaults:
             first,
             every,
             chance,
-            _devices(devices),
+            _devices(devices, self._identities),
             _actions(kind, actions),
             None if after is None else _seconds(kind, does, after, "after"),
         )
@@ -274,7 +276,7 @@ class PlayedFaults:
         key = fault.name, device.number
         counts = self.counts.get(key)
         if counts is None:
-            concerned = fault.devices is None or _is_one_of(fault.devices, device)
+            concerned = fault.devices is None or _is_one_of(fault.devices, device.number, device.identity)
             counts = self.counts[key] = Counts(chance(self.seed, "fault", *key), concerned)
         if not counts.concerned or (fault.actions is not None and action not in fault.actions):
             return False
@@ -368,13 +370,15 @@ def _seconds(kind: FaultKind, does: str, seconds: object, name: str = "seconds")
     return float(seconds)
 
 
-def _devices(devices: Devices | None) -> tuple[str | int, ...] | None:
+def _devices(devices: Devices | None, identities: Mapping[int, str]) -> tuple[str | int, ...] | None:
     if devices is None:
         return None
     several = (devices,) if isinstance(devices, str | int) else tuple(devices)
     for each in several:
         if isinstance(each, bool) or not isinstance(each, str | int):
             raise LabError(f"devices: expected identities such as 't-0*', or numbers, not {each!r}")
+        if not any(_is_one_of((each,), *device) for device in identities.items()):
+            raise LabError(f"devices: the fleet has none that is {each!r}")
     return several
 
 
@@ -389,7 +393,5 @@ def _actions(kind: FaultKind, actions: str | Iterable[str] | None) -> tuple[str,
     return several
 
 
-def _is_one_of(devices: tuple[str | int, ...], device: FleetDevice) -> bool:
-    if device.number in devices:
-        return True
-    return Patterns(each for each in devices if isinstance(each, str)).match(device.identity)
+def _is_one_of(devices: tuple[str | int, ...], number: int, identity: str) -> bool:
+    return number in devices or Patterns(each for each in devices if isinstance(each, str)).match(identity)

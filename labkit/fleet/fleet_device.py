@@ -24,6 +24,7 @@ T = TypeVar("T")
 
 
 SHOWN = frozenset({"identity", "behaviour", "state", "epoch"})  # what a run's table has of each device
+NUMBERS = "expected a number, not a text or another thing"
 LAST_WORDS = 20  # requests of a device that is taken offline
 EXCHANGE_ERRORS = (DeviceError, NoAnswerError)  # what comes of a request that does not succeed
 
@@ -85,11 +86,19 @@ class FleetDevice:
         self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0
     ) -> Coroutine[Any, Any, None]:
         """Do nothing for a while of lab time."""
-        return self._sleep_until(self._clock.now() + seconds + 60 * minutes + 3600 * hours + 86400 * days)
+        try:
+            length = seconds + 60 * minutes + 3600 * hours + 86400 * days
+            return self._sleep_until(self._clock.now() + length)
+        except TypeError:
+            raise LabError(f"sleep: {NUMBERS}") from None
 
     async def sleep_until(self, when: float) -> None:
         """Do nothing until the device's clock shows `when` (Unix seconds)."""
-        await self._sleep_until(when - self.clock_error)
+        try:
+            when -= self.clock_error
+        except TypeError:
+            raise LabError(f"sleep_until: {NUMBERS}") from None
+        await self._sleep_until(when)
 
     async def _sleep_until(self, when: float) -> None:
         if self._play.over or (self.refused is not None and self._refuses("sleep")):

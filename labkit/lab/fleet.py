@@ -59,8 +59,8 @@ class Fleet:
         self._runtime = runtime
         self._product = product
         self.seed = seed
-        self.faults = FleetFaults(seed, faults)
         self._members = list(members)  # what they hold, they are given when a run begins
+        self.faults = FleetFaults(seed, {each.number: each.identity for each in members}, faults)
         self._run: Run | None = None
 
     def __len__(self) -> int:

@@ -1,0 +1,57 @@
+"""The scheduler of a virtual clock, with devices that say only what it asks of them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from labkit.core.activity import Activity
+from labkit.core.clock import Clock
+from labkit.core.holding import Holding
+from labkit.fleet.simulated import Simulated
+
+
+@dataclass
+class Device:
+    """One whose request the platform holds."""
+
+    actor: str = "p/a"
+    asks_as: str = "p/a"
+    number: int = 1
+    answered: int = 0
+    asking: bool = False
+    connected: bool = True
+
+    def enter(self, state: str) -> None:
+        pass
+
+    def wait_for_ever(self) -> None:
+        pass
+
+
+async def test_a_run_ends_though_the_answer_of_a_device_that_left_never_came() -> None:
+    """It is stopped at the instant at which the platform lets the request go."""
+    clock, activity, device = Clock(0), Activity(), Device()
+    holding = Holding(activity)
+    pace = Simulated(clock, holding, activity, seed=7)
+    pace.join(device)
+
+    async def live() -> None:
+        await pace.begin(device)
+        device.asking = True
+        activity.begin()
+        holding.begin(device.actor)
+
+    def release() -> None:
+        holding.end(device.actor)
+        activity.end()
+        pace.stop()
+
+    life = asyncio.ensure_future(live())
+    clock.call_at(clock.now() + 5, release)
+    with clock.drive("a test"):
+        assert not await pace.play(clock.now() + 10)
+    await life
+    pace.leave(device)
+    async with asyncio.timeout(5):
+        await pace.close()
