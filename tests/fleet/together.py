@@ -62,7 +62,8 @@ def subscribes(lab: Lab, name: str) -> None:
 def tell() -> dict[str, str]:
     """The story: all that it leaves behind which a seed gives again."""
     with Lab(seed=7, journal={"records": 1_000_000}) as lab:
-        resources = {"number": "number", "made": "string", "message": "string"}
+        made = {"format": "string", "settable": True}
+        resources = {"number": "number", "made": made, "message": "string"}
         product = lab.product("thermostat", resources=resources)
         lab.solution("lua", products=[product]).on("device", "datapoint", lua=IN_LUA)
         thread = lab.solution("thread", products=[product])
@@ -78,6 +79,7 @@ def tell() -> dict[str, str]:
         lab.faults.add("device datapoint", late=5, chance=0.1)
         run = product.fleet(12, Reports).run(minutes=3, requests=True)
         assert run.failures.empty
+        assert not [each for each in lab.journal if each.kind == "call" and each.status not in (200, 503)]
         assert not [each for each in lab.journal if each.kind == "script" and each.status not in (200, 204)]
         logs = thread.Keystore.command(key="logs", command="lrange", args=[0, -1])
         return {
