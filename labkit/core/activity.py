@@ -30,15 +30,20 @@ class Activity:
         """A piece of work begins; `end()` has to follow."""
         self.begun += 1
         self._running += 1
+        if not self._running:  # what was held in a crash goes on after whoever waited for it has ended
+            self._tell()
 
     def end(self) -> None:
         """A piece of work is over."""
         self._running -= 1
         if not self._running:
-            waiting, self._waiting = self._waiting, []
-            for future in waiting:
-                if not future.done():
-                    future.set_result(None)
+            self._tell()
+
+    def _tell(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
 
     async def gather(self, works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
         """The results of several works, side by side, each a piece of work of its own; the one that waits for them

@@ -66,3 +66,17 @@ async def test_one_who_stops_waiting_does_not_keep_the_others_from_it() -> None:
     activity.end()
     async with asyncio.timeout(5):
         await asyncio.gather(*waiting[1:])
+
+
+async def test_idle_returns_also_where_what_is_held_goes_on_after_the_end_of_who_waited_for_it() -> None:
+    """As in a crash: a handler that is held ends, and is held no more only then."""
+    activity = Activity()
+    activity.begin()
+    activity.end()  # it is held
+    activity.end()  # it ends
+    idle = asyncio.ensure_future(activity.idle())
+    await asyncio.sleep(0)
+    assert not idle.done()
+    activity.begin()  # it is held no more
+    async with asyncio.timeout(5):
+        await idle
