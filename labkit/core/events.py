@@ -1,5 +1,5 @@
-"""Events: what may be raised, and delivery in order within a lane, lanes side by side (on a virtual clock in turn),
-bounded, never in the way of who raises them.
+"""Events: what may be raised, and delivery in order within a lane, lanes side by side (in turn, while a fleet is
+simulated), bounded, never in the way of who raises them.
 """
 
 from __future__ import annotations

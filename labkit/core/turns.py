@@ -1,8 +1,8 @@
-"""Who works while lab time stands still: one at a time, so that a seed gives the same again.
+"""Which handler works while a fleet is simulated: one at a time, so that a seed gives the same again.
 
-Handlers of several events, and those of several solutions for one, stand side by side. On a clock that runs they work
-at once; on a virtual clock, where which of them is first would be a matter of real time, they take turns: each works
-until it ends, lab time holds it, or it waits for others. The next one is that whose event was raised first.
+Handlers of several events, and those of several solutions for one, work side by side, and which of them is first is a
+matter of real time. Where somebody drives a virtual clock (`Clock.drive`) they take turns: each works until it ends,
+lab time holds it, or it waits for others. The next one is that whose event was raised first.
 
 What was held goes on without waiting: a virtual clock fires one timer at a time, when all others have settled. A
 handler that waits for another one by other means than the platform's waits for ever.
@@ -81,7 +81,7 @@ class Turn:
 
 
 class Turns:
-    """All of a lab. working: how many have their turn; on a virtual clock one, or what goes on after it was held."""
+    """All of a lab. working: how many have their turn; where a clock is driven one, or what was held beside it."""
 
     def __init__(self, clock: Clock, activity: Activity) -> None:
         self.working = 0
@@ -93,7 +93,7 @@ class Turns:
     @property
     def free(self) -> bool:
         """Need nobody wait?"""
-        return not (self.working or self._line) or bool(self._clock.rate)
+        return not (self.working or self._line) or not self._clock.driven
 
     def next(self) -> Turn:
         """A turn for later than all others, who has yet to ask."""
@@ -103,8 +103,8 @@ class Turns:
         heapq.heappush(self._line, (turn.number, turn))
 
     def call_next(self) -> None:
-        """Let those work who asked: the first, where nobody works; all, on a clock that runs."""
-        while self._line and (not self.working or self._clock.rate):
+        """Let those work who asked: the first, where nobody works; all, where the clock is driven no more."""
+        while self._line and not (self.working and self._clock.driven):
             heapq.heappop(self._line)[1].call()
 
     @asynccontextmanager

@@ -156,7 +156,7 @@ class Solution:
         A script gets the event under its fixed name (events.py) and context, a function under that name or
         `event`, and services, context, log, now. Where others name the event's argument (an operation of the
         solution's interface, an event of one that it subscribes to), a function may give it any name. A handler of
-        the same service and event is replaced. On a virtual clock one handler works at a time (core/turns.py).
+        the same service and event is replaced. While a fleet is simulated, one handler works at a time (core/turns.py).
         """
         if function is None and lua is None:
             return lambda given: self.on(service, event, given)

@@ -63,7 +63,7 @@ def tell() -> dict[str, str]:
     """The story: all that it leaves behind which a seed gives again."""
     with Lab(seed=7, journal={"records": 1_000_000}) as lab:
         made = {"format": "string", "settable": True}
-        resources = {"number": "number", "made": made, "message": "string"}
+        resources: dict[str, Any] = {"number": "number", "made": made, "message": "string"}
         product = lab.product("thermostat", resources=resources)
         lab.solution("lua", products=[product]).on("device", "datapoint", lua=IN_LUA)
         thread = lab.solution("thread", products=[product])

@@ -120,7 +120,7 @@ class Dispatch:
     async def trigger_all(
         self, cause: int | None, subscriptions: list[Subscription], event: PublishedEvent, data: object
     ) -> list[dict[str, object]]:
-        """As `trigger`, of several side by side (on a virtual clock in turn)."""
+        """As `trigger`, of several side by side (in turn, while a fleet is simulated)."""
         with deeper():
             pass  # too deep is the call's own error
         entries = [partial(self.trigger, cause, each, event, data) for each in subscriptions]
