@@ -33,7 +33,7 @@ class Pool(NamedTuple):
     def shutdown(self) -> None:
         """End the threads, each once it has no work; who waits for one gets none."""
         self.slots.cancel()
-        self.threads.shutdown(wait=False, cancel_futures=True)
+        self.threads.shutdown(wait=False)  # none waits there: all that were taken in have one
 
 
 class Workers:
