@@ -276,7 +276,7 @@ class PlayedFaults:
         key = fault.name, device.number
         counts = self.counts.get(key)
         if counts is None:
-            concerned = fault.devices is None or _is_one_of(fault.devices, device.number, device.identity)
+            concerned = fault.devices is None or _is_one_of(fault.devices, device)
             counts = self.counts[key] = Counts(chance(self.seed, "fault", *key), concerned)
         if not counts.concerned or (fault.actions is not None and action not in fault.actions):
             return False
@@ -377,7 +377,8 @@ def _devices(devices: Devices | None, identities: Mapping[int, str]) -> tuple[st
     for each in several:
         if isinstance(each, bool) or not isinstance(each, str | int):
             raise LabError(f"devices: expected identities such as 't-0*', or numbers, not {each!r}")
-        if not any(_is_one_of((each,), *device) for device in identities.items()):
+        names = identities.values()
+        if not (any(map(Patterns([each]).match, names)) if isinstance(each, str) else each in identities):
             raise LabError(f"devices: the fleet has none that is {each!r}")
     return several
 
@@ -393,5 +394,7 @@ def _actions(kind: FaultKind, actions: str | Iterable[str] | None) -> tuple[str,
     return several
 
 
-def _is_one_of(devices: tuple[str | int, ...], number: int, identity: str) -> bool:
-    return number in devices or Patterns(each for each in devices if isinstance(each, str)).match(identity)
+def _is_one_of(devices: tuple[str | int, ...], device: FleetDevice) -> bool:
+    if device.number in devices:
+        return True
+    return Patterns(each for each in devices if isinstance(each, str)).match(device.identity)
