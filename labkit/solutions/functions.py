@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from labkit.core.branches import Branches
 from labkit.core.errors import LabError
+from labkit.core.turns import Turns
 from labkit.services.calls import Services
 from labkit.solutions import proxy
 from labkit.solutions.handlers import Log, Run
@@ -57,6 +59,7 @@ class FunctionHandler:
         any_name: bool = False,
         services: Services,
         workers: Workers,
+        turns: Turns,
         now: Callable[[], float],
         log: Callable[[Run, str, str], None],
     ) -> None:
@@ -66,15 +69,17 @@ class FunctionHandler:
         self._async = any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))
         self._services = services
         self._workers = workers
+        self._turns = turns
         self._now = now
         self._log = log
 
     async def __call__(self, arguments: Mapping[str, Any], run: Run) -> object:
         loop = asyncio.get_running_loop()
+        branches = Branches(self._turns)
 
         def call(service: str, operation: str, parameters: object) -> Any:
             calling = partial(self._services.call, run, service, operation, parameters)
-            return calling() if self._async else self._workers.wait_for(calling, loop)
+            return branches.call(calling) if self._async else self._workers.wait_for(calling, loop)
 
         def log(level: str, text: str) -> None:
             if self._async:
@@ -92,7 +97,8 @@ class FunctionHandler:
         given = {name: offered[self._same.get(name, name)] for name in self._wanted}
         function = partial(self._function, **given)
         if self._async:  # in a task, so in a context of its own: what it sets there is not for the next run
-            return await loop.create_task(function())
+            with branches:
+                return await loop.create_task(function())
         return await self._workers.run(function)
 
     def close(self) -> None:

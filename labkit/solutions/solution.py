@@ -156,7 +156,8 @@ class Solution:
         A script gets the event under its fixed name (events.py) and context, a function under that name or
         `event`, and services, context, log, now. Where others name the event's argument (an operation of the
         solution's interface, an event of one that it subscribes to), a function may give it any name. A handler of
-        the same service and event is replaced. While a fleet is simulated, one handler works at a time (core/turns.py).
+        the same service and event is replaced. While a fleet is simulated, one handler works
+        at a time, and one call of it (core/turns.py).
         """
         if function is None and lua is None:
             return lambda given: self.on(service, event, given)
@@ -359,6 +360,7 @@ class Solution:
             any_name=any_name,
             services=self._services,
             workers=self._workers,
+            turns=self._context.turns,
             now=self._context.clock.now,
             log=self._log,
         )

@@ -4,72 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.core.activity import Activity
-from labkit.core.clock import Clock
-from labkit.core.events import Events
-from labkit.core.holding import Holding
-from labkit.core.journal import Journal
-from labkit.core.turns import Turns, current
-from labkit.faults.runs import Runs
-
-
-class Platform:
-    """Events and what holds their handlers. heard: what handlers said."""
-
-    def __init__(self, driven: bool = True) -> None:
-        self.clock = Clock(0)
-        self._driving = ExitStack()
-        if driven:
-            self._driving.enter_context(self.clock.drive("a test"))
-        self.activity = Activity()
-        self.turns = Turns(self.clock, self.activity)
-        self.holding = Holding(self.activity)
-        self.runs = Runs(self.holding)
-        self.events = Events(Journal(self.clock.micros), self.activity, self.turns, holding=self.holding)
-        self.heard: list[Any] = []
-
-    async def advance(self, seconds: float) -> None:
-        until = self.clock.now() + seconds + 0.1
-        while self.clock.step(until):
-            await self.activity.idle()
-
-    async def hold(self, seconds: float, run: int) -> None:
-        turn = current()
-        reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-        def go_on() -> None:
-            self.runs.end("a", run, turn)
-            reached.set_result(None)
-
-        self.clock.call_at(self.clock.now() + seconds, go_on)
-        self.runs.begin("a", run, turn)
-        await reached
-
-    async def works(self, name: Any, turns_of_the_loop: int = 3) -> None:
-        """Says that it begins and ends, and leaves the loop to others in between."""
-        self.heard.append(f"{name} begins")
-        for _ in range(turns_of_the_loop):
-            await asyncio.sleep(0)
-        self.heard.append(f"{name} ends")
-
-    async def held(self, name: Any) -> None:
-        await self.works(f"{name} early")
-        await self.hold(5, name)
-        await self.works(f"{name} late")
-
-    @property
-    def pairs(self) -> list[str]:
-        """Who worked, undisturbed."""
-        begun = [each.removesuffix(" begins") for each in self.heard[::2]]
-        assert [each.removesuffix(" ends") for each in self.heard[1::2]] == begun
-        return begun
+from tests.core.rig import Platform
 
 
 @given(
@@ -122,7 +63,7 @@ async def test_a_handler_that_waits_for_branches_lets_them_take_turns() -> None:
     platform.events.queue("a", "x", asks, "asked")
     platform.events.queue("a", "y", platform.works, "beside")
     await platform.activity.idle()
-    assert platform.pairs == ["beside", "1 early", "branch"]
+    assert platform.pairs == ["1 early", "branch", "beside"]
     await platform.advance(5)
     assert platform.pairs[3:] == ["1 late", "asked"]
     assert (platform.turns.working, platform.activity.running) == (0, 0)

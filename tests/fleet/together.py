@@ -21,6 +21,7 @@ if data.alias == "number" then
   Interface.trigger({event = "told", data = {sn = data.device_sn, number = data.value[2]}})
 end
 """
+PHONE = "+15005550001"
 INTERFACE = {"events": [{"name": "told"}], "mode": "sync"}
 
 
@@ -46,10 +47,19 @@ def handled(data: dict[str, Any], services: Any, log: Any) -> None:
     log.info(said)
 
 
-async def several(data: dict[str, Any], services: Any) -> None:
-    """On the loop: calls side by side."""
-    subjects = [f"loop {number} {data['device_sn']}" for number in range(3)]
-    await asyncio.gather(*(services.Email.send(to="a@b.c", subject=each, text="x") for each in subjects))
+async def several(data: dict[str, Any], services: Any, log: Any) -> None:
+    """On the loop: calls side by side, over sockets and threads of a database."""
+
+    async def one(number: int) -> None:
+        subject = f"loop {number} {data['device_sn']} {data['value'][1]}"
+        sent = await services.Notify.send(Identity="ann", Body=subject)
+        said = f"{subject} {sent.get('status')}"
+        log.info(said)
+        users = await services.User.listUsers(filter=f"email::like::{number}%")
+        await services.Email.send(to="a@b.c", subject=subject, text=str(users))
+
+    if data["alias"] == "number":
+        await asyncio.gather(*map(one, range(3)))
 
 
 def subscribes(lab: Lab, name: str) -> None:
@@ -68,7 +78,9 @@ def tell() -> dict[str, str]:
         lab.solution("lua", products=[product]).on("device", "datapoint", lua=IN_LUA)
         thread = lab.solution("thread", products=[product])
         thread.on("device", "datapoint")(handled)
-        lab.solution("loop", products=[product]).on("device", "datapoint")(several)
+        loop = lab.solution("loop", products=[product], services={"Notify": lab.messaging.account})
+        loop.Notify.createBinding(Identity="ann", Endpoint="ann", BindingType="sms", Address=PHONE)
+        loop.on("device", "datapoint")(several)
         tells = lab.solution("tells", products=[product], services={"Interface": INTERFACE})
         tells.on("device", "datapoint", lua=TELLS)
         for name in ("home", "flat", "shed"):
@@ -77,6 +89,9 @@ def tell() -> dict[str, str]:
         lab.faults.add("Email.send", status=503, chance=0.1)
         lab.faults.add("Keystore.*", delay=5, chance=0.1, when="after")
         lab.faults.add("device datapoint", late=5, chance=0.1)
+        lab.faults.add("POST /v1/Services/*/Notifications", delay=5, chance=0.2)
+        lab.faults.add("POST /v1/Services/*/Notifications", status=503, chance=0.2)
+        lab.faults.add("User.*", delay=5, chance=0.2)
         run = product.fleet(12, Reports).run(minutes=3, requests=True)
         assert run.failures.empty
         assert not [each for each in lab.journal if each.kind == "call" and each.status not in (200, 503)]
@@ -84,6 +99,7 @@ def tell() -> dict[str, str]:
         logs = thread.Keystore.command(key="logs", command="lrange", args=[0, -1])
         return {
             "journal": lab.journal.canonical(),
+            "texts": json.dumps([each.text for each in lab.handsets[PHONE].messages]),
             "mails": json.dumps([(each.subject, each.text) for each in lab.mailbox]),
             "logs": json.dumps(logs),
             "frame": run.frame().to_csv(),

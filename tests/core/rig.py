@@ -1,0 +1,73 @@
+"""Events, what holds their handlers, and handlers that say what they do."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import ExitStack
+from typing import Any
+
+from labkit.core.activity import Activity
+from labkit.core.clock import Clock
+from labkit.core.events import Events
+from labkit.core.holding import Holding
+from labkit.core.journal import Journal
+from labkit.core.turns import Turns, current
+from labkit.faults.runs import Runs
+
+
+class Platform:
+    """Events and what holds their handlers. heard: what handlers said."""
+
+    def __init__(self, driven: bool = True) -> None:
+        self.clock = Clock(0)
+        self._driving = ExitStack()
+        if driven:
+            self._driving.enter_context(self.clock.drive("a test"))
+        self.activity = Activity()
+        self.turns = Turns(self.clock, self.activity)
+        self.holding = Holding(self.activity)
+        self.runs = Runs(self.holding)
+        self.events = Events(Journal(self.clock.micros), self.activity, self.turns, holding=self.holding)
+        self.heard: list[Any] = []
+
+    async def advance(self, seconds: float) -> None:
+        until = self.clock.now() + seconds + 0.1
+        while self.clock.step(until):
+            await self.activity.idle()
+
+    async def hold(self, seconds: float, run: int) -> None:
+        """As a fault holds what a run does."""
+        turn = current()
+        reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def go_on() -> None:
+            self.runs.end("a", run, turn)
+            reached.set_result(None)
+
+        timer = self.clock.call_at(self.clock.now() + seconds, go_on)
+        self.runs.begin("a", run, turn)
+        try:
+            await reached
+        finally:
+            timer.cancel()
+            if not reached.done() or reached.cancelled():  # given up
+                self.runs.end("a", run, turn)
+
+    async def works(self, name: Any, turns_of_the_loop: int = 3) -> None:
+        """Says that it begins and ends, and leaves the loop to others in between."""
+        self.heard.append(f"{name} begins")
+        for _ in range(turns_of_the_loop):
+            await asyncio.sleep(0)
+        self.heard.append(f"{name} ends")
+
+    async def held(self, name: Any) -> None:
+        await self.works(f"{name} early")
+        await self.hold(5, name)
+        await self.works(f"{name} late")
+
+    @property
+    def pairs(self) -> list[str]:
+        """Who worked, undisturbed."""
+        begun = [each.removesuffix(" begins") for each in self.heard[::2]]
+        assert [each.removesuffix(" ends") for each in self.heard[1::2]] == begun
+        return begun
