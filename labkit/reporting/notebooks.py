@@ -8,10 +8,10 @@ strictly and leaves pictures alone: a chart therefore shows its numbers too.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import click
 import nbformat
 from nbformat import NotebookNode
 
@@ -62,11 +62,19 @@ def storable(notebook: NotebookNode) -> NotebookNode:
     return notebook
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Refresh the notebooks that are named, or all; the exit status is 0 if every cell of all of them ran."""
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("notebooks", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def main(notebooks: tuple[Path, ...]) -> None:
+    """Run notebooks and store their outputs in place: those that are named, or all.
+
+    The exit status is 0 if every cell of all of them ran.
+    """
     from tqdm import tqdm
 
-    paths = [Path(each) for each in arguments] or find(notebooks_folder())
+    try:
+        paths = list(notebooks) or find(notebooks_folder())
+    except LabkitError as error:
+        raise click.ClickException(str(error)) from None
     failed = 0
     with (
         tqdm(total=len(paths), unit="notebook", desc="notebooks") as bar,
@@ -80,8 +88,8 @@ def main(arguments: Sequence[str]) -> int:
                 bar.write(f"{error}", file=sys.stderr)
             bar.set_postfix_str(path.stem)
             bar.update()
-    return 1 if failed else 0
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(prog_name="python -m labkit.reporting.notebooks")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from click.testing import CliRunner
 from nbformat import NotebookNode
 
 from labkit.conformance.coverage import coverage
@@ -87,9 +88,9 @@ def test_outputs_are_written_in_place_and_the_same_each_time(tmp_path: Path) -> 
     book.cells[-1].metadata["execution"] = {"started": "now"}
     book.metadata["language_info"] = {"name": "python", "version": "3.8.1"}
     nbformat.write(book, path)
-    assert main([str(path)]) == 0
+    assert CliRunner().invoke(main, [str(path)]).exit_code == 0
     first = path.read_bytes()
-    assert main([str(path)]) == 0
+    assert CliRunner().invoke(main, [str(path)]).exit_code == 0
     assert path.read_bytes() == first
     stored = json.loads(first)
     assert stored["metadata"] == {
@@ -112,3 +113,12 @@ def test_a_notebook_that_raises_stays_as_it_was(tmp_path: Path) -> None:
     with pytest.raises(NotebookError, match=r"a\.ipynb: cell 1: ZeroDivisionError"):
         refresh(path)
     assert path.read_bytes() == before
+
+
+def test_help_and_a_wrong_name_run_nothing(tmp_path: Path) -> None:
+    told = CliRunner().invoke(main, ["--help"])
+    assert told.exit_code == 0
+    assert "store their outputs in place" in told.output
+    wrong = CliRunner().invoke(main, [str(tmp_path / "nope.ipynb")])
+    assert wrong.exit_code == 2
+    assert "nope.ipynb' does not exist" in wrong.output
