@@ -251,7 +251,7 @@ class ClusterPlay:
         payload = by_value(
             Share(self._topic, share.number, share.attempt, plan, self.until, self._clock.reading())
         )
-        share.worker, share.states = worker, {"waiting": len(plan.members)}
+        share.worker, share.states = worker, Counter(member.state for member in plan.members)
         try:
             answers = await self._ask(begin, payload, worker=worker)
         except OSError:  # it died before it began; who looks for the dead finds it

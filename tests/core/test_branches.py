@@ -266,25 +266,35 @@ async def test_what_has_no_turn_waits_for_no_handler_and_its_calls_stand_in_a_li
 
 async def test_a_call_that_is_given_up_stops_nobody() -> None:
     platform = Platform()
+    begun, given_up, over_there = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def body(function: Function) -> None:
         calls = [asyncio.ensure_future(function.call(name, lab=5)) for name in "abc"]
-        await asyncio.sleep(0.003)
+        await begun.wait()  # so it is no more this one's turn
         calls[0].cancel()
         with pytest.raises(asyncio.CancelledError):
             await calls[0]
-        platform.heard += ["code begins", "code ends"]
+        given_up.set()
         await asyncio.gather(*calls[1:])
 
+    async def beside(_: object) -> None:
+        begun.set()
+        await given_up.wait()
+        await over_there.wait()
+
     Function(platform, body).queue("x")
-    Function(platform, lambda function: function.call("beside", real=0.006)).queue("y")
-    Function(platform, lambda function: function.call("behind")).queue("y")
-    await asyncio.sleep(0.005)
-    assert platform.heard == ["beside begins", "code begins", "code ends"]
+    platform.events.queue("a", "y", beside, None)
+    platform.events.queue("a", "y", platform.works, "behind")
+    await given_up.wait()
+    assert platform.turns.working == 2
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert platform.turns.working == 1  # it rests again
+    over_there.set()
     await platform.activity.idle()
-    assert platform.heard[3:] == ["beside ends", "behind begins", "behind ends"]
+    assert platform.pairs == ["behind"]
     await platform.advance(5)
-    assert platform.heard[6:] == ["b begins", "b ends", "c begins", "c ends"]
+    assert platform.pairs == ["behind", "b", "c"]
     assert over(platform)
 
 
