@@ -55,12 +55,20 @@ class FunctionsControl:
         return made.name, [described(each) for each in made.operations.values()]
 
     async def follow(
-        self, record: Callable[[Record], object], mail: Callable[[Mail], object]
+        self,
+        record: Callable[[Record], object],
+        mail: Callable[[Mail], object],
+        forget: Callable[[], object],
     ) -> Callable[[], None]:
-        """Call `record` with each record of the journal once it is complete, and `mail` with each new mail, both on
-        the loop, until the function that is returned is called there.
+        """Call `record` with each record of the journal once it is complete, `mail` with each new mail, and `forget`
+        when the lab is reset, all on the loop, until the function that is returned is called there.
         """
-        ends = (self._platform.context.journal.watch(record, ended=True), self._platform.mailbox.watch(mail))
+        journal = self._platform.context.journal
+        ends = (
+            journal.watch(record, ended=True),
+            self._platform.mailbox.watch(mail),
+            journal.watch_clear(forget),
+        )
 
         def stop() -> None:
             for end in ends:

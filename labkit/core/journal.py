@@ -122,6 +122,7 @@ class Journal:
         self._watchers: tuple[Callable[[Record], object], ...] = ()
         self._kind_watchers: dict[str, tuple[Callable[[Record], object], ...]] = {}
         self._end_watchers: tuple[Callable[[Record], object], ...] = ()
+        self._clear_watchers: tuple[Callable[[], object], ...] = ()
         self.ports: tuple[int, ...] = ()  # of the lab, which the canonical form leaves out of URLs
 
     def record(
@@ -254,6 +255,15 @@ class Journal:
 
         return stop
 
+    def watch_clear(self, watcher: Callable[[], object]) -> Callable[[], None]:
+        """Call `watcher` whenever every record is forgotten, until the function that is returned is called."""
+        self._clear_watchers += (watcher,)
+
+        def stop() -> None:
+            self._clear_watchers = tuple(each for each in self._clear_watchers if each is not watcher)
+
+        return stop
+
     def find(self, sequence: int) -> Record | None:
         """The record of this number, unless the ring has let it go."""
         back = self._sequence - sequence + 1  # recent ones are asked for most, and near the end
@@ -302,6 +312,8 @@ class Journal:
         self._records.clear()
         self._counts.clear()
         self._sequence = 0
+        for watcher in self._clear_watchers:
+            watcher()
 
 
 def _by_cause(records: tuple[Record, ...]) -> Iterator[Record]:

@@ -173,9 +173,12 @@ class _LabSource:
         self._runtime = runtime
 
     def follow(
-        self, record: Callable[[Happened], object], mail: Callable[[Mailed], object]
+        self,
+        record: Callable[[Happened], object],
+        mail: Callable[[Mailed], object],
+        forget: Callable[[], object],
     ) -> Callable[[], object]:
-        stop = self._runtime.run(self._runtime.control.functions.follow, record, mail)
+        stop = self._runtime.run(self._runtime.control.functions.follow, record, mail, forget)
 
         async def end() -> None:
             stop()

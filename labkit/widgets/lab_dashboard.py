@@ -33,10 +33,13 @@ class LabSource(Protocol):
     """What the dashboard needs to know of a lab."""
 
     def follow(
-        self, record: Callable[[Happened], object], mail: Callable[[Mailed], object]
+        self,
+        record: Callable[[Happened], object],
+        mail: Callable[[Mailed], object],
+        forget: Callable[[], object],
     ) -> Callable[[], object]:
-        """Call these with what happens from now on, on the lab's own thread, until what is returned is called, on
-        whatever thread.
+        """Call the first two with what happens from now on, and `forget` when the lab is reset, on the lab's own
+        thread, until what is returned is called, on whatever thread.
         """
         ...
 
@@ -77,7 +80,7 @@ class LabDashboard(Dashboard):
         )
         whole.add_class("labkit-dashboard")
         self._shown_by(whole)
-        self.at_end(source.follow(self._tally.record, self._tally.mail))
+        self.at_end(source.follow(self._tally.record, self._tally.mail, self._tally.clear))
         self.refresh()
 
     def refresh(self) -> None:

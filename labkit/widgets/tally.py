@@ -51,16 +51,22 @@ class Mailed(Protocol):
 
 
 class Tally:
-    """Counts by interval of lab time. `record` and `mail` are called on the lab's thread, all else from any."""
+    """Counts by interval of lab time. `record`, `mail` and `clear` are for the lab's thread, all else for any."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._width = 1.0  # seconds of lab time of an interval
-        self._bins: dict[int, Counter[str]] = {}
-        self.totals: Counter[str] = Counter()
-        self.reasons: Counter[str] = Counter()
-        self.recent: deque[tuple[float, str, str]] = deque(maxlen=RECENT)  # time, what, text
         self.changes = 0
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all: the lab is a new one."""
+        with self._lock:
+            self._width = 1.0  # seconds of lab time of an interval
+            self._bins: dict[int, Counter[str]] = {}
+            self.totals: Counter[str] = Counter()
+            self.reasons: Counter[str] = Counter()
+            self.recent: deque[tuple[float, str, str]] = deque(maxlen=RECENT)  # time, what, text
+            self.changes += 1
 
     def record(self, record: Happened) -> None:
         """Count a record of the journal that is complete."""

@@ -272,6 +272,20 @@ class TestOfALab:
         assert "credentials are missing" in shown
         assert "home to ann@example.com: wet" in shown
 
+    def test_it_begins_anew_with_the_lab(self, lab: Lab) -> None:
+        sensors = lab.product("sensors", resources={"water": "number"})
+        dashboard = lab.dashboard()
+        with pytest.raises(DeviceError):
+            sensors.device("s-1").write(water=1)
+        lab.clock.advance(days=300)
+        lab.reset()
+        sensors.device("s-2").activate()
+        dashboard.refresh()
+        shown = words(dashboard.widget)
+        assert "1 answered" in shown
+        assert "0 refused" in shown
+        assert "credentials are missing" not in shown
+
     def test_it_costs_nothing_once_the_lab_is_closed(self, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
         asked: list[float] = []
         monkeypatch.setattr(Updates, "ask_after", lambda self, seconds: asked.append(seconds))
