@@ -93,8 +93,27 @@ def of_cluster(given: Any) -> tuple[Client, Callable[[], object]]:
         return given, lambda: None
     if isinstance(given, str) or hasattr(given, "scheduler_address"):
         try:
-            client = Client(given, timeout=CONNECTED)
+            client = _connected(given)
         except (OSError, ValueError) as error:
             raise LabError(f"cluster: no scheduler at {given!r} within {CONNECTED} s: {error}") from None
         return client, client.close
     raise LabError(f"cluster: expected a dask Client, a cluster or the address of a scheduler, not {given!r}")
+
+
+def _connected(given: Any) -> Client:
+    """A client of a cluster or of an address. Raises OSError or ValueError where there is no scheduler."""
+    from distributed import Client
+
+    class Connected(Client):
+        """Closed where it cannot begin. Else it is when it is forgotten: perhaps by its own loop, which then would
+        have to wait for itself.
+        """
+
+        def __init__(self) -> None:
+            try:
+                super().__init__(given, timeout=CONNECTED)  # type: ignore[no-untyped-call]
+            except BaseException:
+                self.close()  # type: ignore[no-untyped-call]
+                raise
+
+    return Connected()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import queue
 import signal
@@ -100,8 +101,11 @@ def test_the_address_of_a_scheduler_is_a_cluster_too(lab: Lab, client: Client) -
     run = fleet.run(seconds=60, accounts=True, cluster=address)
     assert run.losses["handled"].tolist() == [5] * 4
     assert {each["pid"] for _, each in run.workers().iterrows()} == set(client.run(os.getpid).values())
-    with pytest.raises(LabError, match="no scheduler at 'nonsense://'"):
-        fleet.run(seconds=1, cluster="nonsense://")
+    for wrong in ("nonsense://", "nowhere"):
+        with pytest.raises(LabError, match=f"no scheduler at '{wrong}'"):
+            fleet.run(seconds=1, cluster=wrong)
+    begun = [each for each in gc.get_objects() if isinstance(each, Client) and each is not client]
+    assert {each.status for each in begun} <= {"closed"}  # none is left to whoever forgets it
 
 
 def test_ticks_come_while_it_runs_and_it_can_be_paused_and_stopped(lab: Lab, client: Client) -> None:
