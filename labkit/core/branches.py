@@ -1,4 +1,5 @@
-"""What an async function does side by side: its calls, one at a time, and its own code between them.
+"""What an async function does side by side: its calls, one at a time where somebody drives the clock (`core/turns.py`),
+and its own code between them.
 
 Nothing tells when code that waits goes on. So each call is a piece of work of its own, with a turn of its own, and the
 function rests once the loop has turned a few times without another call of it: then it is no activity, and the next of
