@@ -75,17 +75,25 @@ class FunctionHandler:
 
     async def __call__(self, arguments: Mapping[str, Any], run: Run) -> object:
         loop = asyncio.get_running_loop()
-        branches = Branches(self._turns)
-
-        def call(service: str, operation: str, parameters: object) -> Any:
-            calling = partial(self._services.call, run, service, operation, parameters)
-            return branches.call(calling) if self._async else self._workers.wait_for(calling, loop)
+        if self._async:
+            with Branches(self._turns) as branches:
+                function = self._bound(arguments, run, branches.call, partial(self._log, run))
+                # in a task, so in a context of its own: what it sets there is not for the next run
+                return await loop.create_task(function())
 
         def log(level: str, text: str) -> None:
-            if self._async:
-                self._log(run, level, text)
-            else:
-                loop.call_soon_threadsafe(self._log, run, level, text)
+            loop.call_soon_threadsafe(self._log, run, level, text)
+
+        make = partial(self._workers.wait_for, loop=loop)
+        return await self._workers.run(self._bound(arguments, run, make, log))
+
+    def _bound(
+        self, arguments: Mapping[str, Any], run: Run, make: Callable[[Callable[[], Any]], Any], log: Log
+    ) -> Callable[[], Any]:
+        """The function with what it asks for. make: makes a call of a service, by what begins it."""
+
+        def call(service: str, operation: str, parameters: object) -> Any:
+            return make(partial(self._services.call, run, service, operation, parameters))
 
         offered = {
             **arguments,
@@ -95,11 +103,7 @@ class FunctionHandler:
             "now": self._now,
         }
         given = {name: offered[self._same.get(name, name)] for name in self._wanted}
-        function = partial(self._function, **given)
-        if self._async:  # in a task, so in a context of its own: what it sets there is not for the next run
-            with branches:
-                return await loop.create_task(function())
-        return await self._workers.run(function)
+        return partial(self._function, **given)
 
     def close(self) -> None:
         pass
