@@ -54,3 +54,17 @@ def installed_over(original: Any, self: Any, service: str, scripts: Any, names: 
 def configured_over(original: Any, published: Any, arguments: Any, configured: Any, *of: Any) -> Any:
     """what a subscriber configured replaces what it gives"""
     return original(published, {**arguments, **configured}, configured, *of)
+
+
+@instead("IFC-CALL-7", OPERATION)
+def called_by_publisher(original: Any, self: Any, caller: Any, subscription: Any, *of: Any) -> Any:
+    """a handler finds the publisher as its caller"""
+    return original(self, caller, replace(subscription, subscriber=subscription.publisher), *of)
+
+
+services_of_another = patch(
+    "IFC-CALL-11",
+    "labkit.services.interface.service:Interface.services",
+    "each solution has the services that garden subscribes to",
+    lambda original, self, solution: original(self, "garden"),
+)

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 from labkit.conformance.breaking import Change, gives
 from labkit.conformance.mutant import patch
 
 QUOTA = "labkit.services.interface.subscribing:checked_quota"
+
+
+async def late(original: Any, self: Any, id: str, now: float) -> str | None:
+    """A call is let in by the count of before, and counted afterwards."""
+    subscription = self.get(id)
+    of_day, _ = await self.calls(id, now)
+    await asyncio.sleep(0.01)
+    await original(self, id, now)
+    limit = subscription.quota.get("calls_daily")
+    return "calls_daily" if limit is not None and of_day >= limit else None
 
 
 def _more(count: int) -> Change:
@@ -26,4 +39,10 @@ years_alike = patch(
     "labkit.services.interface.store:periods",
     "days and months of all years are the same",
     gives(lambda periods: {**periods, "day": periods["day"][5:], "month": periods["month"][5:]}),
+)
+counted_late = patch(
+    "IFC-QUO-7",
+    "labkit.services.interface.store:Subscriptions.spend",
+    "of calls at once all are served while one is left",
+    late,
 )

@@ -48,3 +48,10 @@ same_service = patch(
 def no_title(original: Any, schema: Any, *others: str) -> Any:
     """payloads are called event, whatever the schema says"""
     return ("event", *(each for each in others if each != "event"))
+
+
+@instead("IFC-TRIG-17 IFC-SUB-15", "labkit.services.interface.service:Interface.active")
+def of_all_publishers(original: Any, self: Any, publisher: str) -> Any:
+    """a publisher has the subscribers of others, too"""
+    found = [each for name in ("lights", "meters", publisher) for each in original(self, name)]
+    return list({each.subscriber: each for each in found}.values())

@@ -85,3 +85,9 @@ def role_is_enough(original: Any, connection: Any, solution: str, user: int, ask
     if asked.placeholders:
         return original(connection, solution, user, asked, of)
     return _holds(connection, solution, asked, ANY.replace("assigned_value", "assignment"), user)
+
+
+@instead("USR-PERM-14", ALLOWED)
+def placeholders_needed(original: Any, connection: Any, solution: str, user: int, asked: Any, of: Any) -> Any:
+    """an end_point without placeholders is allowed to nobody"""
+    return bool(asked.placeholders) and original(connection, solution, user, asked, of)
