@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterable, Mapping
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from labkit.conformance import expect
+from labkit.conformance.connection_pool import Exchange
 from labkit.conformance.target import Target
-from labkit.conformance.verdict import Mismatch
+from labkit.conformance.verdict import Mismatch, NotReached
 from labkit.fleet.device import FORM, VirtualDevice
 
 if TYPE_CHECKING:
@@ -21,6 +24,9 @@ SHORT_SLEEP = 0.2  # seconds, while a wall clock is waited for
 GRACE = 3.0  # seconds of real time in which an answer that is due has to come
 AT_ONCE = 0.05  # seconds of real time in which an answer that is not due would have come
 LONG = 300_000  # milliseconds: the longest that a poll may wait
+
+UNIX_SECONDS = re.compile(r"[1-9][0-9]{9}")  # from 2001 to 2286
+DATE_TOLERANCE = 60.0  # seconds between /timestamp and the Date of its answer, which may be of another clock
 
 Pairs = Mapping[str, object] | Iterable[tuple[str, object]]
 
@@ -56,9 +62,28 @@ def values(response: httpx.Response) -> dict[str, str]:
 
 
 async def now(device: VirtualDevice) -> int:
-    """The server's clock in Unix seconds."""
-    response = await device.request("GET", "/timestamp", credentials=False)
-    return int(expect.status(response, 200).text)
+    """Return the server's clock in Unix seconds. Raises NotReached where the server does not tell it."""
+    return seconds_of(await device.request("GET", "/timestamp", credentials=False))
+
+
+def seconds_of(response: httpx.Response | Exchange) -> int:
+    """Return the Unix seconds in an answer to GET /timestamp.
+
+    Raises NotReached for what cannot be the server's time: what is computed from it would only be wrong elsewhere.
+    """
+    text, date = response.text, response.headers.get("date")
+    try:
+        known = None if date is None else parsedate_to_datetime(date).timestamp()
+    except ValueError:  # no date: another check's matter
+        known = None
+    if response.status_code == 200 and UNIX_SECONDS.fullmatch(text):
+        seconds = int(text)
+        if known is None or abs(seconds - known) <= DATE_TOLERANCE:
+            return seconds
+    shown = response.shown() if isinstance(response, Exchange) else expect.exchange(response)
+    wanted = "the time in Unix seconds" + (f", Date being {date!r}" if date else "")
+    actual = f"{response.status_code} {text[:100]!r}"
+    raise NotReached("DEV-TIME-1", Mismatch("the server's time, GET /timestamp", wanted, actual, shown))
 
 
 async def datapoint(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from labkit.conformance.verdict import Mismatch
 
@@ -17,6 +17,13 @@ SECRET_PAIR = re.compile(rf"(?i)\b({_NAMES})=[^&\s]*")
 SECRET_FIELD = re.compile(rf"""(?i)(["']{_NAMES}["']: ?)(["']).*?\2""")  # in JSON, and as Python shows it
 TOKEN = re.compile(r"\b[0-9A-Za-z]{40}\b|\beyJ[\w-]+\.[\w-]+\.[\w-]*")  # of devices and codes; a JWT
 LONGEST = 2000
+
+
+@runtime_checkable
+class Shown(Protocol):
+    """An exchange that shows itself."""
+
+    def shown(self) -> str: ...
 
 
 def equal(what: str, actual: object, expected: object, response: httpx.Response | None = None) -> None:

@@ -14,7 +14,8 @@ from labkit.conformance.expect import exchange
 from labkit.conformance.models.search import Findings
 from labkit.conformance.set_up import SetUpError
 from labkit.conformance.target import Target
-from labkit.conformance.verdict import Mismatch, Outcome, Unavailable, Verdict
+from labkit.conformance.unreadable import UNREADABLE, unreadable
+from labkit.conformance.verdict import Mismatch, NotReached, Outcome, Unavailable, Verdict
 from labkit.core.loops import loop_factory
 from labkit.fleet.device import DeviceError
 
@@ -62,6 +63,12 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
         seconds = time.perf_counter() - began
         return Verdict(check.name, check.requirements, check.title, outcome, **details, seconds=seconds)
 
+    def broken(reason: str) -> Verdict:
+        """A model that goes wrong says nothing of any of its rules."""
+        return verdict(
+            "broken", reason=reason, outcomes={} if check.model is None else _not_reached(check.requirements)
+        )
+
     if missing := check.needs - target.offers:
         return verdict("skipped", reason=f"no {', no '.join(sorted(missing))}")
     try:
@@ -70,51 +77,65 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
             found = await check.function(target)
     except Unavailable as unavailable:
         return verdict("skipped", reason=str(unavailable))
+    except NotReached as reached:
+        return verdict("not reached", cause=reached.cause, **_details(reached.mismatch, f"{reached.cause}: "))
     except SetUpError as error:
-        return verdict("broken", reason=str(error))
+        return broken(str(error))
     except Exception as error:  # noqa: BLE001 - whatever it is, the next check must still run
-        fault = _fault(error)
+        fault = _fault(error, asked=target.was_asked)
         if fault is None:  # the check's own
-            return verdict("broken", reason=f"{type(error).__name__}: {error}")
+            return broken(f"{type(error).__name__}: {error}")
         only_choices = all(catalogue[each].level == "choice" for each in check.requirements)
-        return verdict(
-            "warned" if only_choices else "failed",
-            reason=fault.what,
-            expected=fault.expected,
-            actual=fault.actual,
-            exchange=fault.exchange,
-        )
+        return verdict("warned" if only_choices else "failed", **_details(fault))
     return verdict("passed") if found is None else _of_model(found, catalogue, verdict)
 
 
 def _of_model(found: Findings, catalogue: Catalogue, verdict: Callable[..., Verdict]) -> Verdict:
-    """The verdict on what a model found: the worst difference, and the outcome of each rule that did not pass."""
-    rules: dict[str, Outcome] = {each: "skipped" for each in found.rules if each not in found.compared}
+    """The verdict on what a model found: the worst difference, and the outcome of each rule that did not pass.
+
+    A rule that differed is blamed alone: what the model says of the others no longer counts, since a target that
+    departs from the model once may be in another state than the model from then on.
+    """
+    if not found.differences:
+        unseen: dict[str, Outcome] = {each: "skipped" for each in found.rules if each not in found.compared}
+        return verdict("passed", outcomes=unseen)
+    rules = _not_reached(found.rules)
     for each in found.differences:
         rules[each.requirement] = "warned" if catalogue[each.requirement].level == "choice" else "failed"
-    if not found.differences:
-        return verdict("passed", outcomes=rules)
     worst = min(found.differences, key=lambda each: rules[each.requirement])  # failed before warned
     others = [f"{each.requirement}: {each.mismatch}" for each in found.differences if each is not worst]
-    return verdict(
-        rules[worst.requirement],
-        reason=f"{worst.requirement}: {worst.mismatch.what}",
-        expected=worst.mismatch.expected,
-        actual=worst.mismatch.actual,
-        exchange="\n".join([worst.story(), *(["", "also different:", *others] if others else [])]),
-        outcomes=rules,
-    )
+    details = _details(worst.mismatch, f"{worst.requirement}: ")
+    details["exchange"] = "\n".join([worst.story(), *(["", "also different:", *others] if others else [])])
+    return verdict(rules[worst.requirement], **details, outcomes=rules)
 
 
-def _fault(error: Exception) -> Mismatch | None:
-    """What the target did wrong, where it was the target: it differs, refuses a device, or breaks off."""
+def _not_reached(rules: Iterable[str]) -> dict[str, Outcome]:
+    return dict.fromkeys(rules, "not reached")
+
+
+def _details(mismatch: Mismatch, before: str = "") -> dict[str, str]:
+    """The fields of a verdict that show a mismatch. before: what its reason begins with."""
+    return {
+        "reason": before + mismatch.what,
+        "expected": mismatch.expected,
+        "actual": mismatch.actual,
+        "exchange": mismatch.exchange,
+    }
+
+
+def _fault(error: Exception, *, asked: bool) -> Mismatch | None:
+    """Return what the target did wrong, if it was the target: it differs, refuses a device, breaks off, or answers
+    something that the check cannot read. asked: was the target asked anything?
+    """
     import httpx
 
     if isinstance(error, Mismatch):
         return error
     if isinstance(error, DeviceError):
         return Mismatch(error.action, "that it is served", error.status, exchange(error.response))
-    if isinstance(error, httpx.TransportError) and not isinstance(error, httpx.ConnectError):
+    if isinstance(error, httpx.RequestError) and not isinstance(error, httpx.ConnectError):
         request = f"{error.request.method} {error.request.url.raw_path.decode()}"
         return Mismatch(request, "an answer", f"{type(error).__name__} {error}".rstrip())
+    if isinstance(error, UNREADABLE) and asked:
+        return unreadable(error)
     return None

@@ -94,6 +94,7 @@ class Target:
         self._pools: dict[str, ConnectionPool] = {}
         self._products: dict[str, Product] = {}  # the lab's handles
         self._tasks: list[asyncio.Task[Any]] = []
+        self.was_asked = False  # whether the last check had a client of the target
 
     @classmethod
     def local(
@@ -282,6 +283,7 @@ class Target:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             clients, self._clients = self._clients, []
+            self.was_asked = bool(clients)
             self._shared.clear()
             self._connections.clear()
             self._pools.clear()

@@ -19,6 +19,7 @@ COLOURS = {
     "warned": "#d9982b",
     "skipped": "#9aa5b1",
     "broken": "#8e5bbf",
+    "not reached": "#c3cad3",
 }
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from labkit import __version__
 from labkit.reporting import matrix
 from labkit.reporting.run_notebook import NotebookRun
-from labkit.reporting.verdicts import BAD, MARKS, Verdicts, collected
+from labkit.reporting.verdicts import BAD, MARKS, MOST_IDS, Verdicts, collected
 
 if TYPE_CHECKING:
     from nbconvert import HTMLExporter
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).parent / "templates"
 DIFFERING = ("failed", "broken", "warned")
 ATTENTION = (*DIFFERING, "no check")
-UNSEEN = ("skipped", "not run")
+UNSEEN = ("skipped", "not reached", "not run")
 
 
 def report_page(report: Report) -> str:
@@ -49,6 +49,7 @@ def _facts(report: Report) -> dict[str, Any]:
     rows = report.rows
     summary = report.summary()
     bad = sum(each.outcome in BAD for each in report.verdicts)
+    causes = report.causes
     raised = sum(run.error is not None for run in report.runs)
     catalogue = report.coverage.catalogue
     groups = {
@@ -69,7 +70,8 @@ def _facts(report: Report) -> dict[str, Any]:
         "states": matrix.counts(rows),
         "checks": summary["checks"],
         "bad": bad,
-        "problems": len(report.bad) + raised or int(not report.verdicts),
+        "causes": causes,
+        "problems": len(causes) + raised or int(not report.verdicts),
         "books": [
             # a model plays for several areas, each of which shows its verdict
             (run, _nonzero(Verdicts(matrix.merged(collected(run.notebook))).counts))
@@ -82,6 +84,7 @@ def _facts(report: Report) -> dict[str, Any]:
         "untested": [each for each in catalogue.statements.values() if each.nothing_to_test is not None],
         "not_mutable": report.coverage.not_mutable,
         "marks": MARKS,
+        "most_ids": MOST_IDS,
     }
 
 

@@ -23,8 +23,8 @@ def junit(
 ) -> str:
     """A suite for each part of the requirements, a case for each check; and a suite of the notebooks.
 
-    failed is a failure, broken an error; warned passes and says so in its output, or, when `strict`, is a failure.
-    began: seconds since 1970; seconds: how long the whole took.
+    failed is a failure, broken an error, not reached is skipped; warned passes and says so in its output, or, when
+    `strict`, is a failure. began: seconds since 1970; seconds: how long the whole took.
     """
     when = datetime.fromtimestamp(began, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     root = ElementTree.Element("testsuites", name="labkit conformance", timestamp=when, time=f"{seconds:.3f}")
@@ -56,7 +56,7 @@ def _case(suite: ElementTree.Element, verdict: Verdict, part: str, strict: bool)
         time=f"{verdict.seconds:.3f}",
     )
     message = _legal(verdict.explanation())
-    ids = " ".join(verdict.requirements)
+    ids = " ".join(verdict.blamed)
     detail = _legal(
         f"requirements: {ids}\nexpected: {verdict.expected}\nactual: {verdict.actual}\n\n{verdict.exchange}"
     )
@@ -65,6 +65,8 @@ def _case(suite: ElementTree.Element, verdict: Verdict, part: str, strict: bool)
             ElementTree.SubElement(case, "failure", message=message).text = detail
         case "broken":
             ElementTree.SubElement(case, "error", message=message)
+        case "not reached":
+            ElementTree.SubElement(case, "skipped", message=f"not reached: {message}")
         case "skipped":
             ElementTree.SubElement(case, "skipped", message=message)
         case "warned":

@@ -14,8 +14,10 @@ from labkit.conformance.verdict import Outcome, Verdict
 from labkit.reporting.verdicts import BAD, MARKS
 
 State = Literal[Outcome, "not run", "no check"]
-STATES: tuple[str, ...] = ("passed", "failed", "warned", "broken", "skipped", "not run", "no check")
-WORST_FIRST: tuple[Outcome, ...] = ("failed", "broken", "warned", "passed", "skipped")
+STATES: tuple[str, ...] = (
+    *("passed", "failed", "warned", "broken", "not reached", "skipped", "not run", "no check"),
+)
+WORST_FIRST: tuple[Outcome, ...] = ("failed", "broken", "warned", "not reached", "passed", "skipped")
 assert set(WORST_FIRST) == set(get_args(Outcome))
 
 
@@ -33,11 +35,15 @@ class Row:
 
     @property
     def state(self) -> State:
-        """The worst of its checks' outcomes; where one passed, a skipped one does not count."""
+        """The worst of its checks' outcomes; where one passed, a skipped one does not count, nor a model that did not
+        reach it, since a model only repeats what other checks look at one by one.
+        """
         if not self.covered.checks:
             return "no check"
-        outcomes = [each.of(self.id) for each in self.verdicts.values()]
-        return next((each for each in WORST_FIRST if each in outcomes), "not run")
+        models = {each.name for each in self.covered.checks if each.model is not None}
+        outcomes = {name: each.of(self.id) for name, each in self.verdicts.items()}
+        seen = [each for name, each in outcomes.items() if name not in models or each != "not reached"]
+        return next((each for each in WORST_FIRST if each in (seen or outcomes.values())), "not run")
 
     @property
     def bad(self) -> bool:
@@ -157,5 +163,5 @@ def _reason(verdict: Verdict | None, requirement: str) -> str:
     outcome = "passed" if verdict is None else verdict.of(requirement)
     if verdict is None or outcome == "passed":
         return ""
-    why = verdict.reason or "did not come up"
-    return f" ({outcome}{f': {why}' if outcome == 'skipped' else ''})"
+    why = f": {verdict.reason or 'did not come up'}" if outcome in ("skipped", "not reached") else ""
+    return f" ({outcome}{why})"

@@ -18,7 +18,8 @@ from labkit.conformance.fork_server import ForkServer
 from labkit.conformance.target import LOCAL_TARGET, Target
 from labkit.conformance.verdict import Outcome, Verdict
 from labkit.core.clock import Clock
-from labkit.reporting import html, matrix
+from labkit.reporting import causes, html, matrix
+from labkit.reporting.causes import Problem
 from labkit.reporting.junit import junit
 from labkit.reporting.kernel_server import KernelServer
 from labkit.reporting.matrix import Row
@@ -67,8 +68,13 @@ class Report:
 
     @property
     def bad(self) -> list[Verdict]:
-        """The verdicts that make this run a failure."""
-        return [each for each in self.verdicts if each.outcome in self.failing]
+        """The verdicts that make this run a failure; what explains others before them."""
+        return [verdict for each in self.causes for verdict in (each.verdict, *each.same)]
+
+    @property
+    def causes(self) -> list[Problem]:
+        """The same, each with the verdicts that it probably explains; the first ones explain the most."""
+        return causes.problems(self.verdicts, self.failing, self.coverage.catalogue.parts)
 
     @property
     def good(self) -> bool:
@@ -83,10 +89,11 @@ class Report:
 
     def problems(self) -> list[str]:
         """A line for each check that came out as it must not and each notebook that raised."""
-        lines = [
-            f"{each.outcome:6} {' '.join(each.requirements)}  {each.check}: {_short(each.explanation(), 400)}"
-            for each in self.bad
-        ]
+        lines = []
+        for cause in self.causes:
+            lines += [_line(each) for each in (cause.verdict, *cause.same)]
+            if count := len(cause.left_out):
+                lines.append(f"       {count} check{'' if count == 1 else 's'} not reached because of that")
         lines += [
             f"raised {run.name}  cell {run.error.number}: {_short(run.error.message)}"
             for run in self.runs
@@ -253,6 +260,11 @@ def _near(path: Path) -> str:
     """A path as seen from here."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def _line(verdict: Verdict) -> str:
+    why = _short(verdict.explanation(), 400)
+    return f"{verdict.outcome:6} {' '.join(verdict.blamed)}  {verdict.check}: {why}"
 
 
 def _short(text: str, longest: int = 160) -> str:

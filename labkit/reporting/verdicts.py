@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 BAD: tuple[Outcome, ...] = ("failed", "broken")  # what makes a run a failure
-MARKS = {"passed": "✓", "failed": "✗", "warned": "!", "skipped": "–", "broken": "?"}
+SHOWN: tuple[Outcome, ...] = ("failed", "warned", "not reached")  # that show what was expected
+MARKS = {"passed": "✓", "failed": "✗", "warned": "!", "skipped": "–", "broken": "?", "not reached": "…"}
 MOST_IDS = 12  # requirements of one verdict that a table names
 METADATA = "labkit"  # under this key an output's metadata carries its verdicts: nbval leaves metadata alone
 
@@ -49,8 +50,8 @@ class Verdicts:
 
     @property
     def good(self) -> bool:
-        """Did no check fail or break?"""
-        return not any(self.counts[each] for each in BAD)
+        """Did no check fail or break, and was none left out for something that failed?"""
+        return not any(self.counts[each] for each in (*BAD, "not reached"))
 
     def summary(self) -> str:
         """One line: `DEV-TIME: 4 checks, 4 passed`."""
@@ -83,7 +84,7 @@ class Verdicts:
         lines = [self.summary()]
         for each in self:
             lines.append(f"  {MARKS[each.outcome]} {' '.join(_ids(each))}  {each.title}{_because(each)}")
-            if each.outcome == "failed" or each.outcome == "warned":
+            if each.outcome in SHOWN:
                 lines += [f"      expected {each.expected}", f"      actual   {each.actual}"]
         return "\n".join(lines)
 
@@ -133,8 +134,10 @@ def _because(verdict: Verdict) -> str:
 
 
 def _ids(verdict: Verdict) -> list[str]:
-    """The requirements, as many as a reader looks at: a model has up to two hundred, all in the matrix."""
-    first, more = verdict.requirements[:MOST_IDS], len(verdict.requirements) - MOST_IDS
+    """The requirements that it speaks of, as many as a reader looks at: a model has up to two hundred, all in the
+    matrix.
+    """
+    first, more = verdict.blamed[:MOST_IDS], len(verdict.blamed) - MOST_IDS
     return [*first, f"and {more} more"] if more > 0 else [*first]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import httpx
@@ -249,6 +250,31 @@ async def test_an_error_of_the_check_is_broken(nowhere: Target, catalogue: Catal
 
     verdict = await judged(function, nowhere, catalogue)
     assert (verdict.outcome, verdict.reason) == ("broken", "KeyError: 'oops'")
+
+
+async def test_a_value_that_the_check_cannot_read_has_failed(local: Target, catalogue: Catalogue) -> None:
+    async def function(target: Target) -> None:
+        response = await target.client("token-open").request("GET", "/timestamp")
+        datetime.fromtimestamp(int(response.text) * 1000, UTC)
+
+    verdict = await judged(function, local, catalogue)
+    assert verdict.outcome == "failed"
+    assert re.fullmatch(r"ValueError: year \d+ is out of range", verdict.actual)
+    assert verdict.exchange.startswith("GET /timestamp")
+
+
+@pytest.mark.parametrize("text", ["1795478338000", "0", "soon", "-5", "1.5", "1795478338"])
+def test_a_wrong_time_blames_the_requirement_of_the_time_alone(catalogue: Catalogue, text: str) -> None:
+    wrong = ("timestamp/is-now", "write/time-of-receipt", "record/answer", "bindings/dates", "send/model")
+    wanted = [each for each in CHECKS if each.name in wrong]
+    with Lab(config=LAB_YAML) as lab:
+        target = Target.local(lab)
+        target.offers -= {"clock"}
+        lab.faults.add("GET /timestamp", body=text)
+        verdicts = {each.check: each for each in runner.run(wanted, target, catalogue)}
+    assert (verdicts.pop("timestamp/is-now").outcome, len(verdicts)) == ("failed", 4)
+    assert {(each.outcome, each.cause) for each in verdicts.values()} == {("not reached", "DEV-TIME-1")}
+    assert all(repr(text) in each.actual for each in verdicts.values())
 
 
 async def test_a_target_that_is_not_there_is_broken(nowhere: Target, catalogue: Catalogue) -> None:

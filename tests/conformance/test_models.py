@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from labkit.conformance.device.restart.checks_model import Restarts, restarts
 from labkit.conformance.device.write.checks_model import Write
 from labkit.conformance.models import search as searching
 from labkit.conformance.models.calls import Calls
-from labkit.conformance.models.rules import Differs, Rules
+from labkit.conformance.models.rules import Differs, RuleError, Rules
 from labkit.conformance.models.search import Findings, Model, search
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.conformance.user.roles.checks_model import RULES
@@ -111,8 +112,10 @@ async def test_each_rule_differs_once_with_its_shortest_sequence(
 
     verdict = await runner.run_one(replace(counted(), function=play), nowhere, catalogue)
     assert verdict.outcome == "failed"
-    assert verdict.outcomes == {MUST: "failed", CHOICE: "warned", "DEV-READ-2": "skipped"}
-    assert [verdict.of(each) for each in verdict.requirements] == ["failed", "passed", "warned", "skipped"]
+    unsaid = "not reached"
+    assert verdict.outcomes == {MUST: "failed", OTHER: unsaid, CHOICE: "warned", "DEV-READ-2": unsaid}
+    assert [verdict.of(each) for each in verdict.requirements] == ["failed", unsaid, "warned", unsaid]
+    assert verdict.blamed == (MUST, CHOICE)
     assert verdict.reason == f"{MUST}: count"
     assert (verdict.expected, verdict.actual) == ("4", "3")
     assert verdict.exchange.startswith("shortest sequence:\n1. 4\n")
@@ -158,16 +161,16 @@ async def test_a_search_ends_with_its_time(nowhere: Target, monkeypatch: pytest.
 async def test_an_error_of_the_model_ends_it(nowhere: Target) -> None:
     class Wrong(Counter):
         async def play(self, command: int) -> None:
-            raise LookupError(command)
+            raise NameError(command)
 
-    with pytest.raises(LookupError):
+    with pytest.raises(NameError):
         await found(nowhere, Wrong)
 
     class Stranger(Counter):
         async def play(self, command: int) -> None:
             self.rules.holds("DEV-REC-1", "something", 1, 1)
 
-    with pytest.raises(KeyError, match="does not name DEV-REC-1"):
+    with pytest.raises(RuleError, match="does not name DEV-REC-1"):
         await found(nowhere, Stranger)
 
 
@@ -203,13 +206,37 @@ async def test_a_choice_alone_warns(nowhere: Target, catalogue: Catalogue) -> No
             self.rules.holds(CHOICE, "is it odd?", command != 5, True)
 
     verdict = await runner.run_one(counted(Odd), nowhere, catalogue)
-    assert (verdict.outcome, verdict.of(CHOICE), verdict.of(MUST)) == ("warned", "warned", "skipped")
+    assert (verdict.outcome, verdict.of(CHOICE), verdict.of(MUST)) == ("warned", "warned", "not reached")
+
+
+async def test_a_model_that_goes_wrong_breaks_no_requirement(nowhere: Target, catalogue: Catalogue) -> None:
+    class Wrong(Counter):
+        async def play(self, command: int) -> None:
+            raise NameError("oops")
+
+    verdict = await runner.run_one(counted(Wrong), nowhere, catalogue)
+    assert (verdict.outcome, verdict.reason) == ("broken", "NameError: oops")
+    assert {verdict.of(each) for each in verdict.requirements} == {"not reached"}
+
+
+async def test_a_value_that_a_model_cannot_read_breaks_the_default_rule(
+    nowhere: Target, catalogue: Catalogue
+) -> None:
+    class Reading(Counter):
+        async def play(self, command: int) -> None:
+            if command == 7:
+                datetime.fromtimestamp(1795478338000, UTC)
+
+    verdict = await runner.run_one(counted(Reading), nowhere, catalogue)
+    assert (verdict.outcome, verdict.blamed) == ("failed", (MUST,))
+    assert verdict.actual == "ValueError: year 58866 is out of range"
+    assert verdict.exchange == "shortest sequence:\n1. 7"
 
 
 def test_the_matrix_shows_each_requirement_its_own_outcome() -> None:
     whole = small()
     [one, two, _] = whole
-    outcomes: dict[str, Any] = {"AA-ONE-1": "failed"}
+    outcomes: dict[str, Any] = {"AA-ONE-1": "failed", "AA-ONE-2": "passed"}
     verdict = Verdict("one/second", ("AA-ONE-1", "AA-ONE-2"), "both", "failed", outcomes=outcomes)
     shown = {row.id: row.state for row in rows(whole, [verdict])}
     assert (shown[one.id], shown[two.id]) == ("failed", "passed")

@@ -1,6 +1,10 @@
 """The matrix of requirements, and the file that git keeps of it."""
 
-from labkit.conformance.verdict import Outcome
+from dataclasses import replace
+
+from labkit.conformance.coverage import cover
+from labkit.conformance.models.search import Model
+from labkit.conformance.verdict import Outcome, Verdict
 from labkit.reporting import matrix
 from tests.cases import cases
 from tests.reporting.books import small, verdict
@@ -21,10 +25,25 @@ def states(*verdicts: tuple[str, Outcome]) -> dict[str, str]:
         ("warned", "broken", "broken"),
         ("broken", "failed", "failed"),
         ("failed", "passed", "failed"),
+        ("passed", "not reached", "not reached"),
+        ("not reached", "failed", "failed"),
     ],
 )
 def test_a_requirement_is_as_its_worst_check(first: Outcome, second: Outcome, state: str) -> None:
     assert states(("one/first", first), ("one/second", second))["AA-ONE-1"] == state
+
+
+def test_a_model_that_did_not_reach_a_requirement_leaves_it_to_its_other_checks() -> None:
+    catalogue, first = small().catalogue, next(each for each in small().checks if each.name == "one/first")
+    model = replace(first, name="one/second", model=Model((), lambda: None, lambda *_: None))  # type: ignore[arg-type,return-value]
+    coverage = cover(catalogue, [first, model], [])
+
+    def state(*verdicts: Verdict) -> str:
+        return next(row.state for row in matrix.rows(coverage, verdicts) if row.id == "AA-ONE-1")
+
+    unreached = verdict("one/second", "AA-ONE-1", "not reached")
+    assert state(verdict("one/first", "AA-ONE-1"), unreached) == "passed"
+    assert state(unreached) == "not reached"
 
 
 def test_what_did_not_run_and_what_has_no_check_is_said() -> None:

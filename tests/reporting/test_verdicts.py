@@ -66,7 +66,7 @@ class TestTheTable:
     def test_counts_by_part(self) -> None:
         frame = Verdicts([PASSED, FAILED, SKIPPED]).by_part()
         assert frame.loc["AA-ONE"].to_dict() == {
-            "passed": 1, "failed": 1, "warned": 0, "skipped": 0, "broken": 0
+            "passed": 1, "failed": 1, "warned": 0, "skipped": 0, "broken": 0, "not reached": 0
         }  # fmt: skip
         assert frame.loc["AA-TWO", "failed"] == 1
         assert list(frame.index) == ["AA-ONE", "AA-TWO"]

@@ -11,10 +11,14 @@ from typing import TypeVar
 
 from labkit.conformance import device_client
 from labkit.conformance.target import Target
+from labkit.conformance.verdict import Mismatch, NotReached
 
 T = TypeVar("T")
 
 TICK = Fraction(1, 1024)  # what a float of Unix seconds holds exactly
+MOST_SECONDS = (
+    600  # of an answer that took long; a clock that leaps leaves a game with too many states anyway
+)
 PAUSE = 0.05  # seconds of real time that pass for any advance, where no clock can be moved
 
 
@@ -59,4 +63,8 @@ class Moments:
         before = self.now
         result = await work
         self.now = Fraction(await self._second())
-        return result, [before + each for each in range(int(self.now - before) + 1)]
+        if self.now < before:
+            mismatch = Mismatch("the server's time, GET /timestamp", f"{before} or later", self.now)
+            raise NotReached("DEV-TIME-2", mismatch)
+        last = min(int(self.now - before), MOST_SECONDS)
+        return result, [before + each for each in range(last + 1)]

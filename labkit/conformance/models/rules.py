@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from labkit.conformance import expect
 from labkit.conformance.verdict import Mismatch
@@ -13,13 +13,6 @@ if TYPE_CHECKING:
     import httpx
 
 
-@runtime_checkable
-class Shown(Protocol):
-    """An exchange that shows itself."""
-
-    def shown(self) -> str: ...
-
-
 class Differs(LabkitError):
     """An answer is another than the model's. requirement: the id of the rule that it breaks."""
 
@@ -27,6 +20,10 @@ class Differs(LabkitError):
         super().__init__(f"{requirement}: {mismatch}")
         self.requirement = requirement
         self.mismatch = mismatch
+
+
+class RuleError(LabkitError):
+    """A mistake in a model: it compares by a rule that it does not name."""
 
 
 class Rules:
@@ -43,21 +40,21 @@ class Rules:
         what: str,
         actual: object,
         expected: object,
-        seen: httpx.Response | Shown | None = None,
+        seen: httpx.Response | expect.Shown | None = None,
     ) -> bool:
         """Is `actual` as the rule has it? False where the rule is left out: the model then follows the target.
 
         seen: the exchange that shows it.
-        Raises Differs where it is not, KeyError for a rule that the model did not name.
+        Raises Differs where it is not, RuleError for a rule that the model did not name.
         """
         if requirement not in self.known:
-            raise KeyError(f"the model does not name {requirement}")
+            raise RuleError(f"the model does not name {requirement}")
         self.compared.add(requirement)
         if actual == expected:
             return True
         if requirement in self.without:
             return False
-        exchange = seen.shown() if isinstance(seen, Shown) else expect.exchange(seen)
+        exchange = seen.shown() if isinstance(seen, expect.Shown) else expect.exchange(seen)
         was, wanted = expect.hidden(shortened(actual)), expect.hidden(shortened(expected))
         raise Differs(requirement, Mismatch(what, wanted, was, exchange))
 

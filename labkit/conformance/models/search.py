@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from labkit.conformance.models.rules import Differs, Rules, shortened
+from labkit.conformance.unreadable import UNREADABLE, unreadable
 from labkit.conformance.verdict import Mismatch, Unavailable
 from labkit.fleet.connection import NoAnswerError
 
@@ -237,6 +238,10 @@ class _Search:
             await game.end()
         except Differs as differs:
             return Difference(differs.requirement, differs.mismatch, tuple(sequence[:played]))
+        except UNREADABLE as error:
+            if game.default in rules.without:
+                return None
+            return Difference(game.default, unreadable(error), tuple(sequence[:played]))
         except NoAnswerError as error:
             if error.kind == "refused":
                 raise

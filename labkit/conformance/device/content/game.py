@@ -7,6 +7,7 @@ import io
 from typing import Any, cast
 from urllib.parse import quote
 
+from labkit.conformance import device_client
 from labkit.conformance.connection_pool import Exchange
 from labkit.conformance.device.content.model import Item, Shelf
 from labkit.conformance.models.moments import Moments
@@ -158,5 +159,4 @@ class Contents:
         return cast("Exchange", asked)  # by the pool
 
     async def _second(self) -> int:
-        response = await self._devices[0].request("GET", "/timestamp", credentials=False)
-        return int(response.text)
+        return await device_client.now(self._devices[0])

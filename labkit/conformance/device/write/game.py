@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TypeVar, cast
 from urllib.parse import parse_qsl, urlencode
 
+from labkit.conformance import device_client
 from labkit.conformance.connection_pool import Exchange
 from labkit.conformance.device.write.model import RESOURCES, Device, Group, Pairs, Poll, stamped, told
 from labkit.conformance.device.write.told import KEPT, Told
@@ -211,7 +212,8 @@ class Values:
         held = self._polls.pop(number)
         held.task.cancel()
         await asyncio.wait({held.task})
-        await self._second()  # its connection was closed before this is asked
+        # its connection was closed before this is asked
+        await self.played[0].device.request("GET", "/timestamp", credentials=False)
         for state in self.played[held.device].states:
             state.polls.pop(number, None)
 
@@ -248,6 +250,8 @@ class Values:
         self, played: Played, seconds: Sequence[Fraction], change: Callable[[Device, Fraction], T]
     ) -> list[tuple[Device, T]]:
         """Change the states, each for each second in which it may have been done."""
+        if len(played.states) * len(seconds) > MANY:
+            self._lost, seconds = True, seconds[:1]
         if len(seconds) == 1:
             found = [(state, change(state, seconds[0])) for state in played.states]
         else:
@@ -394,5 +398,4 @@ class Values:
         return cast("Exchange", asked)  # by the pool
 
     async def _second(self) -> int:
-        response = await self.played[0].device.request("GET", "/timestamp", credentials=False)
-        return int(response.text)
+        return await device_client.now(self.played[0].device)
