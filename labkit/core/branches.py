@@ -1,23 +1,20 @@
-"""What an async function does side by side: its calls, one at a time where somebody drives the clock (`core/turns.py`),
-and its own code between them.
+"""Order of an async function's concurrent service calls: one at a time where a virtual clock is driven
+(`core/turns.py`), and the function's own code before its next call.
 
-Nothing tells when code that waits goes on. So each call is a piece of work of its own, with a turn of its own, and the
-function rests once the loop has turned a few times without another call of it: then it is no activity, and the next of
-its calls has its turn. One that is over wakes it, and it goes on before another begins. What it waits for by other
-means (an event, real time) is no call: where it waits for nothing else, it works meanwhile.
+Each call is a piece of work with a turn of its own. The function rests while it waits for its calls alone: it has
+calls, and nothing is scheduled for its own code (`core/scheduled.py`). Then it is no activity, and the next call has
+its turn. While a function waits for something else (real time, a thread) and for no call, it counts as activity.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from labkit.core.scheduled import ScheduledCallbacks, uncounted
 from labkit.core.turns import Turn, Turns, current, on_behalf_of
 
 T = TypeVar("T")
-
-QUIET = 10  # turns of the loop: more than from the end of a task to the code that waits for a group of them
 
 
 class Branches:
@@ -28,28 +25,30 @@ class Branches:
         turn = current()
         self._apart = turn is None  # of a request, a cell: it waits for no handler
         self._turn = turns.apart().next() if turn is None else turn
+        self._own_code = ScheduledCallbacks(on_some=self._wake, on_none=self._rest)
         self._calls = 0
-        self._quiet = 0  # turns of the loop since it was seen to work
-        self._watched = self._rests = self._over = False
+        self._rests = self._over = False
 
     def __enter__(self) -> Branches:
         self._turn.go_on()
+        self._own_code.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """What the function has left behind works for nobody."""
+        """End the run: what the function has left behind is no activity of it."""
+        self._own_code.__exit__()
         self._over = True
         self._wake()
         if self._apart:
             self._turn.end()
 
     async def call(self, calling: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Call when it is the turn of that; return when it is the function's. Raises what is raised."""
+        """Call when it is the call's turn; return when it is the function's. Raises what `calling` raises."""
         branch = self._turn.branch()
         self._begin(branch)
         try:
             try:
-                with on_behalf_of(branch):
+                with on_behalf_of(branch), uncounted():
                     await branch.come()
                     result = await calling()
             finally:
@@ -59,18 +58,16 @@ class Branches:
         except BaseException:
             self._turn.go_on()  # it was given up: the function goes on at once
             raise
-        finally:
-            self._works()
 
     def _begin(self, branch: Turn) -> None:
         branch.ask()
         self._activity.begin()
         self._calls += 1
-        self._works()
+        self._own_code.count_current()
 
     def _end(self, branch: Turn) -> None:
         self._calls -= 1
-        self._wake()
+        self._own_code.count_current()
         self._turn.ask()
         branch.end()
         self._activity.end()
@@ -80,20 +77,8 @@ class Branches:
             self._rests = False
             self._activity.begin()
 
-    def _works(self) -> None:
-        """The function was seen to work: look when it rests."""
-        self._wake()
-        self._quiet = 0
-        if not self._watched:
-            self._watched = True
-            asyncio.get_running_loop().call_soon(self._look)
-
-    def _look(self) -> None:
-        self._quiet += 1
-        self._watched = self._quiet < QUIET
-        if self._watched:
-            asyncio.get_running_loop().call_soon(self._look)
-        elif self._calls and not self._over:
+    def _rest(self) -> None:
+        if self._calls and not self._over:
             self._rests = True
             self._turn.give()
             self._activity.end()
