@@ -17,6 +17,7 @@ TOGETHER = 20  # short tests of one file
 CHECKS = "test_a_local_lab_passes"  # one for each check
 UNPLAYED = 'played = ""'  # the parameter of a notebook that may name the verdicts of a play
 SERVER = pytest.StashKey[KernelServer]()
+pytest_plugins = ["tests.guard"]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -15,23 +15,32 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labkit.core.errors import LabError, LabkitError, SettingsError
+from labkit.core.interrupts import interruptible
 
 if TYPE_CHECKING:
     from labkit.log import Amount
     from labkit.platform import Platform
 
+INTERRUPTED = 130  # the exit status that shells give what Ctrl-C ended
 JUPYTER = ("ipykernel", "matplotlib", "nbconvert", "nbformat", "papermill")  # what comes with labkit[lab]
 
 
 class Verbs(click.Group):
-    """Our own errors end a verb with one line and exit status 1, without a traceback."""
+    """Group of verbs that end with one line on stderr, without a traceback.
+
+    The exit status is 1 for an error of ours, 130 for SIGINT and SIGTERM where the verb itself does not end by them.
+    """
 
     def invoke(self, context: click.Context) -> Any:
         try:
-            return super().invoke(context)
+            with interruptible():
+                return super().invoke(context)
         except LabkitError as error:
             click.echo(f"labkit: {error}", err=True)
             sys.exit(1)
+        except KeyboardInterrupt:
+            click.echo("labkit: interrupted", err=True)
+            sys.exit(INTERRUPTED)
 
 
 class Finite(click.FloatRange):
@@ -211,9 +220,10 @@ def fleet(csv_file: Path | None, as_json: bool, **options: Any) -> None:
     """Let virtual devices live, and tell what came of it; exit status 0 if no device failed.
 
     In a lab of its own (--config) a day takes moments, and a seed gives the same day again. Against --target the
-    devices provision themselves and live on the wall clock. Ctrl-C ends a run early, with all that came of it.
+    devices provision themselves and live on the wall clock. Ctrl-C and SIGTERM end a run early, with its results so
+    far and exit status 130.
     """
-    from labkit.lab.terminal import INTERRUPTED, fleet_run
+    from labkit.lab.terminal import fleet_run
 
     if csv_file is not None and not csv_file.parent.is_dir():  # said before the run, not after it
         raise SettingsError(f"--csv: {csv_file}: there is no folder {csv_file.parent}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+from collections.abc import Sequence
 from multiprocessing.connection import Connection
 
 PATIENCE = 20.0  # seconds of real time
@@ -21,12 +22,16 @@ FORKS.set_forkserver_preload(
 
 
 class Served:
-    """A process that runs a verb of `labkit`, and what it prints. It has to be ended, or killed."""
+    """A process that runs a verb of `labkit`, and what it prints. It has to be ended, or killed.
 
-    def __init__(self, *arguments: str) -> None:
+    ignored: signals that it inherits as ignored.
+    """
+
+    def __init__(self, *arguments: str, ignored: Sequence[signal.Signals] = ()) -> None:
         out, out_writes = FORKS.Pipe(duplex=False)
         err, err_writes = FORKS.Pipe(duplex=False)
-        self._process = FORKS.Process(target=_run, args=(arguments, out_writes, err_writes), daemon=True)
+        given = (arguments, tuple(ignored), out_writes, err_writes)
+        self._process = FORKS.Process(target=_run, args=given, daemon=True)
         self._process.start()
         self.stdout, self.stderr = (os.fdopen(os.dup(each.fileno()), encoding="utf-8") for each in (out, err))
         for each in (out, err, out_writes, err_writes):
@@ -37,9 +42,13 @@ class Served:
         """As of `subprocess.Popen`: None while it runs, -9 where it was killed."""
         return self._process.exitcode
 
-    def send_signal(self, number: signal.Signals) -> None:
+    @property
+    def pid(self) -> int:
         assert self._process.pid is not None
-        os.kill(self._process.pid, number)
+        return self._process.pid
+
+    def send_signal(self, number: signal.Signals) -> None:
+        os.kill(self.pid, number)
 
     def terminate(self) -> None:
         self._process.terminate()
@@ -57,9 +66,13 @@ class Served:
         return printed[0], printed[1]
 
 
-def _run(arguments: tuple[str, ...], out: Connection, err: Connection) -> None:
+def _run(
+    arguments: tuple[str, ...], ignored: tuple[signal.Signals, ...], out: Connection, err: Connection
+) -> None:
     from labkit.cli import main
 
+    for ignore in ignored:
+        signal.signal(ignore, signal.SIG_IGN)
     for number, each in enumerate((out, err), 1):
         os.dup2(each.fileno(), number)
         each.close()

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from labkit.core.clock import Clock, Reading
+from labkit.core.interrupts import SIGNALS
 from labkit.core.loops import loop_factory
 from labkit.fleet.accounts import Key, Sent
 from labkit.fleet.device import Credentials
@@ -143,10 +144,13 @@ class Report:
 
 
 def dask_setup(worker: object) -> None:
-    """Dask calls this in each worker of a cluster of ours as it starts. An interrupt goes to all processes of a
-    terminal, or of a kernel: what it ends is up to the one with the lab, which needs the others to end cleanly.
+    """Ignore SIGINT and SIGTERM in a worker of a cluster of ours: dask calls this as it starts.
+
+    A terminal, a kernel and a service manager send them to all processes of a lab, whose own process needs the workers
+    to end its run.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for each in SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
 
 
 def ready() -> int:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError
-from labkit.core.loops import loop_factory
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.behaviours import BEHAVIOURS, Counter
 from labkit.fleet.device import Credentials
@@ -25,6 +23,7 @@ from labkit.fleet.plan import Member, Plan
 from labkit.fleet.play import Play
 from labkit.fleet.remote import elsewhere, play_elsewhere, provisioned
 from labkit.lab.lab import Lab
+from labkit.lab.portal import Portal
 from labkit.lab.run import Progress
 from labkit.lab.run_options import interval
 from labkit.settings import load
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     import pandas
 
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "max": 100.0}
-INTERRUPTED = 130  # the exit status that shells give what Ctrl-C ended
 TOLD = ("sent", "acknowledged", "handled", "lost", "doubled", "reordered", "unanswered", "arrived", "unknown")
 FEW = 6  # of these that are told even if they are 0
 DIGITS = {"opaque": 10, "base10": 10, "base16": 16}  # of identities whose length can be chosen
@@ -267,14 +265,7 @@ def against(
         with watched:
             await play_elsewhere(plan, order.seconds, watched.watch)
 
-    interrupted = False
-    try:
-        with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(live())
-    except KeyboardInterrupt:  # which has ended the run cleanly, if it had begun
-        if watched.play is None:
-            raise
-        interrupted = True
+    interrupted = _interrupted(live, watched)
     play = watched.play
     assert play is not None
     total = play.total
@@ -282,6 +273,26 @@ def against(
     failed = [FailedDevice(each.time, each.identity, each.error) for each in play.failures]
     lasted = (play.ticks[-1].time - play.began) if play.ticks else 0.0
     return Outcome(order, seed, play.ticks, failed, total.latency, timings, lasted, interrupted=interrupted)
+
+
+def _interrupted(live: Callable[[], Awaitable[None]], watched: Watched) -> bool:
+    """Let the devices of a run live on a thread of its own, where no signal reaches them. Return whether an interrupt
+    ended it early; raise KeyboardInterrupt where it came before the run began.
+    """
+    portal = Portal()
+    task = portal.begin(live)
+    try:
+        task.future.result()
+    except KeyboardInterrupt:
+        if watched.play is None:
+            raise
+        portal.call(watched.play.stop)
+        task.future.result()
+        return True
+    finally:
+        task.cancel()  # nothing where it is over
+        portal.close()
+    return False
 
 
 def _fresh_identities(order: Order, format: Format, length: int | None = None) -> list[str]:

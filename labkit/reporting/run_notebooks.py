@@ -111,9 +111,9 @@ def run_notebooks(
             bar.set_postfix_str(f"checks; {', '.join(sorted(slots.under_way))}", refresh=False)
             bar.update()
 
-        # the later ones take longer: begun last, one of them would keep the others' cores idle
-        running = [pool.submit(one, *each) for each in reversed(planned)]
         try:
+            # the later ones take longer: begun last, one of them would keep the others' cores idle
+            running = [pool.submit(one, *each) for each in reversed(planned)]
             play(checked)
             slots.played()
             done = _watch(running, slots, bar)

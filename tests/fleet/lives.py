@@ -21,6 +21,16 @@ class Reports(Behaviour):
             await device.sleep(self.every)
 
 
+class Announces(Behaviour):
+    """Prints that it lives, and lives on."""
+
+    async def run(self, device: FleetDevice) -> None:
+        await device.write(temperature=21)
+        print("begun", flush=True)  # noqa: T201
+        while True:
+            await device.sleep(0.01)
+
+
 class One(Behaviour):
     """Does what it is told."""
 

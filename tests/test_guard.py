@@ -1,0 +1,96 @@
+"""The processes of tests: independent of what they inherit, and no hang outlasts the time limit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+OPTIONS = ("-c", os.devnull, "-p", "pytest_timeout", "-p", "tests.guard", "-p", "no:cacheprovider")
+ENVIRONMENT = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
+IGNORES = """
+import signal
+import subprocess
+import sys
+
+def test_signals():
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    child = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    assert subprocess.check_output([sys.executable, "-c", child]) == b"True\\n"
+"""
+UVLOOP = """
+import asyncio
+import uvloop
+
+def test_hangs():
+    async def hang():
+        while True:
+            await asyncio.sleep(0.01)
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(hang())
+"""
+CLEANUP = """
+import threading
+
+def test_hangs():
+    try:
+        threading.Event().wait()
+    finally:
+        threading.Event().wait()
+"""
+TEARDOWN = """
+import threading
+import pytest
+
+@pytest.fixture
+def hanging():
+    yield
+    threading.Event().wait()
+
+def test_hangs(hanging):
+    threading.Event().wait()
+"""
+
+
+def ignore_and_block() -> None:
+    """Do what a shell does for background jobs, and what a careless parent may do."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGALRM])
+
+
+def run(folder: Path, test: str, *options: str) -> subprocess.CompletedProcess[str]:
+    file = folder / "test_it.py"
+    file.write_text(test)
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *OPTIONS, *options, str(file)],
+        check=False,
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=ignore_and_block,
+    )
+
+
+def test_signals_that_are_inherited_as_ignored_or_blocked_work(tmp_path: Path) -> None:
+    ran = run(tmp_path, IGNORES)
+    assert ran.returncode == 0, ran.stdout
+
+
+@pytest.mark.parametrize("hang", [UVLOOP, CLEANUP, TEARDOWN], ids=["uvloop", "cleanup", "teardown"])
+def test_a_hang_that_no_exception_ends_ends_the_process(tmp_path: Path, hang: str) -> None:
+    ran = run(tmp_path, hang, "--timeout=1")
+    assert ran.returncode == 1
+    assert "Timeout (0:00:01.250000)!" in ran.stderr
+    assert 'test_it.py", line' in ran.stderr

@@ -1,0 +1,140 @@
+"""SIGINT and SIGTERM end each verb cleanly, also where the process inherited SIGINT as ignored."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from labkit import Lab
+from labkit.core.interrupts import interruptible
+from tests.fleet.lives import Announces
+from tests.served import Served
+
+pytestmark = pytest.mark.xdist_group("served")
+SIGNALS = [signal.SIGINT, signal.SIGTERM]
+LAB_YAML = "{https_port: 0, products: [{id: thermostat, resources: {temperature: number}}]}"
+FLEET = (
+    *("fleet", "--product", "thermostat", "--devices", "2", "--days", "300", "--json"),
+    *("--behaviour", f"{Announces.__module__}:Announces"),
+)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "lab.yaml"
+    path.write_text(LAB_YAML)
+    return path
+
+
+@contextmanager
+def begun(*arguments: str | Path) -> Iterator[Served]:
+    """A process of a verb, with SIGINT ignored as a shell does for background jobs."""
+    process = Served(*map(str, arguments), ignored=[signal.SIGINT])
+    try:
+        yield process
+    finally:
+        process.kill()
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_ends_serve(config: Path, number: signal.Signals) -> None:
+    with begun("serve", "--config", config, "--json") as process:
+        assert json.loads(process.stdout.readline())["https_port"]
+        process.send_signal(number)
+        assert process.communicate() == ("", "")
+        assert process.returncode == 0
+
+
+@pytest.mark.parametrize("speed", [0, 1], ids=["virtual", "wall"])
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_ends_a_fleet_with_its_outcome(config: Path, speed: int, number: signal.Signals) -> None:
+    with begun(*FLEET, "--config", config, "--speed", str(speed)) as process:
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(number)
+        process.send_signal(number)  # as `timeout` does
+        out, err = process.communicate()
+        outcome = json.loads(out.splitlines()[-1])
+        assert (outcome["interrupted"], outcome["failed"], err) == (True, [], "")
+        assert outcome["requests"] >= 1
+        assert process.returncode == 130
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_ends_a_fleet_against_a_target(config: Path, number: signal.Signals) -> None:
+    with Lab(config=config) as lab:
+        ca_file = config.with_name("ca.pem")
+        ca_file.write_text(lab.address.ca_pem)
+        with begun(*FLEET, "--target", lab.product("thermostat").url(), "--ca-file", ca_file) as process:
+            assert process.stdout.readline() == "begun\n"
+            process.send_signal(number)
+            out, err = process.communicate()
+    outcome = json.loads(out.splitlines()[-1])
+    assert (outcome["interrupted"], outcome["failed"], err) == (True, [], "")
+    assert process.returncode == 130
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_ends_a_report_and_all_its_processes(tmp_path: Path, number: signal.Signals) -> None:
+    with begun("report", "--only", "DEV-TIME", "--output", tmp_path / "report") as process:
+        assert process.stderr.read(1)  # of its progress bar: it plays
+        children = psutil.Process(process.pid).children(recursive=True)
+        assert children
+        process.send_signal(number)
+        out, err = process.communicate()
+        assert (process.returncode, out) == (130, "")
+        assert err.endswith("labkit: interrupted\n")
+        assert "Traceback" not in err
+        _, left = psutil.wait_procs(children, timeout=20)
+        assert not left
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.xdist_group("dask")
+def test_sigterm_of_all_processes_ends_a_fleet_over_workers(config: Path) -> None:
+    """As a service manager sends it: to the workers, too."""
+    options = ("--config", str(config), "--speed", "1", "--workers", "2")
+    with subprocess.Popen(
+        [sys.executable, "-m", "labkit", *FLEET, *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "begun\n"
+            os.killpg(process.pid, signal.SIGTERM)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 130, err
+    assert json.loads(out.splitlines()[-1])["interrupted"] is True
+    assert "Traceback" not in err
+
+
+def test_handlers_are_as_before_afterwards_and_other_threads_have_none() -> None:
+    before = [signal.getsignal(each) for each in SIGNALS]
+    for each in SIGNALS:
+        with pytest.raises(KeyboardInterrupt), interruptible():
+            signal.raise_signal(each)
+        assert [signal.getsignal(number) for number in SIGNALS] == before
+    entered = threading.Event()
+
+    def enter() -> None:
+        with interruptible():
+            entered.set()
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    assert entered.is_set()
