@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,18 +10,35 @@ import yaml
 
 from labkit.core.errors import SettingsError
 
+NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml takes a tenth of the time
+LARGEST = 16 * 1024 * 1024  # bytes of a file
+MOST_NODES = 200_000  # values and keys, an alias counted as all that it repeats
+DEEPEST = 200  # lists and tables within each other
+MOST_KEY_CHARACTERS = 32_000_000  # of the paths of all keys together
+LONGEST_NUMBER = 1000  # characters: what YAML writes with colons takes quadratic time
+
 
 def read_yaml(file: Path) -> tuple[Any, dict[str, int]]:
-    """What a YAML file holds ({} if nothing), and the line of each key, for `build`. Raises SettingsError."""
+    """Return what a YAML file holds ({} if nothing), and the line of each key, for `build`.
+
+    Raises SettingsError, also for a file that is too large once its aliases are expanded.
+    """
     try:
-        text = file.read_text(encoding="utf-8")
+        with file.open("rb") as opened:
+            data = opened.read(LARGEST + 1)
+        text = data.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if len(data) > LARGEST:
+        raise SettingsError(f"{file}: is too large, expected at most {LARGEST} bytes")
     try:
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)  # libyaml takes a tenth of the time
+        _check_events(text)
+        loader = LOADER(text)
         try:
             node = loader.get_single_node()
-            lines = _lines(node, "", ())  # before values are made, which writes merged keys into the nodes
+            _check_size(node)
+            lines = _Lines().of(node)  # before values are made, which writes merged keys into the nodes
             values = None if node is None else loader.construct_document(node)
         finally:
             loader.dispose()
@@ -28,32 +46,111 @@ def read_yaml(file: Path) -> tuple[Any, dict[str, int]]:
         mark = getattr(error, "problem_mark", None)
         where = f" (line {mark.line + 1})" if mark else ""
         raise SettingsError(f"{file}: is not YAML: {getattr(error, 'problem', error)}{where}") from None
+    except _TooLarge as error:
+        raise SettingsError(f"{file}: {error}") from None
     except (ValueError, RecursionError) as error:  # a date that is none; brackets without end
         raise SettingsError(f"{file}: cannot be read: {error}") from None
     return ({} if values is None else values), lines
 
 
-def _lines(node: yaml.Node | None, key: str, above: tuple[yaml.Node, ...]) -> dict[str, int]:
-    """Where each key of a YAML document stands: `products[0].auth` → 1-based line.
+class _TooLarge(Exception):
+    """A document that would take too much time or memory. The text is the end of the error message."""
 
-    Raises SettingsError for a key that is given twice, of which YAML would take the second.
+
+def _check_events(text: str) -> None:
+    """Raise _TooLarge for what must not become nodes: libyaml makes them by recursion, without a limit on the stack."""
+    depth = nodes = 0
+    for event in yaml.parse(text, Loader=LOADER):
+        if isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        elif isinstance(event, yaml.NodeEvent):
+            nodes += 1
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            if depth > DEEPEST:
+                raise _TooLarge(f"is nested more than {DEEPEST} levels deep{_line(event)}")
+            if nodes > MOST_NODES:
+                raise _TooLarge(f"is too large: more than {MOST_NODES} values{_line(event)}")
+
+
+def _check_size(node: yaml.Node | None) -> None:
+    """Raise _TooLarge for a document of more than MOST_NODES nodes, with every alias expanded.
+
+    Aliases share nodes, so each node is counted once and its size is remembered.
     """
-    found: dict[str, int] = {}
-    if node in above:  # an anchor that holds itself
-        return found
+    sizes: dict[yaml.Node, int | None] = {}  # None: being counted
+
+    def size(node: yaml.Node) -> int:
+        if node in sizes:
+            known = sizes[node]
+            if known is None:
+                raise _TooLarge(f"an anchor holds itself{_line(node)}")
+            return known
+        sizes[node] = None
+        total = 1
+        for part in _parts(node):
+            total += size(part)
+            if total > MOST_NODES:
+                raise _TooLarge(
+                    f"is too large: more than {MOST_NODES} values, each alias counted as all that it repeats"
+                    f"{_line(part)}"
+                )
+        sizes[node] = total
+        return total
+
+    if node is not None:
+        size(node)
+
+
+def _parts(node: yaml.Node) -> Iterator[yaml.Node]:
     if isinstance(node, yaml.MappingNode):
-        names: set[str] = set()
         for name, value in node.value:
-            if not isinstance(name, yaml.ScalarNode):  # a list or a table, which YAML's own error tells of
-                continue
-            inner = f"{key}.{name.value}" if key else str(name.value)
-            found[inner] = name.start_mark.line + 1
-            if name.value in names:
-                raise SettingsError(f"{inner}: is given twice (line {found[inner]})")
-            names.add(name.value)
-            found.update(_lines(value, inner, (*above, node)))
+            yield name
+            yield value
     elif isinstance(node, yaml.SequenceNode):
-        for index, value in enumerate(node.value):
-            found[f"{key}[{index}]"] = value.start_mark.line + 1
-            found.update(_lines(value, f"{key}[{index}]", (*above, node)))
-    return found
+        yield from node.value
+    elif node.tag in NUMBERS and len(node.value) > LONGEST_NUMBER:
+        raise _TooLarge(f"a number has more than {LONGEST_NUMBER} characters{_line(node)}")
+
+
+def _line(node: yaml.Node | yaml.Event) -> str:
+    mark = node.start_mark
+    return f" (line {mark.line + 1})" if mark else ""
+
+
+class _Lines:
+    """Where each key of a YAML document stands: `products[0].auth` → 1-based line."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, int] = {}
+        self._characters = 0
+
+    def of(self, node: yaml.Node | None) -> dict[str, int]:
+        """Return the lines. Raises SettingsError for a key that is given twice, of which YAML would take the second."""
+        self._add(node, "")
+        return self._found
+
+    def _add(self, node: yaml.Node | None, key: str) -> None:
+        if isinstance(node, yaml.MappingNode):
+            names: set[str] = set()
+            for name, value in node.value:
+                if not isinstance(
+                    name, yaml.ScalarNode
+                ):  # a list or a table, which YAML's own error tells of
+                    continue
+                inner = f"{key}.{name.value}" if key else str(name.value)
+                self._keep(inner, name)
+                if name.value in names:
+                    raise SettingsError(f"{inner}: is given twice{_line(name)}")
+                names.add(name.value)
+                self._add(value, inner)
+        elif isinstance(node, yaml.SequenceNode):
+            for index, value in enumerate(node.value):
+                inner = f"{key}[{index}]"
+                self._keep(inner, value)
+                self._add(value, inner)
+
+    def _keep(self, key: str, node: yaml.Node) -> None:
+        self._characters += len(key)
+        if self._characters > MOST_KEY_CHARACTERS:
+            raise _TooLarge(f"is too large: its keys are too long, and hold too much{_line(node)}")
+        self._found[key] = node.start_mark.line + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from pathlib import Path
 from typing import Any
 
@@ -134,8 +135,6 @@ WRONG = [
     ),
     ("- a list", "settings: expected a mapping"),
     ("just text", "settings: expected a mapping"),
-    ("&a [*a]", "settings: expected a mapping"),
-    ("products: &a [*a]", "products[0]: expected a mapping (line 1)"),
 ]
 
 
@@ -241,6 +240,39 @@ def test_no_value_gets_past_as_anything_but_settings_or_a_settings_error(
 def test_a_dump_of_settings_builds_the_same_settings(folder: Path) -> None:
     settings = loaded(folder, WHOLE)
     assert build(LabSettings, copy.deepcopy(settings.model_dump())) == settings
+
+
+NESTED = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
+    for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+MERGED = "a: &a {x0: 1}\n" + "".join(
+    f"{name}: &{name} {{<<: [{', '.join([f'*{before}'] * 9)}]}}\n"
+    for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@cases(
+    ("text", "words"),
+    [
+        (NESTED, "is too large: more than 200000 values, each alias counted as all that it repeats"),
+        (MERGED, "is too large: more than 200000 values, each alias counted as all that it repeats"),
+        ("a: [" + "1," * 200_000 + "]", "is too large: more than 200000 values"),
+        ("k" * 1000 + ": [" + "1," * 100_000 + "]", "is too large: its keys are too long, and hold too much"),
+        ("a: " + "1:1" * 1_000_000, "a number has more than 1000 characters (line 1)"),
+        ("a: 0" + ":1" * 1_000_000 + ".0", "a number has more than 1000 characters (line 1)"),
+        ("a: " + "x" * (1 << 24), "is too large, expected at most 16777216 bytes"),
+        ("[" * 100_000, "is nested more than 200 levels deep (line 1)"),
+        ("&a [*a]", "an anchor holds itself (line 1)"),
+        ("products: &a {b: [*a]}", "an anchor holds itself (line 1)"),
+    ],
+)
+def test_a_small_file_cannot_take_much_time_or_memory(folder: Path, text: str, words: str) -> None:
+    before = time.process_time()
+    message = refused(folder, text)
+    assert words in message, message[:300]
+    assert "lab.yaml: " in message
+    assert time.process_time() - before < 5, "seconds of this process"
 
 
 def test_read_yaml_gives_the_line_of_each_key(tmp_path: Path) -> None:
