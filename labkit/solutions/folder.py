@@ -1,32 +1,48 @@
 """A solution folder, read from disk: scripts, modules, service configuration and assets (no Lua runs here).
 
 endpoints/*.lua, services/*.lua, services/<service>.yaml, modules/*.lua, assets/**, and the project file that
-may choose other places (project.py). Ignored: endpoints/schema.yml, roles.yaml, specs/resources.yaml, and
-`--#SECURITY`, `--#RATELIMIT` beyond being kept with the route.
+may choose other places (project.py), all of them inside the folder (boundary.py). Ignored: endpoints/schema.yml,
+roles.yaml, specs/resources.yaml, and `--#SECURITY`, `--#RATELIMIT` beyond being kept with the route.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePath
+from typing import Any, NamedTuple
 
 from labkit.core.errors import SettingsError
 from labkit.core.lined_yaml import read_yaml
 from labkit.settings.notebooks import find
 from labkit.solutions import project as projects
 from labkit.solutions import scripts
+from labkit.solutions.boundary import Boundary
 from labkit.solutions.cors import Cors
 from labkit.solutions.project import Project, Section, Solutionfile
 from labkit.solutions.scripts import EndpointScript, EventScript, Script
+
+
+class Asset(NamedTuple):
+    """A static file of a folder, which is read anew for each request."""
+
+    file: Path
+    boundary: Boundary
+
+    @property
+    def name(self) -> str:
+        return self.file.name
+
+    def read(self) -> bytes:
+        """Return its bytes. Raises SettingsError where it has become a link out of the folder, OSError."""
+        return self.boundary.read(self.file)
 
 
 @dataclass
 class SolutionFolder:
     """What a solution is made of. File names in scripts are relative to the folder.
 
-    configuration: service (as the file names it) → parameters; assets: URL path → file; hooks: the paths of
+    configuration: service (as the file names it) → parameters; assets: by URL path; hooks: the paths of
     GET routes to run once at the end of set-up, from older project files.
     """
 
@@ -34,7 +50,7 @@ class SolutionFolder:
     events: list[EventScript] = field(default_factory=list)
     modules: dict[str, Script] = field(default_factory=dict)
     configuration: dict[str, dict[str, Any]] = field(default_factory=dict)
-    assets: dict[str, Path] = field(default_factory=dict)
+    assets: dict[str, Asset] = field(default_factory=dict)
     cors: Cors = field(default_factory=Cors)
     init_scripts: list[Script] = field(default_factory=list)
     hooks: list[str] = field(default_factory=list)
@@ -66,10 +82,10 @@ def _add(whole: SolutionFolder, found: SolutionFolder) -> None:
         _add_module(whole.modules, name, script)
     for service, parameters in found.configuration.items():
         whole.configuration.setdefault(service, {}).update(parameters)
-    for url, file in found.assets.items():
+    for url, asset in found.assets.items():
         if url in whole.assets:
-            raise SettingsError(f"{file}: {url} is {whole.assets[url]} already")
-        whole.assets[url] = file
+            raise SettingsError(f"{asset.file}: {url} is {whole.assets[url].file} already")
+        whole.assets[url] = asset
     if found.cors != Cors():
         whole.cors = found.cors
     whole.init_scripts += found.init_scripts
@@ -82,69 +98,86 @@ def _read(root: Path) -> SolutionFolder:
         raise SettingsError(f"{root}: no such folder")
     found = SolutionFolder()
     try:
-        project = projects.find(root, found.warnings)
+        boundary = Boundary(root)
+        project = projects.find(boundary, found.warnings)
         if isinstance(project, Project):
-            _read_sections(root, project, found)
+            _read_sections(boundary, project, found)
         else:
-            _read_files(root, project, found)
+            _read_files(boundary, project, found)
         _unique(found.events)
     except SettingsError as error:
         raise SettingsError(f"{root}: {error}") from None
     return found
 
 
-def _read_sections(root: Path, project: Project, found: SolutionFolder) -> None:
+def _read_sections(root: Boundary, project: Project, found: SolutionFolder) -> None:
     if project.endpoints:
         for file in _select(root, project.endpoints):
-            found.endpoints += scripts.endpoints(_name(root, file), _text(root, file))
+            found.endpoints += scripts.endpoints(root.name(file), _text(root, file))
         found.cors = projects.cors(root, project.endpoints.cors)
     if project.modules:
-        base = root / project.modules.location
+        base = root.folder / project.modules.location
         for file in _select(root, project.modules):
             _add_module(
                 found.modules, ".".join(file.relative_to(base).with_suffix("").parts), _script(root, file)
             )
     if project.services:
-        base = root / project.services.location
+        base = root.folder / project.services.location
         for file in _select(root, project.services):
             named = service_and_event(file.relative_to(base))
-            found.events += scripts.events(_name(root, file), _text(root, file), named)
+            found.events += scripts.events(root.name(file), _text(root, file), named)
         found.configuration = _configuration(root, base)
     if project.assets:
-        base = root / project.assets.location
-        found.assets = _assets(base, _select(root, project.assets), project.assets.default_page)
+        base = root.folder / project.assets.location
+        found.assets = _assets(root, base, _select(root, project.assets), project.assets.default_page)
     if project.init_script:
-        found.init_scripts.append(_script(root, root / project.init_script))
+        found.init_scripts.append(_script(root, root.place("init_script", project.init_script)))
 
 
-def _read_files(root: Path, project: Solutionfile, found: SolutionFolder) -> None:
+def _read_files(root: Boundary, project: Solutionfile, found: SolutionFolder) -> None:
     """The older form names each file; a module is what its key says."""
     if project.routes:
-        found.endpoints = scripts.endpoints(project.routes, _text(root, root / project.routes))
+        found.endpoints = scripts.endpoints(project.routes, _text(root, root.place("routes", project.routes)))
     for name, file in project.modules.items():
-        found.modules[name] = _script(root, root / file)
+        found.modules[name] = _script(root, root.place(f"modules.{name}", file))
     for service, handlers in project.services.items():
         for event, file in handlers.items():
-            found.events.append(EventScript(service, event, _script(root, root / file)))
+            script = _script(root, root.place(f"services.{service}.{event}", file))
+            found.events.append(EventScript(service, event, script))
     if project.assets:
-        base = root / project.assets
+        base = root.place("assets", project.assets)
+        _check_links(root, base)
         files = sorted(file for file in base.rglob("*") if file.is_file() and not file.name.startswith("."))
-        found.assets = _assets(base, files, project.default_page)
+        found.assets = _assets(root, base, files, project.default_page)
     found.cors = project.cors
     if project.hook:
         found.hooks.append("/" + project.hook.lstrip("/"))
 
 
-def _select(root: Path, section: Section) -> list[Path]:
-    base = root / section.location
+def _select(root: Boundary, section: Section) -> list[Path]:
+    base = root.place("location", section.location)
     if base.is_file():
         return [base]
+    for pattern in (*section.include, *section.exclude):
+        if ".." in PurePath(pattern).parts:
+            raise SettingsError(
+                f"{section.location}: include, exclude: {pattern!r} leaves the folder, expected no '..'"
+            )
     try:
-        chosen = {file for file in _matching(base, section.include) if file.is_file()}
         dropped = set(_matching(base, section.exclude))
+        _check_links(root, base, dropped)
+        chosen = {file for file in _matching(base, section.include) if file.is_file()}
     except (ValueError, NotImplementedError) as error:
         raise SettingsError(f"{section.location}: include, exclude: {error}") from None
-    return sorted(file for file in chosen if dropped.isdisjoint((file, *file.parents)))
+    kept = sorted(file for file in chosen if dropped.isdisjoint((file, *file.parents)))
+    return [root.check(file) for file in kept]
+
+
+def _check_links(root: Boundary, base: Path, dropped: Collection[Path] = ()) -> None:
+    """Raise SettingsError for a linked folder below `base` that resolves outside, even where nothing of it matches."""
+    for path in base.rglob("*"):
+        if path.is_symlink() and path.is_dir() and not any(each in dropped for each in (path, *path.parents)):
+            root.check(path)
 
 
 def _matching(base: Path, patterns: Iterable[str]) -> Iterator[Path]:
@@ -163,20 +196,20 @@ def service_and_event(file: Path) -> tuple[str, str | None] | None:
     return service, event or None
 
 
-def _configuration(root: Path, base: Path) -> dict[str, dict[str, Any]]:
+def _configuration(root: Boundary, base: Path) -> dict[str, dict[str, Any]]:
     """`<service>.yaml` below the services folder: the service's parameters; an empty file is fine."""
     found: dict[str, dict[str, Any]] = {}
     for file in sorted(file for suffix in ("yaml", "yml") for file in base.glob(f"**/*.{suffix}")):
-        values, _ = read_yaml(file)
+        values, _ = read_yaml(root.check(file))
         if not isinstance(values, dict):
-            raise SettingsError(f"{_name(root, file)}: expected parameters, not {type(values).__name__}")
+            raise SettingsError(f"{root.name(file)}: expected parameters, not {type(values).__name__}")
         found.setdefault(file.stem, {}).update(values)
     return found
 
 
-def _assets(base: Path, files: Iterable[Path], default_page: str) -> dict[str, Path]:
-    """URL path → file. The default page is what `/` shows too."""
-    found = {"/" + file.relative_to(base).as_posix(): file for file in files}
+def _assets(root: Boundary, base: Path, files: Iterable[Path], default_page: str) -> dict[str, Asset]:
+    """The assets by URL path. The default page is what `/` shows too."""
+    found = {"/" + file.relative_to(base).as_posix(): Asset(root.check(file), root) for file in files}
     page = found.get("/" + default_page.lstrip("/"))
     return {**found, "/": page} if page else found
 
@@ -197,17 +230,13 @@ def _unique(events: Iterable[EventScript]) -> None:
             )
 
 
-def _name(root: Path, file: Path) -> str:
-    return file.relative_to(root).as_posix() if file.is_relative_to(root) else file.as_posix()
-
-
-def _text(root: Path, file: Path) -> str:
+def _text(root: Boundary, file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8-sig")
+        return root.read(file).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise SettingsError(f"{_name(root, file)}: cannot be read: {reason}") from None
+        raise SettingsError(f"{root.name(file)}: cannot be read: {reason}") from None
 
 
-def _script(root: Path, file: Path) -> Script:
-    return Script(_name(root, file), 1, _text(root, file))
+def _script(root: Boundary, file: Path) -> Script:
+    return Script(root.name(file), 1, _text(root, file))

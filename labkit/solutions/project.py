@@ -16,6 +16,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from labkit.core.errors import SettingsError
 from labkit.core.lined_yaml import read_yaml
 from labkit.settings import Model, build
+from labkit.solutions.boundary import Boundary
 from labkit.solutions.cors import Cors, Names
 
 DEFAULT = "solution.yaml"
@@ -109,14 +110,15 @@ class Solutionfile(BaseModel):
     ] = Cors()
 
 
-def find(folder: Path, warnings: list[str]) -> Project | Solutionfile:
-    """The project of a folder. Raises SettingsError naming file, key and line; adds to `warnings`."""
-    named = [folder / DEFAULT] if (folder / DEFAULT).is_file() else _yaml_projects(folder, warnings)
+def find(boundary: Boundary, warnings: list[str]) -> Project | Solutionfile:
+    """Return the project of a folder; add to `warnings`. Raises SettingsError naming file, key and line."""
+    folder = boundary.folder
+    named = [folder / DEFAULT] if (folder / DEFAULT).is_file() else _yaml_projects(boundary, warnings)
     if named:
         warnings += [f"{other.name}: ignored, {named[0].name} comes first" for other in named[1:]]
-        return _read(named[0], warnings)
+        return _read(boundary, named[0], warnings)
     if (folder / OLDER).is_file():
-        return _read_older(folder / OLDER)
+        return _read_older(boundary.check(folder / OLDER))
     return Project(
         formatversion="1.0.0",
         info=Info(),
@@ -127,18 +129,19 @@ def find(folder: Path, warnings: list[str]) -> Project | Solutionfile:
     )
 
 
-def cors(folder: Path, given: Cors | str) -> Cors:
-    """The cors settings, read from the file that is named where they are not given."""
+def cors(boundary: Boundary, given: Cors | str) -> Cors:
+    """Return the cors settings, read from the file that is named where they are not given."""
     if isinstance(given, Cors):
         return given
-    values, lines = read_yaml(folder / given)
+    values, lines = read_yaml(boundary.place("cors", given))
     return build(Cors, values, given, {f"{given}.{key}": line for key, line in lines.items()})
 
 
-def _yaml_projects(folder: Path, warnings: list[str]) -> list[Path]:
+def _yaml_projects(boundary: Boundary, warnings: list[str]) -> list[Path]:
     """The files that are project files. Of one that cannot be read (another program's, perhaps), a warning."""
     found = []
-    for file in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]):
+    for file in sorted([*boundary.folder.glob("*.yaml"), *boundary.folder.glob("*.yml")]):
+        boundary.check(file)
         try:
             values, _ = read_yaml(file)
         except SettingsError as error:
@@ -150,8 +153,8 @@ def _yaml_projects(folder: Path, warnings: list[str]) -> list[Path]:
     return found
 
 
-def _read(file: Path, warnings: list[str]) -> Project:
-    values, lines = read_yaml(file)
+def _read(boundary: Boundary, file: Path, warnings: list[str]) -> Project:
+    values, lines = read_yaml(boundary.check(file))
     if isinstance(values, dict) and "formatversion" in values:
         values["formatversion"] = str(values["formatversion"])
     try:
@@ -163,13 +166,14 @@ def _read(file: Path, warnings: list[str]) -> Project:
     ]
     for name in SECTIONS:
         section: Section | None = getattr(project, name)
-        if (
-            section
-            and "location" in section.model_fields_set
-            and not (file.parent / section.location).exists()
-        ):
+        if section and "location" in section.model_fields_set:
             line = lines.get(f"{name}.location", lines.get("routes.location"))
-            raise SettingsError(f"{file.name}: {name}.location: no {section.location!r} (line {line})")
+            try:
+                there = boundary.place(f"{name}.location", section.location).exists()
+            except SettingsError as error:
+                raise SettingsError(f"{file.name}: {error} (line {line})") from None
+            if not there:
+                raise SettingsError(f"{file.name}: {name}.location: no {section.location!r} (line {line})")
     return project
 
 
@@ -182,10 +186,9 @@ def _meant(key: str) -> str:
 def _read_older(file: Path) -> Solutionfile:
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise SettingsError(f"{file.name}: cannot be read: {error}") from None
-    try:
         return build(Solutionfile, values)
+    except (OSError, ValueError, RecursionError) as error:  # brackets without end
+        raise SettingsError(f"{file.name}: cannot be read: {error}") from None
     except SettingsError as error:
         raise SettingsError(f"{file.name}: {error}") from None
 

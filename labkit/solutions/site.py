@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from labkit.context import Context
+from labkit.core.errors import SettingsError
 from labkit.core.hiding import without_issued_in_path
 from labkit.core.journal import Record
 from labkit.faults import AWAITED, Asked, FaultAnswer, Given
@@ -156,9 +157,11 @@ class SolutionSite(Site):
         allowed = set(match.allowed) - {WEBSOCKET} | ({"GET", "HEAD"} if asset else set())
         if asset and request.method in ("GET", "HEAD"):
             try:
-                data = await self._workers.run(asset.read_bytes)
+                data = await self._workers.run(asset.read)
             except OSError as error:
                 raise HttpError(404, f"{path}: {error.strerror}") from None
+            except SettingsError as error:  # it has become a link out of its folder
+                raise HttpError(404, str(error)) from None
             kind = self._types.guess_type(asset.name)[0] or "application/octet-stream"
             return web.Response(
                 body=data, content_type=kind, charset="utf-8" if kind.startswith("text/") else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar, overload
 
@@ -17,7 +16,7 @@ from labkit.core.events import Outcome as Outcome
 from labkit.services.calls import Services
 from labkit.settings import SolutionSettings, SubscriptionSettings
 from labkit.solutions import events
-from labkit.solutions.folder import SolutionFolder
+from labkit.solutions.folder import Asset, SolutionFolder
 from labkit.solutions.functions import FunctionHandler
 from labkit.solutions.handlers import Handler, Run, explain, status_of, trace
 from labkit.solutions.registrations import Names, Registration, Registrations
@@ -61,7 +60,7 @@ class Solution:
         self.folder = folder
         self.routes = Routes()
         self.cors = folder.cors
-        self.assets: Mapping[str, Path] = folder.assets
+        self.assets: Mapping[str, Asset] = folder.assets
         self.warnings: list[str] = []  # of its folder, and of what ran at the end of set-up
         self._context = context
         self._services = services

@@ -136,7 +136,7 @@ def test_without_a_project_file_the_default_folders_apply(tmp_path: Path) -> Non
     found = folder(tmp_path, files)
     assert routes(found) == [("GET", "/a", "application/json")]
     assert handlers(found) == [("device", "datapoint")]
-    assert found.assets["/"] == tmp_path / "files/index.html"
+    assert found.assets["/"].file == tmp_path / "files/index.html"
     assert found.cors.origin is True
 
 
@@ -349,6 +349,8 @@ def test_an_older_project_file_may_leave_nearly_all_out(tmp_path: Path) -> None:
         ),
         ({"solution.yaml": PROJECT + "endpoints: {cors: no.yaml}"}, "no.yaml: cannot be read"),
         ({"Solutionfile.json": "{"}, "Solutionfile.json: cannot be read"),
+        ({"Solutionfile.json": "[" * 100_000}, "Solutionfile.json: cannot be read"),
+        ({"Solutionfile.json": json.dumps({"cors": "[" * 100_000})}, "Solutionfile.json: cannot be read"),
         ({"Solutionfile.json": '{"modules": []}'}, "Solutionfile.json: modules"),
         ({"Solutionfile.json": '{"routes": "no.lua"}'}, "no.lua: cannot be read"),
     ],
