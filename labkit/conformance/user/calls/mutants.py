@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from labkit.conformance.breaking import CALL
-from labkit.conformance.mutant import instead, patch
+from labkit.conformance.mutant import instead, mutant, patch
+from labkit.core.database import execute
+from labkit.services.user.keys import Keys
 
 secrets_shown = patch(
     "USR-OAUTH-39 USR-SOC-23 USR-JWT-17",
@@ -21,3 +25,32 @@ def one_people(original: Any, self: Any, caller: Any, service: str, *call: Any) 
     """all solutions have the same people"""
     caller = replace(caller, solution="probe") if service == "User" else caller
     return original(self, caller, service, *call)
+
+
+@instead("USR-CALL-12", "labkit.services.user.accounts:activate", alone=True)
+def code_of_any_solution(original: Any, connection: Any, solution: str, code: str) -> Any:
+    """an activation code counts in every solution"""
+    row = execute(connection, "SELECT solution FROM user WHERE activation = ?", (code,)).fetchone()
+    return original(connection, row[0] if row else solution, code)
+
+
+@instead("USR-CALL-12", "labkit.services.user.roles.assignments:delete_value", alone=True)
+def value_of_all_solutions(original: Any, connection: Any, solution: str, *named: Any) -> None:
+    """deleteRoleParamValue takes the value from the users of all solutions"""
+    original(connection, solution, *named)
+    execute(connection, "DELETE FROM assigned_value WHERE role = ? AND value = ?", (named[0], named[2]))
+
+
+@mutant("USR-CALL-15", "labkit.services.user.keys:Keys.secret", alone=True)
+def secret_of_each_start(original: Any) -> Any:
+    """the secret of user tokens is another after each start"""
+    starts: WeakKeyDictionary[Keys, int] = WeakKeyDictionary()
+    numbers = itertools.count()
+
+    async def secret(self: Keys, solution: str) -> bytes:
+        made = starts.get(self)
+        if made is None:
+            made = starts[self] = next(numbers)
+        return bytes(await original(self, solution)) + str(made).encode()
+
+    return secret
