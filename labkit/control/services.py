@@ -45,28 +45,30 @@ class ServicesControl:
         self._platform = platform
         self._described: dict[Operation, OperationInfo] = {}
 
-    async def names(self, solution: str) -> list[str]:
-        """The services that a solution may call."""
-        return list(self._offered(solution))
+    @property
+    def revision(self) -> int:
+        """Count of the changes of what solutions may call."""
+        return self._platform.context.services.revision
 
-    async def operations(self, solution: str, service: str) -> list[OperationInfo]:
-        """The operations of a service that a solution may call; none where there is no such service."""
-        return [self._describe(each) for each in self._offered(solution).get(service, {}).values()]
+    async def catalogue(self, solution: str) -> dict[str, dict[str, OperationInfo]]:
+        """Return the operations that a solution may call, by service and name. Raises LabError for no solution."""
+        self._platform.solutions.get(solution)
+        return {
+            service: {name: self._describe(each) for name, each in operations.items()}
+            for service, operations in self._platform.services.operations(Caller(solution)).items()
+        }
 
     async def call(
         self, solution: str, service: str, operation: str, parameters: Mapping[str, Any] | None = None
     ) -> CallResult:
         """Call an operation for a solution, as its scripts do. Never raises for a platform error."""
         self._platform.solutions.get(solution)
-        declared = self._offered(solution).get(service, {}).get(operation)
+        declared = self._platform.services.find(Caller(solution), service, operation)
         notes: tuple[str, ...] = ()
         if declared is not None and isinstance(parameters, Mapping):
             notes = tuple(declared.warnings(parameters))
         value = await self._platform.call(solution, service, operation, copied(parameters))
         return CallResult.model_construct(value=copied(value), notes=notes)
-
-    def _offered(self, solution: str) -> Mapping[str, Mapping[str, Operation]]:
-        return self._platform.services.operations(Caller(solution))
 
     def _describe(self, operation: Operation) -> OperationInfo:
         if operation not in self._described:

@@ -11,10 +11,14 @@ T = TypeVar("T")
 
 
 class Directory(Generic[T]):
-    """Things by name, in the order in which they came. kind: what they are called in errors (`product`)."""
+    """Things by name, in the order in which they came.
+
+    kind: what they are called in errors (`product`); revision: count of the changes, of which `changed` adds one.
+    """
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
+        self.revision = 0
         self._items: dict[str, T] = {}
 
     def add(self, name: str, item: T) -> None:
@@ -22,18 +26,25 @@ class Directory(Generic[T]):
         if name in self._items:
             raise SettingsError(f"{self.kind} {name!r} is there already")
         self._items[name] = item
+        self.changed()
 
     def remove(self, name: str) -> T:
         """Take a thing out. Raises LabError where there is none of this name."""
         item = self.get(name)
         del self._items[name]
+        self.changed()
         return item
 
     def replace(self, name: str, item: T) -> T:
         """Put another in the place of a thing, which it gives. Raises LabError where there is none of this name."""
         replaced = self.get(name)
         self._items[name] = item
+        self.changed()
         return replaced
+
+    def changed(self) -> None:
+        """Count a change: also one of what a thing of this directory offers."""
+        self.revision += 1
 
     def get(self, name: str) -> T:
         """Raises LabError naming those that are there."""

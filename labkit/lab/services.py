@@ -21,14 +21,34 @@ if TYPE_CHECKING:
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
+class Catalogue:
+    """The services of a solution with their operations, read anew after they have changed."""
+
+    def __init__(self, runtime: Runtime, solution: str) -> None:
+        self._runtime = runtime
+        self._solution = solution
+        self._revision = -1
+        self._services: Mapping[str, Mapping[str, OperationInfo]] = {}
+
+    def services(self) -> Mapping[str, Mapping[str, OperationInfo]]:
+        """Return the operations by service and name."""
+        control = self._runtime.control.services
+        revision = control.revision  # a number, so it is read without crossing to the lab's thread
+        if revision != self._revision:
+            self._services = self._runtime.run(control.catalogue, self._solution)
+            self._revision = revision
+        return self._services
+
+
 class ServiceHandle:
     # A service: its operations as methods with keyword arguments, or one table of them. What it is documented
     # with is each one's own.
 
-    def __init__(self, runtime: Runtime, solution: str, name: str) -> None:
+    def __init__(self, runtime: Runtime, solution: str, name: str, catalogue: Catalogue) -> None:
         self._runtime = runtime
         self._solution = solution
         self._name = name
+        self._catalogue = catalogue
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_"):
@@ -65,9 +85,8 @@ class ServiceHandle:
             ]
         return "\n".join(lines).rstrip()
 
-    def _operations(self) -> dict[str, OperationInfo]:
-        operations = self._runtime.control.services.operations
-        return {each.name: each for each in self._runtime.run(operations, self._solution, self._name)}
+    def _operations(self) -> Mapping[str, OperationInfo]:
+        return self._catalogue.services().get(self._name, {})
 
     def __repr__(self) -> str:
         return f"<service {self._name}: {', '.join(dir(self))}>"

@@ -11,7 +11,7 @@ from labkit.core.errors import LabWarning, unknown
 from labkit.lab.client import Session, SiteClient
 from labkit.lab.interface import Published, Subscription, several
 from labkit.lab.runtime import Runtime
-from labkit.lab.services import ServiceHandle, call
+from labkit.lab.services import Catalogue, ServiceHandle, call
 from labkit.lab.show import card, of_lines
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Solution(SiteClient):
         super().__init__(runtime, info.domain, cookies=False)
         self._control = runtime.control.solutions
         self._fixed = info
+        self._catalogue = Catalogue(runtime, info.id)
 
     @property
     def id(self) -> str:
@@ -178,13 +179,13 @@ class Solution(SiteClient):
     def __getattr__(self, name: str) -> ServiceHandle:
         if name.startswith("_"):
             raise AttributeError(name)
-        known = self._runtime.run(self._runtime.control.services.names, self.id)
+        known = self._catalogue.services()
         if name not in known:
             raise AttributeError(unknown("service", name, known))
-        return ServiceHandle(self._runtime, self.id, name)
+        return ServiceHandle(self._runtime, self.id, name, self._catalogue)
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._runtime.run(self._runtime.control.services.names, self.id)]
+        return [*super().__dir__(), *self._catalogue.services()]
 
     def __repr__(self) -> str:
         return f"<solution {self.id} at {self.domain}>"

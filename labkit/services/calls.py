@@ -145,6 +145,11 @@ class Services(Component):
             for name, service in services_of(self._context.services, caller.solution)
         }
 
+    def find(self, caller: Caller, service: str, operation: str) -> Operation | None:
+        """Return an operation that this caller may use, or None."""
+        found = find_service(self._context.services, caller.solution, service)
+        return None if found is None else found.offered(caller).get(operation)
+
     def _known(self) -> dict[str, set[str]]:
         """The operations of each service that any solution may call."""
         solutions = self._context.solutions.names() or [""]

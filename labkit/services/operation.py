@@ -201,7 +201,10 @@ class Service(Component):
         cls.operations = operations
 
     def services(self, solution: str) -> Mapping[str, Service]:
-        """Services that this one gives a solution beside those that all have, by the names that scripts use."""
+        """Services that this one gives a solution beside those that all have, by the names that scripts use.
+
+        One that changes them calls `context.services.changed()`, so that handles show them anew.
+        """
         return {}
 
     def check(self, solution: NamedSolution, configuration: Mapping[str, Mapping[str, Any]]) -> None:
@@ -228,7 +231,10 @@ class Service(Component):
         """Forget what scripts set of a service's parameters, or of all of a solution's."""
 
     def offered(self, caller: Caller) -> Mapping[str, Operation]:
-        """The operations that this caller may use; a service may offer some that depend on the solution."""
+        """The operations that this caller may use; a service may offer some that depend on the solution.
+
+        One that changes them calls `context.services.changed()`, so that handles show them anew.
+        """
         return self.operations
 
     def error_object(self, error: ServiceError) -> dict[str, object]:

@@ -74,7 +74,7 @@ async def test_results_survive_the_way_to_another_process(control: Control) -> N
         "content.all": ("thermostat",),
         "solutions.all": (),
         "solutions.routes": ("acme",),
-        "services.operations": ("acme", "User"),
+        "services.catalogue": ("acme",),
         "journal.select": (),
         "providers.all": (),
         "messaging.info": (),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from labkit import Caller, Lab, LabError, LabWarning, Service, ServiceError, SettingsError, operation
+from labkit.lab.portal import Portal
 from labkit.lab.solution import Solution
 
 
@@ -93,13 +95,46 @@ def test_it_completes_in_cells(lab: Lab, acme: Solution) -> None:
     assert "Twilio" in dir(acme)
     assert dir(acme.Twilio) == ["postMessage"]
     assert acme.Twilio.postMessage.__doc__ == "Sends a message."
-    import inspect
-
     assert str(inspect.signature(acme.Twilio.postMessage)) == "(*, to: str, text: str = 'hi')"
     assert repr(added) == "<service Twilio: postMessage>"
     assert "Sends a message." in added._repr_html_()
     with pytest.warns(LabWarning, match=r"txt is not a parameter of postMessage; did you mean text\?"):
         acme.Twilio.postMessage(to="1", txt="x")
+
+
+def test_a_call_of_a_known_service_crosses_to_the_labs_thread_once(
+    acme: Solution, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acme.Keystore.set(key="x", value="1")
+    crossings = []
+    begin = Portal.begin
+
+    def counted(self: Portal, function: Any, *args: Any, **kwargs: Any) -> Any:
+        crossings.append(function)
+        return begin(self, function, *args, **kwargs)
+
+    monkeypatch.setattr(Portal, "begin", counted)
+    assert acme.Keystore.get(key="x") == {"value": "1"}
+    assert len(crossings) == 1
+
+
+def test_what_a_handle_shows_follows_each_change(lab: Lab, acme: Solution) -> None:
+    """Also one that another solution makes: what it publishes is a service of its subscribers."""
+    lights = lab.solution("lights")
+    lights.publish(operations=[{"name": "switch"}])
+    subscription = acme.subscribe(lights)
+    assert dir(acme.Lights) == ["switch"]
+    lights.publish(operations=[{"name": "switch"}, {"name": "dim"}])
+    assert dir(acme.Lights) == ["dim", "switch"]
+    subscription.remove()
+    assert "Lights" not in dir(acme)
+    lab.product("thermostat", resources={})
+    acme = lab.solution("acme", products=["thermostat"], aliases={"Warm": "thermostat"}, replace=True)
+    assert "Warm" in dir(acme)
+    lab.service("Twilio", call=lambda to: to)
+    assert str(inspect.signature(acme.Twilio.call)) == "(*, to: Any)"
+    lab.service("Twilio", call=lambda number: number)
+    assert str(inspect.signature(acme.Twilio.call)) == "(*, number: Any)"
 
 
 def test_a_class_of_service_is_one(lab: Lab, acme: Solution) -> None:
@@ -141,8 +176,11 @@ def test_a_cell_that_runs_again_replaces_it_but_not_the_platforms_own(lab: Lab, 
 
 def test_it_can_be_taken_out(lab: Lab, acme: Solution) -> None:
     added = lab.service("Twilio", postMessage=lambda: 1)
+    assert acme.Twilio.postMessage() == 1
     added.remove()
     assert acme.call("Twilio", "postMessage")["status"] == 404
+    with pytest.raises(AttributeError, match="no service 'Twilio'"):
+        acme.Twilio  # noqa: B018
     with pytest.raises(LabError, match="no service 'Twilio'"):
         added.remove()
 

@@ -160,6 +160,7 @@ class Device2(Service):
         }
         if not aliases:
             del self._named[solution]
+        self._context.services.changed()
 
     def _pid(self, caller: Caller, pid: str | None) -> str:
         """The product that is meant."""

@@ -171,6 +171,7 @@ class Interface(Service):
         self.subscriptions.clear()
         self.publishers.clear()
         self._services.clear()
+        self._context.services.changed()
 
     def services(self, solution: str) -> Mapping[str, Service]:
         """The services of the publishers that a solution subscribes to."""
@@ -241,6 +242,7 @@ class Interface(Service):
     def renew(self, subscriber: str) -> None:
         """Give a subscriber the services that its subscriptions mean now, and the scripts that come with them."""
         before = self._services.pop(subscriber, {})
+        self._context.services.changed()
         solution = self._context.solutions.find(subscriber)
         if solution is None:
             return
