@@ -14,6 +14,7 @@ from labkit.core.events import Events
 from labkit.core.holding import Holding
 from labkit.core.identifiers import Identifiers
 from labkit.core.journal import Journal
+from labkit.core.selects import SelectLimits
 from labkit.core.turns import Turns
 from labkit.faults import Faults
 from labkit.http.address import ServerAddress
@@ -177,7 +178,7 @@ class Context:
             clock=clock,
             identifiers=identifiers,
             journal=journal,
-            database=Database(settings.data),
+            database=Database(settings.data, SelectLimits(settings.guard.sql, settings.guard.sql_size)),
             activity=activity,
             holding=holding,
             turns=turns,

@@ -15,7 +15,8 @@ class DatabaseControl:
     async def sql(self, query: str) -> Table:
         """The rows of a SELECT; keys and secrets count as NULL in it.
 
-        Raises LabError for what would change the data, or is no SQL.
+        Raises LabError for what would change the data, is no SQL, takes longer than `guard.sql` seconds, or gives
+        more than `guard.sql_size` bytes. One that takes longer than 10 ms reads a copy, and blocks no device.
         """
         columns, rows, hidden = await self._database.select(query)
-        return Table.model_construct(columns=tuple(columns), rows=tuple(rows), hidden=tuple(hidden))
+        return Table.model_construct(columns=columns, rows=rows, hidden=hidden)

@@ -12,12 +12,11 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
-import re
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy
 from sqlalchemy import Connection, MetaData
@@ -25,6 +24,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
 from labkit.core.errors import LabError, SettingsError
+from labkit.core.selects import Selected, SelectLimits, Selects, TooLongError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -41,31 +41,25 @@ class Committed(Exception):
         self.error = error
 
 
-class Selected(NamedTuple):
-    """The columns and rows of a SELECT; hidden: the columns, as `table.column`, that count as NULL in it."""
-
-    columns: list[str]
-    rows: list[tuple[Any, ...]]
-    hidden: list[str]
-
-
 class Database:
     """State of a lab.
 
     url: None for memory; a file name or `sqlite:///…` for state that survives a restart. With a file, what
     `run` returned survives the process being killed and the machine losing power (WAL, synchronous=FULL);
     the file is its owner's alone to read, since it holds keys and secrets.
-    starts: how often this state was started on, with this time.
+    starts: how often this state was started on, with this time. select_limits: bounds of each `select`.
     """
 
-    def __init__(self, url: str | Path | None = None) -> None:
+    def __init__(self, url: str | Path | None = None, select_limits: SelectLimits | None = None) -> None:
         self.path = _path(url)
         self.starts = 0
         self._connection: Connection | None = None
         self._raw: sqlite3.Connection
         self._turn: _Turn | None = None
         self._changes = 0
-        self._hidden: frozenset[tuple[str, str]] = frozenset()
+        self._select_limits = select_limits or SelectLimits()
+        self._selects: Selects
+        self._after_turn: list[Callable[[], object]] = []
 
     @property
     def durable(self) -> bool:
@@ -113,11 +107,17 @@ class Database:
             raise SettingsError(f"data: cannot use {self.path}: {reason}") from error
         self._connection = connection
         self._raw = driver(connection)
-        self._hidden = frozenset(
-            (table.name, column.name)
-            for table in tables.tables.values()
-            for column in table.columns
-            if column.info.get("secret")
+        self._selects = Selects(
+            self._raw,
+            in_memory=self.path is None,
+            secret=frozenset(
+                (table.name, column.name)
+                for table in tables.tables.values()
+                for column in table.columns
+                if column.info.get("secret")
+            ),
+            limits=self._select_limits,
+            when_committed=self._when_committed,
         )
         self._changes = self._raw.total_changes
 
@@ -187,6 +187,8 @@ class Database:
         if self.path is None and self._turn is None:
             self._raw.execute(statement, values)
             self._changes = self._raw.total_changes
+            if self._selects.idle is not None:
+                self._selects.drop()
             return
         turn = self._begin()
         try:
@@ -211,48 +213,25 @@ class Database:
         """Commit what is pending and close."""
         if self._connection is None:
             return
+        self._selects.close()
         self._end_of_turn()
         self._connection.close()
         self._connection.engine.dispose()
         self._connection = None
 
     async def select(self, query: str) -> Selected:
-        """What a SELECT gives. Raises LabError for what would change the data, or is no SQL.
+        """Return the result of a SELECT. Raises LabError for what would change the data, is no SQL, or takes too long.
 
-        Keys and secrets (columns with `info={"secret": True}`) count as NULL wherever the query uses them; those
-        that it does use are named in `hidden`.
+        One that takes longer than 10 ms runs in a thread on a copy of the data. Keys and secrets (columns with
+        `info={"secret": True}`) count as NULL wherever the query uses them; those that it does use are in `hidden`.
         """
-
-        if _FULL.search(query) and _BY_NAME.search(query):
-            raise LabError("sql: a FULL JOIN needs ON here, not USING or NATURAL")
-        hidden: set[str] = set()
-
-        def permit(action: int, table: str | None, column: str | None, *_: str | None) -> int:
-            if action not in _READING:
-                return sqlite3.SQLITE_DENY
-            if action == sqlite3.SQLITE_READ and (table, column) in self._hidden:
-                hidden.add(f"{table}.{column}")
-                return sqlite3.SQLITE_IGNORE
-            return sqlite3.SQLITE_OK
-
-        def select(connection: Connection) -> tuple[list[str], list[tuple[Any, ...]]]:
-            raw = driver(connection)
-            raw.set_authorizer(permit)
-            try:
-                # The driver keeps compiled statements by their text: the lab's own must not get one of these.
-                cursor = connection.exec_driver_sql(f"/* select */ {query}")
-                return list(cursor.keys()), [tuple(row) for row in cursor]
-            finally:
-                raw.set_authorizer(None)
-
+        if self._connection is None:
+            raise LabError("the lab is closed")
+        asked = self._selects.query(query)
         try:
-            columns, rows = await self.read(select)
-        except sqlalchemy.exc.SQLAlchemyError as error:
-            reason = str(getattr(error, "orig", None) or error)
-            if "authorized" in reason:  # SQLite's words for what `permit` denies
-                reason = "the data is read-only here, expected a SELECT"
-            raise LabError(f"sql: {reason}") from error
-        return Selected(columns, rows, sorted(hidden))
+            return await self.read(lambda connection: self._selects.run_short(asked))
+        except TooLongError:
+            return await self._selects.run_long(asked)
 
     async def _committed(self, turn: _Turn) -> None:
         # A future of the caller's own: a task that is cancelled cancels what it waits for.
@@ -279,6 +258,8 @@ class Database:
             turn.failure = error
         if self._raw.in_transaction:
             self._raw.execute("ROLLBACK")
+        if self._selects.idle is not None and self._raw.total_changes != self._changes:
+            self._selects.drop()
         self._changes = self._raw.total_changes
         for future in turn.waiting:
             if future.done():
@@ -287,6 +268,17 @@ class Database:
                 future.set_result(None)
             else:
                 future.set_exception(turn.failure)
+        if self._after_turn:
+            after, self._after_turn = self._after_turn, []
+            for function in after:
+                function()
+
+    def _when_committed(self, function: Callable[[], object]) -> None:
+        """Call `function` at once, or where a transaction is open after its end."""
+        if self._turn is None:
+            function()
+        else:
+            self._after_turn.append(function)
 
 
 class _Turn:
@@ -297,14 +289,6 @@ class _Turn:
     def __init__(self) -> None:
         self.failure: BaseException | None = None
         self.waiting: list[asyncio.Future[None]] = []
-
-
-# SQLite does not ask the authorizer for the columns that such a join has from both of its tables.
-_FULL = re.compile(r"\bfull\b", re.IGNORECASE)
-_BY_NAME = re.compile(r"\b(using|natural)\b", re.IGNORECASE)
-_READING = frozenset(
-    {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
-)
 
 
 @functools.cache

@@ -312,7 +312,11 @@ class Lab:
             product.forget_credentials()
 
     def sql(self, query: str) -> pandas.DataFrame:
-        """The rows of a SELECT on the lab's database: `lab.sql("select * from datapoint")`."""
+        """The rows of a SELECT on the lab's database: `lab.sql("select * from datapoint")`.
+
+        A long one blocks no device: it reads a copy of the data. It ends with an interrupt of the cell, or after
+        `guard.sql` seconds (30). Raises LabError for what would change the data, is no SQL, or is too long.
+        """
         import pandas
 
         table = self._runtime.run(self._runtime.control.database.sql, query)

@@ -17,6 +17,7 @@ class Guard(Model):
     a TLS close. reader: for a client that takes nothing of what it is sent.
     script_cpu: that a script may compute between two service calls. scripts: runs of Lua under way at once in one
     solution, each with a Lua state of its own; more of them wait until one ends.
+    sql: for a SELECT of `lab.sql`. sql_size: bytes of its result in memory.
     """
 
     header: Seconds = 10.0
@@ -27,5 +28,7 @@ class Guard(Model):
     reader: Seconds = 60.0
     script_cpu: Seconds = 2.0
     scripts: Annotated[int, Field(strict=True, ge=1)] = 64
+    sql: Seconds = 30.0
+    sql_size: Annotated[int, Field(strict=True, ge=1)] = 2**30
     grace: Seconds = 0.25  # for requests in progress when the lab stops
     outbound: Seconds = 10.0  # for an answer to a request of the platform itself

@@ -16,8 +16,8 @@ from tests.core.things import names, put
 async def test_it_gives_columns_and_rows(database: Database) -> None:
     await database.run(put, "a", 7)
     found = await database.select("with two(n) as (select 2) select name, size * n as double from thing, two")
-    assert found == (["name", "double"], [("a", 14)], [])
-    assert await database.select("select name from thing where size < 0") == (["name"], [], [])
+    assert found == (("name", "double"), (("a", 14),), ())
+    assert await database.select("select name from thing where size < 0") == (("name",), (), ())
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,17 @@ async def test_it_gives_columns_and_rows(database: Database) -> None:
         "create table other (a)",
         "attach database '{}/other.db' as other",
         "pragma query_only = off",
+        "select * from pragma_user_version, thing",
+        "with new(n) as (select 'b') insert into thing select n, 1 from new",
+        "with old(n) as (select 'a') delete from thing where name in (select n from old)",
+        "with new(n) as (select 9) update thing set size = (select n from new) returning name",
+        "insert into thing values ('b', 1) returning name",
+        "vacuum",
+        "vacuum into '{}/other.db'",
+        "reindex",
+        "analyze",
+        "savepoint a",
+        "detach main",
         "begin",
         "commit",
     ],
@@ -50,6 +61,10 @@ async def test_it_changes_nothing(database: Database, query: str, tmp_path: Path
         ("select 1; delete from thing", "one statement at a time"),
         ("selec", "syntax error"),
         ("", "does not return rows"),
+        ("select 'a\0b'", "null character"),
+        ("select '\ud800'", "surrogates not allowed"),
+        ("select cast(x'ff' as text)", "Could not decode to UTF-8"),
+        ("select load_extension('x')", "the data is read-only here"),
     ],
 )
 async def test_it_says_what_is_wrong_with_a_query(database: Database, query: str, reason: str) -> None:
@@ -63,7 +78,7 @@ async def test_it_shows_no_secret(database: Database) -> None:
 
     await database.run(keep)
     found = await database.select("select * from key")
-    assert found == (["owner", "secret"], [("acme", None)], ["key.secret"])
+    assert found == (("owner", "secret"), (("acme", None),), ("key.secret",))
     for query in (
         "select secret || '' s from key",
         "select hex(secret) s from key as k",
@@ -77,8 +92,8 @@ async def test_it_shows_no_secret(database: Database) -> None:
     ):
         found = await database.select(query)
         assert {row[0] for row in found.rows} <= {None, ""}, query
-        assert found.hidden == ["key.secret"]
-    assert (await database.select("select owner from key")).hidden == []
+        assert found.hidden == ("key.secret",)
+    assert (await database.select("select owner from key")).hidden == ()
 
 
 @cases(
@@ -93,7 +108,7 @@ async def test_it_joins_fully_by_on_alone(database: Database, join: str) -> None
     with pytest.raises(LabError, match="sql: a FULL JOIN needs ON here"):
         await database.select(f"with other as (select 'x' secret) select * from {join}")
     found = await database.select("select * from key full join thing on owner = name")
-    assert found.columns == ["owner", "secret", "name", "size"]
+    assert found.columns == ("owner", "secret", "name", "size")
 
 
 async def test_what_it_hides_the_lab_still_reads(database: Database) -> None:
@@ -107,5 +122,5 @@ async def test_what_it_hides_the_lab_still_reads(database: Database) -> None:
 
     await database.run(keep)
     for _ in range(2):  # before and after the lab has compiled the same statement
-        assert (await database.select(query)).rows == [(None,)]
+        assert (await database.select(query)).rows == ((None,),)
         assert await database.read(look) == ("s3cret",)

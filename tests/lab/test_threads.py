@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -81,3 +82,25 @@ def test_threads_share_two_labs_with_two_products_and_solutions_each() -> None:
                 logs = lab.solution(name).logs
                 assert (logs["level"] == "print").sum() == 2 * rounds
             assert len(lab.provider("google").people) == 4 * rounds
+
+
+def test_an_interrupt_ends_an_endless_select() -> None:
+    endless = "with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) from c"
+
+    selecting: list[threading.Thread] = []
+
+    def interrupt() -> None:
+        while not selecting:
+            selecting.extend(each for each in threading.enumerate() if each.name == "labkit copy")
+        signal.pthread_kill(main.ident or 0, signal.SIGINT)
+
+    main = threading.current_thread()
+    with Lab(seed=1) as lab:
+        interrupting = threading.Thread(target=interrupt)
+        interrupting.start()
+        with pytest.raises(KeyboardInterrupt):
+            lab.sql(endless)
+        interrupting.join()
+        selecting[0].join(20)
+        assert not selecting[0].is_alive()
+        assert lab.sql("select 1 one")["one"].tolist() == [1]

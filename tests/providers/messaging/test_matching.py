@@ -179,7 +179,7 @@ async def play(taken: list[Create | Delete | Walk], walked: list[tuple[str, Sele
             "SELECT count(*) FROM messaging_tag_count WHERE bindings <> (SELECT count(*) FROM messaging_tag t"
         )
         counts += " WHERE t.service = messaging_tag_count.service AND t.tag = messaging_tag_count.tag)"
-        assert (await database.select(counts)).rows == [(0,)]
+        assert (await database.select(counts)).rows == ((0,),)
     finally:
         database.close()
 

@@ -100,7 +100,7 @@ class TestChange:
         await env.clock.advance(5)
         await env.call("deleteOauthClient", id=ann, client_id=1)
         kept = await env.database.select("select id, revoked, updated_at from oauth_client")
-        assert kept.rows == [(1, 1, "2026-01-01 00:00:05")]
+        assert kept.rows == ((1, 1, "2026-01-01 00:00:05"),)
         assert secret not in await env.kept("oauth_client")
 
     async def test_with_a_client_go_its_codes_and_tokens(self, env: Environment) -> None:

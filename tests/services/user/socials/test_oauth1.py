@@ -153,7 +153,7 @@ async def test_what_has_died_is_forgotten_and_access_tokens_stay(env: Environmen
     await env.clock.advance(600)
     await env.call("getSocialLoginUrl", consumer="github")
     kept = await env.database.select(f"select kind from {login_table.name} order by kind")
-    assert kept.rows == [("access_token",), ("state",)]
+    assert kept.rows == (("access_token",), ("state",))
 
 
 @pytest.mark.parametrize(

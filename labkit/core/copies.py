@@ -1,0 +1,143 @@
+"""Copies of the lab's database, which threads read while the loop goes on.
+
+A copy is made in pieces: SQLite's backup runs in a thread, and takes its next pages only when the loop grants them, at
+a moment without a transaction. So the loop is blocked for one piece at a time, and a copy holds only what is committed.
+Where the database is in memory, each write has the backup begin anew; pieces then grow, at most to the whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+T = TypeVar("T")
+
+PIECE = 128  # pages of a copy for which the loop is blocked at once: about 0.2 ms
+GROWTH = 4  # of a piece, each time that the backup has begun anew
+PATIENCE = 5.0  # seconds of real time in which a copy that was stopped lets go of the database
+
+
+class StoppedError(Exception):
+    """Raised in the thread of a copy that was stopped."""
+
+
+class _BegunAnewError(Exception):
+    """Raised in the thread of a copy where a write had its backup begin anew."""
+
+
+class Copy:
+    """A copy of a database in a thread of its own, used for one function at a time. `ready` says what it holds.
+
+    in_memory: else it is a temporary file without a name, of which a small part is in memory.
+    """
+
+    def __init__(self, in_memory: bool) -> None:
+        # A statement that was compiled before asks no authorizer, so none are kept.
+        self.raw = sqlite3.connect(
+            ":memory:" if in_memory else "",
+            check_same_thread=False,
+            cached_statements=0,
+            isolation_level=None,
+        )
+        self.version: int | None = None
+        self.stopped = False
+        self._grants = threading.Semaphore(0)
+        self._steps = threading.Semaphore(0)
+        self._filled = threading.Event()
+        self._filled.set()
+        self._granted = -1
+
+    def stop(self) -> None:
+        """End what runs in the thread with StoppedError. Afterwards the copy is of no more use."""
+        self.stopped = True
+        self._grants.release()
+        with suppress(sqlite3.ProgrammingError):  # it is closed already
+            self.raw.interrupt()
+
+    def wait(self) -> None:
+        """Return once the thread has let go of the database that is copied."""
+        self._filled.wait(PATIENCE)
+
+    def close(self) -> None:
+        """Free it, in a thread: a large one takes a while."""
+        threading.Thread(target=self.raw.close, name="labkit copy", daemon=True).start()
+
+    def begin(self) -> None:
+        """Say that `fill` follows, in a thread."""
+        self._filled.clear()
+
+    def fill(self, source: sqlite3.Connection, ask: Callable[[], object]) -> None:
+        """Copy `source`; `ask` has the loop call `grant` soon. To be called in a thread. Raises StoppedError."""
+
+        pages, left = PIECE, math.inf
+
+        def next_piece() -> None:
+            ask()
+            self._grants.acquire()
+            if self.stopped:
+                raise StoppedError
+
+        def progress(status: int, remaining: int, _: int) -> None:
+            nonlocal left
+            self._steps.release()
+            if status == sqlite3.SQLITE_DONE:
+                return
+            if remaining >= left:
+                raise _BegunAnewError
+            left = remaining
+            next_piece()
+
+        try:
+            while self.version is None:
+                next_piece()
+                with suppress(_BegunAnewError):
+                    source.backup(self.raw, pages=pages, progress=progress, sleep=0.001)
+                    self.version = self._granted
+                pages, left = pages * GROWTH, math.inf
+        finally:
+            self._filled.set()
+            self._steps.release()  # also where a step ended otherwise than by its report
+
+    def grant(self, version: int) -> None:
+        """Have the thread copy a piece, and return once it has. On the loop, where no transaction is open.
+
+        version: of the database, by which `fill` names what the copy holds once it was the last piece.
+        """
+        if not self.stopped and not self._filled.is_set():
+            self._granted = version
+            self._grants.release()
+            self._steps.acquire()
+
+
+async def in_thread(function: Callable[[], T]) -> T:
+    """The result of a function that runs in a thread of its own, which does not keep the process alive.
+
+    Where the caller is cancelled, the function runs on.
+    """
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[T] = loop.create_future()
+
+    def settle(value: T | None, error: BaseException | None) -> None:
+        if result.done():
+            return
+        if error is not None:
+            result.set_exception(error)
+        else:
+            result.set_result(value)  # type: ignore[arg-type]
+
+    def run() -> None:
+        outcome: tuple[T | None, BaseException | None]
+        try:
+            outcome = (function(), None)
+        except BaseException as error:  # noqa: BLE001  the caller gets it
+            outcome = (None, error)
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(settle, *outcome)
+
+    threading.Thread(target=run, name="labkit copy", daemon=True).start()
+    return await result
