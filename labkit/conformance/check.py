@@ -22,6 +22,8 @@ Function = Callable[["Target"], Awaitable["Findings | None"]]
 
 STEPS = 100  # commands that a model check plays in a report; CI plays more
 SECONDS = 30.0  # of real time that it takes at most
+ENDING = 10.0  # seconds of real time for what a check left under way
+PATIENCE = 60.0  # seconds of real time for one check; a model check has the time of its search besides
 # Of the environment: so many instead, for as long as that takes; `write/model=100000` of one, several with commas.
 STEPS_VARIABLE = "LABKIT_MODEL_STEPS"
 MOST_STEPS = 10_000_000
@@ -94,6 +96,11 @@ def model_steps(name: str, usual: int = STEPS) -> int:
 def model_seconds(steps: int) -> float:
     """How many seconds of real time a model check takes at most."""
     return SECONDS if steps <= STEPS else max(SECONDS, steps * A_STEP)
+
+
+def patience(check: Check) -> float:
+    """Return the seconds of real time after which a check is ended."""
+    return PATIENCE if check.model is None else PATIENCE + model_seconds(model_steps(check.name))
 
 
 def all_checks() -> list[Check]:

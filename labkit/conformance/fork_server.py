@@ -76,14 +76,20 @@ class ForkServer:
         self._count = 0
 
     def run(
-        self, function: str, arguments: Iterable[A], *, processes: int = 2, within: float | None = None
+        self,
+        function: str,
+        arguments: Iterable[A],
+        *,
+        processes: int = 2,
+        within: float | None = None,
+        silence: float | None = None,
     ) -> Iterator[Said[A] | Ended[A]]:
         """Call a function once for each argument, each in a process of its own; what happens, as it happens.
 
         function: `package.module:name`, is called with the argument and a function `tell` to tell things with.
         Arguments and what is told are plain data, as JSON has it. processes: how many at once; within: seconds of
-        real time after which a process is killed, None for as long as it likes. Whoever stops asking has to close
-        the server.
+        real time after which a process is killed, None for as long as it likes; silence: the same since it last told
+        something. Whoever stops asking has to close the server.
         """
         waiting = deque(arguments)
         running: dict[int, A] = {}
@@ -91,8 +97,8 @@ class ForkServer:
             while waiting and len(running) < processes:
                 self._count += 1
                 running[self._count] = argument = waiting.popleft()
-                call = {"id": self._count, "function": function, "argument": argument, "within": within}
-                self._send(call)
+                limits = {"within": within, "silence": silence}
+                self._send({"id": self._count, "function": function, "argument": argument, **limits})
             event = self._receive()
             argument = running[event["id"]]
             if "said" in event:
@@ -156,14 +162,19 @@ class _Call:
     pipe: int
     printed: IO[bytes]
     within: float | None
+    silence: float | None
     began: float = field(default_factory=time.monotonic)
-    late: bool = False
+    heard: float = field(default_factory=time.monotonic)
+    late: str = ""  # the reason for which it was killed
     buffer: bytes = b""
 
     @property
     def left(self) -> float | None:
         """Seconds until it is killed, None if it is not to be, or was."""
-        return None if self.within is None or self.late else self.began + self.within - time.monotonic()
+        ends = [
+            since + limit for since, limit in ((self.began, self.within), (self.heard, self.silence)) if limit
+        ]
+        return min(ends) - time.monotonic() if ends and not self.late else None
 
 
 def serve(preload: str) -> None:
@@ -199,7 +210,10 @@ def serve(preload: str) -> None:
                     selector.register(call.pipe, selectors.EVENT_READ)
             for each in calls.values():
                 if each.left is not None and each.left <= 0:
-                    each.late = True
+                    within = each.within and time.monotonic() - each.began >= each.within
+                    each.late = (
+                        f"after {each.within:g} s" if within else f"after {each.silence:g} s of silence"
+                    )
                     _kill(each)
     except BrokenPipeError:  # nobody listens any more
         return
@@ -228,9 +242,9 @@ def _begin(call: dict[str, Any], inherited: list[int]) -> _Call:
         except BaseException:  # noqa: BLE001 - whatever it is, this process must not go on as a second server
             sys.excepthook(*sys.exc_info())
         finally:
-            _leave(status)
+            leave(status)
     os.close(writing)
-    return _Call(call["id"], pid, reading, printed, call["within"])
+    return _Call(call["id"], pid, reading, printed, call["within"], call["silence"])
 
 
 def _work(call: dict[str, Any], writing: int) -> None:
@@ -245,7 +259,7 @@ def _work(call: dict[str, Any], writing: int) -> None:
     function(call["argument"], tell)
 
 
-def _leave(status: int) -> None:
+def leave(status: int) -> None:
     """End this process at once: what the server would do at its end is not for its children."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # the call closed it
@@ -256,6 +270,7 @@ def _leave(status: int) -> None:
 def _heard(call: _Call, answers: int) -> bool:
     """Hand on what a process tells; whether there may be more."""
     data = os.read(call.pipe, PIECE)
+    call.heard = time.monotonic()
     *lines, call.buffer = (call.buffer + data).split(b"\n")
     for line in lines:
         _answer(answers, {"id": call.id, "said": json.loads(line)})
@@ -271,7 +286,7 @@ def _ended(call: _Call, answers: int) -> None:
         file.seek(0)
         printed = file.read().decode(errors="replace").strip()
     code = os.waitstatus_to_exitcode(status)
-    error = f"killed after {call.within:g} s" if call.late else _ending(code) if code else ""
+    error = f"killed {call.late}" if call.late else _ending(code) if code else ""
     _answer(answers, {"id": call.id, "error": error, "printed": printed})
 
 

@@ -12,13 +12,16 @@ from itertools import groupby
 from typing import Any
 
 from labkit.conformance.catalogue import load
-from labkit.conformance.check import Check, all_checks
-from labkit.conformance.fork_server import ForkServer, Said, ServerError
+from labkit.conformance.check import ENDING, Check, all_checks, patience
+from labkit.conformance.fork_server import ForkServer, Said, ServerError, leave
 from labkit.conformance.target import LOCAL_TARGET
 from labkit.conformance.verdict import Verdict
 
 WORKERS = 3  # one waits now and then, for guard times above all
+SPARE = 30.0  # seconds of real time beyond its patience in which a check must have ended
+BEGUN = "begun"  # what a process tells once its target is there
 MANY = 75  # checks of one job: few enough for both processes to end at about the same time
+Job = dict[str, Any]  # the names of checks, their target and its seed
 PRELOAD = "labkit.conformance.preload"
 
 
@@ -32,7 +35,7 @@ def play(
     """Play checks, each once; their verdicts, in the order of the checks.
 
     target: as `labkit report --target` takes it; progress: gets each verdict; server: one of PRELOAD that is there
-    already. What a process did not come to, because it died, is broken.
+    already. What a process was at when it died, or was killed because nothing ended its check, is broken.
     """
     wanted = list(checks)
     if not wanted:
@@ -52,21 +55,49 @@ def play(
             note(Verdict(each.name, each.requirements, each.title, "broken", reason))
 
     # the longest first, so that the last process is not left alone for long
-    jobs: list[dict[str, Any]] = [
+    jobs: list[Job] = [
         {"checks": [each.name for each in members], "target": target, "seed": seed}
         for members in sorted(_jobs(wanted, target), key=len, reverse=True)
     ]
+    silence = max(map(patience, wanted)) + ENDING + SPARE
     try:
-        for event in server.run(f"{__name__}:play_job", jobs, processes=WORKERS):
-            if isinstance(event, Said):
-                note(Verdict.from_dict(event.message))
-            else:
-                last = (event.printed.splitlines() or ["no reason given"])[-1]
-                why = f"the process that plays the checks ended before it ({event.error or 'early'}): {last}"
-                broken(event.argument["checks"], why)
+        while jobs:
+            jobs = _play(server, jobs, silence, note, broken)
     except ServerError as error:
         broken(by_name, str(error))
     return [found[each.name] for each in wanted]
+
+
+def _play(
+    server: ForkServer,
+    jobs: Sequence[Job],
+    silence: float,
+    note: Callable[[Verdict], object],
+    broken: Callable[[Iterable[str], str], object],
+) -> list[Job]:
+    """Play jobs; return those that are to be played anew, with the checks that an ended process did not come to.
+
+    What a process was at when it ended, or was killed after so many seconds of silence, is broken. Nothing is played
+    anew where the process did not come to its first check.
+    """
+    again: list[Job] = []
+    begun: set[str] = set()  # the first checks of jobs
+    played: set[str] = set()
+    for event in server.run(f"{__name__}:play_job", jobs, processes=WORKERS, silence=silence):
+        names = event.argument["checks"]
+        if isinstance(event, Said):
+            begun.add(names[0])
+            if event.message != BEGUN:
+                verdict = Verdict.from_dict(event.message)
+                played.add(verdict.check)
+                note(verdict)
+        elif left := [each for each in names if each not in played]:
+            last = (event.printed.splitlines() or ["no reason given"])[-1]
+            why = f"the process that plays the checks ended before it ({event.error or 'early'}): {last}"
+            count = 1 if names[0] in begun else len(left)
+            broken(left[:count], why)
+            again += [{**event.argument, "checks": left[count:]}] if left[count:] else []
+    return again
 
 
 def _jobs(checks: Sequence[Check], target: str) -> list[list[Check]]:
@@ -92,9 +123,12 @@ def play_job(job: dict[str, Any], tell: Callable[[Any], None]) -> None:
 
     by_name = {each.name: each for each in all_checks()}
     with target_of(job["target"], job["seed"]) as target:
+        tell(BEGUN)
         runner.run(
             [by_name[name] for name in job["checks"]],
             target,
             load(),
             lambda verdict: tell(verdict.as_dict()),
         )
+        if target.stuck is not None:
+            leave(0)  # a lab that does not come back could not be closed

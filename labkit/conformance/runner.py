@@ -9,18 +9,18 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from labkit.conformance.catalogue import Catalogue
-from labkit.conformance.check import Check, model_seconds, model_steps
+from labkit.conformance.check import ENDING, Check, patience
 from labkit.conformance.expect import exchange
 from labkit.conformance.models.search import Findings
 from labkit.conformance.set_up import SetUpError
 from labkit.conformance.target import Target
 from labkit.conformance.unreadable import UNREADABLE, unreadable
 from labkit.conformance.verdict import Mismatch, NotReached, Outcome, Unavailable, Verdict
+from labkit.conformance.waiting import Wait, waiting
 from labkit.core.loops import loop_factory
 from labkit.fleet.device import DeviceError
 
 Progress = Callable[[Verdict], object]
-PATIENCE = 60.0  # seconds of real time for one check; then it counts as broken
 
 
 class Play(Protocol):
@@ -60,8 +60,8 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
     began = time.perf_counter()
 
     def verdict(outcome: Outcome, **details: Any) -> Verdict:
-        seconds = time.perf_counter() - began
-        return Verdict(check.name, check.requirements, check.title, outcome, **details, seconds=seconds)
+        took = time.perf_counter() - began
+        return Verdict(check.name, check.requirements, check.title, outcome, **details, seconds=took)
 
     def broken(reason: str) -> Verdict:
         """A model that goes wrong says nothing of any of its rules."""
@@ -71,9 +71,13 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
 
     if missing := check.needs - target.offers:
         return verdict("skipped", reason=f"no {', no '.join(sorted(missing))}")
+    if stuck := target.stuck:
+        reason = f"the lab has not come back from what {stuck.name} asked of it"
+        return verdict("not reached", reason=reason, cause=stuck.requirements[0])
+    seconds = patience(check)
+    limit = asyncio.timeout(seconds)
     try:
-        patience = PATIENCE if check.model is None else PATIENCE + model_seconds(model_steps(check.name))
-        async with target.scope(), asyncio.timeout(patience):
+        async with asyncio.timeout(seconds + ENDING), target.scope(), limit:
             found = await check.function(target)
     except Unavailable as unavailable:
         return verdict("skipped", reason=str(unavailable))
@@ -82,9 +86,16 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
     except SetUpError as error:
         return broken(str(error))
     except Exception as error:  # noqa: BLE001 - whatever it is, the next check must still run
-        fault = _fault(error, asked=target.was_asked)
+        late = waiting(error) if isinstance(error, TimeoutError) and limit.expired() else None
+        if late is not None and late.lab:
+            target.gave_up(check)
+        fault = _fault(error, late, seconds, asked=target.was_asked)
         if fault is None:  # the check's own
-            return broken(f"{type(error).__name__}: {error}")
+            return broken(
+                f"{type(error).__name__}: {error}"
+                if late is None
+                else f"no end within {seconds:g} s: {late.where}"
+            )
         only_choices = all(catalogue[each].level == "choice" for each in check.requirements)
         return verdict("warned" if only_choices else "failed", **_details(fault))
     return verdict("passed") if found is None else _of_model(found, catalogue, verdict)
@@ -123,12 +134,17 @@ def _details(mismatch: Mismatch, before: str = "") -> dict[str, str]:
     }
 
 
-def _fault(error: Exception, *, asked: bool) -> Mismatch | None:
+def _fault(error: Exception, late: Wait | None, seconds: float, *, asked: bool) -> Mismatch | None:
     """Return what the target did wrong, if it was the target: it differs, refuses a device, breaks off, or answers
-    something that the check cannot read. asked: was the target asked anything?
+    something that the check cannot read, or nothing. late: what the check waited for when its time of so many seconds
+    was over; asked: was the target asked anything?
     """
     import httpx
 
+    if late is not None:
+        return (
+            Mismatch("an answer", f"one within {seconds:g} s", f"none: {late.where}") if late.target else None
+        )
     if isinstance(error, Mismatch):
         return error
     if isinstance(error, DeviceError):

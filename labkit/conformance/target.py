@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from labkit.conformance.apart import in_thread
 from labkit.conformance.connection_pool import ConnectionPool
 from labkit.conformance.set_up import SetUpError, set_up
 from labkit.conformance.verdict import Unavailable
@@ -24,6 +25,7 @@ from labkit.fleet.flow import Address, FlowClient
 from labkit.settings import ApplicationSettings, LabSettings, MessagingService, ProductSettings, load
 
 if TYPE_CHECKING:
+    from labkit.conformance.check import Check
     from labkit.fleet.browser import Browser, Connections
     from labkit.fleet.httpx_transport import LabTransport
     from labkit.lab.lab import Lab
@@ -94,6 +96,8 @@ class Target:
         self._pools: dict[str, ConnectionPool] = {}
         self._products: dict[str, Product] = {}  # the lab's handles
         self._tasks: list[asyncio.Task[Any]] = []
+        self._calls = 0  # of the lab's handle that have not returned
+        self._stuck: Check | None = None  # the check whose call of the lab's handle did not return in time
         self.was_asked = False  # whether the last check had a client of the target
 
     @classmethod
@@ -301,7 +305,24 @@ class Target:
 
     async def in_lab(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """Call the lab's handle: `await target.in_lab(target.lab.clock.advance, seconds=30)`."""
-        return await asyncio.to_thread(function, *args, **kwargs)
+
+        def call() -> T:
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._calls -= 1
+
+        self._calls += 1
+        return await in_thread(call)
+
+    @property
+    def stuck(self) -> Check | None:
+        """The check since whose end a call of the lab's handle has not returned, if there is one."""
+        return self._stuck if self._calls else None
+
+    def gave_up(self, check: Check) -> None:
+        """Take note that a check ended while it waited for the lab's handle."""
+        self._stuck = check
 
     async def handle(self, product: str) -> Product:
         """The lab's handle of a product, the same each time (a lab in this process only)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -282,17 +281,6 @@ async def test_a_target_that_is_not_there_is_broken(nowhere: Target, catalogue: 
         raise httpx.ConnectError("refused", request=answer(200).request)
 
     assert (await judged(function, nowhere, catalogue)).outcome == "broken"
-
-
-async def test_a_check_without_end_is_broken(
-    nowhere: Target, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def function(target: Target) -> None:
-        await asyncio.Event().wait()
-
-    monkeypatch.setattr(runner, "PATIENCE", 0.01)
-    verdict = await judged(function, nowhere, catalogue)
-    assert (verdict.outcome, verdict.reason) == ("broken", "TimeoutError: ")
 
 
 async def test_a_check_leaves_no_connection_behind(local: Target, catalogue: Catalogue) -> None:

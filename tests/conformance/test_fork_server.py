@@ -43,6 +43,11 @@ def end(argument, tell):
     if argument == "crash":
         os.kill(os.getpid(), signal.SIGSEGV)
 
+def tick(argument, tell):
+    for each in range(argument):
+        time.sleep(0.3)
+        tell(each)
+
 def hang(argument, tell):
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     tell([os.getpid(), child.pid])
@@ -124,6 +129,16 @@ def test_a_call_that_hangs_is_killed_with_what_it_started(server: ForkServer, ca
     assert isinstance(said, Said)
     until_ended(said.message)
     assert len(list(server.run(f"{calls}:state", ["b"]))) == 2
+
+
+def test_a_call_that_is_silent_is_killed_and_one_that_tells_is_not(server: ForkServer, calls: str) -> None:
+    said, ended = server.run(f"{calls}:hang", ["a"], silence=1.0)
+    assert ended == Ended("a", "killed after 1 s of silence", "")
+    assert isinstance(said, Said)
+    until_ended(said.message)
+    events = list(server.run(f"{calls}:tick", [6], silence=1.0))
+    assert [each.message for each in events if isinstance(each, Said)] == [*range(6)]
+    assert events[-1] == Ended(6, "", "")
 
 
 def test_a_server_that_is_closed_leaves_nothing_behind(calls: str) -> None:

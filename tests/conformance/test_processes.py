@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from labkit.conformance import processes
-from labkit.conformance.check import Check, all_checks, select
+from labkit.conformance.check import PATIENCE, Check, all_checks, select
 from labkit.conformance.fork_server import Ended, ForkServer, Said
 from labkit.conformance.verdict import Verdict
 
@@ -91,6 +91,32 @@ def test_what_a_process_that_dies_did_not_come_to_is_broken(
     assert len(noted) == len(wanted)
     assert [each.outcome for each in noted] == ["passed"] * (len(wanted) - 1) + ["broken"]
     assert verdicts[-1].reason == ("the process that plays the checks ended before it (signal SIGKILL): last")
+
+
+def test_what_comes_after_a_check_that_does_not_end_is_played_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[list[str]] = []
+    wanted = select(all_checks(), "DEV-TIME")
+    names = [each.name for each in wanted]
+
+    class Killed(Recorded):
+        def run(self, function: str, arguments: Iterable[Any], **options: Any) -> Iterator[Any]:
+            assert options["silence"] > PATIENCE
+            [job] = arguments
+            runs.append(job["checks"])
+            yield Said(job, processes.BEGUN)
+            for check in wanted:
+                if check.name in job["checks"]:
+                    if check.name == names[2]:
+                        yield Ended(job, "killed after 99 s of silence", "")
+                        return
+                    yield Said(job, Verdict(check.name, check.requirements, check.title, "passed").as_dict())
+            yield Ended(job, "", "")
+
+    monkeypatch.setattr(processes, "ForkServer", Killed)
+    verdicts = processes.play(wanted)
+    assert runs == [names, names[3:]]
+    assert [each.outcome for each in verdicts] == ["passed"] * 2 + ["broken"] + ["passed"] * (len(names) - 3)
+    assert "killed after 99 s of silence" in verdicts[2].reason
 
 
 def test_where_processes_cannot_be_started_all_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,15 +6,19 @@ What differs is a rule (a requirement); once one has differed, the search goes o
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from labkit.conformance.apart import in_thread
 from labkit.conformance.models.rules import Differs, Rules, shortened
 from labkit.conformance.unreadable import UNREADABLE, unreadable
 from labkit.conformance.verdict import Mismatch, Unavailable
+from labkit.conformance.waiting import waiting
 from labkit.fleet.connection import NoAnswerError
 
 if TYPE_CHECKING:
@@ -29,6 +33,8 @@ AT_ONCE = (
 )
 SHRINKING = 15.0  # seconds of real time for the shortest sequence of one difference
 LEAVING_OUT = 5.0  # the same for what can be left out of that at last
+STEP = 15.0  # seconds of real time that a target has for one command of a sequence
+CLOSING = 5.0  # the same for what a sequence left under way
 
 
 class Game(Protocol):
@@ -65,11 +71,15 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A rule that the target breaks, and the shortest sequence that was found to show it."""
+    """A rule that the target breaks, and the shortest sequence that was found to show it.
+
+    slow: an answer did not come in time, so that no shorter sequence is looked for.
+    """
 
     requirement: str
     mismatch: Mismatch
     sequence: tuple[Any, ...]
+    slow: bool = False
 
     def story(self) -> str:
         """The sequence, a line a command, and the exchange of the last one."""
@@ -120,8 +130,6 @@ async def search(
     shrink: look for the shortest sequence of each difference; else the first one found is kept. The sequences come
     from the target's seed, where it has one. Raises Unavailable without Hypothesis.
     """
-    from anyio import to_thread
-
     try:
         import hypothesis  # noqa: F401 - told here, on behalf of all that use it
     except ImportError:
@@ -129,7 +137,10 @@ async def search(
     found = Findings(model.rules)
     began = time.monotonic()
     run = _Search(model, target, found, steps, began + seconds, shrink)
-    await to_thread.run_sync(run.all_rules)
+    try:
+        await in_thread(run.all_rules)
+    finally:
+        run.stop()
     found.seconds = time.monotonic() - began
     return found
 
@@ -146,6 +157,9 @@ class _Search:
         self.shrink = shrink
         self.best: Difference | None = None
         self.best_by = 0.0
+        self._loop = asyncio.get_running_loop()
+        self._stopped = False
+        self._playing: Future[Difference | None] | None = None
         self.sequences = _sequences(model.commands(), model.average)
 
     def all_rules(self) -> None:
@@ -154,8 +168,14 @@ class _Search:
             if (difference := self._one_rule()) is not None:
                 self.found.differences.append(difference)
 
+    def stop(self) -> None:
+        """On the loop: end the search, and the sequence that is being played, if any."""
+        self._stopped = True
+        if self._playing is not None:
+            self._playing.cancel()
+
     def _left(self) -> bool:
-        return self.found.steps < self.steps and time.monotonic() < self.until
+        return not self._stopped and self.found.steps < self.steps and time.monotonic() < self.until
 
     def _one_rule(self) -> Difference | None:
         """Search some sequences; where a rule differs, for its shortest one."""
@@ -200,9 +220,7 @@ class _Search:
                 self._differs(self.best.sequence[:number] + self.best.sequence[number + 1 :])
 
     def _differs(self, sequence: Sequence[Any]) -> bool:
-        from anyio import from_thread
-
-        if self.best is None and not self._left():
+        if self._stopped or (self.best is None and not self._left()):
             raise _Enough
         if not sequence:
             return False
@@ -212,7 +230,10 @@ class _Search:
             self.found.steps += len(sequence)
         rules = Rules(self.model.rules, [each.requirement for each in self.found.differences])
         try:
-            difference = from_thread.run(self._play, sequence, rules)
+            self._playing = asyncio.run_coroutine_threadsafe(self._play(sequence, rules), self._loop)
+            difference = self._playing.result()
+        except CancelledError:
+            raise _Enough from None
         except Exception as error:
             raise _Broken from error
         finally:
@@ -221,45 +242,54 @@ class _Search:
             return False
         if self.best is None:
             self.best_by = min(time.monotonic() + SHRINKING, self.until)
+            if difference.slow:
+                self.shrink, self.best_by = False, 0.0
         if self.best is None or len(difference.sequence) <= len(self.best.sequence):
             self.best = difference
         return True
 
     async def _play(self, sequence: Sequence[Any], rules: Rules) -> Difference | None:
-        import httpx
-
         game = self.model.game(self.target, rules)
         played = 0
         try:
-            await game.begin()
+            async with asyncio.timeout(STEP):
+                await game.begin()
             for command in sequence:
                 played += 1
-                await game.play(command)
-            await game.end()
+                async with asyncio.timeout(STEP):
+                    await game.play(command)
+            async with asyncio.timeout(STEP):
+                await game.end()
         except Differs as differs:
             return Difference(differs.requirement, differs.mismatch, tuple(sequence[:played]))
-        except UNREADABLE as error:
-            if game.default in rules.without:
-                return None
-            return Difference(game.default, unreadable(error), tuple(sequence[:played]))
-        except NoAnswerError as error:
-            if error.kind == "refused":
+        except Exception as error:
+            if (mismatch := _fault(error)) is None:
                 raise
             if game.default in rules.without:
                 return None
-            mismatch = Mismatch("a request", "an answer", str(error))
-            return Difference(game.default, mismatch, tuple(sequence[:played]))
-        except httpx.TransportError as error:
-            if isinstance(error, httpx.ConnectError):
-                raise
-            if game.default in rules.without:
-                return None
-            request = f"{error.request.method} {error.request.url.raw_path.decode()}"
-            mismatch = Mismatch(request, "an answer", f"{type(error).__name__} {error}".rstrip())
-            return Difference(game.default, mismatch, tuple(sequence[:played]))
+            slow = isinstance(error, TimeoutError)
+            return Difference(game.default, mismatch, tuple(sequence[:played]), slow)
         finally:
-            await game.close()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CLOSING):
+                    await game.close()
         return None
+
+
+def _fault(error: Exception) -> Mismatch | None:
+    """Return what the target did wrong, where no rule says it: no answer, or one that the game cannot read."""
+    import httpx
+
+    if isinstance(error, TimeoutError):
+        return Mismatch("an answer", f"one within {STEP:g} s", f"none: {waiting(error).where}")
+    if isinstance(error, UNREADABLE):
+        return unreadable(error)
+    if isinstance(error, NoAnswerError) and error.kind != "refused":
+        return Mismatch("a request", "an answer", str(error))
+    if isinstance(error, httpx.TransportError) and not isinstance(error, httpx.ConnectError):
+        request = f"{error.request.method} {error.request.url.raw_path.decode()}"
+        return Mismatch(request, "an answer", f"{type(error).__name__} {error}".rstrip())
+    return None
 
 
 def _sequences(command: SearchStrategy[Any], average: int) -> SearchStrategy[list[Any]]:
