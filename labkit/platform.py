@@ -147,6 +147,7 @@ class Platform:
         context = self.context
         detail = {"down": down, "connections": len(self.edge), "held": len(context.holding)}
         context.journal.record("restart", "platform", "lost its power", detail=detail)
+        context.journal.marks.add("restart", f"{down:g} s down" if down else "at once")
         with context.activity:
             for component in reversed(self._components):
                 await component.crash()

@@ -25,7 +25,9 @@ class ContentControl:
         description: str = "",
     ) -> ContentInfo:
         """Add an item or replace it. Raises LabError for an id, a type or a size that cannot be."""
-        return await self._platform.devices.content.add(self._known(product), id, data, type, description)
+        added = await self._platform.devices.content.add(self._known(product), id, data, type, description)
+        self._platform.context.journal.marks.add("release", id)
+        return added
 
     async def remove(self, product: str, id: str) -> None:
         """Raises LabError where there is no such item."""

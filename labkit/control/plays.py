@@ -9,6 +9,7 @@ from typing import Any
 
 from labkit.core.errors import LabError, LabkitError
 from labkit.core.journal import Record
+from labkit.core.marks import MOST, Mark
 from labkit.fleet.accounts import ALIAS
 from labkit.fleet.cluster import ClusterPlay
 from labkit.fleet.live import Live
@@ -70,6 +71,7 @@ class PlaysControl:
             raise LabError("this clock stands still: say for how long, as in run(days=1)")
         restarts, lag = Restarts(self._platform, play), HandlerLag(self._platform, play.plan.product)
         play.lag = lag.take
+        unmark = self._mark(play)
         try:
             if clock.rate:
                 await play.run(until)
@@ -79,8 +81,25 @@ class PlaysControl:
         finally:
             lag.stop()
             await restarts.stop()
+            unmark()
         if until is not None and isinstance(play, Play) and play.reached:
             await clock.advance_to(until)
+
+    def _mark(self, play: Play | ClusterPlay) -> Callable[[], None]:
+        """Have the run know the faults that it begins with, and each mark of the lab until the returned function is
+        called.
+        """
+        context = self._platform.context
+        own = play.plan.faults
+        texts = [each.title for each in context.faults if not each.spent]
+        texts += [] if own is None else list(own.titles)
+        play.marks[:] = [Mark(context.clock.now(), "fault", each) for each in texts]
+
+        def add(mark: Mark) -> None:
+            if len(play.marks) < MOST:
+                play.marks.append(mark)
+
+        return context.journal.marks.watch(add)
 
     def _pace(self, seed: int) -> Pace:
         context = self._platform.context

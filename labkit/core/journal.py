@@ -14,6 +14,7 @@ from functools import partial
 from typing import cast
 
 from labkit.core.bounded import cut, cut_text, fits
+from labkit.core.marks import Marks
 from labkit.core.traces import trace_of
 
 CAPACITY = 200_000
@@ -123,6 +124,7 @@ class Journal:
         self._kind_watchers: dict[str, tuple[Callable[[Record], object], ...]] = {}
         self._end_watchers: tuple[Callable[[Record], object], ...] = ()
         self._clear_watchers: tuple[Callable[[], object], ...] = ()
+        self.marks = Marks(lambda: micros() / 1_000_000)  # for charts, and no records
         self.ports: tuple[int, ...] = ()  # of the lab, which the canonical form leaves out of URLs
 
     def record(
@@ -312,6 +314,7 @@ class Journal:
         self._records.clear()
         self._counts.clear()
         self._sequence = 0
+        self.marks.clear()
         for watcher in self._clear_watchers:
             watcher()
 

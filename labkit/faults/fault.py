@@ -89,6 +89,11 @@ class Fault:
         return self.name if self.name.startswith("fault ") else f"fault {self.name}"
 
     @property
+    def title(self) -> str:
+        """The name that its maker gave it, or what it does."""
+        return self.does if self.name.startswith("fault ") else self.name
+
+    @property
     def does(self) -> str:
         """What it does, in words: `503`, `cut after`, `delay 30 s`."""
         settings, words = self.settings, []

@@ -76,6 +76,7 @@ class Faults(Component):
             dict  # of all services, as they are known later
         )
         self._settings = tuple(settings)
+        self._marks = journal.marks
         self._identifiers = identifiers
         self._events = events
         self._hosts = hosts
@@ -110,10 +111,15 @@ class Faults(Component):
 
     async def clear(self) -> None:
         """Forget them all, and what is late."""
-        self.remove_all()
+        self._forget()
 
     async def stop(self) -> None:
-        self.remove_all()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._faults.clear()
+        self._lanes.clear()
+        self._arrange()
 
     def add(self, settings: FaultSettings, origin: Origin = "hand") -> Fault:
         """Add a fault; without a name it is `fault 1` and so on.
@@ -128,18 +134,28 @@ class Faults(Component):
             raise LabError(f"fault {name!r} is there already; take it out first: lab.faults.remove({name!r})")
         fault = self._faults[name] = Fault(name, settings, origin, self._draw)
         self._arrange()
+        if origin == "hand":
+            self._marks.add("fault", fault.title)
         return fault
 
     def remove(self, name: str) -> None:
         """Take a fault out. Raises LabError naming those that are there."""
-        del self._faults[self._get(name).name]
+        fault = self._get(name)
+        del self._faults[fault.name]
         self._arrange()
+        self._end([fault])
 
     def remove_all(self) -> None:
         """Take all out, those of the settings too; events that are late never come."""
-        self._faults.clear()
-        self._lanes.clear()
-        self._arrange()
+        ended = list(self)
+        self._forget()
+        self._end(ended)
+
+    def _end(self, faults: Iterable[Fault]) -> None:
+        """Mark the end of faults, but of those that were spent before."""
+        for each in faults:
+            if not each.spent:
+                self._marks.add("fault", f"{each.title} ends")
 
     def rows(self) -> list[FaultRow]:
         """All of them, in the order in which they came."""
@@ -167,6 +183,8 @@ class Faults(Component):
 
     def _arrange(self, spent: Fault | None = None) -> None:
         """Have each point know those that may hit there yet."""
+        if spent is not None:
+            self._marks.add("fault", f"{spent.title} ends")
 
         def of(kind: str) -> tuple[Fault, ...]:
             return tuple(each for each in self._faults.values() if each.place.kind == kind and not each.spent)

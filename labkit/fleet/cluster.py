@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from labkit.core.chance import fresh_seed
 from labkit.core.clock import Clock
 from labkit.core.errors import LabError
+from labkit.core.marks import Mark
 from labkit.fleet.accounts import Accounts
 from labkit.fleet.cluster_client import by_value
 from labkit.fleet.device import Credentials
@@ -55,6 +56,8 @@ class ClusterPlay:
         self.rows: list[Row] = []
         self.deaths: list[Death] = []
         self.total = Measures()
+        self.marks: list[Mark] = []  # of the lab while it lasted
+        self.rate: float | None = clock.rate  # of lab time; None once it has changed
         self.accounts = Accounts()
         self.arrivals = None if plan.arrivals is None else Dial(plan.arrivals)
         self.lag: Callable[[], float | None] = lambda: None  # of handlers, since it was asked last
@@ -347,6 +350,8 @@ class ClusterPlay:
         devices = {state: count for state, count in states.items() if count}
         tick = measures.tick(when, devices, self.lag())
         self.ticks.append(tick)
+        if self.rate != self._clock.rate:
+            self.rate = None
         for callback in tuple(self._subscribers):
             callback(tick)
 

@@ -225,6 +225,11 @@ class PlayedFaults:
     counts: dict[tuple[str, int], Counts] = field(default_factory=dict)
     _busy: set[int] = field(default_factory=set)  # devices that one hits now: what it does meets no other
 
+    @property
+    def titles(self) -> list[str]:
+        """Each fault of devices in words."""
+        return [f"{each.does}, {each.often}" for each in self.faults]
+
     def restarted(self, fault: Restart) -> None:
         """Count a restart of the platform."""
         self.put({(fault.name, 0): (1, 1)})

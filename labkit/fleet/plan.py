@@ -54,6 +54,10 @@ class DeviceFaults(Protocol):
 
     @property
     def restarts(self) -> Sequence[Restart]: ...
+    @property
+    def titles(self) -> Sequence[str]:
+        """Each fault of devices in words."""
+        ...
 
     def restarted(self, fault: Any) -> None:
         """The platform was restarted."""

@@ -11,6 +11,7 @@ from functools import partial
 from labkit.core.certificates import KeyPair
 from labkit.core.clock import Timer
 from labkit.core.errors import LabError
+from labkit.core.marks import Mark
 from labkit.fleet.accounts import Accounts
 from labkit.fleet.connection import DeviceConnection, NoAnswerError, Server
 from labkit.fleet.device import Credentials, DeviceError
@@ -39,6 +40,8 @@ class Play:
         self.failures: list[Failure] = []
         self.rows: list[Row] = []
         self.total = Measures()
+        self.marks: list[Mark] = []  # of the lab while it lasted
+        self.rate: float | None = pace.clock.rate  # of lab time; None once it has changed
         self.accounts = Accounts()
         self.timings = Timings()
         self.states: Counter[str] = Counter(member.state for member in plan.members)
@@ -63,7 +66,7 @@ class Play:
     async def run(self, until: float | None) -> None:
         """Let the devices live until lab time reaches `until`, all have ended, or `stop`; then end them."""
         clock = self.pace.clock
-        self.began, self.timings = clock.now(), Timings()
+        self.began, self.timings, self.rate = clock.now(), Timings(), clock.rate
         try:
             self._timers.append(clock.call_at(self.began + self.plan.every, self._tick))
             if self.plan.devices is None:
@@ -277,6 +280,8 @@ class Play:
 
     def _emit(self, when: float) -> None:
         self.total.merge(self._measures)
+        if self.rate != self.pace.clock.rate:
+            self.rate = None
         states = {state: count for state, count in self.states.items() if count}
         tick = self._measures.tick(when, states, self.lag())
         self.ticks.append(tick)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from labkit.core.errors import LabError
+from labkit.core.marks import Mark
 from labkit.fleet.accounts import Accounts, of_route
 from labkit.fleet.cluster import ClusterPlay
 from labkit.fleet.device import Credentials
@@ -174,7 +175,22 @@ class Run:
         """A row an interval, by lab time of its end: requests that ended in it, errors of these (refused, or without an
         answer), latencies (seconds of lab time), devices by state.
         """
-        return frame(self.ticks, self.began, self.every)
+        return self._noted(frame(self.ticks, self.began, self.every))
+
+    @property
+    def marks(self) -> list[Mark]:
+        """Restarts, faults and releases of the lab while the run lasted, and the faults that it began with."""
+        return list(self._play.marks)
+
+    @property
+    def rate(self) -> float | None:
+        """Seconds of lab time a real second, 0 on a virtual clock; None where it changed during the run."""
+        return self._play.rate
+
+    def _noted(self, frame: pandas.DataFrame) -> pandas.DataFrame:
+        """Put into the attributes of a frame what charts say beside it."""
+        frame.attrs.update(marks=[tuple(each) for each in self.marks], rate=self.rate)
+        return frame
 
     def requests(self) -> pandas.DataFrame:
         """A row a request: time (of its end), identity, action, status (NA where no answer came), latency, error.
@@ -188,7 +204,9 @@ class Run:
         kept = sorted(self._play.rows, key=lambda row: row.time)  # those of workers come as they tell
         rows = pandas.DataFrame(kept, columns=list(Row._fields))
         rows["time"] = pandas.to_datetime((rows["time"] * 1_000_000).round(), unit="us", utc=True)
-        return rows.astype({"status": "Int64", "identity": "str", "action": "str", "error": "str"})
+        return self._noted(
+            rows.astype({"status": "Int64", "identity": "str", "action": "str", "error": "str"})
+        )
 
     def timings(self) -> pandas.Series[float]:
         """Real durations in seconds, which no two runs share: real, cpu, requests a real second; p50, p90, p99 and max

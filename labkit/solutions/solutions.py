@@ -104,6 +104,7 @@ class Solutions(Component):
         self._retiring[retiring] = other
         retiring.add_done_callback(lambda task: self._retiring.pop(task, None))
         await self._set_up([solution])
+        self._context.journal.marks.add("release", f"solution {solution.id}")
         return solution
 
     async def configure(self, id: str, service: str, parameters: Mapping[str, Any]) -> Solution:

@@ -7,11 +7,14 @@ such frame, or lacks what a chart shows, is a LabError.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from labkit.core.errors import LabError
-from labkit.widgets.drawing import headed, plot_style, png, short, show
-from labkit.widgets.frames import of_losses, of_requests, of_ticks, with_numbers
+from labkit.widgets.drawing import headed, plot_style, short, show
+from labkit.widgets.frames import of_losses, of_requests, of_ticks, with_numbers, with_times
+from labkit.widgets.hours import by_hour, times_of
+from labkit.widgets.marks import COLOURS, marks_of
 from labkit.widgets.over_time import (
     ANSWERED,
     LATENCIES,
@@ -25,6 +28,8 @@ from labkit.widgets.over_time import (
     rates,
     said,
 )
+from labkit.widgets.overview import overview
+from labkit.widgets.units import LEAST_COUNT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,9 +41,9 @@ SUMMARIES = ("sum", "mean", "median", "min", "max", "count", "std")  # of the ro
 GIVEN_UP = "neither answered nor handled"
 LOSSES = {"lost": "#d64545", "doubled": "#e08a2e", "reordered": "#8e5bbf", GIVEN_UP: "#6b7785"}
 FAILED = "#d64545"
-HOUR = 3600
 MOST_BOUNDS = 14  # bars of a histogram that are named one by one
 MOST_DAYS = 62  # rows of a heat map that are named one by one
+MOST_ROWS = (12, 30)  # rows that a picture of devices has room for, at least and at most
 MOST_BARS = 40  # devices of a chart of losses
 
 
@@ -50,9 +55,15 @@ def latency_chart(frame: pandas.DataFrame, *, title: str = "Latency") -> pandas.
     return _drawn(draw_latency, of_ticks(frame, *LATENCIES), title)
 
 
-def rate_chart(frame: pandas.DataFrame, *, title: str = "Requests per second") -> pandas.DataFrame:
-    """Requests per second of lab time, from a frame of ticks."""
-    return _drawn(draw_rate, of_ticks(frame, "requests"), title)
+def rate_chart(frame: pandas.DataFrame, *, title: str = "") -> pandas.DataFrame:
+    """Requests per second of lab time, from a frame of ticks; per minute, hour or day where that is below 1."""
+
+    def draw(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
+        shown = draw_rate(axes, frame)
+        axes.set_title(title or str(shown.columns[0]).capitalize())
+        return shown
+
+    return _drawn(draw, of_ticks(frame, "requests"), title)
 
 
 def errors_chart(frame: pandas.DataFrame, *, title: str = "Errors by kind") -> pandas.DataFrame:
@@ -63,26 +74,6 @@ def errors_chart(frame: pandas.DataFrame, *, title: str = "Errors by kind") -> p
 def states_chart(frame: pandas.DataFrame, *, title: str = "Devices by state") -> pandas.DataFrame:
     """How many devices run, sleep, poll, wait, have failed or have ended, from a frame of ticks."""
     return _drawn(draw_states, of_ticks(frame, *STATES), title)
-
-
-def overview(frame: pandas.DataFrame, title: str = "") -> bytes:
-    """The four pictures of a run on one PNG: devices, requests, latency, errors; of a frame of ticks."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    plot_style()
-    with mpl.rc_context({"axes.titlesize": 10, "legend.fontsize": 8, "font.size": 8.5}):
-        figure = Figure(figsize=(10, 5), layout=ConstrainedLayoutEngine(hspace=0.08, wspace=0.05))
-        places = figure.subplots(2, 2).flat
-        drawings = (draw_states, draw_rate, draw_latency, draw_errors)
-        names = ("Devices by state", "Requests per second", "Latency", "Errors by kind")
-        for axes, draw, name in zip(places, drawings, names, strict=True):
-            draw(axes, frame)
-            headed(axes, name, below=True)
-        if title:
-            figure.suptitle(title.replace("$", r"\$"), x=0.01, ha="left", fontsize=10, color="#52606d")
-        return png(figure)
 
 
 # ---- of requests
@@ -109,6 +100,9 @@ def histogram_chart(requests: pandas.DataFrame, *, title: str = "Latency") -> pa
         axes.set_xticks(whole, [str(shown.index[n]) for n in whole])
         axes.set_xlabel("seconds of lab time, up to")
         axes.set_ylabel("requests")
+        axes.set_xlim(-0.6, max(len(shown), LEAST_COUNT) - 0.4)
+        axes.set_ylim(0, max(axes.get_ylim()[1], LEAST_COUNT))
+        axes.yaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
         axes.grid(visible=False, axis="x")
         return shown
 
@@ -126,11 +120,24 @@ def raster_chart(requests: pandas.DataFrame, *, title: str = "Requests of each d
         row = frame["identity"].map({name: number for number, name in enumerate(names, 1)})
         failed = (frame["status"].isna() | (frame["status"] >= 400)).to_numpy(dtype=bool)
         few = len(names) <= MOST_NAMES
-        for label, colour, chosen in (("answered", ANSWERED, ~failed), ("failed", FAILED, failed)):
+        size = row_height(len(names)) * 0.9
+        # Where both kinds are, the upper half of a row has the answered and the lower one the failed requests.
+        halves: tuple[object, ...] = (2, 3) if failed.any() and not failed.all() else ("|", "|")
+        for label, colour, chosen, mark in zip(
+            ("answered", "failed"), (ANSWERED, FAILED), (~failed, failed), halves, strict=True
+        ):
             if chosen.any():
-                size = 9 if few else 3
-                at, mark = frame["time"][chosen], "|"
-                axes.plot(at, row[chosen], mark, markersize=size, color=colour, label=label)
+                length = size if mark == "|" else size / 2
+                axes.plot(
+                    *(frame["time"][chosen], row[chosen]),
+                    marker=mark,
+                    markersize=length,
+                    linestyle="none",
+                    color=colour,
+                )
+                axes.plot(
+                    [], [], "|", markersize=9, color=colour, label=label
+                )  # the legend's own, never tiny
         if few:
             axes.set_yticks(range(1, len(names) + 1), [short(each) for each in names])
         else:
@@ -142,7 +149,48 @@ def raster_chart(requests: pandas.DataFrame, *, title: str = "Requests of each d
         return counted.set_axis(["requests", "failed"], axis="columns").astype("int64")
 
     count = of_requests(requests, "time", "identity", "status")["identity"].nunique()
-    return _drawn(draw, requests, title, height=0.22 * min(max(count, 12), 30) + 0.6)
+    return _drawn(draw, requests, title, height=_height(count))
+
+
+def _height(rows: int) -> float:
+    """Return the inches of a picture with a row for each device."""
+    return 0.22 * min(max(rows, MOST_ROWS[0]), MOST_ROWS[1]) + 0.75
+
+
+def row_height(rows: int) -> float:
+    """Return the points of a row, where a picture has one for each device."""
+    return max(72 * (_height(rows) - 0.75) / max(rows, 1), 1.0)
+
+
+def series_chart(frame: pandas.DataFrame, *, title: str, most: float | None = None) -> pandas.DataFrame:
+    """A row for each column of a frame over time, filled as far as its value goes; one quantity has one colour, and
+    its series lie on top of each other. most: the value of a full row, by default the largest.
+    """
+
+    def draw(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
+        if frame.empty:
+            said(axes, "nothing yet")
+            return frame
+        full = most or float(frame.max().max()) or 1.0
+        for number, name in enumerate(frame, 1):
+            height = frame[name].astype("float64").clip(upper=full) / full * 0.86
+            axes.fill_between(
+                *(frame.index, number + 0.43, number + 0.43 - height),
+                step="post",
+                color=ANSWERED,
+                linewidth=0,
+            )
+        if len(frame.columns) <= MOST_NAMES:
+            axes.set_yticks(range(1, len(frame.columns) + 1), [short(str(each)) for each in frame])
+        else:
+            axes.set_ylabel("series, in the order of the columns")
+        axes.set_ylim(len(frame.columns) + 0.5, 0.5)
+        axes.grid(visible=False, axis="y")
+        over_time(axes, frame, None, zero=False, ends=False)
+        return frame
+
+    with_times(frame)
+    return _drawn(draw, frame, title, height=_height(len(frame.columns)))
 
 
 def hours_chart(
@@ -159,7 +207,7 @@ def hours_chart(
     def draw(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
         from matplotlib.colors import LinearSegmentedColormap
 
-        shown = _hours(frame, column, how)
+        shown = by_hour(frame, column, how)
         if shown.empty or shown.isna().all(axis=None):
             said(axes, "nothing yet")
             return shown
@@ -179,6 +227,7 @@ def hours_chart(
         axes.grid(which="minor", color="white", linewidth=1.5)
         axes.tick_params(which="both", length=0)
         axes.spines[:].set_visible(False)
+        _marks_by_hour(axes, frame, list(shown.index))
         figure = axes.get_figure()
         assert figure is not None
         bar = figure.colorbar(image, ax=axes, pad=0.01, fraction=0.03, aspect=max(20, 2 * len(shown)))
@@ -188,29 +237,21 @@ def hours_chart(
     if how not in SUMMARIES:
         raise LabError(f"summary: expected one of {', '.join(SUMMARIES)}, not {summary!r:.100}")
     with_numbers(frame, column)
-    days = len(frame) and _times(frame).dt.floor("D").nunique()
+    days = len(frame) and times_of(frame).dt.floor("D").nunique()
     return _drawn(draw, frame, title or f"{column} by hour", height=0.3 * min(max(days, 1), MOST_DAYS) + 1.1)
 
 
-def _times(frame: pandas.DataFrame) -> pandas.Series[pandas.Timestamp]:
-    times = frame["time"] if "time" in frame else frame.index.to_series()
-    times = times.reset_index(drop=True)
-    return times if times.dt.tz is None else times.dt.tz_convert("UTC")
-
-
-def _hours(frame: pandas.DataFrame, column: str, how: str) -> pandas.DataFrame:
-    import pandas
-
-    times = _times(frame)
-    if (
-        "time" not in frame.columns
-    ):  # a tick stands at its interval's end, which may be the next hour's beginning
-        times = times - pandas.Timedelta(1, "us")
-    values = frame[column].reset_index(drop=True)
-    day = times.dt.strftime("%a %d %b").rename("day (UTC)")
-    order = list(dict.fromkeys(day))
-    shown = values.groupby([day, times.dt.hour.rename("hour")]).agg(how).unstack("hour")
-    return shown.reindex(index=order, columns=range(24))
+def _marks_by_hour(axes: Axes, frame: pandas.DataFrame, days: list[str]) -> None:
+    """Draw the marks of a frame within the cells of their hours."""
+    labelled: set[str] = set()
+    for mark in marks_of(frame):
+        when = datetime.fromtimestamp(mark.time, UTC)
+        day = f"{when:%a %d %b}"
+        if day in days and mark.kind in COLOURS:
+            at, row = when.hour + when.minute / 60 - 0.5, days.index(day)
+            label = "_" if mark.kind in labelled else mark.kind
+            labelled.add(mark.kind)
+            axes.vlines(at, row - 0.5, row + 0.5, color=COLOURS[mark.kind], linewidth=1.5, label=label)
 
 
 def _histogram(latencies: pandas.Series[float]) -> pandas.DataFrame:
@@ -256,7 +297,6 @@ def losses_chart(losses: pandas.DataFrame, *, title: str = "Messages that went a
             drawn = shown.loc[shown.sum(axis=1).nlargest(MOST_BARS).index.sort_values()]
             named = drawn.set_axis([short(str(each)) for each in drawn.index])
             named.plot(kind="barh", stacked=True, ax=axes, color=colours, legend=False, width=0.7)
-            axes.invert_yaxis()
             fewer = (
                 ""
                 if len(drawn) == len(shown)
@@ -265,12 +305,21 @@ def losses_chart(losses: pandas.DataFrame, *, title: str = "Messages that went a
             axes.set_xlabel(f"messages{fewer}")
             axes.set_ylabel("")
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+            axes.set_xlim(0, max(1.04 * float(drawn.sum(axis=1).max()), LEAST_COUNT))
+            axes.set_ylim(
+                max(len(drawn), LEAST_COUNT) - 0.5, -0.5
+            )  # one bar alone is no thicker than the others
             axes.grid(visible=False, axis="y")
         else:
             said(axes, "none")
         return shown
 
-    return _drawn(draw, of_losses(losses, *LOSSES), title, height=0.26 * min(len(losses), MOST_BARS) + 1.2)
+    return _drawn(
+        draw,
+        of_losses(losses, *LOSSES),
+        title,
+        height=0.26 * min(max(len(losses), LEAST_COUNT), MOST_BARS) + 1.2,
+    )
 
 
 # ---- what they share
@@ -291,7 +340,7 @@ def _drawn(
     figure = Figure(figsize=(width, height or usual), layout="constrained")
     axes = figure.subplots()
     shown = draw(axes, frame)
-    headed(axes, title)
+    headed(axes, title or axes.get_title(loc="left"))
     show(figure)
     return shown
 
@@ -307,5 +356,6 @@ __all__ = [
     "raster_chart",
     "rate_chart",
     "rates",
+    "series_chart",
     "states_chart",
 ]

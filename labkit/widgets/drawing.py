@@ -21,6 +21,13 @@ DAY = 86_400
 GAP = 12  # pixels between a title and the legend beside it, at least
 SHORT = 6  # seconds: spans up to so many have ticks within a second
 HOURS = 3  # spans up to so many have ticks within an hour
+FONT = "DejaVu Sans"
+OTHER_FONTS = (  # for names in scripts that it lacks
+    *("Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Devanagari"),
+    *("Noto Sans Thai", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei", "Droid Sans Fallback", "Hiragino Sans"),
+    *("PingFang SC", "Apple SD Gothic Neo", "Geeza Pro", "Arial Unicode MS", "Microsoft YaHei", "Yu Gothic"),
+    *("Malgun Gothic", "Segoe UI", "Nirmala UI"),
+)
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1200, 1800)  # seconds between two ticks
 
 
@@ -45,6 +52,7 @@ def plot_style() -> None:
             "grid.color": "#e4e7eb",
             "legend.frameon": False,
             "font.size": 10,
+            "font.family": list(fonts()),
         }
     )
     shell = get_ipython()
@@ -72,7 +80,7 @@ def chart(
 
     A picture differs from machine to machine, so tests compare the frame beside it instead. x, y: labels. Where the
     index holds times, the ticks are at round ones; the legend stands above the picture, where it crosses nothing; where
-    all series have the same of the colours, there is none.
+    all series are of one quantity and so of one colour, each has a shade of it.
     """
     import matplotlib as mpl
     import pandas
@@ -84,6 +92,8 @@ def chart(
         height = max(height, 0.26 * len(frame))
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots()
+    if colours is not None and 1 == len(set(colours)) < len(frame.columns):
+        colours = shades(colours[0], len(frame.columns))
     over_time = isinstance(frame.index, pandas.DatetimeIndex)
     if kind == "step" or (
         kind == "line" and over_time
@@ -102,12 +112,23 @@ def chart(
         axes.invert_yaxis()
     if over_time:
         round_times(axes, frame.index[0], frame.index[-1])
-    if colours is not None and len(frame.columns) > 1 == len(set(colours)):
-        for line in axes.lines:
-            line.set_label("")  # a legend would tell nothing apart
     headed(axes, title)
     show(figure)
     return frame
+
+
+def shades(colour: str, count: int) -> list[str]:
+    """Return shades of a colour, from light to dark: of one quantity, but told apart."""
+    from matplotlib.colors import to_hex, to_rgb
+
+    light, dark = 0.55, 0.5  # how far the first goes to white, and the last to black
+    base, made = to_rgb(colour), []
+    for number in range(count):
+        at = number / (count - 1) * 2 - 1 if count > 1 else 0.0
+        towards, share = (1.0, -at * light) if at < 0 else (0.0, at * dark)
+        red, green, blue = (part + (towards - part) * share for part in base)
+        made.append(to_hex((red, green, blue)))
+    return made
 
 
 def round_times(axes: Axes, first: pandas.Timestamp, last: pandas.Timestamp) -> None:
@@ -139,7 +160,7 @@ def round_times(axes: Axes, first: pandas.Timestamp, last: pandas.Timestamp) -> 
         locator = SecondLocator(range(0, 60, step)) if step < 60 else MinuteLocator(range(0, 60, step // 60))
         axes.xaxis.set_major_locator(locator)
         axes.xaxis.set_major_formatter(DateFormatter("%H:%M:%S" if step < 60 else "%H:%M"))
-        around = 0.0 if last > first else 2 / DAY  # days, as matplotlib counts: one instant is no axis
+        around = 0.0 if last > first else 10 / DAY  # days, as matplotlib counts: one instant is no axis
         axes.set_xlim(date2num(first) - around, date2num(last) + around)
         return
     if seconds <= 2 * DAY:
@@ -160,20 +181,38 @@ def headed(axes: Axes, title: str, *, below: bool = False) -> None:
     """Title above the picture at its left; the legend at its right, or below the picture where that is narrow. A legend
     that is wider than there is room has several rows; a title that would reach into it stands above it.
     """
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    title = drawable(title)
     axes.set_title(title, pad=10)
     labels = axes.get_legend_handles_labels()[1]
     if not labels:
+        axes.set_title(_wrapped(axes, title), pad=10)
         return
-    figure = axes.get_figure(root=True)
-    assert figure is not None
     room = figure.bbox.width * axes.get_position().width
     box = _legend(axes, len(labels), below)
     for columns in range(len(labels) - 1, 0, -1):
         if box.width <= room:
             break
         box = _legend(axes, columns, below)
+    pad = 10.0
     if not below and axes._left_title.get_window_extent().x1 + GAP > box.x0:  # type: ignore[attr-defined]
-        axes.set_title(title, pad=10 + box.height * 72 / figure.dpi)
+        pad += box.height * 72 / figure.dpi
+    axes.set_title(_wrapped(axes, title), pad=pad)
+
+
+def _wrapped(axes: Axes, title: str) -> str:
+    """Return a title in as many lines as it needs to end within the picture."""
+    from textwrap import wrap
+
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()
+    box = axes._left_title.get_window_extent()  # type: ignore[attr-defined]
+    room = (axes.get_window_extent().x1 if len(figure.axes) > 1 else figure.bbox.x1) - box.x0 - GAP
+    if box.width <= room:
+        return title
+    return "\n".join(wrap(title, max(int(len(title) * room / box.width * 0.97), 8)))
 
 
 def _legend(axes: Axes, columns: int, below: bool) -> Bbox:
@@ -198,11 +237,36 @@ def short(name: str, longest: int = 24) -> str:
     """A name as a label: a long one without its middle, for its beginning and its end tell it from others. With a $ it
     is no formula, and with an underscore before it no name that is left out.
     """
+    name = drawable(name)
     if len(name) > longest:
         kept = longest - 1
         name = f"{name[: kept - kept // 2]}…{name[-(kept // 2) :]}"
     name = name.replace("$", r"\$")
     return f" {name}" if name.startswith("_") else name
+
+
+def fonts() -> tuple[str, ...]:
+    """Return the font of charts, and those here that have the scripts it lacks."""
+    from matplotlib.font_manager import fontManager
+
+    installed = {each.name for each in fontManager.ttflist}
+    return (FONT, *(each for each in OTHER_FONTS if each in installed))
+
+
+def drawable(text: str) -> str:
+    """Return a text with the code points (`\\u65e5`) of characters that no font here has, instead of boxes."""
+    if text.isascii():
+        return text
+    from matplotlib.font_manager import FontProperties, fontManager, get_font
+
+    known = [get_font(fontManager.findfont(FontProperties(family=name))) for name in fonts()]
+    drawn = []
+    for each in text:
+        if each.isascii() or any(font.get_char_index(ord(each)) for font in known):
+            drawn.append(each)
+        else:
+            drawn.append(each.encode("ascii", "backslashreplace").decode())
+    return "".join(drawn)
 
 
 def show(figure: Figure) -> None:

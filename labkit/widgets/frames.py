@@ -82,6 +82,20 @@ def with_numbers(frame: pandas.DataFrame, column: str) -> pandas.DataFrame:
     return frame
 
 
+def with_times(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """A frame with times as its index, and with numbers in all columns."""
+    import pandas
+    from pandas.api.types import is_numeric_dtype
+
+    expected = "a frame with times as its index and a column a series"
+    if not isinstance(_is_frame(frame, expected).index, pandas.DatetimeIndex):
+        raise LabError(f"expected {expected}, not one whose index is no times")
+    for name in frame:
+        if not is_numeric_dtype(frame[name].dtype):
+            raise LabError(f"expected numbers in {name!r}, not {frame[name].dtype}")
+    return frame
+
+
 def _is_frame(frame: object, expected: str) -> pandas.DataFrame:
     import pandas
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from labkit.widgets.drawing import round_times, short
+from labkit.widgets.drawing import round_times, shades, short
 from labkit.widgets.frames import alone, beginning, from_beginning
+from labkit.widgets.marks import draw_marks
+from labkit.widgets.units import LEAST_COUNT, decades, duration, lab_time, shown_rates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +26,8 @@ STATES = {
     "ended": "#2e9e6b",
     "waiting": "#d5dae0",
 }
-LATENCIES = {"p50": "#2e9e6b", "p90": "#e08a2e", "p99": "#d64545"}
+LATENCY = "#178a8a"
+LATENCIES = dict(zip(("p50", "p90", "p99"), shades(LATENCY, 3), strict=True))  # one quantity, told apart
 ERRORS = ("#d64545", "#e08a2e", "#8e5bbf", "#6b7785", "#b8860b", "#c2587a")
 ANSWERED = "#3b7dd8"
 MOST_NAMES = 24  # so few devices are named, and so few points of a line are marked, one by one
@@ -33,32 +36,53 @@ INSTANT = timedelta(seconds=2)  # how wide a bar is where there is one row alone
 
 def draw_latency(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
     shown = frame[[each for each in LATENCIES if each in frame]]
-    factor, unit = _unit(float(shown.max().max()) if len(shown) else 0.0)
     known = len(shown) > 0 and not shown.isna().all(axis=None)
     if len(shown) and not known:
         said(axes, "no answer")
     for name in shown if known else ():
         axes.plot(
             frame.index,
-            shown[name] * factor,
+            shown[name],
             label=name,
             color=LATENCIES[str(name)],
             marker="." if shown[name].count() < MOST_NAMES else None,
         )
-        points = shown[name].where(alone(shown[name])) * factor
+        points = shown[name].where(alone(shown[name]))
         axes.plot(frame.index, points, ".", color=LATENCIES[str(name)])
     if known:
-        axes.set_ylabel(f"{unit} of lab time")
-    over_time(axes, frame, beginning(frame))
+        low, high = shown.min(axis="columns"), shown.max(axis="columns")
+        axes.vlines(
+            frame.index, low, high, color=LATENCY, alpha=0.25, linewidth=2
+        )  # the quantiles of an interval
+        _log_seconds(axes, shown)
+    over_time(axes, frame, beginning(frame), zero=False, ends=False)
     return shown
 
 
+def _log_seconds(axes: Axes, shown: pandas.DataFrame) -> None:
+    """Make the axis logarithmic, in durations; where there are zeros, 0 lies below the first power of ten."""
+    low, high, zero = decades(shown)
+    powers = range(low, high + 1, max(-(-(high - low) // 5), 1))
+    ticks = [10.0**each for each in powers]
+    if zero:
+        axes.set_yscale("symlog", linthresh=10.0**low, linscale=0.4)
+        axes.set_ylim(-(10.0**low) / 8, 10.0**high)
+        ticks.insert(0, 0.0)
+    else:
+        axes.set_yscale("log")
+        axes.set_ylim(10.0**low, 10.0**high)
+    axes.set_yticks(ticks, [duration(each) for each in ticks])
+    axes.set_yticks([], minor=True)
+    axes.set_ylabel("lab time")
+
+
 def draw_rate(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
-    shown, begin = rates(frame), beginning(frame)
+    shown, begin = shown_rates(rates(frame)), beginning(frame)
+    [column] = shown
     drawn = from_beginning(shown, begin)
     if len(drawn) > 1:
-        axes.plot(drawn.index, drawn["requests per second"], color=ANSWERED, drawstyle="steps-pre")
-        axes.fill_between(drawn.index, drawn["requests per second"], color=ANSWERED, step="pre", alpha=0.15)
+        axes.plot(drawn.index, drawn[column], color=ANSWERED, drawstyle="steps-pre")
+        axes.fill_between(drawn.index, drawn[column], color=ANSWERED, step="pre", alpha=0.15)
     elif len(drawn):
         said(axes, "no rate of one interval alone")
     over_time(axes, frame, begin)
@@ -72,7 +96,7 @@ def draw_errors(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
         _stacked(axes, from_beginning(_most(shown), beginning(frame)), ERRORS, step="pre")
     elif len(frame):
         said(axes, "none")
-    over_time(axes, frame, beginning(frame), whole=len(axes.collections) > 0)
+    over_time(axes, frame, beginning(frame), whole=bool(kinds), least=LEAST_COUNT if kinds else 0)
     return shown
 
 
@@ -133,19 +157,27 @@ def over_time(
     *,
     zero: bool = True,
     whole: bool = False,
+    ends: bool = True,
+    least: float = 0,
 ) -> None:
-    """Lab time along the axis, from `begin` on where that is known; values from 0 up. whole: they are counts."""
+    """Draw lab time along the axis, from `begin` on where that is known, and the marks of the frame.
+
+    zero: values begin at 0; whole: they are counts, and their axis ends at `least` or above; ends: without `zero`,
+    leave room at both ends of the time.
+    """
     if not len(frame):
         said(axes, "nothing yet")
         return
     first, last = frame.index.min() if begin is None else begin, frame.index.max()
     round_times(axes, first, last)
-    if not zero and last > first:  # marks at the ends of an axis would be hidden by it
+    axes.set_xlabel(lab_time(frame.attrs.get("rate")), color="#7b8794", fontsize="small")
+    draw_marks(axes, frame)
+    if not zero and ends and last > first:  # marks at the ends of an axis would be hidden by it
         margin = (last - first) / 100
         axes.set_xlim(first - margin, last + margin)
     if zero:
         low, high = axes.get_ylim()
-        axes.set_ylim(0, max(high, 0.0) if high > low else 1)
+        axes.set_ylim(0, max(high, least) if high > low else max(least, 1))
     if whole:
         axes.yaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
 
@@ -157,8 +189,3 @@ def said(axes: Axes, text: str) -> None:
     if not axes.lines:
         axes.set_xticks([])
     axes.grid(visible=False)
-
-
-def _unit(longest: float) -> tuple[float, str]:
-    """Seconds, or milliseconds where none is a second long."""
-    return (1.0, "s") if not longest < 1 else (1000.0, "ms")

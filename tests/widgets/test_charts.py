@@ -14,51 +14,9 @@ from matplotlib.figure import Figure
 from labkit.core.errors import LabError
 from labkit.fleet.measures import Latency, Tick, frame
 from labkit.widgets import charts, drawing
+from tests.widgets.runs import START, losses_of, requests, ticks
 
-START = 1_767_225_600.0  # 2026-01-01T00:00:00Z
-
-
-@pytest.fixture(autouse=True)
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
-    found: list[Figure] = []
-
-    def show(figure: Figure) -> None:
-        figure.canvas.draw()
-        found.append(figure)
-
-    monkeypatch.setattr(charts, "show", show)
-    return found
-
-
-def ticks(count: int = 4, every: float = 900) -> pd.DataFrame:
-    """A frame as a run gives it: in the third interval nothing is answered and 3 requests fail."""
-    made = []
-    for number in range(count):
-        silent = number == 2
-        made.append(
-            Tick(
-                START + every * (number + 1),
-                {"sleeping": 8, "running": 2 - silent, "failed": int(silent)},
-                0 if silent else 90 * (number + 1),
-                {"503": 3} if silent else {},
-                Latency() if silent else Latency.of([0.1, 0.2, 0.4]),
-            )
-        )
-    return frame(made)
-
-
-def requests() -> pd.DataFrame:
-    rows = [
-        (0, "t-2", 204, 0.004),
-        (10, "t-1", 204, 0.02),
-        (10, "t-1", 503, 0.03),
-        (4000, "t-1", None, None),
-        (90_000, "t-2", 204, 1.5),
-    ]
-    made = pd.DataFrame(rows, columns=["time", "identity", "status", "latency"])
-    made["time"] = pd.to_datetime(made["time"] + START, unit="s", utc=True)
-    return made.astype({"status": "Int64"})
-
+pytestmark = pytest.mark.usefixtures("drawn")
 
 TICK_CHARTS: list[Callable[[pd.DataFrame], pd.DataFrame]] = [
     charts.latency_chart,
@@ -78,7 +36,22 @@ class TestOverTime:
         assert shown.isna().all(axis=1).tolist() == [False, False, True, False]
 
     def test_a_rate_is_of_lab_seconds(self) -> None:
-        assert charts.rate_chart(ticks())["requests per second"].tolist() == [0.1, 0.2, 0.0, 0.4]
+        made = ticks()
+        made["requests"] *= 10
+        assert charts.rate_chart(made)["requests per second"].tolist() == [1.0, 2.0, 0.0, 4.0]
+
+    @pytest.mark.parametrize(
+        ("requests", "unit", "most"), [(360, "minute", 24.0), (4, "hour", 16.0), (0, "second", 0.0)]
+    )
+    def test_a_rate_below_one_is_of_a_longer_time(
+        self, requests: int, unit: str, most: float, drawn: list[Figure]
+    ) -> None:
+        made = ticks().assign(requests=requests)
+        shown = charts.rate_chart(made)
+        assert shown[f"requests per {unit}"].max() == most
+        axes = drawn[-1].axes[0]
+        assert axes.get_title(loc="left") == f"Requests per {unit}"
+        assert axes.lines[0].get_ydata().max() == most  # type: ignore[union-attr]
 
     def test_errors_and_states_are_those_that_there_were(self) -> None:
         assert charts.errors_chart(ticks()).to_dict("list") == {"503": [0, 0, 3, 0]}
@@ -183,11 +156,6 @@ def test_losses_name_the_devices_that_have_some(drawn: list[Figure]) -> None:
 NAMES = ("$\\foo$", "$a_$b", "$x$", "00000000-0000-4000-8000-000000000001", "ä" * 256)
 
 
-def losses_of(*names: str) -> pd.DataFrame:
-    index = pd.MultiIndex.from_tuples([(name, 1) for name in names], names=["identity", "epoch"])
-    return pd.DataFrame({"sent": 9, "lost": 2, "doubled": 1, "reordered": 1}, index=index)
-
-
 def test_a_name_is_no_formula_and_a_long_one_loses_its_middle(drawn: list[Figure]) -> None:
     charts.losses_chart(losses_of(*NAMES))
     charts.raster_chart(pd.concat([requests().assign(identity=each) for each in NAMES]))
@@ -209,7 +177,8 @@ def test_a_legend_lies_on_no_title(drawn: list[Figure]) -> None:
         axes = figure.axes[0]
         legend = axes.get_legend()
         assert legend is not None
-        assert axes.get_title(loc="left") == title
+        assert axes.get_title(loc="left").replace("\n", " ") == title
+        assert axes._left_title.get_window_extent().x1 <= figure.bbox.x1  # type: ignore[attr-defined]
         assert not axes._left_title.get_window_extent().overlaps(legend.get_window_extent())  # type: ignore[attr-defined]
 
 
@@ -288,7 +257,8 @@ def test_the_first_interval_is_drawn(shown: pd.DataFrame, drawn: list[Figure]) -
 @pytest.mark.parametrize("count", [1, 2, 6])
 def test_the_first_interval_is_as_long_as_it_was(count: int, drawn: list[Figure]) -> None:
     shown = failing(count, began=START + 1800, every=3600)  # half of one
-    rates = charts.rate_chart(shown)["requests per second"].tolist()
+    charts.rate_chart(shown)
+    rates = charts.rates(shown)["requests per second"].tolist()
     assert rates == pytest.approx([40 / 1800] + [40 / 3600] * (count - 1))
     later = failing(count, began=START - 9 * 3600, every=3600)  # rows of a run that has lasted
     assert charts.rates(later)["requests per second"].iloc[0] == pytest.approx(40 / 3600)

@@ -1,0 +1,53 @@
+"""Marks: changes of a lab itself that charts over time show, such as a restart of the platform."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+MOST = 1000  # marks that a lab keeps
+
+
+class Mark(NamedTuple):
+    """One change. time: lab time in Unix seconds; kind: `restart`, `fault` or `release`."""
+
+    time: float
+    kind: str
+    text: str
+
+
+class Marks:
+    """The newest marks of a lab, oldest first."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        """now: returns lab time in seconds."""
+        self._now = now
+        self._marks: deque[Mark] = deque(maxlen=MOST)
+        self._watchers: tuple[Callable[[Mark], object], ...] = ()
+
+    def add(self, kind: str, text: str) -> None:
+        """Add a mark at the present lab time, and notify watchers."""
+        mark = Mark(self._now(), kind, text)
+        self._marks.append(mark)
+        for watcher in self._watchers:
+            watcher(mark)
+
+    def watch(self, watcher: Callable[[Mark], object]) -> Callable[[], None]:
+        """Call `watcher` with each new mark, until the returned function is called."""
+        self._watchers += (watcher,)
+
+        def stop() -> None:
+            self._watchers = tuple(each for each in self._watchers if each is not watcher)
+
+        return stop
+
+    def __iter__(self) -> Iterator[Mark]:
+        return iter(tuple(self._marks))
+
+    def __len__(self) -> int:
+        return len(self._marks)
+
+    def clear(self) -> None:
+        """Forget all marks."""
+        self._marks.clear()

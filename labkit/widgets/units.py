@@ -1,0 +1,60 @@
+"""Units and ends of axes: durations, rates, counts, and what a clock's lab time is."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas
+
+LEAST_COUNT = 4  # an axis of counts ends there at least, so that one alone does not fill the picture
+RATES = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
+NO_DECADES = (-3, -2)  # of an axis on which nothing is above 0: 1 ms to 10 ms
+
+
+def duration(seconds: float) -> str:
+    """Return a duration of 1, 2 or 5 times a power of ten as the label of a tick: `20 ms`, `100 s`."""
+    for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
+        if seconds * factor >= 0.9995 or not seconds:
+            return f"{seconds * factor:,.4g} {unit}"
+    return f"{seconds * 1e6:.3g} µs"
+
+
+def rate_unit(most: float) -> str:
+    """Return the smallest unit of time in which this rate (per second) is 1 or more: `second`, `minute` …"""
+    if not 0 < most < 1:  # NaN too
+        return "second"
+    return next((name for name, seconds in RATES.items() if most * seconds >= 1), "day")
+
+
+def shown_rates(rates: pandas.DataFrame) -> pandas.DataFrame:
+    """Return rates per second in the unit that suits them, which names the column (`requests per minute`)."""
+    [column] = rates
+    unit = rate_unit(float(rates[column].max()))
+    shown: pandas.DataFrame = (rates[[column]] * RATES[unit]).round(9)
+    return shown.rename(columns={column: f"requests per {unit}"})
+
+
+def decades(values: pandas.DataFrame) -> tuple[int, int, bool]:
+    """Return the powers of ten that positive values lie between, and whether any is 0, which such an axis lacks."""
+    numbers = values.to_numpy(dtype="float64")
+    above = numbers[numbers > 0]
+    zero = bool((numbers == 0).any())
+    if not len(above):
+        return (*NO_DECADES, zero)
+    low, high = math.floor(math.log10(above.min()) + 1e-9), math.ceil(math.log10(above.max()) - 1e-9)
+    return low, max(high, low + 1), zero
+
+
+def lab_time(rate: float | None) -> str:
+    """Return the name of an axis of lab time. rate: seconds of lab time a real second, 0 for a virtual clock, None
+    where it changed or is not known.
+    """
+    if rate is None:
+        return "lab time (UTC)"
+    if not rate:
+        return "lab time (UTC), virtual clock"
+    return (
+        "lab time (UTC), at the speed of real time" if rate == 1 else f"lab time (UTC), {rate:g} × real time"
+    )

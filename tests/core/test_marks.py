@@ -1,0 +1,22 @@
+"""Marks: what changed of a lab, with its time."""
+
+from labkit.core.marks import MOST, Mark, Marks
+
+
+def test_marks_have_the_time_at_which_they_came_and_the_oldest_go() -> None:
+    now = [0.0]
+    marks = Marks(lambda: now[0])
+    seen: list[Mark] = []
+    stop = marks.watch(seen.append)
+    marks.add("restart", "at once")
+    now[0] = 5.0
+    marks.add("release", "fw")
+    assert list(marks) == seen == [Mark(0.0, "restart", "at once"), Mark(5.0, "release", "fw")]
+    stop()
+    for number in range(MOST):
+        marks.add("fault", str(number))
+    assert len(seen) == 2
+    assert len(marks) == MOST
+    assert next(iter(marks)).text == "0"
+    marks.clear()
+    assert not len(marks)

@@ -1,0 +1,19 @@
+"""Fixtures of charts."""
+
+import pytest
+from matplotlib.figure import Figure
+
+from labkit.widgets import charts
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
+    """The figures that charts have shown, instead of showing them."""
+    found: list[Figure] = []
+
+    def show(figure: Figure) -> None:
+        figure.canvas.draw()
+        found.append(figure)
+
+    monkeypatch.setattr(charts, "show", show)
+    return found

@@ -1,0 +1,42 @@
+"""Frames such as runs give, of few rows."""
+
+import pandas as pd
+
+from labkit.fleet.measures import Latency, Tick, frame
+
+START = 1_767_225_600.0  # 2026-01-01T00:00:00Z
+
+
+def ticks(count: int = 4, every: float = 900) -> pd.DataFrame:
+    """A frame as a run gives it: in the third interval nothing is answered and 3 requests fail."""
+    made = []
+    for number in range(count):
+        silent = number == 2
+        made.append(
+            Tick(
+                START + every * (number + 1),
+                {"sleeping": 8, "running": 2 - silent, "failed": int(silent)},
+                0 if silent else 90 * (number + 1),
+                {"503": 3} if silent else {},
+                Latency() if silent else Latency.of([0.1, 0.2, 0.4]),
+            )
+        )
+    return frame(made)
+
+
+def requests() -> pd.DataFrame:
+    rows = [
+        (0, "t-2", 204, 0.004),
+        (10, "t-1", 204, 0.02),
+        (10, "t-1", 503, 0.03),
+        (4000, "t-1", None, None),
+        (90_000, "t-2", 204, 1.5),
+    ]
+    made = pd.DataFrame(rows, columns=["time", "identity", "status", "latency"])
+    made["time"] = pd.to_datetime(made["time"] + START, unit="s", utc=True)
+    return made.astype({"status": "Int64"})
+
+
+def losses_of(*names: str) -> pd.DataFrame:
+    index = pd.MultiIndex.from_tuples([(name, 1) for name in names], names=["identity", "epoch"])
+    return pd.DataFrame({"sent": 9, "lost": 2, "doubled": 1, "reordered": 1}, index=index)
