@@ -89,7 +89,7 @@ def test_select_takes_whole_parts() -> None:
 
 # ---- verdicts, on a target that nobody listens at
 
-MUST, CHOICE = "DEV-ALIAS-1", "DEV-ALIAS-6"
+MUST, CHOICE = "DEV-ALIAS-1", "DEV-KEEP-3"
 TOKEN = "0123456789abcdef" * 2 + "01234567"
 
 

@@ -41,7 +41,7 @@ from tests.reporting.books import small
 from tests.sizes import size
 
 MODELS = [each for each in all_checks() if each.model is not None and each.name != "restart/model"]
-MUST, OTHER, CHOICE = "DEV-ALIAS-1", "DEV-READ-1", "DEV-ALIAS-6"
+MUST, OTHER, CHOICE = "DEV-ALIAS-1", "DEV-READ-1", "DEV-KEEP-3"
 
 
 class Counter:
