@@ -46,3 +46,15 @@ def newest_alone(original: Any, connection: Any, login: records.Login, *of: Any)
     if login.kind == "access_token":
         execute(connection, ITS_TOKENS, (login.solution,))
     original(connection, login, *of)
+
+
+@instead("USR-SOC-19", "labkit.services.user.socials.records:take")
+def taken_late(original: Any, connection: Any, login: Any, now: float) -> Any:
+    """a state or request token whose use fails may be used again"""
+    return records.find(connection, login, now)
+
+
+@instead("USR-CALL-12", "labkit.services.user.socials.records:take")
+def logins_of_all(original: Any, connection: Any, login: Any, now: float) -> Any:
+    """a login that began at the probe may end at another solution"""
+    return original(connection, login, now) or original(connection, login._replace(solution="probe"), now)

@@ -9,6 +9,7 @@ import jwt
 from labkit.conformance.breaking import afterwards, always
 from labkit.conformance.mutant import instead, patch
 from labkit.core.database import execute
+from labkit.services.user import accounts
 
 ACCOUNTS = "labkit.services.user.accounts"
 FIRST = "UPDATE user SET generation = 0 WHERE id = ?"
@@ -51,3 +52,23 @@ def not_verified(original: Any, secret: bytes, solution: str, token: str) -> Any
     except jwt.InvalidTokenError:
         return None
     return claims if "gen" in claims else None
+
+
+@instead("USR-TOKEN-8", "labkit.services.user.user_tokens:issue")
+async def user_of_now(original: Any, context: Any, keys: Any, solution: str, user: Any, lifetime: int) -> str:
+    """a login whose password is replaced meanwhile gives a token of the new one"""
+    found = await context.database.read(accounts.get, solution, user.id)
+    return str(await original(context, keys, solution, found or user, lifetime))
+
+
+@instead("USR-OAUTH-1 USR-OAUTH-19", "labkit.services.user.oauth.tokens:exchange")
+def scope_forgotten(original: Any, connection: Any, solution: str, request: Any, *of: Any) -> Any:
+    """a refreshed set has no scope"""
+    granted = original(connection, solution, request, *of)
+    return granted._replace(scope="") if request.grant_type == "refresh_token" else granted
+
+
+@instead("USR-OAUTH-20", "labkit.services.user.oauth.access_tokens:holder")
+def holder_of_before(original: Any, connection: Any, solution: str, claims: Any) -> Any:
+    """an access token counts whatever became of its user and set"""
+    return accounts.get(connection, solution, int(claims["sub"]))

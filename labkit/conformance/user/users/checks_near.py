@@ -1,0 +1,110 @@
+"""Codes, passwords and tokens that are nearly right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from labkit.conformance import expect
+from labkit.conformance.check import check
+from labkit.conformance.near import CASE, EMPTY, SPACE, near_misses
+from labkit.conformance.roles import Access, assignment, permission
+from labkit.conformance.target import Target
+from labkit.conformance.user.oauth.steps import Shop
+from labkit.conformance.users import User
+from labkit.conformance.verdict import Mismatch
+
+
+async def missed(user: User, operation: str, name: str, right: str, given: dict[str, Any], *but: str) -> None:
+    """An operation must fail with every near miss of a parameter, and work with the right value afterwards."""
+    for kind, wrong in near_misses(right, but=but):
+        found, result = await user.call("User", operation, {**given, name: wrong})
+        if not isinstance(result, dict) or "error" not in result:
+            raise Mismatch(
+                f"{operation} with {kind} as {name}", "an error", found, expect.exchange(user.last)
+            )
+    await user.works(operation, **given, **{name: right})
+
+
+@check(
+    "USR-USER-10 USR-TOKEN-3 USR-TOKEN-7 USR-TOKEN-12", "codes, passwords and tokens that are nearly right"
+)
+async def accounts(target: Target) -> None:
+    user = User(target)
+    email, _, code = await user.signed_up()
+    await missed(user, "activateUser", "code", code, {})
+    password = "Correct Horse"
+    id = await user.id_of(email)
+    await user.table("resetUserPassword", id=id, password=password)
+    await missed(user, "getUserToken", "password", password, {"email": email})
+    await missed(user, "getUserToken", "email", email, {"password": password}, *CASE, *SPACE)
+    token = await user.text("getUserToken", email=email, password=password)
+    await missed(user, "getCurrentUser", "token", token, {})
+
+
+@check(
+    "USR-OAUTH-13 USR-OAUTH-16 USR-OAUTH-26 USR-OAUTH-28 USR-OAUTH-30 USR-OAUTH-31",
+    "codes, secrets, redirects and tokens of clients that are nearly right",
+)
+async def clients(target: Target) -> None:
+    shop = await Shop.open(target)
+    approval = shop.client.approval()
+    for name in ("token", "redirect_uri"):
+        right = approval.pop(name)
+        await missed(shop, "getOauthAuthorizeApproved", name, right, approval)
+        approval[name] = right
+    for name in ("code", "client_secret", "redirect_uri"):
+        exchange = shop.client.exchange(await shop.approve())
+        # no secret at all is none that is wrong
+        await missed(shop, "getOauthToken", name, exchange.pop(name), exchange)
+    tokens = await shop.tokens()
+    renewal = shop.client.renewal(tokens["refresh_token"])
+    await missed(shop, "getOauthToken", "refresh_token", renewal.pop("refresh_token"), renewal)
+
+
+@check(
+    "USR-ASSIGN-17 USR-ASSIGN-14 USR-ASSIGN-9 USR-ASSIGN-11 USR-PERM-11 USR-PERM-4",
+    "values, names and permissions that are nearly those that are held",
+)
+async def values(target: Target) -> None:
+    user = Access(target)
+    path, value = f"GET/{target.identity()}/{{sn}}", "Ab12Cd"
+    role, id = await user.role("sn", perms=[path]), await user.newcomer()
+    await user.assign(id, role, ("sn", value))
+    held = [assignment(role, ("sn", value))]
+    named = {"role_id": role, "parameter_name": "sn"}
+    for kind, wrong in near_misses(value):
+        await user.denied(id, path, f"sn::{wrong}")
+        await user.fails("hasUserRoleParam", id=id, **named, parameter_value=wrong)
+        if wrong.isalnum():
+            found = await user.table("listRoleParamUsers", **named, parameter_value=wrong)
+            user.same(f"who holds {kind}", found, [])
+            await user.table("deassignUserParam", id=id, **named, parameter_value=wrong)
+            await user.nothing("deleteRoleParamValue", **named, parameter_value=wrong)
+        user.same(f"what is held after {kind}", await user.held(id), held)
+    for name, but in (("role_id", (*CASE, *SPACE)), ("parameter_name", CASE)):
+        for _, wrong in near_misses(named[name], but=but):
+            await user.fails("hasUserRoleParam", id=id, **{**named, name: wrong}, parameter_value=value)
+            await user.fails("deassignUserParam", id=id, **{**named, name: wrong}, parameter_value=value)
+    for _, wrong in near_misses("sn", but=CASE):
+        await user.denied(id, path, f"{wrong}::{value}")
+    for _, wrong in near_misses(path):
+        await user.denied(id, wrong, f"sn::{value}")
+        await user.fails("deleteRolePerm", role_id=role, perm_id=wrong)
+    user.same("permissions", await user.table("listRolePerms", role_id=role), [permission(path)])
+    user.same("what is held at last", await user.held(id), held)
+    await user.allowed(id, path, f"sn::{value}")
+
+
+@check("USR-USER-12 USR-USER-18", "addresses that are nearly those of a user, and ids beside them")
+async def addresses(target: Target) -> None:
+    user = User(target)
+    person = await user.person()
+    for kind, wrong in near_misses(person.email, but=(*CASE, *SPACE, *EMPTY)):
+        for operator in ("eq", "in"):
+            _, found = await user.call("User", "listUsers", {"filter": f"email::{operator}::{wrong}"})
+            listed = [each.get("id") for each in found] if isinstance(found, list) else []
+            expect.true(f"{kind} of an address is nobody's", person.id not in listed, found, user.last)
+    for filter in (f"id::eq::{person.id}0", f"id::gt::{person.id}", f"id::lt::{person.id}"):
+        listed = [each["id"] for each in await user.table("listUsers", filter=filter)]
+        expect.true(f"{filter} leaves the user out", person.id not in listed, listed, user.last)
+    await user.leads_to(await user.login(person), person)
