@@ -28,7 +28,7 @@ async def missed(user: User, operation: str, name: str, right: str, given: dict[
 @check(
     "USR-USER-10 USR-TOKEN-3 USR-TOKEN-7 USR-TOKEN-12", "codes, passwords and tokens that are nearly right"
 )
-async def accounts(target: Target) -> None:
+async def near_accounts(target: Target) -> None:
     user = User(target)
     email, _, code = await user.signed_up()
     await missed(user, "activateUser", "code", code, {})
@@ -45,7 +45,7 @@ async def accounts(target: Target) -> None:
     "USR-OAUTH-13 USR-OAUTH-16 USR-OAUTH-26 USR-OAUTH-28 USR-OAUTH-30 USR-OAUTH-31",
     "codes, secrets, redirects and tokens of clients that are nearly right",
 )
-async def clients(target: Target) -> None:
+async def near_clients(target: Target) -> None:
     shop = await Shop.open(target)
     approval = shop.client.approval()
     for name in ("token", "redirect_uri"):
@@ -65,7 +65,7 @@ async def clients(target: Target) -> None:
     "USR-ASSIGN-17 USR-ASSIGN-14 USR-ASSIGN-9 USR-ASSIGN-11 USR-PERM-11 USR-PERM-4",
     "values, names and permissions that are nearly those that are held",
 )
-async def values(target: Target) -> None:
+async def near_values(target: Target) -> None:
     user = Access(target)
     path, value = f"GET/{target.identity()}/{{sn}}", "Ab12Cd"
     role, id = await user.role("sn", perms=[path]), await user.newcomer()
@@ -96,7 +96,7 @@ async def values(target: Target) -> None:
 
 
 @check("USR-USER-12 USR-USER-18", "addresses that are nearly those of a user, and ids beside them")
-async def addresses(target: Target) -> None:
+async def near_addresses(target: Target) -> None:
     user = User(target)
     person = await user.person()
     for kind, wrong in near_misses(person.email, but=(*CASE, *SPACE, *EMPTY)):
