@@ -11,7 +11,7 @@ import asyncio
 import pickle
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -22,7 +22,7 @@ from labkit.core.clock import Clock
 from labkit.core.errors import LabError
 from labkit.core.marks import Mark
 from labkit.fleet.accounts import Accounts
-from labkit.fleet.cluster_client import by_value
+from labkit.fleet.cluster_client import ANSWERED, addresses, by_value
 from labkit.fleet.device import Credentials
 from labkit.fleet.intervals import Intervals
 from labkit.fleet.measures import Latency, Measures, Tick, Timings
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from distributed import Client
 
 LOOKED = 0.5  # real seconds between two looks at who is alive
-ANSWERED = 10.0  # real seconds in which a worker that lives does what it is told
 PATIENCE = 60.0  # real seconds: for a worker to be there, and for shares to end once they should
 REPORTED = 1.0  # real seconds: so often a worker tells, at least
 
@@ -175,8 +174,7 @@ class ClusterPlay:
         passed, factor = (False, False), 1.0
         waited = time.monotonic()  # for a worker to be there, or for the shares to end
         while not all(share.done for share in self._shares):
-            alive = await asyncio.to_thread(self._alive)
-            self._bury(alive)
+            alive = await self._look()
             over = self._stopped or (self.until is not None and self._clock.now() >= self.until)
             orphans = [share for share in self._shares if share.worker is None and not share.done]
             if over:
@@ -192,30 +190,42 @@ class ClusterPlay:
             if self.arrivals is not None and self.arrivals.factor != factor:
                 factor = self.arrivals.factor
                 await self._command("scale_arrivals", factor)
-            if not over and not orphans:
+            if not over and not orphans and alive is not None:
                 waited = time.monotonic()
             elif time.monotonic() - waited > PATIENCE:
-                self._error = self._error or f"no answer for {PATIENCE:.0f} s, {len(alive)} workers are there"
+                there = "the scheduler is gone" if alive is None else f"{len(alive)} workers are there"
+                self._error = self._error or f"no answer for {PATIENCE:.0f} s, {there}"
                 return
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), LOOKED)
             self._changed.clear()
 
-    def _alive(self) -> dict[str, Any]:
-        workers: dict[str, Any] = self._client.scheduler_info(n_workers=-1)["workers"]
-        return workers
+    async def _look(self) -> Collection[str] | None:
+        """Bury the workers that are missing from two answers of the scheduler, some time apart.
+
+        Return the addresses of those that are alive, None while the scheduler does not answer.
+        """
+        alive = await asyncio.to_thread(addresses, self._client)
+        missing = self._missing(alive)
+        if missing:
+            await asyncio.sleep(LOOKED)
+            alive = await asyncio.to_thread(addresses, self._client)
+            for share in missing & self._missing(alive):
+                self._bury(self._shares[share])
+        return alive
+
+    def _missing(self, alive: Collection[str] | None) -> set[int]:
+        """The numbers of the shares whose workers are not among these."""
+        if alive is None:
+            return set()
+        playing = (share for share in self._shares if share.worker is not None and not share.done)
+        return {share.number for share in playing if share.worker not in alive}
 
     def _load(self, address: str) -> int:
         return sum(share.worker == address for share in self._shares if not share.done)
 
-    def _bury(self, alive: Mapping[str, Any]) -> None:
-        """Take the shares of workers that died: their devices begin elsewhere in an epoch that none has seen."""
-        for share in self._shares:
-            if share.done or share.worker is None or share.worker in alive:
-                continue
-            self._bury_one(share)
-
-    def _bury_one(self, share: Dealt) -> None:
+    def _bury(self, share: Dealt) -> None:
+        """Take its share from a worker that died: the devices begin elsewhere in an epoch that none has seen."""
         assert share.worker is not None
         epochs, members = self._epochs(), []
         for member in share.plan.members:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import current_process, parent_process
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
 GUARD = (
     "each worker imports the script that wants it, so a script does this below `if __name__ == '__main__':`"
 )
+ANSWERED = 10.0  # real seconds in which a scheduler or worker that is alive answers
 CONNECTED = 5  # real seconds until a scheduler has to be there
+WITHOUT_PAGES: dict[str, Any] = {  # dask listens for HTTP all the same
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+}
 
 
 def by_value(share: Share) -> bytes:
@@ -57,21 +63,30 @@ def _travelling(cloudpickle: Any, names: set[str]) -> Iterator[None]:
 
 
 def local(count: int) -> tuple[Client, Callable[[], object]]:
-    """A client of so many processes on this machine, and what closes them. Raises LabError where they do not start."""
+    """Return a client of `count` worker processes on this machine, and a function that closes client and workers.
+
+    Scheduler and workers run whatever code a client sends, so each cluster has a key of its own, in memory, without
+    which nothing connects. Raises LabError where no process starts.
+    """
+    import dask
     from distributed import Client, LocalCluster
+    from distributed.security import Security
 
     if parent_process() is not None and getattr(current_process(), "_inheriting", False):
         raise LabError(GUARD)  # this is such a process, and it imports the script that wants it
     try:
-        cluster = LocalCluster(
-            n_workers=count,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            memory_limit=0,
-            silence_logs=50,
-            preload=[workers.__name__],
-        )
+        with dask.config.set(WITHOUT_PAGES):  # workers get it, too
+            cluster = LocalCluster(
+                n_workers=count,
+                threads_per_worker=1,
+                processes=True,
+                security=Security.temporary(),
+                dashboard_address=None,
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # None would be port 8787
+                memory_limit=0,
+                silence_logs=50,
+                preload=[workers.__name__],
+            )
         client = Client(cluster)
     except (RuntimeError, OSError) as error:
         raise LabError(f"workers: no process of them starts: {error} ({GUARD})") from error
@@ -81,6 +96,23 @@ def local(count: int) -> tuple[Client, Callable[[], object]]:
         cluster.close()
 
     return client, close
+
+
+def addresses(client: Client) -> Collection[str] | None:
+    """Ask the scheduler for the addresses of its workers. Return None while it does not answer.
+
+    `Client.scheduler_info` returns what its client got last, which may be an answer to another question, without
+    workers.
+    """
+    scheduler = client.scheduler
+    if scheduler is None:  # the client connects again
+        return None
+    ask = partial(scheduler.identity, n_workers=-1)
+    try:
+        workers: dict[str, Any] = client.sync(ask, callback_timeout=ANSWERED)["workers"]
+    except (OSError, TimeoutError):
+        return None
+    return workers
 
 
 def of_cluster(given: Any) -> tuple[Client, Callable[[], object]]:

@@ -105,6 +105,10 @@ class Fleet:
         /accounts; workers: play in so many processes; cluster: on the workers of a dask client, cluster or address of a
         scheduler; progress: show a bar, None for at a terminal and in JupyterLab alone. The run ends early when all
         devices have ended. An interrupt ends it cleanly.
+
+        Dask runs the code of any client that reaches its ports, in its workers and here. Clusters of `workers` are
+        guarded; the owner of another one has to guard it: with distributed's `Security` and certificates (give a Client
+        that has it), without a dashboard, or in a network of trusted hosts.
         """
         try:
             return self.start(

@@ -12,6 +12,7 @@ from labkit.core.errors import LabError
 from labkit.core.marks import Mark
 from labkit.fleet.accounts import Accounts, of_route
 from labkit.fleet.cluster import ClusterPlay
+from labkit.fleet.cluster_client import addresses
 from labkit.fleet.device import Credentials
 from labkit.fleet.measures import Latency, Tick, frame
 from labkit.fleet.plan import Plan, Row
@@ -68,7 +69,7 @@ class Run:
         if spread is None:
             return run(control.prepare, self._plan)
         try:
-            shares = spread.shares or len(spread.client.scheduler_info(n_workers=-1)["workers"])
+            shares = spread.shares or len(addresses(spread.client) or ())
             if not shares:
                 raise LabError("cluster: it has no worker")
             return run(control.spread, self._plan, spread.client, shares, spread.close)

@@ -197,6 +197,55 @@ def test_who_had_ended_or_failed_does_not_begin_again_when_its_worker_dies(lab: 
     assert (ended[-1], ended) == (2, sorted(ended))
 
 
+def wait_for_ticks(run: Run, count: int) -> None:
+    """Wait until the run has counted requests in that many ticks."""
+    ticks: queue.SimpleQueue[Tick] = queue.SimpleQueue()
+    run.on_tick(ticks.put)
+    while count:
+        count -= bool(ticks.get(timeout=60).requests)
+
+
+def test_a_worker_that_the_client_does_not_know_of_is_not_dead(
+    lab: Lab, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    update: Any = client._update_scheduler_info
+
+    async def overwritten(n_workers: int = 0) -> None:
+        await update(n_workers)
+        await update()  # as its periodic callback does now and then between an answer and its use
+
+    monkeypatch.setattr(client, "_update_scheduler_info", overwritten)
+    run = lab.product("meter").fleet(4, Counting(every=0.05)).start(every=0.2, cluster=client)
+    wait_for_ticks(run, 8)
+    run.stop()
+    assert run.workers()["died"].isna().all()
+    assert len(run.workers()) == 2
+    assert run.devices()["epoch"].tolist() == [1] * 4
+
+
+def test_a_worker_that_one_answer_of_the_scheduler_lacks_is_not_dead(
+    lab: Lab, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scheduler: Any = client.scheduler
+    identity = scheduler.identity
+    lacking: list[bool] = []
+
+    async def every_second(n_workers: int) -> Any:
+        answer = await identity(n_workers=n_workers)
+        if not n_workers:  # the client's own callback
+            return answer
+        lacking.append(bool(lacking) and not lacking[-1])  # not the first, which counts them
+        return {**answer, "workers": {}} if lacking[-1] else answer
+
+    monkeypatch.setattr(scheduler, "identity", every_second, raising=False)
+    run = lab.product("meter").fleet(4, Counting(every=0.05)).start(every=0.2, cluster=client)
+    wait_for_ticks(run, 8)
+    run.stop()
+    assert sum(lacking) > 2
+    assert run.workers()["died"].isna().all()
+    assert run.devices()["epoch"].tolist() == [1] * 4
+
+
 class Notes(Behaviour):
     async def run(self, device: Any) -> None:
         class Own:
