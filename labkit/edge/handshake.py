@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import NoReturn
+
+from labkit.edge.names import NameRefused
+
+ALERT = re.compile(
+    r"alert (\w[\w ]*)"
+)  # of OpenSSL's reasons: tlsv1 alert unknown ca, sslv3 alert bad certificate
+DISTRUST = frozenset({"unknown ca", "bad certificate", "certificate unknown", "unsupported certificate"})
 
 
 @dataclass(slots=True)
@@ -34,3 +42,17 @@ HANDSHAKE: ContextVar[Handshake] = ContextVar("handshake")
 def current() -> Handshake:
     """The handshake of the connection that is being accepted."""
     return HANDSHAKE.get(None) or Handshake()
+
+
+def explain(error: OSError, peer_ip: str) -> tuple[str, str]:
+    """Return reason and detail of a TLS failure; where the client ended it by an alert, the reason has its name."""
+    if isinstance(error, NameRefused):
+        return "unknown server name", f"{error.refusal}; from {peer_ip}"
+    if isinstance(error, ssl.SSLError):
+        what = getattr(error, "reason", None) or error.strerror or ""  # OpenSSL's own words
+        what = what.replace("_", " ").lower()
+        if (alert := ALERT.search(what)) is None:
+            return "TLS handshake failed", f"{what}; from {peer_ip}"
+        hint = ", so it may not trust the lab's CA" if alert[1] in DISTRUST else ""
+        return f"TLS alert {alert[1]}", f"the client ended TLS by this alert{hint}; from {peer_ip}"
+    return "TLS handshake not finished", f"{str(error) or 'the client left'}; from {peer_ip}"

@@ -18,8 +18,7 @@ from labkit.core.clock import Timer
 from labkit.core.component import Component
 from labkit.core.errors import SettingsError
 from labkit.edge.certificates import Certificates, certificates
-from labkit.edge.handshake import HANDSHAKE, Handshake
-from labkit.edge.names import NameRefused
+from labkit.edge.handshake import HANDSHAKE, Handshake, explain
 from labkit.edge.server import EdgeServer, plain_ip
 from labkit.edge.tasks import Tasks
 from labkit.edge.tls import EdgeContext
@@ -236,13 +235,3 @@ def cut(accepted: socket.socket) -> None:
     """End a connection both ways; what was sent still arrives."""
     with suppress(OSError):
         accepted.shutdown(socket.SHUT_RDWR)
-
-
-def explain(error: OSError, peer_ip: str) -> tuple[str, str]:
-    """Reason and detail of a handshake that failed."""
-    if isinstance(error, NameRefused):
-        return "unknown server name", f"{error.refusal}; from {peer_ip}"
-    if isinstance(error, ssl.SSLError):
-        what = getattr(error, "reason", None) or error.strerror or ""  # OpenSSL's own words
-        return "TLS handshake failed", f"{what.replace('_', ' ').lower()}; from {peer_ip}"
-    return "TLS handshake not finished", f"{str(error) or 'the client left'}; from {peer_ip}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import ssl
 import sys
 from collections.abc import Callable
 from typing import Any, cast
@@ -22,6 +23,7 @@ from labkit.edge import limits
 from labkit.edge.errors import BodyLateError, WrongHostError
 from labkit.edge.framing import Chunked, Framing, Length, holds_whole_body
 from labkit.edge.handling import RequestLoop
+from labkit.edge.handshake import explain
 from labkit.edge.hosts import wrong_host_in
 from labkit.edge.repeated import RepeatedHead
 from labkit.http.connection import Connection, unwatched
@@ -106,6 +108,10 @@ class EdgeProtocol(RequestLoop):
         self._forget_head()
         self._forget_body()
         self._forget_reader()
+        if isinstance(
+            exc, ssl.SSLError
+        ):  # an alert: some clients look at the certificate after the handshake
+            self._context.journal.record_refusal(*explain(exc, self.connection.peer_ip))
         super().connection_lost(exc)
 
     def end(self, reason: str, detail: str) -> None:

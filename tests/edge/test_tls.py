@@ -16,7 +16,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from labkit.core.certificates import Kind, authority, client_certificate
 from labkit.edge.certificates import Authorities, Authority
+from labkit.edge.handshake import explain
 from labkit.http.connection import Connection
+from tests.cases import cases
 from tests.edge.rig import HOST, OTHER, PATIENCE, SOON, EdgeRig, get
 
 EC, RSA = "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"
@@ -145,8 +147,52 @@ async def test_a_client_that_does_not_trust_the_authority_is_told_of(rig: EdgeRi
     with pytest.raises(ssl.SSLCertVerificationError):
         await asyncio.to_thread(once, rig.address.https_port, stranger)
     reason, detail = await rig.refusal()
-    assert reason == "TLS handshake failed"
-    assert "unknown ca" in detail
+    assert reason == "TLS alert unknown ca"
+    assert "it may not trust the lab's CA" in detail
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_an_alert_after_the_handshake_is_named(
+    rig: EdgeRig, engine: str, version: ssl.TLSVersion
+) -> None:
+    rig.client_certificates = engine == "pyopenssl"
+    await rig.start()
+    client = await rig.connect_plainly(rig.address.https_port)
+    up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = rig.trusting(version=version).wrap_bio(down, up, server_hostname=HOST)
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            try:
+                tls.do_handshake()
+                break
+            except ssl.SSLWantReadError:
+                client.send(up.read())
+                down.write(await client.reader.read(65536))
+    client.send(up.read())
+    down.write(
+        b"\x17\x03\x03\x00\x40" + bytes(64)
+    )  # a record that nobody sealed: the client's TLS ends by an alert
+    with pytest.raises(ssl.SSLError):
+        tls.read()
+    client.send(up.read())
+    assert (await rig.refusal())[0] == "TLS alert bad record mac"
+
+
+@cases(
+    ("reason", "expected"),
+    [
+        ("TLSV1_ALERT_UNKNOWN_CA", "TLS alert unknown ca"),
+        ("SSLV3_ALERT_BAD_CERTIFICATE", "TLS alert bad certificate"),
+        ("SSLV3_ALERT_CERTIFICATE_EXPIRED", "TLS alert certificate expired"),
+        ("TLSV13_ALERT_CERTIFICATE_REQUIRED", "TLS alert certificate required"),
+        ("ssl/tls alert certificate unknown", "TLS alert certificate unknown"),
+        ("UNSUPPORTED_PROTOCOL", "TLS handshake failed"),
+    ],
+)
+def test_the_alert_of_a_client_is_named(reason: str, expected: str) -> None:
+    found, detail = explain(ssl.SSLError(ssl.SSL_ERROR_SSL, reason), "10.0.0.1")
+    assert found == expected
+    assert detail.endswith("; from 10.0.0.1")
 
 
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1_1 is deprecated:DeprecationWarning")
