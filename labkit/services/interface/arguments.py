@@ -20,6 +20,13 @@ def _mode(value: object) -> object:
     return value
 
 
+def _calls(value: object) -> object:
+    """Refuse what document 3's type of a quota, integer, leaves out: text and true; a script's 3 may be 3.0."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("expected a whole number")
+    return value
+
+
 def _object(value: object) -> object:
     """An empty list of a script may mean an empty object."""
     return {} if value == [] or value is None else value
@@ -34,7 +41,7 @@ EventName = Annotated[Text, matching(r"[A-Za-z][A-Za-z0-9]*", "a letter, then le
 Mode = Annotated[str | None, BeforeValidator(_mode)]
 Offset = Annotated[Whole, Field(ge=0)]
 Limit = Annotated[Whole, Field(ge=1, le=1000)]
-Calls = Annotated[Whole, Field(ge=0, le=MOST_CALLS)]
+Calls = Annotated[int, BeforeValidator(_calls), Field(ge=0, le=MOST_CALLS)]
 Parameters = Annotated[Secret[dict[str, Any]], BeforeValidator(_object)]
 Payload = Annotated[Any, InJournal(redacted)]
 

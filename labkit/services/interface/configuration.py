@@ -177,6 +177,10 @@ class Definition(Model):
         given.setdefault("name", given["default_script_key"])
         return build(cls, given)
 
+    def allows(self, business: str) -> bool:
+        """Return whether the whitelist lets a business use the service."""
+        return not self.whitelist or business in self.whitelist
+
     @cached_property
     def restricted(self) -> frozenset[str]:
         """The parameters that scripts of a subscriber cannot set."""

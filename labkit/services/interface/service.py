@@ -210,10 +210,21 @@ class Interface(Service):
     # ---- subscriptions
 
     def active(self, publisher: str) -> list[Subscription]:
-        """The subscriptions to a publisher whose subscribers are in the lab."""
+        """The subscriptions to a publisher whose subscribers are in the lab, and may use the service."""
         return [
             each for each in self.subscriptions.of_publisher(publisher) if self._is_active(each, publisher)
         ]
+
+    def is_suspended(self, subscription: Subscription) -> bool:
+        """Return whether the publisher's whitelist, narrowed since, does not have the subscriber's business.
+
+        The subscription stays as it is, and counts again once the whitelist allows the business.
+        """
+        definition = self.publishers.find(subscription.publisher)
+        subscriber = self._context.solutions.find(subscription.subscriber)
+        return (
+            definition is not None and subscriber is not None and not definition.allows(subscriber.business)
+        )
 
     def described(self, definition: Definition, subscription: Subscription) -> dict[str, object]:
         """A subscription as document 3 has it."""
@@ -251,7 +262,7 @@ class Interface(Service):
         keys: set[str] = set()
         for each in self.subscriptions.of_subscriber(subscriber):
             definition = self.publishers.find(each.publisher)
-            if definition is None:
+            if definition is None or self.is_suspended(each):
                 continue
             service = SubscribedService(
                 each.script_key,
@@ -310,6 +321,8 @@ class Interface(Service):
         definition = None if subscription is None else self.publishers.find(subscription.publisher)
         if subscription is None or definition is None:
             raise ServiceError(404, "the subscription has ended")
+        if self.is_suspended(subscription):
+            raise ServiceError(403, "the whitelist of the publisher does not allow this business any more")
         return subscription, definition
 
     def _published(self, caller: Caller) -> Definition:
@@ -325,7 +338,11 @@ class Interface(Service):
         return subscription
 
     def _is_active(self, subscription: Subscription, publisher: str) -> bool:
-        return subscription.publisher == publisher and subscription.subscriber in self._context.solutions
+        return (
+            subscription.publisher == publisher
+            and subscription.subscriber in self._context.solutions
+            and not self.is_suspended(subscription)
+        )
 
     def _check_capacity(self, caller: Caller) -> None:
         """Those who trigger never wait for the handlers: these may be what they were called by."""

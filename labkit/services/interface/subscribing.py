@@ -192,7 +192,7 @@ class Subscribing:
         check_id(subscriber, "the id of a subscriber")
         if subscriber == publisher:
             raise SettingsError(f"{publisher} cannot subscribe to itself")
-        if definition.whitelist and business not in definition.whitelist:
+        if not definition.allows(business):
             raise SettingsError(
                 f"the business {business!r} of {subscriber} is not on the whitelist of {publisher}"
             )

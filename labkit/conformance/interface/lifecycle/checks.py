@@ -143,6 +143,42 @@ async def whitelist(target: Target) -> None:
                      (await publisher.call(INTERFACE, "listSubscribers"))["total"], 2)  # fmt: skip
 
 
+@check("IFC-LIFE-15", "a narrowed whitelist suspends, and brings back as it was", needs={"settings"})
+async def narrowed(target: Target) -> None:
+    offered: dict[str, Any] = {
+        "operations": [{"name": "ping"}],
+        "events": [{"name": "rang", "default_script": "return 2"}],
+    }
+    publisher = await own(target, {"whitelist": ["one", "two"], **offered})
+    await publisher.on("interface", "ping", 'return "pong"')
+    homes = [await own(target, business=business) for business in ("one", "two")]
+    for home in homes:
+        await home.subscribe(publisher, script_key="bell", parameters={"n": 1}, quota={"calls_daily": 9})
+    before = await publisher.call(INTERFACE, "getSubscriber", subscriber_id=homes[1].id)
+    for whitelist, allowed in (
+        (["one"], homes[:1]),
+        (["one", "two"], homes),
+        (["one", "Two"], homes[:1]),
+        ([], homes),
+    ):
+        await target.in_lab(partial(publisher.handle.publish, whitelist=whitelist, **offered))
+        for home in homes:
+            status = None if home in allowed else 404
+            expect.equal(f"status of ping with {whitelist}", await home.status("Bell", "ping"), status)
+            found = await publisher.status(INTERFACE, "getSubscriber", subscriber_id=home.id)
+            expect.equal(f"status of getSubscriber with {whitelist}", found, status)
+            found = await publisher.status(INTERFACE, "triggerOne", target=home.id, event="rang")
+            expect.equal(f"status of triggerOne with {whitelist}", found, status)
+        ids = sorted(home.id for home in allowed)
+        for operation, given in (("listSubscribers", {}), ("trigger", {"event": "rang", "mode": "sync"})):
+            found = await publisher.call(INTERFACE, operation, **given)
+            items = found["items"] if isinstance(found, dict) else found
+            names = sorted(each["solution_id"] for each in items)
+            expect.equal(f"subscribers of {operation} with {whitelist}", names, ids)
+    same("the one that was suspended", await publisher.call(INTERFACE, "getSubscriber", subscriber_id=homes[1].id),
+         before)  # fmt: skip
+
+
 @check("IFC-LIFE-5", "by the key that a subscriber chose, with a capital letter")
 async def by_key(target: Target) -> None:
     for name, service in ((HALL, "Lights"), (KIOSK, "Lamps"), (KIOSK, "Meters"), (LIGHTS, "Partner")):

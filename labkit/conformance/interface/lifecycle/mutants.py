@@ -43,6 +43,12 @@ first_of_the_whitelist = reads(
     "the whitelist lets its first business in alone",
     lambda plain: {**plain, "whitelist": plain.get("whitelist", [])[:1]},
 )
+narrowed_in_vain = patch(
+    "IFC-LIFE-15",
+    "labkit.services.interface.service:Interface.is_suspended",
+    "a whitelist that is narrowed leaves its subscribers as they are",
+    always(False),
+)
 key_as_it_is = patch(
     "IFC-LIFE-5", NAME, "the service is called as the key is, without a capital", lambda original, key: key
 )

@@ -46,3 +46,31 @@ counted_late = patch(
     "of calls at once all are served while one is left",
     late,
 )
+
+
+def _digits_are_numbers(original: Any, *of: Any) -> Any:
+    """The arguments of a call, with the digits of a quota as numbers."""
+    *before, parameters = of
+    quota = parameters.get("quota")
+    if isinstance(quota, dict):
+        numbers = {
+            name: int(each) if isinstance(each, str) and each.isdigit() else each
+            for name, each in quota.items()
+        }
+        parameters = {**parameters, "quota": numbers}
+    return original(*before, parameters)
+
+
+def _true_is_one(original: Any, *of: Any) -> Any:
+    """The arguments of a call, with true as 1."""
+    *before, parameters = of
+    quota = parameters.get("quota")
+    if isinstance(quota, dict):
+        numbers = {name: 1 if each is True else each for name, each in quota.items()}
+        parameters = {**parameters, "quota": numbers}
+    return original(*before, parameters)
+
+
+ARGUMENTS = "labkit.services.operation:Operation.arguments"
+text_is_a_number = patch("IFC-QUO-8", ARGUMENTS, "a quota is taken as text", _digits_are_numbers)
+true_is_a_number = patch("IFC-QUO-8", ARGUMENTS, "a quota of true is taken as 1", _true_is_one)
