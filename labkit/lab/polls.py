@@ -191,5 +191,11 @@ class HoldsPolls:
                 f"{self._within:g} s; begin one with start_poll(), or give other clients longer: held(…, within=60)"
             ) from None
 
+    def __bool__(self) -> bool:
+        """Raise LabError: the wait itself says nothing, and an assert of it would always hold."""
+        raise LabError(
+            "held(…) is a wait, neither true nor false; use held(…).result() to wait, or held(…).done"
+        )
+
     def __repr__(self) -> str:
         return "<held>" if self.done else "<not held yet>"

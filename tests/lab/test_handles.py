@@ -250,6 +250,13 @@ class TestWaits:
         assert held.done
         held.result()
 
+    def test_a_wait_is_neither_true_nor_false(self, device: Device) -> None:
+        held = device.held("message", within=0.05)
+        with pytest.raises(LabError, match=r"use held\(…\)\.result\(\) to wait"):
+            assert held
+        with pytest.raises(LabError, match=r"use held\(…\)\.result\(\) to wait"):
+            assert not held
+
     def test_a_poll_of_another_thread_counts(self, device: Device) -> None:
         held = device.held("message", within=30)
         thread = threading.Thread(target=device.start_poll, args=("message",))
