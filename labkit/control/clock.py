@@ -78,6 +78,15 @@ def seconds_of(when: object, name: str) -> float:
 
 def number_of(value: object, name: str, expected: str = "expected a number") -> float:
     """A finite number. Raises LabError naming the argument `name` and what was expected."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise LabError(f"{name}: {expected}, not {value!r}")
-    return float(value)
+    try:
+        number = math.nan if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
+    except OverflowError:
+        number = math.nan
+    if not math.isfinite(number):
+        shown = (
+            "a larger one than fits"
+            if isinstance(value, int) and not isinstance(value, bool)
+            else repr(value)
+        )
+        raise LabError(f"{name}: {expected}, not {shown}")
+    return number

@@ -66,7 +66,7 @@ class PlaysControl:
         clock = self._platform.context.clock
         if isinstance(play, ClusterPlay):
             await play.prepare()
-        until = None if seconds is None else clock.now() + seconds
+        until = None if seconds is None else clock.after(seconds)
         if until is None and not clock.rate:
             raise LabError("this clock stands still: say for how long, as in run(days=1)")
         restarts, lag = Restarts(self._platform, play), HandlerLag(self._platform, play.plan.product)

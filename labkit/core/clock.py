@@ -13,11 +13,16 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from labkit.core.errors import LabError
 
 VIRTUAL_START = 1_767_225_600.0  # 2026-01-01T00:00:00Z: where a seeded lab begins, so that a replay is exact
+
+LATEST = 253_370_764_800.0  # 9999-01-01T00:00:00Z: dates of a year later can still be written
+
+END = "9999-01-01T00:00:00Z"
 
 LONGEST = 86_400.0  # seconds that a loop is asked to wait for at once: not every loop takes infinity
 
@@ -52,11 +57,14 @@ class Clock:
 
     rate: seconds of lab time for each real second; 0 is the virtual clock.
     start: lab time to begin at; None is now for a wall clock, VIRTUAL_START for a virtual one.
+    Lab time lies between 1970 and LATEST, where a running clock stops. Raises LabError for another start.
     """
 
     def __init__(self, rate: float = 1.0, start: float | None = None) -> None:
         if not 0 <= rate < math.inf:
             raise LabError(f"a clock cannot run at a rate of {rate}, expected 0 or more")
+        if start is not None and not 0 <= start <= LATEST:
+            raise LabError(f"a clock cannot start at {_shown(start)}, expected a time between 1970 and {END}")
         self._rate = rate
         self._real = time.time()
         self._lab = start if start is not None else (self._real if rate else VIRTUAL_START)
@@ -77,7 +85,7 @@ class Clock:
         """Lab time in seconds."""
         if not self._rate:
             return self._lab
-        return self._lab + self._rate * (time.time() - self._real)
+        return min(LATEST, self._lab + self._rate * (time.time() - self._real))
 
     def reading(self) -> Reading:
         """What another process needs to have the same lab time, as long as this clock runs on at its rate."""
@@ -86,7 +94,8 @@ class Clock:
     @classmethod
     def like(cls, reading: Reading) -> Clock:
         """A clock that shows what another one does, on a machine whose system's clock is right."""
-        return cls(reading.rate, reading.lab + reading.rate * (time.time() - reading.real))
+        now = reading.lab + reading.rate * (time.time() - reading.real)
+        return cls(reading.rate, min(LATEST, max(0.0, now)))
 
     def seconds(self) -> int:
         """Lab time in whole seconds: a `timestamp` of the documents."""
@@ -172,6 +181,20 @@ class Clock:
         self._fire_first()
         return True
 
+    def after(self, seconds: float) -> float:
+        """Return the lab time in so many seconds. Raises LabError as `check` does."""
+        when = self.now() + seconds
+        self.check(when)
+        return when
+
+    def check(self, when: float) -> None:
+        """Raise LabError for a time that the clock cannot get to: of the past, after LATEST, or nan."""
+        now = self.now()
+        if when < now:
+            raise LabError(f"a clock cannot go back: it is {_shown(now)}, asked for {_shown(when)}")
+        if not when <= LATEST:
+            raise LabError(f"lab time ends at {END}: it is {_shown(now)}, asked for {_shown(when)}")
+
     @property
     def due(self) -> bool:
         """Is anything due at this instant, on a clock that is driven?"""
@@ -182,16 +205,15 @@ class Clock:
     ) -> float:
         """Move a virtual clock on; every timer on the way fires at its own time. Returns the new lab time.
 
-        Raises LabError on a running clock, or when asked to go back.
+        Raises LabError, and does not move, on a running clock, when asked to go back, and for a time after LATEST.
         """
-        return await self.advance_to(self.now() + seconds + 60 * minutes + 3600 * hours + 86400 * days)
+        return await self.advance_to(self.after(seconds + 60 * minutes + 3600 * hours + 86400 * days))
 
     async def advance_to(self, when: float) -> float:
         """As `advance`, to a time in seconds since 1970."""
         if self._rate:
             raise LabError("this clock runs by itself; call freeze() first, or make the lab with a seed")
-        if not self._lab <= when < math.inf:
-            raise LabError(f"a clock cannot go back: it is {self._lab}, asked for {when}")
+        self.check(when)
         self.free()
         await self._quiet()
         while (instant := self._next()) <= when:
@@ -264,7 +286,10 @@ class Clock:
         self._disarm()
         if not self._timers:
             return
-        wait = self._timers[0][0] - self.now()
+        when = self._timers[0][0]
+        if when > LATEST:
+            return
+        wait = when - self.now()
         if wait <= 0:
             self._wakeup = asyncio.get_running_loop().call_later(0, self._ring)
         elif self._rate:
@@ -282,3 +307,10 @@ class Clock:
         if self._wakeup is not None:
             self._wakeup.cancel()
             self._wakeup = None
+
+
+def _shown(when: float) -> str:
+    """A time for an error message: as a date, if it can be one."""
+    if 0 <= when <= LATEST:
+        return f"{datetime.fromtimestamp(when, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return f"{when:g} s after 1970"

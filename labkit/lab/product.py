@@ -211,7 +211,7 @@ class ProductContent:
                 each.id,
                 each.type,
                 each.size,
-                pandas.Timestamp(each.updated, unit="s", tz="UTC"),
+                pandas.Timestamp(round(each.updated * 1_000_000), unit="us", tz="UTC"),
                 each.description,
             ]
             for each in self

@@ -13,6 +13,8 @@ from labkit.fleet.shapes import Shape
 from labkit.lab.solution import Solution
 
 INTERVALS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600)  # seconds of lab time
+SHORTEST = 0.001  # seconds of a row: below the resolution of lab time a run would never get on
+EVERY = f"expected seconds, at least {SHORTEST:g}"
 TICKS = 300  # of a run, about
 UNITS = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400}
 
@@ -36,8 +38,8 @@ class RunOptions:
     def __post_init__(self) -> None:
         if self.lasting is not None and self.lasting <= 0:
             raise LabError(f"a run lasts more than 0 seconds, not {self.lasting:g}")
-        if self.every is not None and number_of(self.every, "every", "expected seconds above 0") <= 0:
-            raise LabError(f"every: expected seconds above 0, not {self.every!r}")
+        if self.every is not None and number_of(self.every, "every", EVERY) < SHORTEST:
+            raise LabError(f"every: {EVERY}, not {self.every!r}")
         if type(self.requests) is not bool:
             raise LabError(f"requests: expected True or False, not {self.requests!r:.100}")
         for name, shape in (("devices", self.devices), ("arrivals", self.arrivals)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from labkit.control.faults import FaultInfo
 from labkit.control.handsets import Message
@@ -79,7 +79,7 @@ def of_arrived(arrived: Iterable[Arrived]) -> pandas.DataFrame:
 
     rows = [[getattr(each, name) for name in ARRIVED] for each in arrived]
     frame = pandas.DataFrame(rows, columns=list(ARRIVED))
-    frame["time"] = pandas.to_datetime(frame["time"], unit="s", utc=True)
+    frame["time"] = moments(frame["time"])
     return frame.astype({"status": "Int64"})
 
 
@@ -98,5 +98,12 @@ def of_messages(messages: Iterable[Message]) -> pandas.DataFrame:
     rows = [[getattr(each, name) for name in MESSAGE] for each in messages]
     frame = pandas.DataFrame(rows, columns=list(MESSAGE))
     for name in ("time", "ended"):
-        frame[name] = pandas.to_datetime(frame[name].astype("float64"), unit="s", utc=True)
+        frame[name] = moments(frame[name])
     return frame
+
+
+def moments(seconds: pandas.Series[Any]) -> pandas.Series[Any]:
+    """Return Unix seconds as UTC timestamps, to the microsecond: nanoseconds would end in 2262."""
+    import pandas
+
+    return pandas.to_datetime((seconds.astype("float64") * 1_000_000).round(), unit="us", utc=True)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.core.clock import VIRTUAL_START, Clock
+from labkit.core.clock import LATEST, VIRTUAL_START, Clock
 from labkit.core.errors import LabError
 from tests.cases import cases
 
@@ -124,12 +124,48 @@ async def test_advancing_by_units_of_time() -> None:
     assert await clock.advance_to(100_000) == 100_000
 
 
-@cases("seconds", [-0.001, math.nan, math.inf])
-async def test_a_virtual_clock_goes_forwards_to_a_finite_time(seconds: float) -> None:
+@cases(
+    ("seconds", "words"),
+    [
+        (-0.001, "a clock cannot go back: it is 1970-01-01T00:16:40Z"),
+        (math.nan, "lab time ends at 9999-01-01T00:00:00Z: .*asked for nan"),
+        (math.inf, "lab time ends at 9999-01-01T00:00:00Z: .*asked for inf"),
+        (-math.inf, "a clock cannot go back"),
+        (1e12, "lab time ends at 9999-01-01T00:00:00Z: it is 1970-01-01T00:16:40Z, asked for 1e[+]12 s after 1970"),
+        (LATEST - 999.9, "lab time ends"),
+    ],
+)  # fmt: skip
+async def test_a_virtual_clock_goes_forwards_to_a_time_that_can_be_written(
+    seconds: float, words: str
+) -> None:
     clock = Clock(0, start=1000)
-    with pytest.raises(LabError, match="cannot go back"):
-        await clock.advance(seconds)
+    for move in (clock.advance(seconds), clock.advance_to(1000 + seconds)):
+        with pytest.raises(LabError, match=words):
+            await move
     assert clock.now() == 1000
+
+
+@cases("start", [-1.0, LATEST + 1, 1e300, math.nan, math.inf])
+def test_a_clock_starts_at_a_time_that_can_be_written(start: float) -> None:
+    for rate in (0, 1):
+        with pytest.raises(
+            LabError, match=r"a clock cannot start at .*, expected a time between 1970 and 9999"
+        ):
+            Clock(rate, start)
+
+
+async def test_lab_time_stops_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, fired = Clock(0, start=1000), list[str]()
+    clock.call_at(LATEST, lambda: fired.append("at the end"))
+    clock.call_at(LATEST + 1, lambda: fired.append("after it"))
+    assert await clock.advance_to(LATEST) == LATEST
+    monkeypatch.setattr(time, "time", lambda: 1000.0)
+    clock.run(1e12)
+    monkeypatch.setattr(time, "time", lambda: 2000.0)
+    await asyncio.sleep(0)
+    assert (clock.now(), clock.micros(), fired) == (LATEST, int(LATEST * 1_000_000), ["at the end"])
+    assert Clock.like(clock.reading()).now() == clock.freeze() == LATEST
+    clock.close()
 
 
 async def test_a_running_clock_cannot_be_advanced() -> None:
