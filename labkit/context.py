@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from labkit.core.activity import Activity
@@ -154,6 +155,8 @@ class Context:
     ) -> Context:
         """A context with no products, solutions, providers and services in it yet."""
         journal = Journal(clock.micros, settings.journal.records, settings.journal.field)
+        database = Database(settings.data, SelectLimits(settings.guard.sql, settings.guard.sql_size))
+        database.watch(report=partial(journal.record, "warning", "platform"))
         activity = Activity()
         holding = Holding(activity)
         turns = Turns(clock, activity)
@@ -178,7 +181,7 @@ class Context:
             clock=clock,
             identifiers=identifiers,
             journal=journal,
-            database=Database(settings.data, SelectLimits(settings.guard.sql, settings.guard.sql_size)),
+            database=database,
             activity=activity,
             holding=holding,
             turns=turns,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import signal
 import socket
 import subprocess
@@ -17,8 +18,8 @@ import pytest
 from click.testing import CliRunner
 
 from labkit.cli import main
-from labkit.fleet.device import VirtualDevice
-from labkit.fleet.flow import Address
+from labkit.fleet.device import DeviceError, VirtualDevice
+from labkit.fleet.flow import Address, FlowClient
 from tests.served import Served
 from tests.sizes import size
 
@@ -45,6 +46,9 @@ Keystore.command({key = "n", command = "incrby", args = {1}})
 """
 ROUTE = """--#ENDPOINT GET /count
 return Keystore.get({key = "n"})
+--#ENDPOINT POST /large
+local result = Keystore.set({key = "large", value = string.rep("v", 100000)})
+return {status = result.status, error = result.error}
 """
 
 
@@ -59,8 +63,8 @@ def folder(path: Path, port: int = 0) -> Path:
 
 
 @contextmanager
-def serving(config: Path) -> Iterator[tuple[Served, dict[str, object]]]:
-    process = Served("serve", "--config", str(config), "--json", "--log", "none")
+def serving(config: Path, log: str = "none") -> Iterator[tuple[Served, dict[str, object]]]:
+    process = Served("serve", "--config", str(config), "--json", "--log", log)
     try:
         line = process.stdout.readline()
         assert line, process.stderr.read()
@@ -197,9 +201,56 @@ async def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
 
 async def check_count(ready: dict[str, object], at_least: int) -> None:
     """The solution's Keystore survived as well; events that were queued at the kill may be lost."""
-    from labkit.fleet.flow import FlowClient
-
     client = FlowClient(address(ready), "acme.apps.lab.localhost")
     counted = int((await client.request("GET", "/count")).json()["value"])
     await client.close()
     assert counted >= at_least
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="no limit of another process can be set here")
+async def test_a_full_disk_is_507_and_one_line_and_ends(tmp_path: Path) -> None:
+    """The file may not grow for a while: each write of more than a page fails as on a full disk."""
+    config, file = folder(tmp_path), tmp_path / "lab.db"
+    unlimited = resource.RLIM_INFINITY
+    with serving(config, "problems") as (process, ready):
+        device, solution = virtual(ready, "t-preset"), FlowClient(address(ready), "acme.apps.lab.localhost")
+        await device.activate()
+        await device.write({"message": "before"})
+
+        def limit(size: int) -> None:
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size, unlimited))
+
+        limit(1)
+        for _ in range(3):
+            with pytest.raises(DeviceError) as raised:
+                await device.write({"message": "m" * 1000})
+            answer = raised.value.response
+            assert answer.status_code == 507
+            assert answer.text == f"no room for the data file {file}, nothing was stored: disk I/O error"
+            refused = (await solution.request("POST", "/large")).json()
+            assert refused == {"status": 507, "error": answer.text}
+        assert await device.read(["message"]) == {"message": "before"}
+        limit(unlimited)
+        await device.write({"message": "after"})
+        assert await device.read(["message"]) == {"message": "after"}
+        await device.close()
+        await solution.close()
+        process.terminate()
+        lines = [line.split(" ", 2)[2] for line in process.communicate()[1].splitlines()]
+    assert lines == [
+        f"warning platform no room for the data file {file}, nothing was stored: disk I/O error",
+        f"warning platform there is room again for the data file {file}",
+    ]
+
+
+def test_a_damaged_data_file_is_one_line(tmp_path: Path) -> None:
+    config, file = folder(tmp_path), tmp_path / "lab.db"
+    with serving(config) as (process, _):
+        process.terminate()
+        process.communicate()
+    damaged = bytearray(file.read_bytes())
+    damaged[4096 * 3 :] = b"\xff" * (len(damaged) - 4096 * 3)
+    file.write_bytes(damaged)
+    said = failing("--config", str(config))
+    assert said.startswith(f"labkit: data: {file} is damaged: ")
+    assert said.count("\n") == 1

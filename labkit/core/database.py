@@ -10,7 +10,6 @@ rows, so that it would stay right with several writers.
 from __future__ import annotations
 
 import asyncio
-import functools
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
@@ -20,11 +19,11 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy
 from sqlalchemy import Connection, MetaData
-from sqlalchemy.dialects import sqlite
-from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
-from labkit.core.errors import LabError, SettingsError
+from labkit.core.errors import LabError, SettingsError, StorageError
+from labkit.core.schema import definitions, empty_database, expect_columns
 from labkit.core.selects import Selected, SelectLimits, Selects, TooLongError
+from labkit.core.storage import FULL, PRIMARY, damaged, expect_intact, storage_error
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -60,6 +59,10 @@ class Database:
         self._select_limits = select_limits or SelectLimits()
         self._selects: Selects
         self._after_turn: list[Callable[[], object]] = []
+        self._reports: tuple[Callable[[str], object], ...] = ()
+        self._lost: tuple[Callable[[], object], ...] = ()
+        self._full = False  # the last write that failed found no room
+        self._damaged = False  # damage was reported
 
     @property
     def durable(self) -> bool:
@@ -85,25 +88,29 @@ class Database:
             connection.exec_driver_sql("PRAGMA foreign_keys=ON")
             if self.path is not None:
                 connection.exec_driver_sql("PRAGMA locking_mode=EXCLUSIVE")
-                _expect_columns(self.path, connection, tables)
+                expect_columns(self.path, connection, tables)
+                expect_intact(self.path, driver(connection))
                 connection.exec_driver_sql("PRAGMA journal_mode=WAL")
                 connection.exec_driver_sql("PRAGMA synchronous=FULL")
             if self.path is None and tables.tables and hasattr(sqlite3.Connection, "deserialize"):
                 with closing(sqlite3.connect(":memory:")) as empty:
-                    empty.deserialize(_empty(tables, tuple(tables.tables)))
+                    empty.deserialize(empty_database(tables, tuple(tables.tables)))
                     empty.backup(driver(connection))
             else:  # a file; or an old SQLite
-                for statement in _definitions(tables, tuple(tables.tables)):
+                for statement in definitions(tables, tuple(tables.tables)):
                     connection.exec_driver_sql(statement)
             self.starts = connection.exec_driver_sql("PRAGMA user_version").scalar_one() + 1
             connection.exec_driver_sql(f"PRAGMA user_version={self.starts}")
         except SettingsError:
             engine.dispose()
             raise
-        except sqlalchemy.exc.DatabaseError as error:
+        except (sqlalchemy.exc.DatabaseError, sqlite3.DatabaseError) as error:
             engine.dispose()
-            busy = getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
-            reason = "another lab has it open" if busy else error.orig
+            cause = getattr(error, "orig", error)
+            code = getattr(cause, "sqlite_errorcode", None)
+            if code is not None and code & PRIMARY == sqlite3.SQLITE_CORRUPT and self.path is not None:
+                raise damaged(self.path, cause) from error
+            reason = "another lab has it open" if code == sqlite3.SQLITE_BUSY else cause
             raise SettingsError(f"data: cannot use {self.path}: {reason}") from error
         self._connection = connection
         self._raw = driver(connection)
@@ -138,20 +145,18 @@ class Database:
         if self._connection is None:
             raise LabError("the lab is closed")
         raw, turn = self._raw, self._begin()
-        raw.execute("SAVEPOINT call")
         outcome: T | Committed
         try:
-            outcome = function(self._connection, *args, **kwargs)
-        except Committed as refusal:
-            outcome = refusal
-        except BaseException as error:
-            if raw.in_transaction:
-                raw.execute("ROLLBACK TO call")
-                raw.execute("RELEASE call")
-            else:  # SQLite gave up the transaction, and with it what others stored in this turn
-                turn.failure = error
-            raise
-        raw.execute("RELEASE call")
+            raw.execute("SAVEPOINT call")
+            try:
+                outcome = function(self._connection, *args, **kwargs)
+            except Committed as refusal:
+                outcome = refusal
+            raw.execute("RELEASE call")
+        except BaseException as error:  # noqa: BLE001  it is raised again, or what it means
+            failure = self._failure(error)
+            self._undo(turn, failure)
+            raise failure from (error.__cause__ if failure is error else error)
         if raw.total_changes != self._changes:
             await self._committed(turn)
         if isinstance(outcome, Committed):
@@ -171,10 +176,20 @@ class Database:
         """
         if self._connection is None:
             raise LabError("the lab is closed")
-        result = function(self._connection, *args, **kwargs)
+        try:
+            result = function(self._connection, *args, **kwargs)
+        except Exception as error:  # noqa: BLE001  it is raised again, or what it means
+            failure = self._failure(error)
+            raise failure from (error.__cause__ if failure is error else error)
         if self._turn is not None and self._raw.total_changes != self._changes:
             await self._committed(self._turn)
         return result
+
+    def read_now(self, function: Callable[[Connection], T]) -> T:
+        """Return the result of a function that only reads, at once; with what is yet to be committed."""
+        if self._connection is None:
+            raise LabError("the lab is closed")
+        return function(self._connection)
 
     async def write(self, statement: str, values: Sequence[object]) -> None:
         """Run one statement that was written by hand, and return once it is committed.
@@ -194,10 +209,56 @@ class Database:
         try:
             self._raw.execute(statement, values)
         except sqlite3.Error as error:
+            failure = self._failure(error)
             if not self._raw.in_transaction:
-                turn.failure = error
-            raise
+                turn.failure = failure
+            raise failure from (error.__cause__ if failure is error else error)
         await self._committed(turn)
+
+    async def probe(self) -> None:
+        """Raises StorageError where the last write found no room in the data file, and there still is none."""
+        if self._full:
+            turn = self._begin()
+            try:
+                self._raw.execute(f"PRAGMA user_version={self.starts}")  # writes a page, and changes nothing
+            except sqlite3.Error as error:
+                turn.failure = self._failure(error)
+            await self._committed(turn)
+
+    def watch(
+        self, *, report: Callable[[str], object] | None = None, lost: Callable[[], object] | None = None
+    ) -> None:
+        """Call `report` with a text when the data file has no room, when it has room again, and when it is damaged.
+
+        lost: called when writes of a turn of the loop were undone, before their callers go on.
+        """
+        self._reports += () if report is None else (report,)
+        self._lost += () if lost is None else (lost,)
+
+    def _failure(self, error: BaseException) -> BaseException:
+        """The exception to raise for `error`: a StorageError where the data file is the cause. Reports the first."""
+        found = None if self.path is None else storage_error(self.path, error)
+        if found is None:
+            return error
+        found.__cause__ = error
+        known, self._full = (self._full, True) if found.status == FULL else (self._damaged, self._full)
+        self._damaged = self._damaged or found.status != FULL
+        if not known:
+            self._report(str(found))
+        return found
+
+    def _report(self, text: str) -> None:
+        for report in self._reports:
+            report(text)
+
+    def _undo(self, turn: _Turn, failure: BaseException) -> None:
+        """Undo what a call of this turn did."""
+        with suppress(sqlite3.Error):
+            if self._raw.in_transaction:
+                self._raw.execute("ROLLBACK TO call")
+                self._raw.execute("RELEASE call")
+                return
+        turn.failure = failure  # SQLite gave up the transaction, and with it what others stored in this turn
 
     def _begin(self) -> _Turn:
         """The turn of the loop that is under way, with its transaction."""
@@ -218,6 +279,7 @@ class Database:
         self._connection.close()
         self._connection.engine.dispose()
         self._connection = None
+        self._lost = ()
 
     async def select(self, query: str) -> Selected:
         """Return the result of a SELECT. Raises LabError for what would change the data, is no SQL, or takes too long.
@@ -229,9 +291,15 @@ class Database:
             raise LabError("the lab is closed")
         asked = self._selects.query(query)
         try:
-            return await self.read(lambda connection: self._selects.run_short(asked))
-        except TooLongError:
-            return await self._selects.run_long(asked)
+            try:
+                return await self.read(lambda connection: self._selects.run_short(asked))
+            except TooLongError:
+                return await self._selects.run_long(asked)
+        except LabError as error:
+            failure = self._failure(error.__cause__) if error.__cause__ is not None else None
+            if isinstance(failure, StorageError) and failure.status != FULL:
+                raise LabError(f"sql: {failure}") from error.__cause__
+            raise
 
     async def _committed(self, turn: _Turn) -> None:
         # A future of the caller's own: a task that is cancelled cancels what it waits for.
@@ -255,23 +323,25 @@ class Database:
             if turn.failure is None:
                 self._raw.execute("COMMIT")
         except sqlite3.Error as error:
-            turn.failure = error
+            turn.failure = self._failure(error)
         if self._raw.in_transaction:
             self._raw.execute("ROLLBACK")
-        if self._selects.idle is not None and self._raw.total_changes != self._changes:
-            self._selects.drop()
+        changed = self._raw.total_changes != self._changes
         self._changes = self._raw.total_changes
-        for future in turn.waiting:
-            if future.done():
-                continue
-            if turn.failure is None:
-                future.set_result(None)
-            else:
-                future.set_exception(turn.failure)
-        if self._after_turn:
-            after, self._after_turn = self._after_turn, []
-            for function in after:
-                function()
+        if changed and self._selects.idle is not None:
+            self._selects.drop()
+        try:
+            if turn.failure is not None:
+                for lost in self._lost:
+                    lost()
+            elif self._full and changed:
+                self._full = False
+                self._report(f"there is room again for the data file {self.path}")
+        finally:
+            turn.end()
+        after, self._after_turn = self._after_turn, []
+        for function in after:
+            function()
 
     def _when_committed(self, function: Callable[[], object]) -> None:
         """Call `function` at once, or where a transaction is open after its end."""
@@ -290,29 +360,15 @@ class _Turn:
         self.failure: BaseException | None = None
         self.waiting: list[asyncio.Future[None]] = []
 
-
-@functools.cache
-def _definitions(tables: MetaData, names: tuple[str, ...]) -> list[str]:
-    """What creates those tables that are missing, as text: to make it takes longer than all else at a lab's start.
-
-    names: of the tables by now, since others may be declared later.
-    """
-    created: list[ExecutableDDLElement] = []
-    for table in tables.sorted_tables:
-        created.append(CreateTable(table, if_not_exists=True))
-        created += [
-            CreateIndex(index, if_not_exists=True)
-            for index in sorted(table.indexes, key=lambda index: str(index.name))
-        ]
-    return [str(each.compile(dialect=sqlite.dialect())) for each in created]
-
-
-@functools.cache
-def _empty(tables: MetaData, names: tuple[str, ...]) -> bytes:
-    """A database with those tables and nothing in them: to copy one is five times as quick as to create it."""
-    with closing(sqlite3.connect(":memory:")) as made:
-        made.executescript(";".join(_definitions(tables, names)))
-        return made.serialize()
+    def end(self) -> None:
+        """Have each caller that waits go on, or fail."""
+        for future in self.waiting:
+            if future.done():
+                continue
+            if self.failure is None:
+                future.set_result(None)
+            else:
+                future.set_exception(self.failure)
 
 
 def execute(connection: Connection, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
@@ -333,20 +389,6 @@ def driver(connection: Connection) -> sqlite3.Connection:
     raw = connection.connection.driver_connection
     assert isinstance(raw, sqlite3.Connection)
     return raw
-
-
-def _expect_columns(path: Path, connection: Connection, tables: MetaData) -> None:
-    """Raises SettingsError where a table that is there has other columns than it should."""
-    for table in tables.sorted_tables:
-        rows = connection.exec_driver_sql("SELECT name FROM pragma_table_info(?)", (table.name,))
-        found, expected = {row[0] for row in rows}, {column.name for column in table.columns}
-        if found and found != expected:
-            wrong = [f"no column {name!r}" for name in sorted(expected - found)]
-            wrong += [f"an unknown column {name!r}" for name in sorted(found - expected)]
-            raise SettingsError(
-                f"data: {path} is of another version of labkit: its table {table.name!r} has {' and '.join(wrong)}; "
-                "expected a new file, or one that this version wrote"
-            )
 
 
 def _keep_private(path: Path) -> None:

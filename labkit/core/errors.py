@@ -4,6 +4,7 @@ LabWarning           what was asked works, but was perhaps not meant
 LabkitError
 ├── SettingsError    lab.yaml or an argument is wrong: names the key and what was expected
 ├── LabError         a handle was used in a way that cannot work: names what to do instead
+├── StorageError     the data file has no room or is damaged: names the file
 └── ServiceError     a service operation refuses: becomes the error object {type, error, status}
 
 Errors of one package alone (Lua, conformance) live there and derive from LabkitError too.
@@ -58,6 +59,14 @@ class SettingsError(LabkitError):
 
 class LabError(LabkitError):
     """A handle was misused. The text names what was wrong and what to use instead."""
+
+
+class StorageError(LabkitError):
+    """The data file cannot be used. status: 507 where it has no room, so that nothing was stored; 500 for damage."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> str:

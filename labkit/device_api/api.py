@@ -9,7 +9,7 @@ from urllib.parse import unquote_to_bytes
 from aiohttp import web
 
 from labkit.context import Context
-from labkit.core.errors import SettingsError
+from labkit.core.errors import SettingsError, StorageError
 from labkit.device_api import alias, content, emitted, provision, record, timestamp
 from labkit.device_api.authenticate import REVOKED
 from labkit.device_api.exchange import Exchange
@@ -95,8 +95,9 @@ class ProductSite(Site):
             exchange.add_detail(reason=REVOKED if revoked else "the connection ended before the answer")
             self._context.journal.end(exchange.identify())
             raise
-        except Exception:
-            exchange.identify().status = 500  # the edge answers, and tells what it was
+        except Exception as error:
+            # The edge answers, and tells what it was.
+            exchange.identify().status = error.status if isinstance(error, StorageError) else 500
             self._context.journal.end(exchange.identify())
             raise
         finally:

@@ -14,7 +14,7 @@ from aiohttp.streams import StreamReader
 
 from labkit.context import Context
 from labkit.core.certificates import common_name
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, StorageError
 from labkit.edge import limits
 from labkit.edge.errors import BodyLateError
 from labkit.edge.hosts import described, host_name, wrong_host
@@ -104,6 +104,9 @@ class EdgeServer(web.Server):
         try:
             with self.context.activity:
                 await site.connected(connection)
+        except StorageError as error:  # the database has reported it
+            connection.failure = error.status, str(error)
+            return False
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a 500 and the journal has it
             self.context.journal.record_error(error)
             return False
@@ -149,7 +152,7 @@ class EdgeServer(web.Server):
             if not ready.done():
                 await asyncio.wait([ready])  # not cancelled with the request
             if not ready.result():
-                return plain(500, "internal error")
+                return plain(*connection.failure)
         if not judged:
             expect = request.headers.get(hdrs.EXPECT)
             if expect is not None and request.version >= HttpVersion11:
@@ -193,6 +196,8 @@ class EdgeServer(web.Server):
         except ConnectionCut:
             protocol.cut()
             return web.Response()  # has nowhere to go
+        except StorageError as error:  # the database has reported it
+            return plain(error.status, str(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a 500 and the journal has it
             if isinstance(error, ConnectionError) and protocol.has_ended():
                 return web.Response()  # the client left while it was being answered

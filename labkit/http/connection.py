@@ -19,7 +19,8 @@ class Connection:
 
     host: the server name (SNI) in lower case; over plain HTTP the Host of the request now handled, empty before the
     first. certificate: the client's, in DER; common_name: its first CommonName. ready: done once the site's
-    `connected` has run; its result says whether it went well. id: empty until a device needs it.
+    `connected` has run; its result says whether it went well;
+    failure: else, the status and text of the answer. id: empty until a device needs it.
     watch_input: called by who makes a request wait long. Else a client that has sent its request and closes its
     sending side, as some do over plain HTTP, is given its answer; from then on it counts as gone.
     """
@@ -30,6 +31,7 @@ class Connection:
     common_name: str | None = None
     tls: bool = True
     ready: asyncio.Future[bool] | None = None
+    failure: tuple[int, str] = (500, "internal error")
     id: str = ""
     watch_input: Callable[[], None] = field(default=unwatched, compare=False, repr=False)
 

@@ -12,7 +12,7 @@ from labkit.context import Context, NamedSolution
 from labkit.core.bounded import fits
 from labkit.core.component import Component
 from labkit.core.directory import Directory
-from labkit.core.errors import ServiceError, SettingsError
+from labkit.core.errors import ServiceError, SettingsError, StorageError
 from labkit.core.traces import trace_of
 from labkit.faults.calls import Called
 from labkit.services.bounds import LONGEST_NAME, shown_name
@@ -317,6 +317,8 @@ def _refusal(
 
 def _failure(service: str, operation: str, error: Exception) -> ServiceError:
     """What scripts see of an operation that raised something else than ServiceError."""
+    if isinstance(error, StorageError):  # reported once, not with each call
+        return ServiceError(error.status, str(error))
     failure = ServiceError(500, f"{service}.{operation}: {type(error).__name__}: {error}")
     failure.__cause__ = error
     return failure

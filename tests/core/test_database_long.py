@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
+from labkit.core.copies import Copy
 from labkit.core.database import Database, driver, execute_many
 from labkit.core.errors import LabError
 from labkit.core.selects import AT_ONCE, Query, Selected, SelectLimits
@@ -100,21 +100,33 @@ async def test_a_copy_is_made_in_pieces_while_others_write(make: Make) -> None:
     assert written > 5
 
 
-async def test_the_copy_serves_until_something_is_written(make: Make) -> None:
+async def test_the_copy_serves_until_something_is_written(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copies: list[Copy] = []
+    closed: list[Copy] = []
+
+    class Counted(Copy):
+        def __init__(self, in_memory: bool) -> None:
+            super().__init__(in_memory)
+            copies.append(self)
+
+        def close(self) -> None:
+            closed.append(self)
+            super().close()
+
+    monkeypatch.setattr("labkit.core.selects.Copy", Counted)
     database = make()
     await database.run(put, "a")
-    raw = await database.read(driver)
-
-    def copies() -> int:
-        return sum(isinstance(each, sqlite3.Connection) and each is not raw for each in gc.get_objects())
-
-    before = copies()
     for _ in range(3):
         await database.select(LONG)
-        assert copies() == before + 1
+    assert (len(copies), closed) == (1, [])
     await database.write("INSERT INTO thing VALUES (?, ?)", ("b", 1))
-    gc.collect()
+    assert closed == copies
     assert (await database.select(LONG)).rows == ((300_000, 2),)
+    await database.run(put, "c")
+    assert closed == copies
+    assert len(copies) == 2
 
 
 async def test_the_rows_of_a_large_table_are_counted_on_a_copy(

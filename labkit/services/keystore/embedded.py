@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain, cycle, islice
 from operator import attrgetter
 from types import MappingProxyType
@@ -24,7 +25,7 @@ from fakeredis._msgs import FLAG_DO_NOT_CREATE, FLAG_LEAVE_EMPTY_VAL, WRONGTYPE_
 from fakeredis._socket import FakeSocket
 
 from labkit.core.clock import Clock
-from labkit.core.errors import ServiceError
+from labkit.core.errors import ServiceError, StorageError
 from labkit.core.identifiers import Identifiers
 from labkit.services.keystore.commands import CHANGES, Command, Reply
 from labkit.services.keystore.contents import reading, writing
@@ -53,6 +54,7 @@ class Embedded:
         self._clock = clock
         self._identifiers = identifiers
         self._log = log
+        self._taken_back = 0  # how often the contents returned to what is stored
         self.now = 0
         server = FakeServer(version=VERSION)
         server.dbs = defaultdict(lambda: _LabDatabase(self, server.lock))
@@ -61,9 +63,20 @@ class Embedded:
     async def start(self) -> None:
         """Bring back what was stored: each command runs again at its own time."""
         if self._log is not None:
-            for time, command in await self._log.entries():
-                self.now = time
-                self.run(*command)
+            self._replay(await self._log.entries())
+            self._log.watch(self._take_back)
+
+    def _take_back(self) -> None:
+        """Return to what is stored: commands of this turn of the loop were undone."""
+        assert self._log is not None
+        self._taken_back += 1
+        self.run(b"FLUSHALL")
+        self._replay(self._log.stored())
+
+    def _replay(self, entries: Sequence[tuple[int, Command]]) -> None:
+        for time, command in entries:
+            self.now = time
+            self.run(*command)
 
     async def stop(self) -> None:
         """Leave a log that holds only what it takes to bring the contents back."""
@@ -71,7 +84,12 @@ class Embedded:
             await self._compact(self._log)
 
     async def execute(self, command: Command) -> Reply:
-        """Run a command. Raises ServiceError 400 with Redis' own text where it is refused."""
+        """Run a command. Raises ServiceError 400 with Redis' own text where it is refused, StorageError where the data
+        file has no room for it: then it changes nothing.
+        """
+        changes = command[0] in CHANGES
+        if changes and self._log is not None:
+            await self._log.probe()
         self.now = now = round(self._clock.now() * 1e6) // 1000  # as `_moment`
         rewrite = REWRITES.get(command[0])
         effects: tuple[Command, ...] = (command,)
@@ -80,10 +98,16 @@ class Embedded:
         else:
             reply, effects = rewrite(self, command)
         if self._log is not None:
-            if command[0] not in CHANGES:
+            if not changes:
                 await self._log.committed()
             elif effects:
-                await self._log.append(now, effects)
+                taken_back = self._taken_back
+                try:
+                    await self._log.append(now, effects)
+                except StorageError:
+                    if self._taken_back == taken_back:  # it failed before the end of the turn
+                        self._take_back()
+                    raise
                 if self._log.overgrown:
                     await self._compact(self._log)
         return reply
@@ -102,7 +126,8 @@ class Embedded:
         return self.now
 
     async def _compact(self, log: CommandLog) -> None:
-        await log.replace(self._moment(), list(self._dump()))
+        with suppress(StorageError):  # no room for it: the log stays as it is
+            await log.replace(self._moment(), list(self._dump()))
 
     def _dump(self) -> Iterator[Command]:
         """The commands that bring the contents back."""

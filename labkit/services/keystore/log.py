@@ -9,6 +9,7 @@ from typing import TypeAlias
 from sqlalchemy import BigInteger, Column, Connection, Integer, Table, Text, delete, select
 
 from labkit.core.database import Database, execute_many
+from labkit.core.errors import StorageError
 from labkit.core.tables import metadata
 from labkit.services.keystore.commands import Command
 
@@ -37,6 +38,14 @@ class CommandLog:
         self._kept = 0  # of these, how many the last replacement left
         self._pending = 0
 
+    def watch(self, lost: Callable[[], object]) -> None:
+        """Call `lost` when commands that were added are undone, before their callers go on."""
+        self._database.watch(lost=lost)
+
+    async def probe(self) -> None:
+        """Raises StorageError where a command could not be added now."""
+        await self._database.probe()
+
     @property
     def changed(self) -> bool:
         """May it hold more than the contents need? Also where it was read: a crash may have ended it."""
@@ -49,9 +58,15 @@ class CommandLog:
 
     async def entries(self) -> list[tuple[int, Command]]:
         """Lab time (milliseconds) and command, oldest first."""
-        rows = await self._database.run(_read)
+        return self._decoded(await self._database.run(_read))
+
+    def _decoded(self, rows: Rows) -> list[tuple[int, Command]]:
         self._length = len(rows)
         return [(time, tuple(_bytes(item) for item in json.loads(command))) for time, command in rows]
+
+    def stored(self) -> list[tuple[int, Command]]:
+        """As `entries`, at once; with what is yet to be committed."""
+        return self._decoded(self._database.read_now(_read))
 
     async def append(self, time: int, commands: Sequence[Command]) -> None:
         """Add commands that ran at `time`."""
@@ -60,8 +75,13 @@ class CommandLog:
 
     async def replace(self, time: int, commands: Sequence[Command]) -> None:
         """Let these commands stand for all that came before."""
-        self._length = self._kept = len(commands)
-        await self._write(_replace, time, commands)
+        kept, self._kept = self._kept, len(commands)
+        self._length = len(commands)
+        try:
+            await self._write(_replace, time, commands)
+        except StorageError:
+            self._kept = kept
+            raise
 
     async def committed(self) -> None:
         """Return once all that was added is committed: nobody may read what could still be lost."""

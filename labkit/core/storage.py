@@ -1,0 +1,48 @@
+"""What is wrong with a data file, in words: no room for it, or damage to it."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from labkit.core.errors import SettingsError, StorageError
+
+FULL = 507  # status: the server has no room to store it (RFC 4918 11.5)
+DAMAGED = 500
+PRIMARY = 0xFF  # the bits of an error code of SQLite's that say of which kind it is
+_UNWRITABLE = frozenset(
+    {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR}
+)
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_UNREADABLE = frozenset(
+    {sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ, sqlite3.SQLITE_IOERR_CORRUPTFS}
+)
+
+
+def storage_error(path: Path, error: BaseException) -> StorageError | None:
+    """Return the error of a data file that an exception stands for; None where it is about something else."""
+    error = getattr(error, "orig", error)  # below SQLAlchemy's own
+    code = getattr(error, "sqlite_errorcode", None)
+    if not isinstance(code, int):
+        return None
+    if code & PRIMARY in _DAMAGED:
+        return StorageError(DAMAGED, f"the data file {path} is damaged: {error}")
+    if code in _UNREADABLE:
+        return StorageError(DAMAGED, f"the data file {path} cannot be read: {error}")
+    if code & PRIMARY in _UNWRITABLE:
+        return StorageError(FULL, f"no room for the data file {path}, nothing was stored: {error}")
+    return None
+
+
+def damaged(path: Path, found: object) -> SettingsError:
+    """The error of a file that is damaged when it is opened."""
+    return SettingsError(
+        f"data: {path} is damaged: {found}; expected an intact file: restore it from a copy, or name a new one"
+    )
+
+
+def expect_intact(path: Path, raw: sqlite3.Connection) -> None:
+    """Check the whole file. Raises SettingsError where a part of it is damaged, or sqlite3.Error."""
+    found = raw.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if found != "ok":
+        raise damaged(path, " ".join(str(found).split()))
