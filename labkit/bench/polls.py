@@ -28,7 +28,7 @@ end
 """
 SPARE = 200  # descriptors that a process needs besides
 
-MOST_MEMORY = 80.0  # KiB of server memory a poll
+MOST_MEMORY = 50.0  # KiB of server memory a poll
 MOST_WAIT = 0.05  # seconds to the 99th percentile, each woken by its own write
 MOST_ALL = 4.0  # seconds from the first write to the last of all that are woken at once
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -16,6 +17,7 @@ from labkit.conformance.answers import Answers
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch, Unavailable
 from labkit.core.certificates import KeyPair
+from labkit.fleet.transport import RESET
 
 if TYPE_CHECKING:
     import httpx
@@ -96,8 +98,20 @@ class Raw:
             return b""  # ended all the same
 
     def leave(self) -> None:
-        """End the connection."""
+        """End the connection by FIN, without a word of TLS."""
         self._writer.transport.abort()
+
+    def reset(self) -> None:
+        """End the connection by a TCP reset."""
+        self._writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        self._writer.transport.abort()
+
+    async def finish(self) -> None:
+        """End the connection as TLS does: with close_notify, and once the server has answered it."""
+        self._writer.close()
+        with suppress(OSError):
+            async with asyncio.timeout(PATIENCE):
+                await self._writer.wait_closed()
 
 
 def head(method: str, path: str, headers: Headers) -> bytes:

@@ -199,6 +199,12 @@ class Target:
             self._clients.append(self._connections[id])
         return self._connections[id]
 
+    def own_connection(self, id: str) -> DeviceConnection:
+        """A new connection to a product, which nobody shares."""
+        connection = DeviceConnection(Server(self.address, self._domains[id]))
+        self._clients.append(connection)
+        return connection
+
     def pool(self, id: str) -> ConnectionPool:
         """The same for several requests at a time."""
         if id not in self._pools:

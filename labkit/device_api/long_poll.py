@@ -1,4 +1,7 @@
-"""Long polling: a read that waits for the next datapoint of one alias (document 1, Long polling)."""
+"""Long polling: a read that waits for the next datapoint of one alias (document 1, Long polling).
+
+`devices.polls` tells which datapoint answers, and what a client can miss.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,12 @@ from labkit.device_api import forms
 from labkit.device_api.authenticate import authenticated_still
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import FORM, Delivered, nothing
+from labkit.devices.deliveries import PollDeliveries
 from labkit.devices.devices import Devices
+from labkit.devices.polls import Poll
 from labkit.devices.registry import Device
 from labkit.devices.state import Stored
+from labkit.http.connection import Connection
 from labkit.http.error import HttpError
 
 LONGEST = 300_000  # milliseconds
@@ -26,7 +32,7 @@ DIGITS = re.compile(r"[0-9]{1,12}")
 async def wait(
     exchange: Exchange, devices: Devices, device: Device, aliases: list[str]
 ) -> web.StreamResponse:
-    """200 with the datapoint that came (`devices.polls` tells which), or 304 after Request-Timeout milliseconds
+    """200 with the datapoint that came, or 304 after Request-Timeout milliseconds
     of lab time. Raises HttpError 400, and 401 where the device may not wait any longer.
     """
     headers = exchange.request.headers
@@ -38,7 +44,11 @@ async def wait(
     key = (device.product, device.identity, aliases[0])
     exchange.identify(device.identity)
     exchange.connection.watch_input()
-    poll = devices.polls.open(key, since)
+    deliveries = exchange.connection.deliveries
+    last = None
+    if since is not None and isinstance(deliveries, PollDeliveries):
+        last = deliveries.last_of(key, since)
+    poll = devices.polls.open(key, since, last)
     if exchange.hold is not None:
         exchange.hold.end = partial(devices.polls.end, poll)
     try:
@@ -50,19 +60,27 @@ async def wait(
     finally:
         devices.polls.close(poll)
     authenticated_still(exchange)
-    return nothing(exchange.context.wire, 304) if found is None else answer(exchange, devices, device, found)
+    return nothing(exchange.context.wire, 304) if found is None else answer(exchange, devices, poll, found)
 
 
-def answer(exchange: Exchange, devices: Devices, device: Device, found: Stored) -> web.StreamResponse:
-    """200 with a datapoint, which counts as delivered once it has left."""
+def answer(exchange: Exchange, devices: Devices, poll: Poll, found: Stored) -> web.StreamResponse:
+    """200 with a datapoint, which counts as handed out once it has left."""
     alias, timestamp, value = found.point
     as_date = exchange.context.wire.last_modified == "http-date"
     return Delivered(
         forms.encode([(alias, value)]),
         FORM,
         {"Last-Modified": exchange.context.dates.at(timestamp) if as_date else str(timestamp)},
-        partial(devices.state.mark, device.product, device.identity, found),
+        partial(hand_out, exchange.connection, devices, poll, found),
     )
+
+
+async def hand_out(connection: Connection, devices: Devices, poll: Poll, found: Stored) -> None:
+    """Record that a poll's answer was written to its connection."""
+    deliveries = connection.deliveries
+    if not isinstance(deliveries, PollDeliveries):
+        deliveries = connection.deliveries = PollDeliveries(devices.state)
+    await deliveries.add(poll.key, found, None if poll.live else poll.since)
 
 
 def milliseconds(text: str) -> int:

@@ -54,6 +54,10 @@ class Devices(Component):
         count = self._sequences[key] = self._sequences[key] + 1
         return (self.context.database.starts - 1) * SEQUENCES + count
 
+    async def stop(self) -> None:
+        if self.context.database.durable:
+            await self.state.store_marks()
+
     async def crash(self) -> None:
         self.registry.forget_all()
         if self.context.database.durable:

@@ -1,9 +1,32 @@
-"""Who waits for the next datapoint, and which one answers (document 1, Long polling).
+"""Long polls that wait, and the datapoint that answers each (document 1, Long polling).
 
-A poll that names a time S gets the earliest datapoint later than S or, before that, the one of S itself while
-its present value was given to no poll. Without a time it gets what is written after it arrived, or recorded for
-a later second. A datapoint recorded ahead answers when its second comes. What answers several polls that wait is
-given to all of them.
+A poll without a time is answered by what is written after it arrived, or recorded for a later second. A poll that
+names a second S is answered by the earliest datapoint later than S or, before that, by the value of S itself, which a
+write may have replaced since the client was given it. A datapoint recorded ahead answers when its second comes. What
+answers several waiting polls is given to all of them.
+
+Only the value of S itself is in question; later ones always answer. A connection remembers for each alias of a device
+the second and the number of the value that it handed out last (`devices.deliveries`). If that second is S, only a newer
+value answers. Else the value answers unless it counts as seen (`devices.seen`), because it
+
+- answered a poll that named another time or none, or
+- was confirmed: a further request came on that connection, which had not begun to arrive before the answer left, or
+  the client itself ended the connection in order (FIN, or TLS close_notify), or
+- answered five polls that named S.
+
+An end that the server makes confirms nothing: `Connection: close`, keep-alive that is over, a restart. Neither does a
+reset of the connection, nor silence. The client whose answer is lost asks again with S, and gets the value again.
+
+A client that gives each Last-Modified back can still miss
+
+- a value whose answer is lost five times,
+- on a new connection: a value that another client which polls the alias was given,
+- behind a proxy that shares connections: a value that another client was given over the same one,
+- a value whose answer leaves just as the client gives up and ends its connection in order,
+- the value of a second that it chose itself, once that counts as seen.
+
+It can get a value again where it ends its connections by a reset, leaves their end to the server or changes between
+several, and after a restart that is no clean stop.
 """
 
 from __future__ import annotations
@@ -15,19 +38,22 @@ from dataclasses import dataclass, field
 from labkit.core.activity import Activity
 from labkit.core.clock import Clock, Timer
 from labkit.core.holding import Holding
-from labkit.devices.state import Key, State, Stored, Waiting
+from labkit.devices.seen import Key
+from labkit.devices.state import State, Stored, Waiting
 
 
 @dataclass(eq=False, slots=True)
 class Poll:
     """One waiting request.
 
-    since: the time to wait from (Unix seconds); live: the request named none, so it is that of its arrival.
+    since: the time to wait from (Unix seconds); live: the request named none, so it is that of its arrival; last: the
+    number of the value of that second that the client was given last on its connection, if any.
     """
 
     key: Key
     since: int
     live: bool
+    last: int | None = None
     waiting: bool = False
     future: asyncio.Future[Stored | None] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
@@ -44,7 +70,9 @@ class Poll:
         if self.live and written:
             return True
         timestamp = fresh.point.timestamp
-        return timestamp > self.since or (timestamp == self.since and not self.live)
+        if timestamp != self.since or self.live:
+            return timestamp > self.since
+        return self.last is None or fresh.number > self.last
 
 
 class Polls:
@@ -82,9 +110,9 @@ class Polls:
         self._held.append(future)
         await future
 
-    def open(self, key: Key, since: int | None) -> Poll:
-        """Begin to wait: from `since` (Unix seconds), or from this moment."""
-        poll = Poll(key, self._clock.seconds() if since is None else since, since is None)
+    def open(self, key: Key, since: int | None, last: int | None = None) -> Poll:
+        """Begin to wait: from `since` (Unix seconds), or from this moment. last: as in Poll."""
+        poll = Poll(key, self._clock.seconds() if since is None else since, since is None, last)
         self._waiting.setdefault(key, []).append(poll)
         held, self._held = self._held, []
         for future in held:
@@ -208,4 +236,4 @@ class Polls:
 
 
 def _sought(polls: Iterable[Poll]) -> list[Waiting]:
-    return [Waiting(poll.since, not poll.live) for poll in polls]
+    return [Waiting(poll.since, not poll.live, poll.last) for poll in polls]

@@ -15,6 +15,7 @@ from sqlalchemy import Boolean, Column, Connection, Integer, String, Table
 
 from labkit.core.database import Database, execute, execute_many
 from labkit.core.tables import metadata
+from labkit.devices.seen import MOST_MARKS, Key, Mark, SeenValues
 from labkit.settings.datapoints import DatapointSettings
 
 datapoint_table = Table(
@@ -27,7 +28,7 @@ datapoint_table = Table(
     Column("value", String, nullable=False),
     Column("received", Integer, nullable=False),  # second of lab time
     Column("number", Integer, nullable=False),  # of values in the order of their receipt
-    Column("delivered", Boolean, nullable=False),  # this value was given to a poll
+    Column("delivered", Boolean, nullable=False),  # this value counts as seen (`devices.polls`)
     sqlite_with_rowid=False,
 )
 
@@ -59,10 +60,7 @@ FORGET = (
     f"(SELECT timestamp FROM datapoint WHERE {RESOURCE} ORDER BY timestamp DESC LIMIT 1 OFFSET ?)"
 )
 
-MOST_MARKS = 100  # kept in memory for one alias
 STARTS = 2**40  # numbers for the values of one start of a lab
-
-Key = tuple[str, str, str]  # product, identity, alias
 
 
 class Datapoint(NamedTuple):
@@ -81,18 +79,19 @@ class Stored(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """What a poll waits for: a datapoint later than `since` (Unix seconds) or, where `same`, an undelivered
-    value of that very second."""
+    """What a poll waits for: a datapoint later than `since` (Unix seconds) or, where `same`, the value of that very
+    second: unless it counts as seen or, where the poll's client was given a value of that second last, if its number
+    is larger than `last`."""
 
     since: int
     same: bool
+    last: int | None = None
 
 
 class State:
     """The datapoints of all devices. Current values that were read stay in memory until their device writes.
 
-    Which values polls were given is kept in memory too, and joins the table when their alias is written next:
-    a mark is not worth a commit. A restart may forget some, and a value is given once more.
+    seen: which values count as seen by those that poll; the marks join the table when their alias is written next.
 
     kept: so many of the newest datapoints of an alias are kept, and up to a tenth more.
     """
@@ -103,7 +102,7 @@ class State:
         self._forget_after = max(kept // 10, 1)  # new ones of an alias, so that forgetting costs little
         self._new: dict[Key, int] = {}  # how many of an alias since the oldest of it were forgotten
         self._current: dict[tuple[str, str], dict[str, str | None]] = {}  # of a device: alias → value, if any
-        self._delivered: dict[Key, dict[int, int]] = {}  # timestamp → number of the value
+        self.seen = SeenValues()
         self._count = 0
 
     async def store(
@@ -122,14 +121,17 @@ class State:
         self._count += len(points)
         stored: list[Stored] = []
         rows: list[tuple[object, ...]] = []
-        marks: list[tuple[str, str, str, int, int]] = []
+        marks: list[Mark] = []
+        seen = self.seen
         for point in points:
             number += 1
             alias, timestamp, value = point
             stored.append(Stored(point, number))
             rows.append((product, identity, alias, timestamp, value, received, number))
-            if self._delivered:
-                marks += self._take_marks((product, identity, alias))
+            if seen.marks:
+                marks += seen.take_marks((product, identity, alias))
+            if seen.answers:
+                seen.replace((product, identity, alias), timestamp)
         found: list[tuple[str, str]] = []
         if 0 < len(points) <= FEW and not read and not marks and first_do is None:
             await self._database.write(STORE_FEW[len(rows) - 1], list(chain.from_iterable(rows)))
@@ -167,25 +169,28 @@ class State:
     ) -> tuple[list[Stored | None], int | None]:
         """For each poll of an alias the earliest datapoint that answers it; and the time of the next datapoint
         that is ahead of `now` (Unix seconds)."""
-        return await self._database.read(_due, key, polls, now, self._delivered.get(key, {}))
+        return await self._database.read(_due, key, polls, now, self.seen.marks.get(key, {}))
 
-    async def mark(self, product: str, identity: str, given: Stored) -> None:
-        """Mark a value as given to a poll."""
-        key = (product, identity, given.point.alias)
-        marks = self._delivered.setdefault(key, {})
-        marks[given.point.timestamp] = given.number
-        if len(marks) >= MOST_MARKS:
-            await self._database.run(_keep_marks, self._take_marks(key))
+    async def answered(self, key: Key, given: Stored, *, named: bool) -> None:
+        """Record that a value answered a poll. named: the poll named the value's own second; else it is seen."""
+        if named:
+            self.seen.count_answer(key, given.point.timestamp, given.number)
+        else:
+            self.seen.add(key, given.point.timestamp, given.number)
+        if len(self.seen.marks.get(key, ())) >= MOST_MARKS:
+            await self._database.run(_keep_marks, self.seen.take_marks(key))
+
+    async def store_marks(self) -> None:
+        """Store the marks of seen values that are in memory."""
+        if marks := [mark for key in list(self.seen.marks) for mark in self.seen.take_marks(key)]:
+            await self._database.run(_keep_marks, marks)
 
     def forget_all(self) -> None:
         """Read every value anew: the database was emptied."""
         self._current.clear()
-        self._delivered.clear()
+        self.seen.forget_all()
         self._new.clear()
         self._count = 0
-
-    def _take_marks(self, key: Key) -> list[tuple[str, str, str, int, int]]:
-        return [(*key, timestamp, number) for timestamp, number in self._delivered.pop(key, {}).items()]
 
 
 def latest_values(
@@ -211,22 +216,22 @@ def current_value(connection: Connection, key: Key) -> tuple[str, int, int] | No
 
 
 def _due(
-    connection: Connection, key: Key, polls: Iterable[Waiting], now: int, delivered: dict[int, int]
+    connection: Connection, key: Key, polls: Iterable[Waiting], now: int, marks: dict[int, int]
 ) -> tuple[list[Stored | None], int | None]:
-    found = [_earliest(connection, key, poll, now, delivered) for poll in polls]
+    found = [_earliest(connection, key, poll, now, marks) for poll in polls]
     (ahead,) = execute(connection, AHEAD, (*key, now)).fetchone()
     return found, ahead
 
 
 def _earliest(
-    connection: Connection, key: Key, poll: Waiting, now: int, delivered: dict[int, int]
+    connection: Connection, key: Key, poll: Waiting, now: int, marks: dict[int, int]
 ) -> Stored | None:
     for timestamp, value, number, marked in execute(connection, DUE, (*key, poll.since, now)):
-        given = marked or delivered.get(timestamp) == number
-        if timestamp > poll.since or (poll.same and not given):
+        seen = marked or marks.get(timestamp) == number if poll.last is None else number <= poll.last
+        if timestamp > poll.since or (poll.same and not seen):
             return Stored(Datapoint(key[2], timestamp, value), number)
     return None
 
 
-def _keep_marks(connection: Connection, marks: Sequence[tuple[str, str, str, int, int]]) -> None:
+def _keep_marks(connection: Connection, marks: Sequence[Mark]) -> None:
     execute_many(connection, DELIVERED, marks)

@@ -14,6 +14,8 @@ from aiohttp.http_writer import StreamWriter
 from aiohttp.streams import EMPTY_PAYLOAD, EmptyStreamReader, StreamReader
 from aiohttp.web_protocol import ERROR, _ErrInfo
 
+from labkit.http.connection import Connection
+
 
 class WholeBody(EmptyStreamReader):
     """A body that is all there: no flow to control, nothing to wait for."""
@@ -42,7 +44,12 @@ class WholeBody(EmptyStreamReader):
 class RequestLoop(web.RequestHandler):
     """Answers what `data_received` has queued, until the connection ends."""
 
-    __slots__ = ()
+    __slots__ = ("connection", "next_has_begun")
+
+    connection: Connection
+    next_has_begun: (
+        bool  # when the last answer that matters was written, some of the next request was there already
+    )
 
     async def start(self) -> None:
         """Called by aiohttp once for the connection."""
@@ -80,6 +87,18 @@ class RequestLoop(web.RequestHandler):
     def answered(self) -> None:
         """Called once the answer to a request is written."""
 
+    def has_input(self) -> bool:
+        """Return whether something of a further request has arrived."""
+        return bool(self._messages)
+
+    def client_ended(self) -> None:
+        """Called when the connection has ended without an error. Unless the server ended it, its client did, in order,
+        and so has received the answers.
+        """
+        deliveries = self.connection.deliveries
+        if deliveries is not None and not (self._force_close or self._close or self._task_handler is None):
+            deliveries.confirm()
+
     async def _exchange(self, message: RawRequestMessage | _ErrInfo, payload: StreamReader) -> bool:
         """Answer a request, or what could not be read. May the connection be used for the next one?"""
         assert self._request_factory is not None
@@ -108,6 +127,8 @@ class RequestLoop(web.RequestHandler):
         except ConnectionError:  # the client has left
             return False
         self.answered()
+        if self.connection.deliveries is not None:
+            self.next_has_begun = self.has_input()
         if not payload.is_eof():
             await self._linger(payload)
         return bool(response.keep_alive)

@@ -26,7 +26,7 @@ from labkit.edge.handling import RequestLoop
 from labkit.edge.handshake import explain
 from labkit.edge.hosts import wrong_host_in
 from labkit.edge.repeated import RepeatedHead
-from labkit.http.connection import Connection, unwatched
+from labkit.http.connection import unwatched
 
 HEAD_END = b"\r\n\r\n"
 EMPTY_LINES = re.compile(rb"[\r\n]*")  # between requests they are no head (RFC 9112 2.2)
@@ -51,12 +51,9 @@ class EdgeProtocol(RequestLoop):
         "_reader_timer",
         "_rest",
         "_watched",
-        "connection",
         "host_header",
         "repeated",
     )
-
-    connection: Connection
 
     def __init__(
         self,
@@ -105,6 +102,8 @@ class EdgeProtocol(RequestLoop):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self.connection.watch_input = unwatched  # else the two would hold each other
+        if exc is None:
+            self.client_ended()
         self._forget_head()
         self._forget_body()
         self._forget_reader()
@@ -165,6 +164,7 @@ class EdgeProtocol(RequestLoop):
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """The client sends no more. Over plain HTTP it may still read: true while an answer is due."""
+        self.client_ended()
         if self.connection.tls:
             return False
         self._input_ended = True
@@ -179,6 +179,9 @@ class EdgeProtocol(RequestLoop):
             return False
         started = self._request_count > 0
         return bool(self._messages) or (started and self._waiter is None)
+
+    def has_input(self) -> bool:
+        return bool(self._messages or self._head or self._held)
 
     def _watch_input(self) -> None:
         """What the request waits for may take long: the end of input now means that the client has left."""

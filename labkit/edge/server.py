@@ -63,6 +63,7 @@ class EdgeServer(web.Server):
         """End each connection on which no request is being handled."""
         for protocol, transport in tuple(self._transports.items()):
             if protocol.is_idle():
+                protocol.connection.deliveries = None
                 transport.abort()
 
     def __len__(self) -> int:
@@ -78,7 +79,8 @@ class EdgeServer(web.Server):
 
     async def crash(self) -> None:
         """End all connections at once, with the requests that are in progress."""
-        for transport in self._transports.values():
+        for protocol, transport in self._transports.items():
+            protocol.connection.deliveries = None  # an end that the server makes confirms nothing
             transport.abort()
         await self._tasks.finish()
         if self._transports:
@@ -176,6 +178,8 @@ class EdgeServer(web.Server):
         self, protocol: EdgeProtocol, connection: Connection, request: EdgeRequest
     ) -> web.StreamResponse:
         activity = self.context.activity
+        if connection.deliveries is not None and not protocol.next_has_begun:
+            connection.deliveries.confirm()
         try:
             activity.begin()
             try:

@@ -158,10 +158,10 @@ class Wire:
             self._losing = self._losing or self._loop.create_future()
             await asyncio.shield(self._losing)
 
-    def abort(self) -> None:
-        """End the connection at once."""
+    def abort(self, *, reset: bool = False) -> None:
+        """End the connection at once, in order or by a TCP reset."""
         self.ended = True
-        self._transport.abort()
+        self._transport.abort(reset=reset)
 
     def _fail(self, kind: Kind, detail: str) -> None:
         waiting, self._answer = self._answer, None
@@ -294,11 +294,11 @@ class DeviceConnection:
         if self._wire is not None:
             await self._wire.lost()
 
-    def abort(self) -> None:
-        """End the connection at once; the next request opens another."""
+    def abort(self, *, reset: bool = False) -> None:
+        """End the connection at once, in order or by a TCP reset; the next request opens another."""
         wire, self._wire = self._wire, None
         if wire is not None:
-            wire.abort()
+            wire.abort(reset=reset)
             self._session = wire.session
 
     async def close(self) -> None:

@@ -199,7 +199,7 @@ class VirtualDevice:
     async def poll(self, alias: str, timeout: float, since: str | int | None = None) -> Point | None:
         """Wait up to `timeout` seconds of lab time for the next datapoint; None when none came (304).
 
-        since: Unix seconds, or what `modified` of the last point was.
+        since: Unix seconds, or what `modified` of the last point was, so that nothing is missed (labkit.devices.polls).
         """
         headers = {"Request-Timeout": str(round(timeout * 1000))}
         if since is not None:

@@ -198,7 +198,8 @@ class FleetDevice:
         """The next value of an alias, or None when none came within `timeout` seconds of lab time (long poll).
 
         A value that came since the last one that this device waited for is not missed; of several in one second the
-        resource keeps the last.
+        resource keeps the last. A value whose answer is lost is sent again, up to five times; where other clients poll
+        the same alias, a device that has reconnected can miss what they were given (labkit.devices.polls).
         """
         if type(timeout) not in (int, float) or not 0 <= timeout < math.inf:
             raise LabError(f"poll: timeout: expected seconds, not {timeout!r:.100}")

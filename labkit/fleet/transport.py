@@ -13,12 +13,14 @@ import os
 import select
 import socket
 import ssl
+import struct
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
 RECORD = 16 * 1024  # the largest plaintext of a TLS record (RFC 8446 5.1): all of one is read at once
 UNDER_WAY = (errno.EINPROGRESS, errno.EWOULDBLOCK)  # a connection that is being opened
+RESET = struct.pack("ii", 1, 0)  # SO_LINGER: drop what was not sent, and say so
 NUMERIC = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
 
 
@@ -94,9 +96,11 @@ class Transport:
             self._loop.add_reader(self._fd, self._readable)
         self._reading = True
 
-    def abort(self) -> None:
-        """End the connection at once; what was not sent yet is lost."""
+    def abort(self, *, reset: bool = False) -> None:
+        """End the connection at once; what was not sent yet is lost. reset: by a TCP reset rather than in order."""
         if self._open:
+            if reset:
+                self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
             self._close()
             self._loop.call_soon(self._receiver.connection_lost, None)
 

@@ -66,7 +66,7 @@ class Device:
     def poll(
         self, alias: str, timeout: float = 30, since: str | float | datetime | None = None
     ) -> str | None:
-        """Wait up to `timeout` seconds of lab time for the next value.
+        """Wait up to `timeout` seconds of lab time for the next value. since: as in `start_poll`.
 
         Raises LabError on a virtual clock, where nothing would ever end the wait.
         """
@@ -83,7 +83,10 @@ class Device:
     ) -> HeldPoll:
         """Begin a long poll; returns once the lab holds it, or has answered it.
 
-        timeout: seconds of lab time. since: Unix seconds, a datetime, or what `modified` of the last point was.
+        timeout: seconds of lab time. since: Unix seconds, a datetime, or what `modified` of the last point was. A
+        client that gives that back each time misses a value only where its answer is lost five times, where another
+        client of the device was given it and this one asks over a new connection, or where the client ends its
+        connection in order just as the answer leaves (labkit.devices.polls).
         """
         duration(timeout, "timeout")
         return self._waiting.begin_held(alias, self._poll, alias, timeout, since)

@@ -108,6 +108,9 @@ async def test_a_client_that_leaves_before_its_answer_has_not_been_given_it(rig:
         await rig.idle()
         again = await writer.ask("GET", POLL, headers=poll_headers(0, NOW))
         assert datapoint_of(again) == ([("text", str(number))], str(NOW))
+        await writer.ask(
+            "GET", "/timestamp"
+        )  # it has the value, which answers no other client that names the second
 
 
 async def test_a_state_that_survives_a_restart_loses_no_value_of_a_poll(tmp_path: Path) -> None:
@@ -123,6 +126,58 @@ async def test_a_state_that_survives_a_restart_loses_no_value_of_a_poll(tmp_path
                 given.append((answer.status, answer.body))
     assert given[::2] == [(200, f"text={start}".encode()) for start in range(3)]
     assert given[1::2] == [(304, b"")] * 3
+
+
+@pytest.mark.parametrize("clean", [True, False])
+async def test_a_restart_confirms_nothing_and_a_clean_one_keeps_what_was_seen(
+    tmp_path: Path, clean: bool
+) -> None:
+    async def asks(client: Client, since: int) -> tuple[int, bytes]:
+        answer = await client.ask("GET", POLL, headers=poll_headers(0, since))
+        return answer.status, answer.body
+
+    given = (200, b"text=x")
+    async with lab(data=str(tmp_path / "lab.db")) as rig:
+        writer, client = await rig.device(), await rig.connect()
+        client.credentials = credentials = writer.credentials
+        await writer.ask("POST", ALIAS, "text=x")
+        assert await asks(client, NOW) == given  # and nothing confirms it
+        if not clean:
+            await rig.platform.restart()
+            client = await rig.connect()
+            client.credentials = credentials
+            assert await asks(client, NOW) == given
+            assert await asks(client, 0) == given  # from here on it counts as seen
+            await rig.platform.restart()
+        await rig.platform.stop()
+    async with lab(data=str(tmp_path / "lab.db")) as rig:
+        client = await rig.connect()
+        client.credentials = credentials
+        assert await asks(client, NOW) == given
+        assert await asks(client, 0) == given
+    async with lab(data=str(tmp_path / "lab.db")) as rig:
+        client = await rig.connect()
+        client.credentials = credentials
+        assert await asks(client, NOW) == (304, b"")
+
+
+async def test_a_reset_forgets_what_a_connection_was_given(rig: DeviceRig) -> None:
+    """Also where the connection stays, because a request is under way on it."""
+    client = await rig.device()
+    poller = await rig.connect()
+    poller.credentials = client.credentials
+    for value in ("first", "second", "third"):
+        await client.ask("POST", ALIAS, f"text={value}")
+    assert datapoint_of(await poller.ask("GET", POLL, headers=poll_headers(0, NOW)))[1] == str(NOW)
+    assert (await poller.ask("GET", POLL, headers=poll_headers(0, NOW))).status == 304
+    poller.send("GET", POLL, headers=poll_headers(since=NOW))
+    await rig.held(1)
+    await rig.platform.reset()
+    assert (await poller.answer()).status == 401
+    client = await rig.device()
+    poller.credentials = client.credentials
+    await client.ask("POST", ALIAS, "text=anew")
+    assert datapoint_of(await poller.ask("GET", POLL, headers=poll_headers(0, NOW)))[0] == [("text", "anew")]
 
 
 async def test_a_client_that_disconnects_leaves_nothing_and_takes_nothing(rig: DeviceRig) -> None:

@@ -173,7 +173,7 @@ async def test_who_waited_gets_what_another_poll_was_given_meanwhile() -> None:
     comes = polls.open(KEY, 1000)
     found = await polls.look(comes)
     assert found == points[0]
-    await state.mark("product", "device", found)
+    await state.answered(KEY, found, named=False)
     polls.wake("product", "device", points, written=True)
     assert await polls.wait(waits, 2000.0) == points[0]
     assert await polls.look(comes) is None
@@ -186,7 +186,7 @@ async def test_what_another_poll_was_given_meanwhile_goes_before_a_later_point_t
     assert await polls.look(waits) is None
     clock._lab = 1001.5  # and no timer has fired
     [point], _ = await state.store("product", "device", [Datapoint("alias", 1000, "x")], 1001)
-    await state.mark("product", "device", point)
+    await state.answered(KEY, point, named=False)
     polls.wake("product", "device", [point], written=False)
     assert await polls.wait(waits, 2000.0) == point
     polls.close(waits)

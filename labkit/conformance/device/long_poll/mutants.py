@@ -11,11 +11,20 @@ from labkit.conformance.mutant import instead, mutant, patch
 from labkit.core.activity import Activity
 from labkit.core.holding import Holding
 from labkit.device_api.exchange import Exchange
+from labkit.devices.deliveries import PollDeliveries
 from labkit.devices.devices import Devices
 from labkit.devices.polls import Poll, Polls
 from labkit.devices.registry import Device
-from labkit.devices.state import Datapoint, Key, Stored, Waiting
+from labkit.devices.seen import Key, SeenValues
+from labkit.devices.state import Datapoint, Stored, Waiting
+from labkit.edge.handling import RequestLoop
 
+ADD = "labkit.devices.deliveries:PollDeliveries.add"
+ANSWERED = "labkit.devices.state:State.answered"
+CONFIRM = "labkit.devices.deliveries:PollDeliveries.confirm"
+COUNT = "labkit.devices.seen:SeenValues.count_answer"
+LAST = "labkit.devices.deliveries:PollDeliveries.last_of"
+SEEN = "labkit.devices.seen:SeenValues.add"
 DUE = "labkit.devices.state:State.due"
 STORED = "labkit.device_api.emitted:stored"
 TAKES = "labkit.devices.polls:Poll.takes"
@@ -96,10 +105,16 @@ strictly_later = patch(
     "a datapoint of the very second of If-Modified-Since does not answer a poll that comes",
     given(polls=lambda polls: [each._replace(same=False) for each in polls]),
 )
-never_marked = patch(
-    "DEV-POLL-8 DEV-POLL-22",
-    "labkit.devices.state:State.mark",
-    "the datapoint of the very second of If-Modified-Since answers again and again",
+never_seen = patch(
+    "DEV-POLL-22 DEV-POLL-29 DEV-POLL-30 DEV-POLL-32",
+    SEEN,
+    "no value ever counts as seen",
+    always(None),
+)
+never_remembered = patch(
+    "DEV-POLL-27",
+    LAST,
+    "a connection does not remember what it handed out: other clients' polls decide what counts as seen",
     always(None),
 )
 ahead_unseen = patch(
@@ -175,3 +190,83 @@ def one_for_one(original: Any) -> Any:
         return True
 
     return broken
+
+
+# ---- which values count as seen
+
+sent_is_seen = patch(
+    "DEV-POLL-28 DEV-POLL-31 DEV-POLL-32",
+    ANSWERED,
+    "a value counts as seen as soon as it is sent, whatever becomes of the answer",
+    given(named=False),
+)
+named_anyhow = patch(
+    "DEV-POLL-29",
+    ANSWERED,
+    "a value that answered a poll from another time does not count as seen",
+    given(named=True),
+)
+never_confirmed = patch(
+    "DEV-POLL-30", CONFIRM, "a further request, or an end in order, does not confirm a value", always(None)
+)
+no_further_request = patch(
+    "DEV-POLL-30",
+    "labkit.edge.protocol:EdgeProtocol.has_input",
+    "a further request counts as pipelined, and so confirms nothing",
+    always(True),
+)
+no_orderly_end = patch(
+    "DEV-POLL-30",
+    "labkit.edge.handling:RequestLoop.client_ended",
+    "a client's own end of its connection confirms nothing",
+    always(None),
+)
+pipelined_confirms = patch(
+    "DEV-POLL-31",
+    "labkit.edge.protocol:EdgeProtocol.has_input",
+    "a pipelined request confirms what it came before",
+    always(False),
+)
+
+
+@instead("DEV-POLL-31", "labkit.edge.handling:RequestLoop.client_ended")
+def any_end_confirms(original: Any, self: RequestLoop) -> None:
+    """an end of the connection that the server makes confirms what was sent before"""
+    if self.connection.deliveries is not None:
+        self.connection.deliveries.confirm()
+
+
+@instead("DEV-POLL-28", "labkit.edge.protocol:EdgeProtocol.connection_lost")
+def reset_confirms(original: Any, self: RequestLoop, error: BaseException | None) -> None:
+    """a connection that is reset confirms what was sent before"""
+    if self.connection.deliveries is not None:
+        self.connection.deliveries.confirm()
+    original(self, error)
+
+
+@instead("DEV-POLL-32", COUNT)
+def four_answers(original: Any, self: SeenValues, key: Key, timestamp: int, number: int) -> None:
+    """the fourth answer to polls from its own second lets a value count as seen"""
+    original(self, key, timestamp, number)
+    if self.answers.get(key, {}).get(timestamp, (0, 0))[1] == 4:
+        self.add(key, timestamp, number)
+
+
+never_counted = patch(
+    "DEV-POLL-32", COUNT, "a value may answer any number of polls from its own second", always(None)
+)
+
+
+@instead("DEV-POLL-27", LAST)
+def of_any_second(original: Any, self: PollDeliveries, key: Key, second: int) -> int | None:
+    """of the second that a poll names only a value answers that is newer than any that its connection was given"""
+    found = [original(self, key, each) for each in range(second - 200, second + 200)]
+    return next((number for number in found if number is not None), None)
+
+
+of_any_alias = patch(
+    "DEV-POLL-27",
+    ADD,
+    "what a connection was given of one alias of a device counts for another one",
+    given(key=lambda key: (*key[:2], "text")),
+)

@@ -80,10 +80,11 @@ class Poll:
     alias: str
     since: tuple[str | None, ...]  # of each of several polls
     timeout: int
+    by: int  # connection of the first one
 
     async def __call__(self, game: Values) -> None:
-        for each in self.since:
-            await game.poll(self.device, self.alias, each, self.timeout)
+        for number, each in enumerate(self.since):
+            await game.poll(self.device, self.alias, each, self.timeout, self.by + number)
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,43 @@ class Leave:
 
     async def __call__(self, game: Values) -> None:
         await game.leave(self.poll)
+
+
+@dataclass(frozen=True)
+class HangUp:
+    device: int
+    by: int
+    reset: bool
+
+    async def __call__(self, game: Values) -> None:
+        await game.hang_up(self.device, self.by, self.reset)
+
+
+@dataclass(frozen=True)
+class Ask:
+    device: int
+    by: int
+
+    async def __call__(self, game: Values) -> None:
+        await game.ask(self.device, self.by)
+
+
+@dataclass(frozen=True)
+class Again:
+    """One value of this second, and clients that ask for it: each is given it, and the connections of some end."""
+
+    device: int
+    value: str
+    by: tuple[int, ...]
+    reset: tuple[bool | None, ...]
+
+    async def __call__(self, game: Values) -> None:
+        await game.write(self.device, [("text", self.value)])
+        await game.compare_polls()  # what it answered counts for those that follow
+        for by, reset in zip(self.by, self.reset, strict=False):
+            await game.poll(self.device, "text", "@0", 0, by)
+            if reset is not None:
+                await game.hang_up(self.device, by, reset)
 
 
 @dataclass(frozen=True)
@@ -132,8 +170,11 @@ def commands() -> SearchStrategy[Any]:
     one_point = tuples(st.just("text"), tuples(tuples(one_of(SOON), one_of("abc"))))
     recorded = st.builds(Record, devices, tuples(one_point))
     since = st.lists(one_of(SINCE), min_size=1, max_size=3).map(tuple)
-    polls = st.builds(Poll, devices, one_of(ALIASES), since, one_of(TIMEOUTS))
-    polled = st.builds(Poll, devices, st.just("text"), since, one_of(TIMEOUTS))
+    by = one_of([0, 0, 1, 2])
+    polls = st.builds(Poll, devices, one_of(ALIASES), since, one_of(TIMEOUTS), by)
+    polled = st.builds(Poll, devices, st.just("text"), since, one_of(TIMEOUTS), by)
+    ends = st.lists(one_of([True, True, False, None]), min_size=8, max_size=8).map(tuple)
+    again = st.builds(Again, devices, one_of("abc"), st.lists(by, min_size=1, max_size=8).map(tuple), ends)
     return st.one_of(
         simple,
         simple,
@@ -147,6 +188,9 @@ def commands() -> SearchStrategy[Any]:
         st.builds(Write, devices, pairs | plain, aliases),
         st.builds(AtOnce, devices, plain),
         st.builds(Leave, st.integers(0, 3)),
+        st.builds(HangUp, devices, by, st.booleans()),
+        st.builds(Ask, devices, by),
+        again,
     )
 
 
@@ -154,7 +198,8 @@ RULES = (
     "DEV-ALIAS-1 DEV-ALIAS-5 DEV-ALIAS-6 DEV-READ-1 DEV-READ-2 DEV-READ-4 DEV-READ-5 DEV-READ-6 DEV-HYBRID-1 "
     "DEV-HYBRID-2 DEV-HYBRID-4 DEV-HYBRID-5 DEV-REC-1 DEV-REC-4 DEV-REC-6 DEV-REC-7 DEV-REC-12 DEV-REC-14 DEV-REC-16 "
     "DEV-POLL-1 DEV-POLL-2 DEV-POLL-3 DEV-POLL-5 DEV-POLL-6 DEV-POLL-7 DEV-POLL-11 DEV-POLL-14 DEV-POLL-19 DEV-POLL-21 "
-    "DEV-POLL-22 DEV-POLL-23 DEV-POLL-24 DEV-POLL-25 DEV-AUTH-7 DEV-TLS-1 DEV-ALIAS-9 DEV-EVT-1 DEV-EVT-2 DEV-EVT-3 "
+    "DEV-POLL-22 DEV-POLL-23 DEV-POLL-24 DEV-POLL-25 DEV-POLL-27 DEV-POLL-28 DEV-POLL-29 DEV-POLL-30 DEV-POLL-32 "
+    "DEV-AUTH-7 DEV-TLS-1 DEV-ALIAS-9 DEV-EVT-1 DEV-EVT-2 DEV-EVT-3 "
     "DEV-EVT-4 DEV-EVT-5 DEV-EVT-6 DEV-EVT-7"
 )
 

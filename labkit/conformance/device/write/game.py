@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from labkit.conformance import device_client
 from labkit.conformance.connection_pool import Exchange
+from labkit.conformance.device.write.lines import Line, Lines
 from labkit.conformance.device.write.model import RESOURCES, Device, Group, Pairs, Poll, stamped, told
 from labkit.conformance.device.write.told import KEPT, Told
 from labkit.conformance.device.write.wire import outcome, path
@@ -24,17 +25,19 @@ from labkit.fleet.device import FORM, VirtualDevice
 T = TypeVar("T")
 
 PRODUCTS = ("token-open", "token-other", "token-open", "token-open")
+TOKEN = "X-Platform-CIK"
 MANY = 8  # states that are followed at once, where the second of an answer is not sure
 FORM_TYPE = "application/x-www-form-urlencoded; charset=utf-8"
 
 
 @dataclass(slots=True)
 class Held:
-    """A poll under way: the request, and whose it is."""
+    """A poll under way: the request, whose it is, and over which connection."""
 
     device: int
     alias: str
     task: asyncio.Task[Exchange]
+    line: Line
 
 
 class Played:
@@ -56,6 +59,7 @@ class Values:
         self.played: list[Played] = []
         self.moments = Moments(target, self._second)
         self._polls: dict[int, Held] = {}
+        self._lines = Lines(target)
         self._count = 0
         self._last: dict[tuple[int, str], str] = {}  # Last-Modified by device and alias
         self._told = Told()
@@ -89,7 +93,7 @@ class Values:
     async def play(self, command: Callable[[Values], Awaitable[None]]) -> None:
         if not self._lost:
             await command(self)
-            await self._compare_polls()
+            await self.compare_polls()
 
     # ---- what commands do
 
@@ -174,8 +178,10 @@ class Values:
             if not holds(rule, "status", response.status_code, 204, response):
                 self._lost = True
 
-    async def poll(self, index: int, alias: str, since: str | None, timeout: int) -> None:
-        """Begin to poll. since: as in `record`, or `last`, what the last poll was given; timeout: milliseconds."""
+    async def poll(self, index: int, alias: str, since: str | None, timeout: int, by: int) -> None:
+        """Begin to poll. since: as in `record`, or `last`, what the last poll was given; timeout: milliseconds; by:
+        over which connection, or the next one that is free.
+        """
         played = self.played[index]
         if (
             not self.moments.exact
@@ -190,11 +196,14 @@ class Values:
             start = int(headers["If-Modified-Since"])
         self._count += 1
         number = self._count
-        task = asyncio.create_task(self._send(played, "GET", path([alias]), headers=headers))
-        self._polls[number] = Held(index, alias, task)
+        line = self._lines.free(PRODUCTS[index], by)
+        sending = self._send(played, "GET", path([alias]), headers=headers, client=line)
+        task = asyncio.create_task(sending)
+        self._polls[number] = Held(index, alias, task, line)
         length = Fraction(timeout, 1000)
+        self._confirm(line)
         for state in played.states:
-            state.poll(number, alias, start, length, self.moments.now)
+            state.poll(number, alias, start, length, self.moments.now, line.number)
         waiting = sum(
             1 for each in played.states[0].polls.values() if each.alias == alias and each.answer is None
         )
@@ -202,7 +211,7 @@ class Values:
             held = asyncio.create_task(self._target.held(played.device, alias, waiting))
             await asyncio.wait({task, held}, return_when=asyncio.FIRST_COMPLETED, timeout=GRACE)
             held.cancel()
-        await self._compare_polls()  # what it was given counts for the next one
+        await self.compare_polls()  # what it was given counts for the next one
 
     async def leave(self, number: int) -> None:
         """A client that polls goes away."""
@@ -212,10 +221,26 @@ class Values:
         held = self._polls.pop(number)
         held.task.cancel()
         await asyncio.wait({held.task})
-        # its connection was closed before this is asked
-        await self.played[0].device.request("GET", "/timestamp", credentials=False)
+        await self._ended(held.line)
         for state in self.played[held.device].states:
             state.polls.pop(number, None)
+
+    async def hang_up(self, index: int, by: int, reset: bool) -> None:
+        """End a connection on which no poll is held: in order, or by a reset."""
+        line = self._lines.idle(PRODUCTS[index], by)
+        if line is None:
+            return
+        if not reset:
+            self._confirm(line)
+        line.connection.abort(reset=reset)
+        await self._ended(line)
+
+    async def ask(self, index: int, by: int) -> None:
+        """Send a request that is no poll over a connection on which none is held."""
+        line = self._lines.idle(PRODUCTS[index], by)
+        if line is not None:
+            self._confirm(line)
+            await self._send(self.played[index], "GET", "/timestamp", client=line)
 
     def restarted(self) -> None:
         """The platform was restarted, or will be: it may count on from a higher number."""
@@ -226,9 +251,12 @@ class Values:
         self.restarted()
         while self._polls:
             await self.leave(0)
+        self._lines.renumber()
         for played in self.played:
-            forgotten = [state.with_nothing_given() for state in played.states]
-            played.states += [state for state in forgotten if state not in played.states]
+            states, played.states = played.states, []
+            for left in (left for state in states for left in state.restarted()):
+                if left not in played.states:
+                    played.states.append(left)
             self._lost = self._lost or len(played.states) > MANY
 
     async def advance(self, ticks: int) -> None:
@@ -322,7 +350,7 @@ class Values:
             return "DEV-ALIAS-5"
         return "DEV-READ-2"
 
-    async def _compare_polls(self) -> None:
+    async def compare_polls(self) -> None:
         """Those that the model answers are answered so, and no others."""
         for number, held in list(self._polls.items()):
             played = self.played[held.device]
@@ -355,7 +383,11 @@ class Values:
             if not self._rules.holds(rule, f"poll {number} of {held.alias}", seen, wanted[0], response):
                 for state in played.states:  # the model follows
                     state.give(number, seen)
-                self._polls.pop(number).task.cancel()
+                del self._polls[number]
+                if not held.task.done():
+                    held.task.cancel()
+                    await asyncio.wait({held.task})
+                    await self._ended(held.line)
             return
         if answer is not None:
             self._rules.holds(answer.rule, "the poll", True, True)
@@ -381,21 +413,44 @@ class Values:
         if poll.live and points:
             return "DEV-POLL-2"
         if poll.since in points:
-            return "DEV-POLL-22"
+            return "DEV-POLL-27" if poll.last is not None else points[poll.since].seen or "DEV-POLL-22"
         return "DEV-POLL-3" if any(each.states[0].points for each in self.played) else "DEV-POLL-6"
 
     # ---- requests
 
     async def _send(
-        self, played: Played, method: str, path: str, body: str = "", headers: dict[str, str] | None = None
+        self,
+        played: Played,
+        method: str,
+        path: str,
+        body: str = "",
+        headers: dict[str, str] | None = None,
+        client: Line | None = None,
     ) -> Exchange:
         given = {"Accept": FORM, **(headers or {})}
         if method == "POST":
             given["Content-Type"] = FORM
-        asked = await played.device.request(
-            method, path, content=body if method == "POST" else None, headers=given, patience=None
+        asking = (client or played.device).request(
+            method,
+            path,
+            content=body if method == "POST" else None,
+            headers=given if client is None else {**given, TOKEN: str(played.device.token)},
+            patience=None,
         )
-        return cast("Exchange", asked)  # by the pool
+        return cast("Exchange", await asking)  # by the pool, or by a line
+
+    def _confirm(self, line: Line) -> None:
+        """The client of a connection has the answers so far."""
+        for state in (state for played in self.played for state in played.states):
+            state.confirm(line.number)
+
+    async def _ended(self, line: Line) -> None:
+        """A connection was ended; the next request over it opens another."""
+        for state in (state for played in self.played for state in played.states):
+            state.forget(line.number)
+        self._lines.renew(line)
+        # it was ended before this is asked
+        await self.played[0].device.request("GET", "/timestamp", credentials=False)
 
     async def _second(self) -> int:
         return await device_client.now(self.played[0].device)

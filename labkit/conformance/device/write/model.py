@@ -13,6 +13,7 @@ from fractions import Fraction
 
 RESOURCES = ("text", "Text", "number", "flag", "level", "mode")
 AHEAD = 60  # seconds that a recorded point may be ahead
+ANSWERS = 5  # to polls that named the second of a value, with which it counts as seen
 
 Pairs = Sequence[tuple[str, str]]
 Group = tuple[str, Sequence[tuple[str, str]]]  # alias, then timestamps as they are sent, with values
@@ -20,13 +21,20 @@ Group = tuple[str, Sequence[tuple[str, str]]]  # alias, then timestamps as they 
 
 @dataclass(slots=True)
 class Point:
-    """A datapoint. received, order: the second of its receipt, and its rank; given: was its value given to a poll?"""
+    """A datapoint.
+
+    received, order: the second of its receipt, and its rank; seen: the rule by which its value counts as seen by those
+    that poll, if it does; named: how many polls that named its second it has answered; stored: was its alias written
+    since it was seen? A restart leaves that.
+    """
 
     value: str
     received: int
     order: int
     recorded: bool
-    given: bool = False
+    seen: str = ""
+    named: int = 0
+    stored: bool = False
 
 
 @dataclass(slots=True)
@@ -40,12 +48,18 @@ class Answer:
 
 @dataclass(slots=True)
 class Poll:
-    """A poll. since: the time to wait from; live: it named none; deadline: when 304 comes."""
+    """A poll.
+
+    since: the time to wait from; live: it named none; deadline: when 304 comes; connection: which it came on; last: the
+    order of the value of `since` that this was given last.
+    """
 
     alias: str
     since: int
     live: bool
     deadline: Fraction
+    connection: int
+    last: int | None = None
     answer: Answer | None = None
     either: bool = False  # a point came due in the very moment of its deadline: 304 is right too
 
@@ -57,16 +71,27 @@ class Device:
     points: dict[str, dict[int, Point]] = field(default_factory=dict)
     polls: dict[int, Poll] = field(default_factory=dict)  # that are not answered, by the number of the poll
     orders: int = 0
+    given: dict[tuple[int, str], tuple[int, int]] = field(
+        default_factory=dict
+    )  # connection, alias → second, order
+    unconfirmed: dict[int, list[tuple[str, int, int]]] = field(default_factory=dict)  # of connections
 
     def copy(self) -> Device:
         return deepcopy(self)
 
-    def with_nothing_given(self) -> Device:
-        """The same, once it is forgotten which values were given to polls."""
-        copy = self.copy()
-        for point in (point for held in copy.points.values() for point in held.values()):
-            point.given = False
-        return copy
+    def restarted(self) -> list[Device]:
+        """What may be left after a cut: all connections are gone, and of what was seen all, nothing, or what was stored
+        with a later write of its alias.
+        """
+        copies = [self.copy() for _ in range(3)]
+        for copy, kept in zip(copies, ("all", "none", "stored"), strict=True):
+            copy.given.clear()
+            copy.unconfirmed.clear()
+            for point in (point for held in copy.points.values() for point in held.values()):
+                point.named = 0
+                if kept == "none" or (kept == "stored" and not point.stored):
+                    point.seen = ""
+        return copies
 
     # ---- values
 
@@ -139,15 +164,22 @@ class Device:
 
     def _store(self, points: Sequence[tuple[str, int, str]], received: int, *, recorded: bool) -> None:
         for alias, stamp, value in points:
+            for point in self.points.get(alias, {}).values():
+                point.stored = bool(point.seen)
             self.orders += 1
             self.points.setdefault(alias, {})[stamp] = Point(value, received, self.orders, recorded)
 
     # ---- polls
 
-    def poll(self, number: int, alias: str, since: int | None, timeout: Fraction, now: Fraction) -> Poll:
-        """A poll arrives; it is answered at once, or kept."""
+    def poll(
+        self, number: int, alias: str, since: int | None, timeout: Fraction, now: Fraction, connection: int
+    ) -> Poll:
+        """A poll arrives on a connection; it is answered at once, or kept."""
         start = math.floor(now) if since is None else since
-        poll = Poll(alias, start, since is None, now + timeout)
+        poll = Poll(alias, start, since is None, now + timeout, connection)
+        second, order = self.given.get((connection, alias), (None, None))
+        if second == start:
+            poll.last = order
         self.polls[number] = poll
         if not poll.live:
             self._look(poll, now, "DEV-POLL-7")
@@ -168,29 +200,56 @@ class Device:
                 poll.answer = Answer(None, "", "DEV-POLL-5")
 
     def _look(self, poll: Poll, now: Fraction, rule: str) -> None:
-        """Answer with the earliest point that is there, later than `since`, or of it and given to nobody."""
+        """Answer with the earliest point that is there, later than `since`, or of it and new to who polls."""
         held = self.points.get(poll.alias, {})
         for stamp in sorted(held):
             late = stamp > poll.since
-            same = stamp == poll.since and not poll.live and not held[stamp].given
+            same = stamp == poll.since and not poll.live and self._is_new(poll, held[stamp])
             if stamp <= now and (late or same):
                 if same and rule == "DEV-POLL-7":
-                    rule = "DEV-POLL-22"
+                    rule = "DEV-POLL-22" if poll.last is None else "DEV-POLL-27"
+                    rule = "DEV-POLL-28" if poll.last is None and held[stamp].named else rule
                 several = sum(poll.since < each <= now for each in held) > 1
                 rule = "DEV-POLL-11" if several and late and rule == "DEV-POLL-7" else rule
                 poll.answer = Answer(stamp, held[stamp].value, rule)
                 return
 
+    def _is_new(self, poll: Poll, point: Point) -> bool:
+        return not point.seen if poll.last is None else point.order > poll.last
+
     def _waiting(self, alias: str) -> list[Poll]:
         return [each for each in self.polls.values() if each.alias == alias and each.answer is None]
 
     def give(self, number: int, answer: tuple[str, str] | str) -> None:
-        """A poll was answered this: timestamp and value, which count as given, or something else."""
+        """A poll was answered this: timestamp and value, which its connection was given, or something else."""
         poll = self.polls.pop(number)
-        if isinstance(answer, tuple) and answer[0].isdecimal():
-            held = self.points.get(poll.alias, {}).get(int(answer[0]))
-            if held and held.value == answer[1]:
-                held.given = True
+        if not isinstance(answer, tuple) or not answer[0].isdecimal():
+            return
+        stamp = int(answer[0])
+        held = self.points.get(poll.alias, {}).get(stamp)
+        if held is None or held.value != answer[1]:
+            return
+        self.given[poll.connection, poll.alias] = stamp, held.order
+        if poll.live or poll.since != stamp:
+            held.seen = held.seen or "DEV-POLL-29"
+            return
+        self.unconfirmed.setdefault(poll.connection, []).append((poll.alias, stamp, held.order))
+        held.named += 1
+        if held.named >= ANSWERS:
+            held.seen = held.seen or "DEV-POLL-32"
+
+    def confirm(self, connection: int) -> None:
+        """A further request came on a connection, or its client ended it in order."""
+        for alias, stamp, order in self.unconfirmed.pop(connection, []):
+            held = self.points.get(alias, {}).get(stamp)
+            if held is not None and held.order == order:
+                held.seen = held.seen or "DEV-POLL-30"
+
+    def forget(self, connection: int) -> None:
+        """A connection has ended."""
+        self.unconfirmed.pop(connection, None)
+        for key in [key for key in self.given if key[0] == connection]:
+            del self.given[key]
 
 
 def told(poll: Poll) -> tuple[str, str] | str:

@@ -1,0 +1,92 @@
+"""A client that polls over connections of its own, and ends them as it likes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING
+
+from labkit.conformance import device_client, expect, raw
+from labkit.conformance.target import Target
+from labkit.fleet.device import FORM, VirtualDevice
+
+if TYPE_CHECKING:
+    import httpx
+
+Headers = list[tuple[str, str]]
+
+
+class Poller:
+    """A client of a device, with one connection at a time; the next request opens another one.
+
+    since: the Last-Modified that it was given last.
+    """
+
+    def __init__(self, target: Target, device: VirtualDevice, stack: AsyncExitStack) -> None:
+        self.since = "0"
+        self._target = target
+        self._device = device
+        self._stack = stack
+        self._raw: raw.Raw | None = None
+
+    async def ask(
+        self, alias: str = "text", since: str | None = None, *more: tuple[str, str]
+    ) -> httpx.Response:
+        """Poll at once, from the Last-Modified given last, or `since`. more: headers."""
+        headers = [*self.headers(since), *more]
+        return await (await self.connection()).ask("GET", f"{device_client.ALIAS}?{alias}", headers)
+
+    def headers(self, since: str | None = None) -> Headers:
+        """The headers of such a poll."""
+        times = [("Request-Timeout", "0"), ("If-Modified-Since", self.since if since is None else since)]
+        return [("Accept", FORM), ("X-Platform-CIK", str(self._device.token)), *times]
+
+    async def gets(self, value: str) -> None:
+        """Poll, and get this value. Raises Mismatch."""
+        response = expect.status(await self.ask(), 200)
+        expect.body(response, f"text={value}")
+        self.since = str(response.headers.get("Last-Modified"))
+
+    async def gets_nothing(self) -> None:
+        """Poll, and get nothing. Raises Mismatch."""
+        expect.status(await self.ask(), 304)
+
+    async def connection(self) -> raw.Raw:
+        """The connection that there is, or a new one."""
+        if self._raw is None:
+            self._raw = await self._stack.enter_async_context(raw.connect(self._target, self._device.domain))
+        return self._raw
+
+    async def reset(self) -> None:
+        """End the connection by a TCP reset."""
+        if (connection := self._taken()) is not None:
+            connection.reset()
+            await self._elsewhere()
+
+    async def leave(self, goodbye: bool = False) -> None:
+        """End the connection in order: by FIN, or by what TLS says before that."""
+        if (connection := self._taken()) is not None:
+            if goodbye:
+                await connection.finish()
+            else:
+                connection.leave()
+            await self._elsewhere()
+
+    def fall_silent(self) -> None:
+        """Use the connection no more, and leave it open."""
+        self._taken()
+
+    async def _elsewhere(self) -> None:
+        """Send a request over another connection: this one was ended before the target has it."""
+        await self._device.request("GET", "/timestamp", credentials=False)
+
+    def _taken(self) -> raw.Raw | None:
+        connection, self._raw = self._raw, None
+        return connection
+
+
+@asynccontextmanager
+async def pollers(target: Target, device: VirtualDevice, count: int) -> AsyncIterator[list[Poller]]:
+    """So many clients of a device; all their connections end with the block."""
+    async with AsyncExitStack() as stack:
+        yield [Poller(target, device, stack) for _ in range(count)]
