@@ -17,6 +17,9 @@ SECRET_PAIR = re.compile(rf"(?i)\b({_NAMES})=[^&\s]*")
 SECRET_FIELD = re.compile(rf"""(?i)(["']{_NAMES}["']: ?)(["']).*?\2""")  # in JSON, and as Python shows it
 TOKEN = re.compile(r"\b[0-9A-Za-z]{40}\b|\beyJ[\w-]+\.[\w-]+\.[\w-]*")  # of devices and codes; a JWT
 LONGEST = 2000
+CONDITIONAL = (  # headers that an answer has on a condition alone
+    "Accept-Ranges Allow Content-Range Last-Modified Location Set-Cookie Transfer-Encoding WWW-Authenticate".split()
+)
 
 
 @runtime_checkable
@@ -56,6 +59,12 @@ def header(response: httpx.Response, name: str, expected: str | re.Pattern[str] 
     if not fits:
         wanted = expected.pattern if isinstance(expected, re.Pattern) else expected
         raise Mismatch(f"header {name}", repr(wanted), repr(actual), exchange(response))
+
+
+def only_headers(response: httpx.Response, *present: str) -> None:
+    """Of the headers that come on a condition, a response must have those named and no others."""
+    found = [name for name in CONDITIONAL if name in response.headers]
+    equal("headers that come on a condition", found, sorted(present), response)
 
 
 def body(response: httpx.Response, expected: str | bytes | re.Pattern[str]) -> None:

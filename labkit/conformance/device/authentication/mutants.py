@@ -63,3 +63,18 @@ def every_certificate_counts(original: Any, exchange: Exchange) -> Any:
     if found is not None and found.type != "certificate" and exchange.connection.certificate is not None:
         raise HttpError(400, "expected exactly one credential")
     return found
+
+
+@instead("DEV-AUTH-5", "labkit.devices.registry:Registry.by_password")
+async def longer_password(original: Any, self: Any, product: str, identity: str, password: str) -> Any:
+    """a password with a character behind it counts too"""
+    found = await original(self, product, identity, password)
+    return found or await original(self, product, identity, password[:-1])
+
+
+token_in_any_case = patch(
+    "DEV-AUTH-5",
+    "labkit.devices.registry:fingerprint",
+    "the letter case of a token does not count",
+    given(credential=lambda credential: credential.lower() if isinstance(credential, str) else credential),
+)

@@ -60,3 +60,13 @@ def never_another(original: Any) -> Any:
         return first[product, id]
 
     return broken
+
+
+longer_id = patch(
+    "DEV-CONT-20",
+    "labkit.devices.content:item_info",
+    "an id with a character behind it is that of the content too",
+    lambda original, connection, product, named: (
+        original(connection, product, named) or original(connection, product, named[:-1])
+    ),
+)

@@ -19,3 +19,11 @@ async def old_ones_stay(original: Any, *device: Any) -> Any:
     """new credentials are taken and forgotten; the old ones stay"""
     replacing = device[-1]
     return await original(*device) if replacing is None else "provisioned"
+
+
+replaced_unseen = patch(
+    "DEV-PROV-27",
+    "labkit.devices.registry:Hold.revoke",
+    "a request goes on whose credentials are replaced while it is on its way",
+    always(None),
+)

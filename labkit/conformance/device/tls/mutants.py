@@ -6,6 +6,7 @@ from typing import Any
 
 from labkit.conformance.breaking import always
 from labkit.conformance.mutant import instead, patch
+from labkit.core.database import execute
 from labkit.edge.names import ServerName
 
 SOME_PRODUCT = "token-open.m2.conformance.localhost"
@@ -123,3 +124,12 @@ def one_product_in_the_clear(original: Any, server: Any, protocol: Any, request:
     if not protocol.connection.tls:
         protocol.connection.host, protocol.host_header = SOME_PRODUCT, None
     return wrong
+
+
+@instead("DEV-TLS-8", "labkit.devices.state:latest_values", alone=True)
+def value_of_namesake(original: Any, connection: Any, product: str, identity: str, aliases: Any) -> Any:
+    """a device that has no value reads that of its namesake in another product"""
+    query = "SELECT DISTINCT product FROM datapoint WHERE identity = ?"
+    others = [each for (each,) in execute(connection, query, (identity,)).fetchall()]
+    found = (original(connection, each, identity, aliases) for each in (product, *others))
+    return next(filter(None, found), [])

@@ -1,0 +1,162 @@
+"""Names and credentials that are nearly those of a device, a content, an alias, a path or a host."""
+
+from __future__ import annotations
+
+import base64
+from urllib.parse import quote
+
+from labkit.conformance import device_client, endpoints, expect, raw
+from labkit.conformance.check import check
+from labkit.conformance.endpoints import (
+    ACTIVATE,
+    ALIAS,
+    CONTENT,
+    DOWNLOAD,
+    PRODUCTS,
+    READ,
+    TIMESTAMP,
+    WRITE,
+    activate,
+)
+from labkit.conformance.near import CASE, EMPTY, SPACE, near_misses
+from labkit.conformance.target import Target
+
+PASSWORD = "Twenty characters and one"
+PATTERNS = ("a pattern of any character", "a pattern of any text", "a glob")
+
+
+def basic(identity: str, password: str) -> tuple[str, str]:
+    """Basic authorization."""
+    return "Authorization", f"Basic {base64.b64encode(f'{identity}:{password}'.encode()).decode()}"
+
+
+@check("DEV-AUTH-5 DEV-AUTH-7 DEV-PROV-17", "tokens, passwords and identities that are nearly right")
+async def near_credentials(target: Target) -> None:
+    device = await target.activated(PRODUCTS["token"])
+    expect.status(await device_client.write(device, {"text": "mine"}), 204)
+    client = target.client(PRODUCTS["token"])
+    token = device.token or ""
+    # a header without a value is none, and spaces around a value are not part of it
+    for kind, wrong in near_misses(token, but=(*SPACE, *EMPTY)):
+        for call in (READ, WRITE):
+            response = await call.by(client, [("X-Platform-CIK", wrong)])
+            expect.true(
+                f"{kind} of a token is refused", response.status_code == 401, response.status_code, response
+            )
+        response = await activate(client, {"id": device.identity}, [("X-Platform-CIK", wrong)])
+        expect.true(
+            f"{kind} of a token renews none", response.status_code == 401, response.status_code, response
+        )
+    expect.equal("its value", await device_client.value(device, "text"), "mine")
+    identity, product = target.identity(), PRODUCTS["password"]
+    keeper = target.client(product)
+    expect.status(await activate(keeper, {"id": identity, "password": PASSWORD}), 204)
+    wrong_pairs = [(kind, (identity, wrong)) for kind, wrong in near_misses(PASSWORD)]
+    wrong_pairs += [(kind, (wrong, PASSWORD)) for kind, wrong in near_misses(identity)]
+    for kind, pair in wrong_pairs:
+        for call in (READ, WRITE):
+            response = await call.by(keeper, [basic(*pair)])
+            expect.true(
+                f"{kind} of a pair is refused", response.status_code == 401, response.status_code, response
+            )
+    expect.status(await WRITE.by(keeper, [basic(identity, PASSWORD)]), 204)
+
+
+@check("DEV-PROV-11 DEV-PROV-12 DEV-CERT-5", "identities that are nearly whitelisted")
+async def near_whitelisted(target: Target) -> None:
+    for product in ("token-closed", "password-closed", "certificate-closed"):
+        listed = target.whitelisted(product)
+        client = target.client(product)
+        for kind, wrong in near_misses(listed, but=EMPTY):
+            if wrong in target.product(product).settings.identities or len(wrong) < 3:
+                continue
+            if product == "certificate-closed":
+                if kind in SPACE:  # names of certificates are compared without them by some
+                    continue
+                response = await READ.by(endpoints.showing(target, product, endpoints.key_pair(wrong)))
+            else:
+                response = await activate(client, {"id": wrong, "password": PASSWORD})
+            endpoints.client_error(response)
+
+
+@check(
+    "DEV-AUTH-7 DEV-ALIAS-4 DEV-ALIAS-12 DEV-READ-3",
+    "aliases and identities that are nearly those that hold a value",
+)
+async def near_values(target: Target) -> None:
+    identity = f"{target.identity()}-Ab"
+    device = target.device("token-open", identity)
+    await device.activate()
+    expect.status(await device_client.write(device, {"number": "7"}), 204)
+    for kind, wrong in near_misses("number", but=EMPTY):
+        expect.status(await device_client.read(device, wrong), 204)
+        expect.status(await device_client.write(device, {wrong: "8", "flag": "true"}), 204)
+        expect.equal(f"the value after a write of {kind}", await device_client.value(device, "number"), "7")
+        response = await device.request(
+            "GET", f"{ALIAS}?{quote(wrong)}", headers={"Request-Timeout": "0", "If-Modified-Since": "0"}
+        )
+        expect.status(response, 304)
+    for kind, wrong in near_misses(identity, but=EMPTY):
+        other = target.device("token-open", wrong)
+        await other.activate()
+        expect.equal(f"what {kind} of an identity reads", await device_client.stored(other, "number"), {})
+        expect.status(await device_client.write(other, {"number": "8"}), 204)
+    expect.equal("the value at last", await device_client.value(device, "number"), "7")
+
+
+@check("DEV-CONT-7 DEV-CONT-3 DEV-CONT-20", "ids that are nearly those of a content")
+async def near_contents(target: Target) -> None:
+    device = await target.activated("content")
+    for kind, wrong in near_misses(CONTENT, but=EMPTY):
+        for info in ("", "&info=true"):
+            response = await device.request("GET", f"{DOWNLOAD}?id={quote(wrong, safe='')}{info}")
+            expect.true(
+                f"{kind} of an id is unknown", response.status_code == 404, response.status_code, response
+            )
+    for vendor in (wrong for _, wrong in near_misses("token-open", but=EMPTY)):
+        for fields in ({"vendor": vendor, "model": "token-open"}, {"vendor": "token-open", "model": vendor}):
+            response = await activate(target.client("token-open"), {**fields, "sn": target.identity()})
+            endpoints.client_error(response)
+
+
+@check("DEV-TLS-2 DEV-TLS-3", "names of hosts that are nearly those of a product")
+async def near_hosts(target: Target) -> None:
+    domain = target.product("token-open").domain
+    label, _, rest = domain.partition(".")
+    wrong = [
+        f"{each}.{rest}"
+        for _, each in near_misses(label, but=(*CASE, *SPACE, *EMPTY, *PATTERNS))
+        if "/" not in each
+    ]
+    wrong += [
+        f"x.{domain}",
+        rest,
+        f"{domain}.example",
+        f"{domain}x",
+        f"{label}-{rest}",
+        f"{label}.{label}.{rest}",
+    ]
+    for name in wrong:
+        if ".." in name:
+            continue
+        async with raw.connect(target, domain) as connection:
+            request = f"GET {TIMESTAMP} HTTP/1.1\r\nHost: {name}\r\n\r\n"
+            await raw.unanswered(connection, request, f"Host {name}")
+        try:
+            async with raw.connect(target, name) as connection:
+                request = f"GET {TIMESTAMP} HTTP/1.1\r\nHost: {name}\r\n\r\n"
+                await raw.unanswered(connection, request, f"SNI {name}")
+        except raw.HandshakeEnded:
+            pass
+
+
+@check("DEV-HTTP-5 DEV-HTTP-13 DEV-HTTP-7", "paths that are nearly those of an endpoint")
+async def near_paths(target: Target) -> None:
+    device = await target.activated("content")
+    for path in (TIMESTAMP, ALIAS, DOWNLOAD, ACTIVATE, device_client.RECORD):
+        for kind, wrong in near_misses(path, but=(*EMPTY, *SPACE)):
+            target_path = quote(wrong if wrong.startswith("/") else f"/x{wrong}", safe="/:*%")
+            response = await device.request("GET", f"{target_path}?text")
+            expect.true(
+                f"{kind} of {path} is no path", response.status_code == 404, response.status_code, response
+            )
