@@ -154,7 +154,9 @@ class Context:
         mailbox: Postbox,
     ) -> Context:
         """A context with no products, solutions, providers and services in it yet."""
-        journal = Journal(clock.micros, settings.journal.records, settings.journal.field)
+        journal = Journal(
+            clock.micros, settings.journal.records, settings.journal.field, settings.journal.per_run
+        )
         database = Database(settings.data, SelectLimits(settings.guard.sql, settings.guard.sql_size))
         database.watch(report=partial(journal.record, "warning", "platform"))
         activity = Activity()

@@ -19,6 +19,7 @@ from labkit.core.traces import trace_of
 
 CAPACITY = 200_000
 FIELD = 4096
+PER_RUN = 10_000
 FIELDS = 4  # of a detail: as a whole it holds that many times what a field holds
 # What differs from run to run of one seeded story: left out of the canonical form.
 UNREPEATABLE = frozenset({"duration", "port", "peer_port", "tls_bytes", "cpu"})
@@ -110,11 +111,28 @@ class Record:
         return f"<{self.kind} {self.actor}#{self.count}: {self.summary}>"
 
 
+class Run:
+    """A run of a handler that is under way: its record, how many records it led to, and how many were left out."""
+
+    __slots__ = ("left_out", "records", "sequence")
+
+    def __init__(self, sequence: int) -> None:
+        self.sequence = sequence
+        self.records = 0
+        self.left_out = 0
+
+
 class Journal:
     """Remembers what happened in a lab, in order."""
 
-    def __init__(self, micros: Callable[[], int], capacity: int = CAPACITY, field: int = FIELD) -> None:
-        """capacity: records; field: characters of a summary or of a text in a detail."""
+    def __init__(
+        self, micros: Callable[[], int], capacity: int = CAPACITY, field: int = FIELD, per_run: int = PER_RUN
+    ) -> None:
+        """capacity: records; field: characters of a summary or of a text in a detail; per_run: records that one run of
+        a handler may lead to while it is under way.
+        """
+        self._per_run = per_run
+        self._runs: dict[int, Run] = {}  # under way, by the sequence numbers of their records
         self._micros = micros
         self._field = field
         self._records: deque[Record] = deque(maxlen=capacity)
@@ -140,6 +158,8 @@ class Journal:
         holds: int | None = None,
     ) -> int:
         """Add a record and return its sequence number, to be the cause of what follows from it."""
+        if cause is not None and cause in self._runs and self._leaves_out(cause):
+            return cause
         sequence = self._sequence = self._sequence + 1
         if cause is not None and cause >= sequence:  # as in `open`, which is not called for what it costs
             cause = None
@@ -159,6 +179,8 @@ class Journal:
 
         entries: summary, detail and `holds` of each, as in `record`, which takes them one by one at more cost.
         """
+        if cause in self._runs and self._leaves_out(cause, len(entries)):
+            return range(cause, cause)
         first = self._sequence + 1
         if self._watchers or self._end_watchers or kind in self._kind_watchers:
             for summary, detail, holds in entries:
@@ -188,6 +210,10 @@ class Journal:
         holds: int | None = None,
     ) -> Record:
         """Add a record of something that begins; `end` it once its status, size and detail are set."""
+        if cause is not None and cause in self._runs and self._leaves_out(cause):  # nobody sees it
+            return Record(
+                cause, self._micros(), kind, actor, 0, summary, cause, status, size, None, self._field
+            )
         sequence = self._sequence = self._sequence + 1
         if cause is not None and cause >= sequence:  # a client's word, or from before a clear: no circles
             cause = None
@@ -209,6 +235,36 @@ class Journal:
         """Say that an open record is complete."""
         for watcher in self._end_watchers:
             watcher(entry)
+
+    def begin_run(self, entry: Record, cause: int | None) -> Run:
+        """From now on count the records that this one leads to, until `end_run`. cause: of the run.
+
+        A run within another one (a handler that it calls) counts as part of that one.
+        """
+        outer = None if cause is None else self._runs.get(cause)
+        if outer is not None and not entry.count:  # nobody ever sees its record
+            return outer
+        self._runs[entry.sequence] = run = outer or Run(entry.sequence)
+        return run
+
+    def end_run(self, entry: Record, run: Run) -> None:
+        """Count no more; say how many records were left out, if any were."""
+        if not entry.count or self._runs.get(entry.sequence) is not run:
+            return
+        del self._runs[entry.sequence]
+        if run.left_out and run.sequence == entry.sequence:
+            text = f"{run.left_out} records of this run were left out (journal.per_run: {self._per_run})"
+            detail = {"left_out": run.left_out}
+            self.record("warning", entry.actor, text, cause=entry.sequence, detail=detail)
+
+    def _leaves_out(self, cause: int, count: int = 1) -> bool:
+        """Is a record too many for the run that leads to it? Then it is counted."""
+        run = self._runs[cause]
+        if run.records + count <= self._per_run:
+            run.records += count
+            return False
+        run.left_out += count
+        return True
 
     def record_refusal(self, reason: str, detail: str) -> None:
         """Add a record of a connection that was ended without an answer, or answered by the edge alone."""
@@ -314,6 +370,7 @@ class Journal:
         self._records.clear()
         self._counts.clear()
         self._sequence = 0
+        self._runs.clear()
         self.marks.clear()
         for watcher in self._clear_watchers:
             watcher()

@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 
+from labkit.core import time_limits
+
 
 class Slots:
     """So many may go on at once; the others wait, and go on in the order in which they came. As a semaphore, at a
@@ -34,8 +36,9 @@ class Slots:
         slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(slot)
         try:
-            async with self._aside():
-                await slot
+            with time_limits.held():
+                async with self._aside():
+                    await slot
         except BaseException:
             if slot.done() and not slot.cancelled():  # it was given one all the same
                 self.give_back()

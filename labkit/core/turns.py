@@ -20,6 +20,7 @@ from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from labkit.core import time_limits
 from labkit.core.activity import Activity
 from labkit.core.clock import Clock
 
@@ -61,7 +62,8 @@ class Turn:
     async def come(self) -> None:
         """Return when it is the turn of who asked."""
         if (coming := self._coming) is not None:
-            await coming
+            with time_limits.held():
+                await coming
             if self._coming is coming:
                 self._coming = None
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from labkit.core import time_limits
 from labkit.core.clock import Clock
 from labkit.core.journal import Journal
 from labkit.core.turns import current
@@ -70,7 +71,8 @@ class Tools:
         self.runs.begin(actor, run, turn)
         self.delays.begin(fault.name, actor)
         try:
-            await reached
+            with time_limits.held():
+                await reached
         finally:
             timer.cancel()
             if held:  # given up

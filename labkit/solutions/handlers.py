@@ -39,6 +39,13 @@ class Handler(Protocol):
         ...
 
 
+class ScriptTimeError(LabkitError):
+    """A run of a handler took too long, and was ended."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"time limit: the handler ran for more than {seconds:g} s (guard.script_time)")
+
+
 def explain(error: BaseException) -> str:
     """An error in one line, for whoever called."""
     text = str(error)
@@ -48,8 +55,9 @@ def explain(error: BaseException) -> str:
 
 
 def status_of(error: BaseException) -> int:
-    """The status that a handler's error means: 504 where a script was stopped for its CPU time, else 500."""
-    return 504 if isinstance(error, LuaLimitError) and error.limit == "cpu" else 500
+    """The status that a handler's error means: 504 where it was ended for its time or its CPU time, else 500."""
+    late = isinstance(error, ScriptTimeError) or (isinstance(error, LuaLimitError) and error.limit == "cpu")
+    return 504 if late else 500
 
 
 def trace(error: BaseException) -> list[str]:

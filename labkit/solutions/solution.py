@@ -13,12 +13,13 @@ from aiohttp import web
 from labkit.context import Context
 from labkit.core.errors import SettingsError
 from labkit.core.events import Outcome as Outcome
+from labkit.core.time_limits import TimeLimit
 from labkit.services.calls import Services
 from labkit.settings import SolutionSettings, SubscriptionSettings
 from labkit.solutions import events
 from labkit.solutions.folder import Asset, SolutionFolder
 from labkit.solutions.functions import FunctionHandler
-from labkit.solutions.handlers import Handler, Run, explain, status_of, trace
+from labkit.solutions.handlers import Handler, Run, ScriptTimeError, explain, status_of, trace
 from labkit.solutions.registrations import Names, Registration, Registrations
 from labkit.solutions.request import Request
 from labkit.solutions.response import Response, reply
@@ -67,6 +68,7 @@ class Solution:
         self._workers = workers
         self._added: dict[tuple[str, ...], Callable[[Solution], object]] = {}  # beside the folder
         seeded = context.identifiers.seed is not None
+        self._time = context.settings.guard.script_time
         self._scripts = Scripts(
             folder.modules,
             services=services,
@@ -301,8 +303,16 @@ class Solution:
         run = Run(self.id, record.sequence, context=context)
         detail: dict[str, object] = {}
         started = perf_counter()
+        count = self._context.journal.begin_run(record, cause)
+        limit = TimeLimit(self._time)
         try:
-            result = await handler(arguments, run)
+            try:
+                async with limit:
+                    result = await handler(arguments, run)
+            except TimeoutError as error:
+                if limit.over:
+                    raise ScriptTimeError(self._time) from error
+                raise
         except Exception as error:
             record.status = status_of(error)
             detail |= {"error": explain(error), "trace": trace(error)}
@@ -316,6 +326,7 @@ class Solution:
             else:
                 record.measured(measured)
             self._context.journal.end(record)
+            self._context.journal.end_run(record, count)
         return result
 
     def context(self, service: str, event: str) -> dict[str, object]:

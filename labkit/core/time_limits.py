@@ -1,0 +1,88 @@
+"""Limits of real time for a piece of work, which stand still while the work is held for lab time or waits its turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar, Token
+from types import TracebackType
+from typing import Self
+
+_CURRENT: ContextVar[TimeLimit | None] = ContextVar("time limit", default=None)
+
+
+class TimeLimit:
+    """Cancels the work within it, and raises TimeoutError, after so many seconds of real time.
+
+    Within another one (a handler that another solution's handler calls), both count, and both stand still together.
+    """
+
+    __slots__ = ("_held", "_left", "_loop", "_outer", "_timeout", "_token")
+
+    def __init__(self, seconds: float) -> None:
+        self._timeout = asyncio.timeout(seconds)
+        self._outer = _CURRENT.get()
+        self._held = 0
+        self._left = 0.0
+
+    @property
+    def expired(self) -> bool:
+        """Is its time over, or that of one around it?"""
+        return self._timeout.expired() or (self._outer is not None and self._outer.expired)
+
+    @property
+    def over(self) -> bool:
+        """Is its own time over?"""
+        return self._timeout.expired()
+
+    async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
+        await self._timeout.__aenter__()
+        self._token: Token[TimeLimit | None] | None = _CURRENT.set(self)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._token is not None
+        _CURRENT.reset(self._token)
+        self._token = None
+        await self._timeout.__aexit__(kind, error, trace)
+
+    def _stop(self) -> None:
+        self._held += 1
+        if self._held == 1 and self._runs():
+            self._left = (self._timeout.when() or 0.0) - self._loop.time()
+            self._timeout.reschedule(None)
+        if self._outer is not None:
+            self._outer._stop()
+
+    def _go_on(self) -> None:
+        self._held -= 1
+        if not self._held and self._runs():
+            self._timeout.reschedule(self._loop.time() + self._left)
+        if self._outer is not None:
+            self._outer._go_on()
+
+    def _runs(self) -> bool:
+        return self._token is not None and not self._timeout.expired()
+
+
+def current() -> TimeLimit | None:
+    """Return the innermost limit of the work that calls this, if it has one."""
+    return _CURRENT.get()
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Have the limits of the work that calls this stand still within."""
+    limit = _CURRENT.get()
+    if limit is None:
+        yield
+        return
+    limit._stop()
+    try:
+        yield
+    finally:
+        limit._go_on()
