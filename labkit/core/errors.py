@@ -77,13 +77,19 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> str:
 class ServiceError(LabkitError):
     """A service operation refuses (document 2 and 3, Errors).
 
-    status: the HTTP-like status of the error object; message: its text.
+    status: the HTTP-like status of the error object; message: its text; journaled: what the journal shows in its
+    place, where the text repeats what a client sent.
     """
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, journaled: str | None = None) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
+        self.journaled = journaled
+
+    def for_journal(self) -> ServiceError:
+        """Return the error as the journal may show it."""
+        return self if self.journaled is None else ServiceError(self.status, self.journaled)
 
     @property
     def type(self) -> str:

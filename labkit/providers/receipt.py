@@ -11,6 +11,7 @@ from aiohttp import web
 
 from labkit.context import Context
 from labkit.core.bounded import cut_text
+from labkit.core.hiding import without_issued_in_path
 from labkit.core.journal import Record
 from labkit.faults import AWAITED, Asked, FaultAnswer, Given
 from labkit.http.connection import Connection
@@ -95,7 +96,9 @@ async def receive(
     cause: the journal's record that led to it; respond: asks `meet_faults` before it works.
     """
     path = request.rel_url.raw_path
-    record = context.journal.open("request", actor, f"{request.method} {path}", cause=cause)
+    record = context.journal.open(
+        "request", actor, f"{request.method} {without_issued_in_path(path)}", cause=cause
+    )
     arrival = inbox.receive(Arrival(context.clock.now(), request.method, cut_text(path, LONGEST_PATH), {}))
     receipt = Receipt(context, connection, request, site, actor, record, arrival)
     try:

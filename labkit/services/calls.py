@@ -308,11 +308,11 @@ def _refusal(
 ) -> tuple[dict[str, object], int, dict[str, object]]:
     """Of a call that failed: the error object, its status, and what the journal shows."""
     error = raised if isinstance(raised, ServiceError) else _failure(service, operation, raised)
-    result = error.as_object() if found is None else found.error_object(error)
-    shown = {**detail, "error": result}  # what is remembered stays as it is
+    told = ServiceError.as_object if found is None else found.error_object
+    shown = {**detail, "error": told(error.for_journal())}  # what is remembered stays as it is
     if error.__cause__ is not None:
         shown["trace"] = trace_of(error.__cause__)
-    return result, error.status, shown
+    return told(error), error.status, shown
 
 
 def _failure(service: str, operation: str, error: Exception) -> ServiceError:

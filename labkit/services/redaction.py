@@ -15,6 +15,7 @@ from labkit.core.hiding import HIDDEN, without_issued, without_query_values
 
 CUT = "…"
 DEEPEST = 8  # tables within tables
+LARGEST_BITS = 10_000  # of a number
 MOST_ITEMS = 100  # of one table
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -25,6 +26,7 @@ _SECRET_WORDS = frozenset(
 )
 _SECRET_ENDS = ("key", "password", "secret", "token")  # and what such a word ends with: `accesstoken`
 _LONGEST_NAME = 100
+_URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]{0,30}:/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class InJournal:
 def lengths(value: object, depth: int = DEEPEST) -> object:
     """What is kept, by its lengths: text as its number of characters, a list item by item, a table by its names."""
     kind = type(value)  # nearly always one of these, and every Keystore call comes here
+    if isinstance(value, int) and value.bit_length() > LARGEST_BITS:  # Python refuses to write it
+        return "<a large number>"
     if kind is int or kind is float:
         value = str(value)
     if isinstance(value, (str, bytes)):
@@ -58,8 +62,17 @@ def names(value: object) -> object:
 
 
 def urls(value: object) -> object:
-    """URLs, one or a list of them, without the values in their queries."""
-    return _each(without_query_values, value)
+    """URLs, one or a list of them, without the values in their queries; what is no URL, by its length."""
+    return _each(_url, value)
+
+
+def _url(text: str) -> str:
+    return without_query_values(text) if _URL.match(text) else str(lengths(text))
+
+
+def one_of(*words: str) -> InJournal:
+    """Have an argument shown if it is one of these words, else by its length: it may be a secret in a wrong place."""
+    return InJournal(lambda value: value if isinstance(value, str) and value in words else lengths(value))
 
 
 def _each(show: Callable[[str], str], value: object) -> object:
@@ -71,7 +84,8 @@ def _each(show: Callable[[str], str], value: object) -> object:
 
 
 def redacted(value: object, depth: int = DEEPEST) -> object:
-    """Arguments that nobody declared: all names, and the values whose names do not sound like a secret's."""
+    """Arguments that nobody declared: all names, and the values whose names do not sound like a secret's; of URLs and
+    of texts no secret that a platform has issued."""
     if isinstance(value, Mapping):
         if not depth:
             return {CUT: len(value)}
@@ -85,6 +99,8 @@ def redacted(value: object, depth: int = DEEPEST) -> object:
             return [CUT]
         items = [redacted(each, depth - 1) for each in islice(value, MOST_ITEMS)]
         return items if len(value) <= MOST_ITEMS else [*items, CUT]
+    if isinstance(value, str):
+        return without_query_values(value) if _URL.match(value) else without_issued(value)
     return value
 
 

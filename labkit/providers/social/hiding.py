@@ -5,22 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from labkit.core.hiding import without_query_values
+from labkit.core.hiding import without_issued, without_query_values
 
 HIDDEN = "…"
-SECRET = frozenset(
-    "access_token client_secret code code_challenge code_verifier denied form id_token oauth_signature oauth_token "
-    "oauth_token_secret oauth_verifier password refresh_token state token".split()
+# Shown as they are, where they are not too long: what a client is registered with, and what the protocols enumerate.
+PLAIN = frozenset(
+    "access_type approval_prompt auth_type client_id code_challenge_method decision display fields force_login "
+    "grant_type include_granted_scopes lang locale oauth_callback oauth_consumer_key oauth_nonce "
+    "oauth_signature_method oauth_timestamp oauth_version person prompt realm redirect_uri response_mode "
+    "response_type scope token_type authorization".split()
 )
+WORDS = {
+    "grant_type": frozenset("authorization_code client_credentials implicit password refresh_token".split()),
+    "response_type": frozenset("code id_token none token".split()),
+}
 SHOWN = frozenset({"error", "error_description"})
 
 
 def shown(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Parameters without the values of those that are secret, or of the queries of URLs."""
-    return {
-        name: HIDDEN if name in SECRET and value else without_query_values(value, HIDDEN)
-        for name, value in pairs
-    }
+    """Return parameters by name, without the values of those that may be secret, or of the queries of URLs."""
+    return {without_issued(name): _shown(name, value) for name, value in pairs}
+
+
+def _shown(name: str, value: str) -> str:
+    if not value:
+        return value
+    if name not in PLAIN or (name in WORDS and not WORDS[name].issuperset(value.split())):
+        return HIDDEN
+    return without_query_values(value, HIDDEN)
 
 
 def shown_url(url: str) -> str:

@@ -32,6 +32,8 @@ from oauthlib.oauth2 import (
 )
 from oauthlib.oauth2.rfc6749.tokens import get_token_from_header
 
+from labkit.core.hiding import without_query_values
+from labkit.providers.social.hiding import HIDDEN
 from labkit.providers.social.kinds import Kind
 from labkit.providers.social.messages import (
     JSON,
@@ -191,7 +193,8 @@ class OAuth2:
 
 def _reason(error: OAuth2Error) -> str:
     if isinstance(error, MismatchingRedirectURIError):
-        return f"redirect_uri {error.redirect_uri!r} is not registered for the client {error.client_id!r}."
+        redirect = without_query_values(str(error.redirect_uri), HIDDEN)
+        return f"redirect_uri {redirect!r} is not registered for the client {error.client_id!r}."
     if isinstance(error, InvalidClientIdError):
         return f"The client {error.client_id!r} is not registered here."
     return error.description or str(error.error).replace("_", " ")

@@ -9,14 +9,21 @@ from __future__ import annotations
 import json
 
 from labkit.core.errors import ServiceError
+from labkit.core.hiding import HIDDEN
 
 
 class UserError(ServiceError):
     """A refusal with a name that programs can read, such as RFC 6749's `invalid_grant` (section 5.2)."""
 
-    def __init__(self, status: int, message: str, code: str) -> None:
-        super().__init__(status, message)
+    def __init__(self, status: int, message: str, code: str, journaled: str | None = None) -> None:
+        super().__init__(status, message, journaled)
         self.code = code
+
+    def for_journal(self) -> ServiceError:
+        """Return the error as the journal may show it: with its code where that is in the text for the journal."""
+        if self.journaled is None:
+            return self
+        return UserError(self.status, self.journaled, self.code if self.code in self.journaled else HIDDEN)
 
 
 def error_object(error: ServiceError) -> dict[str, object]:

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, SecretStr
 from labkit.core.errors import ServiceError
 from labkit.services.arguments import Whole
 from labkit.services.operation import Caller, operation
-from labkit.services.redaction import InJournal, urls
+from labkit.services.redaction import InJournal, names, one_of, urls
 from labkit.services.user import user_tokens
 from labkit.services.user.accounts import Id
 from labkit.services.user.errors import unknown
@@ -101,8 +101,8 @@ class Oauth(Group):
         token: SecretStr,
         client_id: Id,
         redirect_uri: Annotated[str, InJournal(urls)],
-        response_type: str,
-        scope: Scope = "",
+        response_type: Annotated[str, one_of("code", "token")],
+        scope: Annotated[Scope, InJournal(names)] = "",
     ) -> str:
         """The code for a client that the user of a token approved; it may be exchanged once, within 600 seconds.
 
@@ -121,7 +121,9 @@ class Oauth(Group):
     async def getOauthToken(
         self,
         caller: Caller,
-        grant_type: str,
+        grant_type: Annotated[
+            str, one_of("authorization_code", "refresh_token", "password", "client_credentials")
+        ],
         client_id: Id,
         client_secret: SecretStr | None = None,
         code: SecretStr | None = None,

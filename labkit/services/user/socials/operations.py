@@ -12,12 +12,12 @@ from sqlalchemy import Connection
 from labkit.core.errors import ServiceError
 from labkit.services.arguments import is_unicode, listed
 from labkit.services.operation import Caller, operation
-from labkit.services.redaction import InJournal, urls
+from labkit.services.redaction import InJournal, lengths, one_of, urls
 from labkit.services.user.group import Group
 from labkit.services.user.socials import oauth1, oauth2, records
 from labkit.services.user.socials.oauth1 import Stamp
 from labkit.services.user.socials.records import Kind, Login, Social, Token
-from labkit.services.user.socials.web import Consumer, Provider, is_token
+from labkit.services.user.socials.web import REASONS, Consumer, Provider, is_token
 
 
 def _absolute(url: str) -> str:
@@ -139,8 +139,8 @@ class Socials(Group):
         oauth_token: Hidden | None = None,
         oauth_verifier: Hidden | None = None,
         reqToken: Hidden | None = None,
-        error: str | None = None,
-        error_description: str | None = None,
+        error: Annotated[str | None, one_of(*REASONS)] = None,
+        error_description: Annotated[str | None, InJournal(lengths)] = None,
         denied: Hidden | None = None,
     ) -> str:
         """The social token, from what the provider's callback brought.

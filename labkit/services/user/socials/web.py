@@ -19,6 +19,12 @@ FORM = "application/x-www-form-urlencoded"
 # What a header and a cookie can hold (RFC 6265, section 4.1.1): scripts put tokens into both.
 _TOKEN = re.compile(r"[!#-+\--:<-\[\]-~]{1,4096}")
 # RFC 6749, section 5.2; shorter, since it is shown.
+REASONS = frozenset(  # RFC 6749, 4.1.2.1 and 5.2, and what known providers say
+    "access_denied bad_verification_code expired_token incorrect_client_credentials invalid_client invalid_grant "
+    "invalid_request invalid_scope invalid_token redirect_uri_mismatch server_error temporarily_unavailable "
+    "unauthorized_client unsupported_grant_type unsupported_response_type user_cancelled_authorize "
+    "user_cancelled_login".split()
+)
 _ERROR = re.compile(r"[ !#-\[\]-~]{1,80}")
 
 
@@ -90,12 +96,19 @@ class Provider:
         return ServiceError(502, f"{self.social.consumer} {how}.")
 
     def refused(self, named: object, described: str) -> ServiceError:
-        """The provider refuses; named: its own name for the reason, if it says one (RFC 6749, 4.1.2.1 and 5.2)."""
+        """The provider refuses; named: its own name for the reason, if it says one (RFC 6749, 4.1.2.1 and 5.2).
+
+        A client brings both, so the journal shows only the names that are known, and no description.
+        """
         refuses = f"{self.social.consumer} refuses"
         if not isinstance(named, str) or not _ERROR.fullmatch(named):
-            return ServiceError(400, f"{refuses}: {described[:200]}.")
+            return ServiceError(400, f"{refuses}: {described[:200]}.", f"{refuses}.")
+        known = named if named in REASONS else "for another reason"
         return UserError(
-            400, f"{refuses} ({named}): {described[:200]}." if described else f"{refuses}: {named}.", named
+            400,
+            f"{refuses} ({named}): {described[:200]}." if described else f"{refuses}: {named}.",
+            named,
+            f"{refuses}: {known}.",
         )
 
 
