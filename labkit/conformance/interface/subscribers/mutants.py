@@ -23,3 +23,9 @@ async def last_wins(original: Any, self: Subscriptions, id: str, change: Any) ->
     seen = self.get(id)
     await asyncio.sleep(0)
     return await original(self, id, lambda found: change(seen or found))
+
+
+@instead("IFC-SUB-7 IFC-TRIG-12", "labkit.services.interface.store:Subscriptions.find")
+def longer_ids(original: Any, self: Subscriptions, publisher: str, subscriber: str) -> Any:
+    """a subscriber is found by its id with a character behind it too"""
+    return original(self, publisher, subscriber) or original(self, publisher, subscriber[:-1])

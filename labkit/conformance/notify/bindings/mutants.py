@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.breaking import given
+from labkit.conformance.breaking import given, gives
 from labkit.conformance.mutant import instead, patch
 from labkit.core.database import execute
 from labkit.providers.messaging.bindings import PER_IDENTITY, Binding, fetch
@@ -36,3 +36,16 @@ def renewal_counts(original: Any, connection: Any, binding: Binding) -> None:
     if there >= PER_IDENTITY:
         raise ApiError(400, "Identity: this one has too many bindings")
     original(connection, binding)
+
+
+@instead("NTF-CALL-12 NTF-CALL-7", "labkit.providers.messaging.bindings:fetch")
+def of_any_service(original: Any, connection: Any, service: str, sid: str) -> Any:
+    """a binding is found by its sid in every service"""
+    query = "SELECT service FROM messaging_binding WHERE sid = ?"
+    row = execute(connection, query, (sid,)).fetchone()
+    return original(connection, row[0] if row else service, sid)
+
+
+deleted_again = patch(
+    "NTF-BIND-18", DELETE, "a binding that is gone is deleted again", gives(lambda found: True)
+)
