@@ -157,7 +157,9 @@ class Context:
         journal = Journal(
             clock.micros, settings.journal.records, settings.journal.field, settings.journal.per_run
         )
-        database = Database(settings.data, SelectLimits(settings.guard.sql, settings.guard.sql_size))
+        database = Database(
+            settings.data, SelectLimits(settings.guard.sql, settings.guard.sql_size), clock.now
+        )
         database.watch(report=partial(journal.record, "warning", "platform"))
         activity = Activity()
         holding = Holding(activity)

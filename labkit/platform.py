@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -12,6 +13,7 @@ from sqlalchemy import Connection
 from labkit.context import Context
 from labkit.core.clock import Clock
 from labkit.core.component import Component
+from labkit.core.host_time import STEP
 from labkit.core.identifiers import Identifiers
 from labkit.core.tables import metadata
 from labkit.device_api.api import add_product
@@ -29,6 +31,7 @@ from labkit.services.registry import SERVICES
 from labkit.settings import LabSettings, ProductSettings, unique
 from labkit.solutions.solutions import Solutions
 
+MINUTE = 60.0
 C = TypeVar("C", bound=Component)
 
 
@@ -186,8 +189,27 @@ class Core(Component):
         self._context = context
 
     async def start(self) -> None:
-        self._context.database.start(metadata)
-        self._context.identifiers.start = self._context.database.starts
+        clock, database = self._context.clock, self._context.database
+        database.start(metadata)
+        self._context.identifiers.start = database.starts
+        clock.begin_after(database.ended_at)
+        if clock.ahead > STEP:
+            self._warn(f"the host's clock is {_span(clock.ahead)} behind the end of the data file")
+        clock.watch_host(self._report_step)
+
+    def _report_step(self, step: float) -> None:
+        direction = "back" if step < 0 else "forward, or the machine slept,"
+        self._warn(f"the host's clock was set {direction} by {_span(abs(step))}")
+
+    def _warn(self, what: str) -> None:
+        """Add a record of what the host's clock does, and of what comes of it for lab time."""
+        ahead = self._context.clock.ahead
+        after = (
+            f"lab time goes on {_span(ahead)} ahead of it, a twentieth slower until it has caught up"
+            if ahead > STEP
+            else "lab time follows it"
+        )
+        self._context.journal.record("warning", "platform", f"{what}; {after}")
 
     async def stop(self) -> None:
         self._context.database.close()
@@ -215,6 +237,11 @@ class Core(Component):
         self._context.identifiers.clear()
         self._context.clock.reset()
         self._context.journal.clear()
+
+
+def _span(seconds: float) -> str:
+    """Seconds as text: `90061.5` is `1 day, 1:01:02`, `0.25` is `0.2 s`."""
+    return f"{seconds:.1f} s" if seconds < MINUTE else str(timedelta(seconds=round(seconds)))
 
 
 def _empty(connection: Connection) -> None:

@@ -10,13 +10,13 @@ import asyncio
 import heapq
 import itertools
 import math
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 from labkit.core.errors import LabError
+from labkit.core.host_time import HostTime, RealTime
 
 VIRTUAL_START = 1_767_225_600.0  # 2026-01-01T00:00:00Z: where a seeded lab begins, so that a replay is exact
 
@@ -25,6 +25,8 @@ LATEST = 253_370_764_800.0  # 9999-01-01T00:00:00Z: dates of a year later can st
 END = "9999-01-01T00:00:00Z"
 
 LONGEST = 86_400.0  # seconds that a loop is asked to wait for at once: not every loop takes infinity
+
+OBSERVED = 1.0  # seconds of real time between two looks at the host's clock
 
 
 class Timer:
@@ -57,17 +59,23 @@ class Clock:
 
     rate: seconds of lab time for each real second; 0 is the virtual clock.
     start: lab time to begin at; None is now for a wall clock, VIRTUAL_START for a virtual one.
+    real: the host's clocks. At rate 1 and without a start, lab time follows the host's (`HostTime`); at other rates and
+    starts it does not depend on how that is set. A running clock never goes back.
     Lab time lies between 1970 and LATEST, where a running clock stops. Raises LabError for another start.
     """
 
-    def __init__(self, rate: float = 1.0, start: float | None = None) -> None:
+    def __init__(self, rate: float = 1.0, start: float | None = None, real: RealTime | None = None) -> None:
         if not 0 <= rate < math.inf:
             raise LabError(f"a clock cannot run at a rate of {rate}, expected 0 or more")
         if start is not None and not 0 <= start <= LATEST:
             raise LabError(f"a clock cannot start at {_shown(start)}, expected a time between 1970 and {END}")
         self._rate = rate
-        self._real = time.time()
-        self._lab = start if start is not None else (self._real if rate else VIRTUAL_START)
+        self._wall, self._steady = real = real if real is not None else RealTime()
+        self._since = self._steady()
+        self._lab = start if start is not None else (self._wall() if rate else VIRTUAL_START)
+        self._host = HostTime(real) if rate == 1 and start is None else None
+        self._report: Callable[[float], object] | None = None
+        self._observer: asyncio.TimerHandle | None = None
         self._start = self._lab
         self._timers: list[tuple[float, int, Timer]] = []
         self._count = itertools.count()
@@ -85,16 +93,54 @@ class Clock:
         """Lab time in seconds."""
         if not self._rate:
             return self._lab
-        return min(LATEST, self._lab + self._rate * (time.time() - self._real))
+        if self._host is not None:
+            return min(LATEST, self._host.now())
+        return min(LATEST, self._lab + self._rate * (self._steady() - self._since))
+
+    @property
+    def ahead(self) -> float:
+        """Seconds by which lab time is ahead of the host's clock; 0 for a clock that does not follow it."""
+        return 0.0 if self._host is None else self._host.ahead
+
+    def begin_after(self, when: float) -> None:
+        """Have lab time go on from `when`, unless it is later already."""
+        missing = min(when, LATEST) - self.now()
+        if missing <= 0:
+            return
+        if self._host is not None:
+            self._host.begin_after(min(when, LATEST))
+        else:
+            self._lab += missing
+
+    def watch_host(self, report: Callable[[float], object]) -> None:
+        """Look at the host's clock every second while this clock follows it.
+
+        report: called with the seconds by which it was set, or the machine slept, once timers are right again.
+        """
+        self._report = report
+        self._await_look()
+
+    def _await_look(self) -> None:
+        if self._report is not None and self._host is not None:
+            self._observer = asyncio.get_running_loop().call_later(OBSERVED, self._look)
+
+    def _look(self) -> None:
+        if self._host is None or self._report is None:
+            return
+        step = self._host.observe()
+        self._await_look()
+        if step:
+            self._arm()  # the loop waits by the steady clock
+            self._report(step)
 
     def reading(self) -> Reading:
         """What another process needs to have the same lab time, as long as this clock runs on at its rate."""
-        return Reading(self._rate, self.now(), time.time())
+        return Reading(self._rate, self.now(), self._wall())
 
     @classmethod
     def like(cls, reading: Reading) -> Clock:
         """A clock that shows what another one does, on a machine whose system's clock is right."""
-        now = reading.lab + reading.rate * (time.time() - reading.real)
+        now = reading.lab + reading.rate * (RealTime().wall() - reading.real)
         return cls(reading.rate, min(LATEST, max(0.0, now)))
 
     def seconds(self) -> int:
@@ -225,7 +271,7 @@ class Clock:
 
     def freeze(self) -> float:
         """Stop the clock where it is: from now on it is virtual. Returns the lab time."""
-        self._lab = self.now()
+        self._lab, self._host = self.now(), None
         self._rate = 0.0
         self._arm()
         return self._lab
@@ -235,7 +281,8 @@ class Clock:
         if not 0 < rate < math.inf:
             raise LabError(f"a running clock needs a rate above 0, not {rate}")
         self.free()
-        self._lab, self._real, self._rate = self.now(), time.time(), rate
+        self._lab, self._since, self._rate = self.now(), self._steady(), rate
+        self._host = None
         self._arm()
 
     def reset(self) -> None:
@@ -247,16 +294,25 @@ class Clock:
     def suspend(self) -> None:
         """Let go of the loop; timers stay, and time goes on."""
         self._disarm()
+        self._stop_looking()
 
     def resume(self) -> None:
         """Go on after `suspend`, on the loop that runs now: timers that became due meanwhile fire."""
         self._arm()
+        self._await_look()
 
     def close(self) -> None:
         """Forget every timer."""
         self._timers.clear()
         self._cancelled = 0
         self._disarm()
+        self._report = None
+        self._stop_looking()
+
+    def _stop_looking(self) -> None:
+        if self._observer is not None:
+            self._observer.cancel()
+            self._observer = None
 
     async def _quiet(self) -> None:
         if self._settle is not None:
@@ -293,7 +349,8 @@ class Clock:
         if wait <= 0:
             self._wakeup = asyncio.get_running_loop().call_later(0, self._ring)
         elif self._rate:
-            wait = min(wait / self._rate, LONGEST)
+            pace = self._rate if self._host is None else self._host.pace
+            wait = min(wait / pace, LONGEST)
             self._wakeup = asyncio.get_running_loop().call_later(wait, self._ring)
 
     def _ring(self) -> None:

@@ -29,6 +29,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+KEEP_TIME = "UPDATE lab_time SET time = ?"
+
+
 class Committed(Exception):
     """Raised in a function of `Database.run` that refuses, and keeps what it wrote all the same.
 
@@ -47,10 +50,18 @@ class Database:
     `run` returned survives the process being killed and the machine losing power (WAL, synchronous=FULL);
     the file is its owner's alone to read, since it holds keys and secrets.
     starts: how often this state was started on, with this time. select_limits: bounds of each `select`.
+    now: lab time in seconds, which a file keeps with each commit; ended_at: what it was when this one was last used.
     """
 
-    def __init__(self, url: str | Path | None = None, select_limits: SelectLimits | None = None) -> None:
+    def __init__(
+        self,
+        url: str | Path | None = None,
+        select_limits: SelectLimits | None = None,
+        now: Callable[[], float] | None = None,
+    ) -> None:
         self.path = _path(url)
+        self._now = now if self.path is not None else None
+        self.ended_at = 0.0
         self.starts = 0
         self._connection: Connection | None = None
         self._raw: sqlite3.Connection
@@ -85,22 +96,7 @@ class Database:
         )
         try:
             connection = engine.connect()
-            connection.exec_driver_sql("PRAGMA foreign_keys=ON")
-            if self.path is not None:
-                connection.exec_driver_sql("PRAGMA locking_mode=EXCLUSIVE")
-                expect_columns(self.path, connection, tables)
-                expect_intact(self.path, driver(connection))
-                connection.exec_driver_sql("PRAGMA journal_mode=WAL")
-                connection.exec_driver_sql("PRAGMA synchronous=FULL")
-            if self.path is None and tables.tables and hasattr(sqlite3.Connection, "deserialize"):
-                with closing(sqlite3.connect(":memory:")) as empty:
-                    empty.deserialize(empty_database(tables, tuple(tables.tables)))
-                    empty.backup(driver(connection))
-            else:  # a file; or an old SQLite
-                for statement in definitions(tables, tuple(tables.tables)):
-                    connection.exec_driver_sql(statement)
-            self.starts = connection.exec_driver_sql("PRAGMA user_version").scalar_one() + 1
-            connection.exec_driver_sql(f"PRAGMA user_version={self.starts}")
+            self._prepare(connection, tables)
         except SettingsError:
             engine.dispose()
             raise
@@ -127,6 +123,30 @@ class Database:
             when_committed=self._when_committed,
         )
         self._changes = self._raw.total_changes
+
+    def _prepare(self, connection: Connection, tables: MetaData) -> None:
+        """Check the file, create what it lacks, and count this start."""
+        connection.exec_driver_sql("PRAGMA foreign_keys=ON")
+        if self.path is not None:
+            connection.exec_driver_sql("PRAGMA locking_mode=EXCLUSIVE")
+            expect_columns(self.path, connection, tables)
+            expect_intact(self.path, driver(connection))
+            connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+            connection.exec_driver_sql("PRAGMA synchronous=FULL")
+        if self.path is None and tables.tables and hasattr(sqlite3.Connection, "deserialize"):
+            with closing(sqlite3.connect(":memory:")) as empty:
+                empty.deserialize(empty_database(tables, tuple(tables.tables)))
+                empty.backup(driver(connection))
+        else:  # a file; or an old SQLite
+            for statement in definitions(tables, tuple(tables.tables)):
+                connection.exec_driver_sql(statement)
+        if self._now is not None:
+            connection.exec_driver_sql("CREATE TABLE IF NOT EXISTS lab_time (time REAL NOT NULL)")
+            self.ended_at = connection.exec_driver_sql("SELECT max(time) FROM lab_time").scalar() or 0.0
+            if not self.ended_at:
+                connection.exec_driver_sql("INSERT INTO lab_time VALUES (0)")
+        self.starts = connection.exec_driver_sql("PRAGMA user_version").scalar_one() + 1
+        connection.exec_driver_sql(f"PRAGMA user_version={self.starts}")
 
     async def run(
         self,
@@ -276,6 +296,9 @@ class Database:
             return
         self._selects.close()
         self._end_of_turn()
+        if self._now is not None:
+            with suppress(sqlite3.Error):  # no room: the time of the last commit stays
+                self._raw.execute(KEEP_TIME, (self._now(),))
         self._connection.close()
         self._connection.engine.dispose()
         self._connection = None
@@ -321,6 +344,8 @@ class Database:
             return
         try:
             if turn.failure is None:
+                if self._now is not None and self._raw.total_changes != self._changes:
+                    self._raw.execute(KEEP_TIME, (self._now(),))
                 self._raw.execute("COMMIT")
         except sqlite3.Error as error:
             turn.failure = self._failure(error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sqlite3
 import stat
 from pathlib import Path
@@ -118,3 +119,29 @@ async def test_tables_that_a_file_lacks_are_added(tmp_path: Path) -> None:
         == []
     )
     database.close()
+
+
+async def test_a_file_keeps_lab_time_with_each_commit(tmp_path: Path) -> None:
+    lab_time = 1000.0
+    database = Database(tmp_path / "lab.db", now=lambda: lab_time)
+    database.start(tables)
+    assert database.ended_at == 0
+    await database.run(put, "a")
+    lab_time = 2000.0  # nothing is written then
+    await database.read(names)
+    killed = Database(copied(tmp_path), now=lambda: lab_time)
+    killed.start(tables)
+    assert killed.ended_at == 1000
+    killed.close()
+    lab_time = 3000.5
+    database.close()
+    database.start(tables)
+    assert database.ended_at == 3000.5
+    database.close()
+
+
+def copied(folder: Path) -> Path:
+    """A copy of the file, as it is when the process is killed."""
+    for suffix in ("", "-wal"):
+        shutil.copy(folder / f"lab.db{suffix}", folder / f"copy.db{suffix}")
+    return folder / "copy.db"
