@@ -53,6 +53,7 @@ class Tab:
         self._socket = socket
         self._count = itertools.count(1)
         self._said: list[str] = []
+        self._errors: list[str] = []
 
     async def goto(self, url: str) -> None:
         """Open a URL; returns once the page, wherever redirects led, is loaded."""
@@ -94,6 +95,11 @@ class Tab:
         await self.evaluate("0")  # it says things in order
         return self._said
 
+    async def errors(self) -> list[str]:
+        """The errors on the browser's console so far, and exceptions that no script caught."""
+        await self.evaluate("0")  # it says things in order
+        return self._errors
+
     async def page(self) -> str:
         """The page as it is now."""
         return str(await self.evaluate("document.documentElement.outerHTML"))
@@ -125,6 +131,16 @@ class Tab:
 
     async def _receive(self) -> dict[str, Any]:
         message: dict[str, Any] = await self._socket.receive_json(timeout=PATIENCE)
+        match message:
+            case {
+                "method": "Log.entryAdded",
+                "params": {"entry": {"level": "error", "text": text}},
+            }:
+                self._errors.append(str(text))
+            case {"method": "Runtime.consoleAPICalled", "params": {"type": "error" | "assert"}}:
+                self._errors.append(str(message["params"]["args"]))
+            case {"method": "Runtime.exceptionThrown"}:
+                self._errors.append(str(message["params"]["exceptionDetails"]))
         match message.get("method"):
             case "Log.entryAdded":
                 self._said.append(message["params"]["entry"]["text"])

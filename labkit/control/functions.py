@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from labkit.control.services import OperationInfo, described
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.journal import Record
+from labkit.core.marks import Mark
 from labkit.platform import Platform
 from labkit.providers.mail import Mail
 from labkit.services.custom import CustomService
@@ -58,15 +59,18 @@ class FunctionsControl:
         self,
         record: Callable[[Record], object],
         mail: Callable[[Mail], object],
+        mark: Callable[[Mark], object],
         forget: Callable[[], object],
     ) -> Callable[[], None]:
-        """Call `record` with each record of the journal once it is complete, `mail` with each new mail, and `forget`
-        when the lab is reset, all on the loop, until the function that is returned is called there.
+        """Call `record` with each record of the journal once it is complete, `mail` with each new mail, `mark` with
+        each restart, fault and release, and `forget` when the lab is reset, all on the loop, until the function that
+        is returned is called there.
         """
         journal = self._platform.context.journal
         ends = (
             journal.watch(record, ended=True),
             self._platform.mailbox.watch(mail),
+            journal.marks.watch(mark),
             journal.watch_clear(forget),
         )
 

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from labkit.core.marks import Mark
 from labkit.fleet.measures import Tick
 from labkit.lab.run_options import RunOptions
 from labkit.lab.runtime import Client, Runtime
@@ -76,6 +77,24 @@ class _RunSource:
         ticks = self._run.ticks
         passed = ticks[-1].time - self._run.began if ticks else 0.0
         return min(passed / self._run.lasting, 1.0)
+
+    @property
+    def error(self) -> str | None:
+        return self._run.error
+
+    @property
+    def marks(self) -> Sequence[Mark]:
+        return self._run.marks
+
+    @property
+    def rate(self) -> float | None:
+        return self._run.rate
+
+    def accounts(self) -> Mapping[str, int] | None:
+        return self._run.totals
+
+    def losses(self) -> pandas.DataFrame:
+        return self._run.losses
 
     def failed(self) -> Sequence[_Failed]:
         table = self._run.failures.reset_index()
@@ -176,9 +195,10 @@ class _LabSource:
         self,
         record: Callable[[Happened], object],
         mail: Callable[[Mailed], object],
+        mark: Callable[[Mark], object],
         forget: Callable[[], object],
     ) -> Callable[[], object]:
-        stop = self._runtime.run(self._runtime.control.functions.follow, record, mail, forget)
+        stop = self._runtime.run(self._runtime.control.functions.follow, record, mail, mark, forget)
 
         async def end() -> None:
             stop()
@@ -187,6 +207,9 @@ class _LabSource:
 
     def time(self) -> float:
         return self._runtime.run(self._runtime.control.clock.state).time
+
+    def rate(self) -> float:
+        return self._runtime.run(self._runtime.control.clock.state).rate
 
 
 class _Closing(Client):

@@ -261,6 +261,23 @@ class Run:
         return table
 
     @property
+    def totals(self) -> dict[str, int] | None:
+        """The sums of the columns of `losses`; None where the run keeps no accounts."""
+        if not self._counted:
+            return None
+        return (
+            self._play.accounts.totals() if self._runtime.closed else self._call(self._play.accounts.totals)
+        )
+
+    @property
+    def error(self) -> str | None:
+        """What ended the run before its time, where it failed itself; devices that failed are in `failures`."""
+        if not self.done or self._task.future.cancelled():
+            return None
+        error = self._task.future.exception()
+        return None if error is None else f"{type(error).__name__}: {error}"
+
+    @property
     def latency(self) -> Latency:
         """Of all requests but polls, in seconds of lab time."""
         return self._play.total.latency

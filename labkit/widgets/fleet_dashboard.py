@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from html import escape
@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING, Any
 from labkit.core.errors import LabkitError
 from labkit.fleet.measures import Tick
 from labkit.fleet.measures import frame as frame_of
-from labkit.widgets import panels, style
+from labkit.widgets import losses, panels, style
 from labkit.widgets.charts import overview
 from labkit.widgets.charts import rates as rates_of
 from labkit.widgets.dashboard import Dashboard
 from labkit.widgets.frames import beginning
+from labkit.widgets.marks import marks_of
 from labkit.widgets.over_time import ERRORS, LATENCIES, STATES
 from labkit.widgets.sources import Failed, FleetSource, RunSource
+from labkit.widgets.units import in_words, shown_rates, speed
 
 if TYPE_CHECKING:
     import pandas
 
 WINDOW = 300  # ticks that the live pictures show; the PNG shows all
+MOST_FAILED = 6  # devices that failed, on the PNG
 SHOWN = 20  # devices that failed, in the table
 SPEEDS = (1, 10, 60, 600, 3600)
 ARRIVALS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)  # times the rate of the run
@@ -39,6 +42,8 @@ class FleetDashboard(Dashboard):
         self._final = False  # the end of the run is shown
         self._active: list[str] = []  # faults
         self._head, self._tiles, self._said, self._trace = (_html() for _ in range(4))
+        self._marks, self._losses = _html(), _html()
+        self._judged = False  # the losses of the run that has ended are shown
         self._panels = [
             panels.states_panel(),
             panels.rate_panel(),
@@ -95,6 +100,7 @@ class FleetDashboard(Dashboard):
             _html("labkit-keys", panels.key(LATENCIES)),
             self._error_key,
         ]
+        self._grid = panels.Grid(self._panels, keys)
         row = widgets.Layout(flex_flow="row wrap", align_items="center")
         box = widgets.VBox(
             [
@@ -103,7 +109,9 @@ class FleetDashboard(Dashboard):
                 widgets.HBox(controls, layout=row),
                 self._said,
                 self._tiles,
-                panels.grid(self._panels, keys),
+                self._marks,
+                self._grid.widget,
+                self._losses,
                 self._failures,
                 self._trace,
             ]
@@ -177,7 +185,7 @@ class FleetDashboard(Dashboard):
         self.refresh()
 
     def _follow(self, run: RunSource) -> None:
-        self._run, self._final, self._failure_count = run, False, -1
+        self._run, self._final, self._failure_count, self._judged = run, False, -1, False
         self._trace.value = ""  # of a device in the run before
         run.on_tick(lambda _: None if self.closed else self._updates.ask())
 
@@ -194,9 +202,13 @@ class FleetDashboard(Dashboard):
         run = self._run
         ended = run is not None and run.done
         ticks = list(run.ticks) if run is not None else []
-        self._head.value = style.head(self._source.title, self._state, *self._notes(ticks))
-        self._tiles.value = style.tiles(self._facts(ticks))
-        self._draw(self._frame(ticks[-WINDOW:]))
+        accounts = run.accounts() if run is not None else None
+        self._head.value = style.head(self._source.title, self._state, *self._notes(ticks)) + self._wrong()
+        frame = self._frame(ticks[-WINDOW:])
+        self._tiles.value = style.tiles({**self._facts(ticks, frame), **losses.facts(accounts, ended=ended)})
+        self._marks.value = panels.mark_line(list(run.marks) if run is not None else [])
+        self._draw(frame)
+        self._show_losses(accounts, ended)
         self._follow_rate(self._source.rate())
         self._show_failures(run.failed() if run is not None else ())
         under_way = run is not None and not ended
@@ -230,13 +242,15 @@ class FleetDashboard(Dashboard):
         if self._run is None:
             return "not begun"
         if self._run.done:
-            return "ended"
+            return "ended" if self._run.error is None else "failed"
         return "paused" if self._run.paused else "runs"
 
     def _notes(self, ticks: Sequence[Tick]) -> list[str]:
         notes = []
         if ticks:
-            notes.append(f"{datetime.fromtimestamp(ticks[-1].time, UTC):%Y-%m-%d %H:%M:%S} UTC")
+            notes.append(f"lab time {datetime.fromtimestamp(ticks[-1].time, UTC):%Y-%m-%d %H:%M:%S} UTC")
+        if self._run is not None:
+            notes.append(speed(self._run.rate))
         progress = self._run.progress if self._run is not None else None
         if progress is not None:
             notes.append(f"{progress:.0%}")
@@ -246,17 +260,35 @@ class FleetDashboard(Dashboard):
             notes.append(f"faults: {', '.join(self._active)}")
         return notes
 
-    def _facts(self, ticks: Sequence[Tick]) -> dict[str, str]:
+    def _wrong(self) -> str:
+        """What failed of the run, in red: the run itself, or devices."""
+        if self._run is None:
+            return ""
+        texts = [self._run.error or ""]
+        if count := len({each.identity for each in self._run.failed()}):
+            texts.append(f"{count} {'device' if count == 1 else 'devices'} failed, see below")
+        return "".join(f"<div class='labkit-said'>{escape(each)}</div>" for each in texts if each)
+
+    def _show_losses(self, accounts: Mapping[str, int] | None, ended: bool) -> None:
+        """The devices with losses, once the run has ended: before, messages are on their way."""
+        if not (ended and accounts is not None and self._run is not None):
+            self._losses.value = ""
+        elif not self._judged:
+            self._judged = True
+            self._losses.value = losses.table(self._run.losses())
+
+    def _facts(self, ticks: Sequence[Tick], frame: pandas.DataFrame) -> dict[str, str]:
         if not ticks:
             return {"requests": "0", "errors": "0"}
         last = ticks[-1]
         devices = {state: last.devices.get(state, 0) for state in STATES if last.devices.get(state)}
-        rate = float(rates_of(self._frame(ticks[-10:]))["requests per second"].iloc[-1])
+        rates = shown_rates(rates_of(frame))
+        [rate] = rates.to_numpy()[-1].tolist()
         p50, p90, p99 = last.latency.percentiles([50, 90, 99])
         facts = {
             **{state: f"{count:,}" for state, count in devices.items()},
             "requests": f"{sum(each.requests for each in ticks):,}",
-            "requests per second": f"{rate:,.3g}" if rate == rate else "–",
+            str(rates.columns[0]): f"{rate:,.3g}" if rate == rate else "–",
             "p50": style.seconds(p50),
             "p90": style.seconds(p90),
             "p99": style.seconds(p99),
@@ -267,19 +299,25 @@ class FleetDashboard(Dashboard):
         return facts
 
     def _frame(self, ticks: Sequence[Tick]) -> pandas.DataFrame:
-        return frame_of(ticks) if self._run is None else frame_of(ticks, self._run.began, self._run.every)
+        if self._run is None:
+            return frame_of(ticks)
+        made = frame_of(ticks, self._run.began, self._run.every)
+        made.attrs.update(marks=[tuple(each) for each in self._run.marks], rate=self._run.rate)
+        return made
 
     def _draw(self, frame: pandas.DataFrame) -> None:
         states, rate, latency, errors = self._panels
-        begin = beginning(frame)
-        states.show(frame[[each for each in STATES if each in frame]], begin)
-        rate.show(rates_of(frame), begin)
-        latency.show(frame[list(LATENCIES)], begin)
+        begin, marks = beginning(frame), marks_of(frame)
+        states.show(frame[[each for each in STATES if each in frame]], begin, marks)
+        rates = shown_rates(rates_of(frame)) if len(frame) else rates_of(frame)
+        rate.show(rates, begin, marks, str(rates.columns[0]).capitalize())
+        latency.show(frame[list(LATENCIES)], begin, marks, "Latency, in lab time")
         kinds = [str(each) for each in frame if str(each).startswith("error ")]
         names = [each.removeprefix("error ") for each in kinds]
-        errors.show(frame[kinds].set_axis(names, axis="columns"), begin)
-        colours = {name: ERRORS[n % len(ERRORS)] for n, name in enumerate(names)}
-        self._error_key.value = panels.key(colours) if names else "<span class='labkit-soft'>none</span>"
+        errors.show(frame[kinds].set_axis(names, axis="columns"), begin, marks)
+        colours = {in_words(name): ERRORS[n % len(ERRORS)] for n, name in enumerate(names)}
+        self._error_key.value = panels.key(colours)
+        self._grid.fold()
         known = {name: colour for name, colour in STATES.items() if name in frame and frame[name].any()}
         self._state_key.value = panels.key(known)
 
@@ -320,7 +358,15 @@ class FleetDashboard(Dashboard):
 
     def _picture(self) -> bytes:
         ticks = list(self._run.ticks) if self._run is not None else []
-        return overview(self._frame(ticks), ", ".join([self._source.title, self._state, *self._notes(ticks)]))
+        run = self._run
+        lines = [", ".join([self._source.title, self._state, *self._notes(ticks)])]
+        if run is not None:
+            lines += [run.error or "", losses.summary(run.accounts(), ended=run.done)]
+            if failed := [each.identity for each in run.failed()]:
+                lines.append(
+                    f"failed: {', '.join(failed[:MOST_FAILED])}{' …' if len(failed) > MOST_FAILED else ''}"
+                )
+        return overview(self._frame(ticks), "\n".join(each for each in lines if each))
 
     def __repr__(self) -> str:
         return f"<dashboard of {self._source.title}>"  # of any state: stored outputs are compared

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     import pandas
 
 
+LOST = ("lost", "doubled", "reordered")  # columns of accounts
+
+
 def beginning(frame: pandas.DataFrame) -> pandas.Timestamp | None:
     """When the first interval of a frame of ticks began: as its run says, else as long before its end as the second
     lasted; None where nobody knows.

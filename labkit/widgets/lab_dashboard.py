@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from labkit.widgets import panels, style
 from labkit.widgets.dashboard import Dashboard
-from labkit.widgets.drawing import headed, plot_style, png, round_times
+from labkit.widgets.drawing import drawable
 from labkit.widgets.frames import beginning, from_beginning
-from labkit.widgets.over_time import said
+from labkit.widgets.marks import marks_of
+from labkit.widgets.over_time import over_time
+from labkit.widgets.overview import Part, picture
 from labkit.widgets.tally import Happened, Mailed, Tally
+from labkit.widgets.units import LEAST_COUNT, lab_time, speed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,11 +23,15 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
-REQUESTS = {"answered": "#3b7dd8", "refused": "#d64545"}
-SCRIPTS = {"runs": "#2e9e6b", "failed runs": "#d64545"}
+    from labkit.core.marks import Mark
+
+# What went wrong lies at the bottom of each chart, where a few among many are seen.
+REQUESTS = {"refused": "#d64545", "answered": "#3b7dd8"}
+SCRIPTS = {"failed runs": "#d64545", "runs": "#2e9e6b"}
 MESSAGES = {"mails": "#e08a2e", "messages": "#8e5bbf"}
 CHARTS = {"Requests": REQUESTS, "Script runs": SCRIPTS, "Mails and messages": MESSAGES}
 REASONS = 8  # of refusals, in the picture and in the table
+LONGEST = 48  # characters of a reason in the picture
 LINES = 12  # of what happened last
 QUIET = 4  # looks at which nothing has happened, after which the picture is drawn anew
 HEARTBEAT = 0.5  # seconds of real time between two looks
@@ -36,15 +44,20 @@ class LabSource(Protocol):
         self,
         record: Callable[[Happened], object],
         mail: Callable[[Mailed], object],
+        mark: Callable[[Mark], object],
         forget: Callable[[], object],
     ) -> Callable[[], object]:
-        """Call the first two with what happens from now on, and `forget` when the lab is reset, on the lab's own
+        """Call the first three with what happens from now on, and `forget` when the lab is reset, on the lab's own
         thread, until what is returned is called, on whatever thread.
         """
         ...
 
     def time(self) -> float:
         """Lab time in seconds."""
+        ...
+
+    def rate(self) -> float:
+        """Seconds of lab time a real second; 0 on a virtual clock."""
         ...
 
 
@@ -58,29 +71,34 @@ class LabDashboard(Dashboard):
         self._source = source
         self._tally = Tally()
         self._seen = -1
+        self._rate = source.rate()
         self._quiet = 0  # looks since something happened last
-        self._head, self._tiles, self._reasons, self._recent = (
-            widgets.HTML(layout=widgets.Layout(width="100%", margin="0")) for _ in range(4)
+        self._head, self._tiles, self._marks, self._reasons, self._recent = (
+            widgets.HTML(layout=widgets.Layout(width="100%", margin="0")) for _ in range(5)
         )
         self._panels = [
-            panels.Panel(title, colours, stacked=True, steps=True) for title, colours in CHARTS.items()
+            panels.Panel(title, colours, stacked=True, steps=True, whole=True)
+            for title, colours in CHARTS.items()
         ]
         keys = [widgets.HTML(panels.key(colours)) for colours in CHARTS.values()]
         for each in keys:
             each.add_class("labkit-keys")
+        self._grid = panels.Grid(self._panels, keys)
         whole = widgets.VBox(
             [
                 widgets.HTML(style.CSS, layout=widgets.Layout(display="none")),
                 self._head,
                 self._tiles,
-                panels.grid(self._panels, keys),
+                self._marks,
+                self._grid.widget,
                 self._reasons,
                 self._recent,
             ]
         )
         whole.add_class("labkit-dashboard")
         self._shown_by(whole)
-        self.at_end(source.follow(self._tally.record, self._tally.mail, self._tally.clear))
+        tally = self._tally
+        self.at_end(source.follow(tally.record, tally.mail, tally.mark, tally.clear))
         self.refresh()
 
     def refresh(self) -> None:
@@ -98,14 +116,24 @@ class LabDashboard(Dashboard):
         self._now = datetime.fromtimestamp(self._source.time(), UTC)
         frame = self._tally.frame()
         totals = self._tally.totals
-        self._head.value = style.head("lab", "runs", f"{self._now:%Y-%m-%d %H:%M:%S} UTC")
+        self._rate = self._source.rate()
+        now = f"lab time {self._now:%Y-%m-%d %H:%M:%S} UTC"
+        self._head.value = style.head("lab", "runs", now, speed(self._rate))
         shown = {name: f"{totals[name]:,}" for colours in CHARTS.values() for name in colours}
         self._tiles.value = style.tiles(shown)
         for panel, colours in zip(self._panels, CHARTS.values(), strict=True):
-            panel.show(frame[list(colours)], beginning(frame))
+            panel.show(frame[list(colours)], beginning(frame), marks_of(frame))
+        self._grid.fold()
+        self._marks.value = panels.mark_line(marks_of(frame))
         why = self._tally.why(REASONS)
-        self._reasons.value = (
-            style.rows(["refusals", "reason"], [(n, text) for text, n in why]) if why else ""
+        failed = self._tally.failed(REASONS)
+        self._reasons.value = "".join(
+            style.rows(columns, [(count, text) for text, count in found])
+            for columns, found in (
+                (["refusals", "reason"], why),
+                (["failed runs", "script and error"], failed),
+            )
+            if found
         )
         lines = [
             (f"{datetime.fromtimestamp(when, UTC):%H:%M:%S}", what, text)
@@ -115,22 +143,19 @@ class LabDashboard(Dashboard):
         self._output.outdate()
 
     def _picture(self) -> bytes:
-        """Three charts, and a bar for each reason of refusals."""
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-        plot_style()
+        """The charts that have something to show, with a bar for each reason of refusals and of failed runs."""
         frame = self._tally.frame()
-        with mpl.rc_context({"axes.titlesize": 10, "legend.fontsize": 8, "font.size": 8.5}):
-            figure = Figure(figsize=(10, 4.6), layout=ConstrainedLayoutEngine(hspace=0.08, wspace=0.05))
-            *over_time, last = figure.subplots(2, 2).flat
-            for axes, (title, colours) in zip(over_time, CHARTS.items(), strict=True):
-                _draw(axes, frame, colours)
-                headed(axes, title, below=True)
-            _bars(last, dict(self._tally.why(REASONS)))
-            headed(last, "Refusals by reason")
-            return png(figure)
+        frame.attrs["rate"] = self._rate
+        parts = [
+            Part(title, partial(_draw, frame=frame, colours=colours), not frame[list(colours)].any(axis=None))
+            for title, colours in CHARTS.items()
+        ]
+        for title, found in (
+            ("Refusals by reason", self._tally.why(REASONS)),
+            ("Failed runs by error", self._tally.failed(REASONS)),
+        ):
+            parts.append(Part(title, partial(_bars, reasons=dict(found)), not found, below=False))
+        return picture(parts, lab_time(self._rate))
 
     def __repr__(self) -> str:
         return "<dashboard of a lab>"
@@ -138,27 +163,28 @@ class LabDashboard(Dashboard):
 
 def _draw(axes: Axes, frame: pandas.DataFrame, colours: Mapping[str, str]) -> None:
     known = [each for each in colours if frame[each].any()]
-    if not known:
-        said(axes, "none")
-        return
-    shown = from_beginning(frame, beginning(frame))
-    axes.stackplot(
-        shown.index,
-        [shown[each] for each in known],
-        labels=known,
-        colors=[colours[each] for each in known],
-        step="pre",
-    )
-    round_times(axes, shown.index[0], shown.index[-1])
+    if known:
+        shown = from_beginning(frame[known], beginning(frame))
+        axes.stackplot(
+            shown.index,
+            [shown[each] for each in known],
+            labels=known,
+            colors=[colours[each] for each in known],
+            step="pre",
+        )
+    over_time(axes, frame, beginning(frame), whole=True, least=LEAST_COUNT)
 
 
 def _bars(axes: Axes, reasons: Mapping[str, int]) -> None:
-    if not reasons:
-        said(axes, "none")
-        return
-    names = [each if len(each) <= 42 else f"{each[:41]}…" for each in reasons]
+    names = [shortened(drawable(each)) for each in reasons]
     axes.barh(range(len(names)), list(reasons.values()), color=REQUESTS["refused"], height=0.6)
-    axes.set_yticks(range(len(names)), names)
-    axes.invert_yaxis()
+    axes.set_yticks(range(len(names)), [each.replace("$", r"\$") for each in names])
+    axes.set_ylim(max(len(names), LEAST_COUNT) - 0.5, -0.5)
+    axes.set_xlim(0, max(1.04 * max(reasons.values(), default=0), LEAST_COUNT))
     axes.grid(visible=False, axis="y")
     axes.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
+
+
+def shortened(text: str) -> str:
+    """Return a reason as a label: its beginning."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 COLOURS = {"restart": "#1f2933", "fault": "#b02a2a", "release": "#1f7a4f"}
 DASHES = {"restart": (0, (1, 0)), "fault": (0, (4, 2)), "release": (0, (1, 1.5))}
-PLACES = 300  # along an axis; marks of one kind at the same place are one line
+PLACES = 150  # along an axis; marks of one kind at the same place are one line
 LONGEST = 30  # characters of a mark's text in a legend
 
 
@@ -30,13 +30,25 @@ def described(mark: Mark) -> str:
 
 
 def places(marks: Iterable[Mark], first: float, last: float) -> dict[str, list[float]]:
-    """Return the times of the lines to draw between two times, by kind, without those that would overlap."""
+    """Return the times of the lines to draw between two times, by kind, so that no two lines overlap.
+
+    Marks of one kind that are too near each other share a line; a line of another kind stands just beside it.
+    """
     width = (last - first) / PLACES or 1.0
-    found: dict[str, dict[int, float]] = {}
+    found: dict[str, list[float]] = {}
+    taken: dict[int, str] = {}
     for mark in marks:
-        if mark.kind in COLOURS and first <= mark.time <= last:
-            found.setdefault(mark.kind, {}).setdefault(int((mark.time - first) / width), mark.time)
-    return {kind: list(found[kind].values()) for kind in COLOURS if kind in found}
+        place = int((mark.time - first) / width)
+        if mark.kind not in COLOURS or not first <= mark.time <= last or taken.get(place) == mark.kind:
+            continue
+        time = mark.time
+        while place in taken and taken[place] != mark.kind:
+            place += 1
+            time = min(first + place * width, last)
+        if place not in taken:
+            taken[place] = mark.kind
+            found.setdefault(mark.kind, []).append(time)
+    return {kind: found[kind] for kind in COLOURS if kind in found}
 
 
 def draw_marks(axes: Axes, frame: pandas.DataFrame) -> None:

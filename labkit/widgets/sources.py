@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from labkit.core.marks import Mark
 from labkit.fleet.measures import Tick
 
 if TYPE_CHECKING:
@@ -45,6 +46,29 @@ class RunSource(Protocol):
     @property
     def progress(self) -> float | None:
         """From 0 to 1; None where the run has no end."""
+        ...
+
+    @property
+    def error(self) -> str | None:
+        """What ended the run itself, where it failed."""
+        ...
+
+    @property
+    def marks(self) -> Sequence[Mark]:
+        """Restarts, faults and releases of the lab while it lasted."""
+        ...
+
+    @property
+    def rate(self) -> float | None:
+        """Seconds of lab time a real second, 0 on a virtual clock; None where it changed."""
+        ...
+
+    def accounts(self) -> Mapping[str, int] | None:
+        """The sums of its accounts (`Accounts.totals`); None where it keeps none."""
+        ...
+
+    def losses(self) -> pandas.DataFrame:
+        """Its accounts, a row a device and epoch."""
         ...
 
     def failed(self) -> Sequence[Failed]: ...

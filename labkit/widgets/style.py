@@ -20,6 +20,11 @@ CSS = """<style>
 .labkit-key { margin-right: 12px; white-space: nowrap; }
 .labkit-key i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin-right: 4px; }
 button.labkit-failed { width: max-content; min-width: 90px; flex: none; }
+.labkit-marks { font-size: 11px; margin: 2px 0; }
+.labkit-mark { width: 0 !important; height: 12px !important; border-left: 2px dashed; border-radius: 0 !important;
+  vertical-align: middle; }
+.labkit-dashboard .labkit-folded { position: absolute; visibility: hidden; width: 380px; height: 0; z-index: -1; }
+.labkit-bad b { color: #b02a2a; }
 .labkit-table { border-collapse: collapse; font-size: 12px; }
 .labkit-table th, .labkit-table td { text-align: left; padding: 2px 14px 2px 0; vertical-align: top; }
 .labkit-table th { color: var(--jp-ui-font-color2, #52606d); font-weight: normal; }
@@ -36,6 +41,8 @@ TONES = {
     "not begun": "#6b7785",
     "failed": "#d64545",
 }
+NOTHING = ("0", "–")
+BAD = frozenset({"failed", "errors", "refused", "failed runs", "lost", "doubled"})  # tiles of what went wrong
 
 
 def head(title: str, state: str, *notes: str) -> str:
@@ -47,13 +54,16 @@ def head(title: str, state: str, *notes: str) -> str:
 
 
 def tiles(facts: Mapping[str, str]) -> str:
-    """Numbers side by side, each with its name below."""
+    """Numbers side by side, each with its name below; those of nothing are named in one line."""
+    nothing = [name for name, value in facts.items() if value in NOTHING]
+    facts = {name: value for name, value in facts.items() if value not in NOTHING}
     inner = "".join(
-        f"<div class='labkit-tile' data-name='{escape(name, quote=True)}'><b>{escape(value)}</b>"
-        f"<span>{escape(name)}</span></div>"
+        f"<div class='labkit-tile{' labkit-bad' if name in BAD else ''}' "
+        f"data-name='{escape(name, quote=True)}'><b>{escape(value)}</b><span>{escape(name)}</span></div>"
         for name, value in facts.items()
     )
-    return f"<div class='labkit-tiles'>{inner}</div>"
+    folded = f"<span class='labkit-soft'>none: {escape(', '.join(nothing))}</span>" if nothing else ""
+    return f"<div class='labkit-tiles'>{inner}</div>{folded}"
 
 
 def rows(columns: Sequence[str], lines: Iterable[Sequence[object]]) -> str:

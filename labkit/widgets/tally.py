@@ -6,6 +6,8 @@ import threading
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Protocol
 
+from labkit.core.marks import MOST, Mark
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -23,6 +25,10 @@ COUNTED = ("answered", "refused", "runs", "failed runs", "mails", "messages")
 class Happened(Protocol):
     """A record of the journal."""
 
+    @property
+    def sequence(self) -> int: ...
+    @property
+    def cause(self) -> int | None: ...
     @property
     def time(self) -> int: ...
     @property
@@ -64,21 +70,47 @@ class Tally:
             self._width = 1.0  # seconds of lab time of an interval
             self._bins: dict[int, Counter[str]] = {}
             self.totals: Counter[str] = Counter()
-            self.reasons: Counter[str] = Counter()
+            self.reasons: Counter[str] = Counter()  # of refusals
+            self.failures: Counter[str] = Counter()  # of script runs that failed
+            self.marks: deque[Mark] = deque(maxlen=MOST)
+            self._faults: dict[
+                int, tuple[str, str]
+            ] = {}  # record of a request → a fault's name, and its words
             self.recent: deque[tuple[float, str, str]] = deque(maxlen=RECENT)  # time, what, text
             self.changes += 1
 
     def record(self, record: Happened) -> None:
         """Count a record of the journal that is complete."""
         failed = record.status is not None and record.status >= FAILED
-        if record.kind == "request":
-            self._count(record, "refused" if failed else "answered", _reason(record) if failed else "")
+        if record.kind == "fault":
+            self._note(record)
+        elif record.kind == "request":
+            fault = self._faults.pop(record.sequence, None)
+            failed = failed or (record.status is None and fault is not None)  # a fault has cut it off
+            self._count(record, "refused" if failed else "answered", _reason(record, fault) if failed else "")
         elif record.kind == "refused":
-            self._count(record, "refused", _reason(record))
+            self._count(record, "refused", _reason(record, None))
         elif record.kind == "script":
-            self._count(record, "failed runs" if failed else "runs", "")
+            self._count(record, "failed runs" if failed else "runs", _reason(record, None) if failed else "")
         elif record.kind == "delivery":
             self._count(record, "messages", "")
+
+    def mark(self, mark: Mark) -> None:
+        """Keep a restart, fault or release of the lab."""
+        with self._lock:
+            self.marks.append(mark)
+            self.changes += 1
+
+    def _note(self, record: Happened) -> None:
+        """Keep what a fault does to a request, which is refused by it later: the request knows its name alone."""
+        if record.cause is None:
+            return
+        name = str((record.detail or {}).get("fault", ""))
+        does = record.summary.removeprefix(f"{name}: ")
+        words = does if name.startswith("fault ") else f"{does} ({name})"
+        self._faults[record.cause] = name, f"fault put on the lab: {words}"
+        if len(self._faults) > REASONS:
+            del self._faults[next(iter(self._faults))]
 
     def mail(self, mail: Mailed) -> None:
         """Count a mail."""
@@ -92,8 +124,9 @@ class Tally:
         with self._lock:
             self._add(seconds, what)
             if reason:
-                known = reason in self.reasons or len(self.reasons) < REASONS
-                self.reasons[reason if known else OTHER] += 1
+                counted = self.failures if what == "failed runs" else self.reasons
+                key = f"{record.actor}: {reason}" if what == "failed runs" else reason
+                counted[key if key in counted or len(counted) < REASONS else OTHER] += 1
             if what not in ("answered", "runs"):
                 status = "" if record.status is None else f"{record.status} "
                 words = f"{status}{record.actor} {record.summary}{f': {reason}' if reason else ''}"
@@ -126,7 +159,7 @@ class Tally:
         data = {name: [bins.get(each, {}).get(name, 0) for each in places] for name in COUNTED}
         ends = pandas.to_datetime([(each + 1) * width for each in places], unit="s", utc=True)
         made = pandas.DataFrame(data, index=pandas.DatetimeIndex(ends, name="time"))
-        made.attrs["every"] = width
+        made.attrs.update(every=width, marks=[tuple(each) for each in tuple(self.marks)])
         return made
 
     def last(self, count: int) -> list[tuple[float, str, str]]:
@@ -139,12 +172,19 @@ class Tally:
         with self._lock:
             return self.reasons.most_common(count)
 
+    def failed(self, count: int) -> list[tuple[str, int]]:
+        """The errors of script runs that failed, the commonest first."""
+        with self._lock:
+            return self.failures.most_common(count)
 
-def _reason(record: Happened) -> str:
-    """In words: what the platform says it was, else the status."""
+
+def _reason(record: Happened, fault: tuple[str, str] | None) -> str:
+    """Return why a record failed: what the platform says, else the status. fault: name and words of one that hit it."""
     detail = record.detail or {}
     said = detail.get("reason") or detail.get("error")
     if record.kind == "refused":
         said = record.summary
     text = said if isinstance(said, str) else f"status {record.status}"
+    if fault is not None and said in (None, fault[0], f"fault {fault[0]}"):  # it has no other reason
+        text = fault[1]
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -47,14 +47,27 @@ def decades(values: pandas.DataFrame) -> tuple[int, int, bool]:
     return low, max(high, low + 1), zero
 
 
+def speed(rate: float | None) -> str:
+    """Return in words how fast lab time is, as in `lab_time`; nothing where it changed or is not known."""
+    if rate is None:
+        return ""
+    if not rate:
+        return "virtual clock"
+    return "as fast as real time" if rate == 1 else f"{rate:g} × real time"
+
+
+def in_words(kind: str) -> str:
+    """Return a kind of error with the words of its status: `503 Service Unavailable`."""
+    from http import HTTPStatus
+
+    try:
+        return f"{kind} {HTTPStatus(int(kind)).phrase}"
+    except ValueError:
+        return kind
+
+
 def lab_time(rate: float | None) -> str:
     """Return the name of an axis of lab time. rate: seconds of lab time a real second, 0 for a virtual clock, None
     where it changed or is not known.
     """
-    if rate is None:
-        return "lab time (UTC)"
-    if not rate:
-        return "lab time (UTC), virtual clock"
-    return (
-        "lab time (UTC), at the speed of real time" if rate == 1 else f"lab time (UTC), {rate:g} × real time"
-    )
+    return ", ".join(filter(None, ["lab time (UTC)", speed(rate)]))

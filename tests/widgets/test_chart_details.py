@@ -116,7 +116,7 @@ def test_charts_say_which_time_they_show(drawn: list[Figure]) -> None:
     for rate, said in (
         (None, ""),
         (0, ", virtual clock"),
-        (1, ", at the speed of real time"),
+        (1, ", as fast as real time"),
         (60, ", 60 × real time"),
     ):
         shown = ticks()

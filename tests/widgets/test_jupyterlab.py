@@ -111,7 +111,9 @@ async def tab(tmp_path: Path, chromium_port: int) -> AsyncIterator[Tab]:
     del book.cells[shown + 1 :]
     book.cells[shown].outputs = []
     [parameters] = [cell for cell in book.cells if "parameters" in cell.metadata.get("tags", [])]
-    parameters.source += "\nminutes = 10_000"  # the run lasts until it is stopped
+    parameters.source += (
+        "\nminutes = 10_000\ndevices = 3"  # it lasts until it is stopped, with gaps between requests
+    )
     nbformat.write(book, folder / "live.ipynb")
     async with jupyterlab(folder) as url, browser(chromium_port) as tab:
         await tab.size(1200)
@@ -130,5 +132,8 @@ async def test_start_makes_numbers_move(tab: Tab, tmp_path: Path) -> None:
     picture = tmp_path / "dashboard.png"
     picture.write_bytes(await tab.screenshot())
     assert picture.stat().st_size > 20_000  # a page with nothing on it is smaller
+    await until(tab, NUMBER % "requests", "value > 30")  # by then there were intervals without any
+    await tab.size(640)  # all figures are drawn anew
     await until(tab, PRESS % "Stop")
     await until(tab, STATE, "value === 'ended'")
+    assert await tab.errors() == []
