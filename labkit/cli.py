@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import signal
 import sys
-import tempfile
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +17,8 @@ from labkit.core.errors import LabError, LabkitError, SettingsError
 from labkit.core.interrupts import interruptible
 
 if TYPE_CHECKING:
+    from labkit.fleet.measures import Tick
     from labkit.log import Amount
-    from labkit.platform import Platform
 
 INTERRUPTED = 130  # the exit status that shells give what Ctrl-C ended
 JUPYTER = ("ipykernel", "matplotlib", "nbconvert", "nbformat", "papermill")  # what comes with labkit[lab]
@@ -82,6 +81,7 @@ def serve(config: Path | None, as_json: bool, speed: float, ca_file: Path | None
     from labkit.core.memory import serve_for_long
     from labkit.log import Log
     from labkit.platform import Platform
+    from labkit.serve import serve_until_signal
     from labkit.settings import LabSettings, load
 
     settings = load(config) if config is not None else LabSettings()
@@ -89,79 +89,21 @@ def serve(config: Path | None, as_json: bool, speed: float, ca_file: Path | None
     platform = Platform(settings, clock=Clock(speed))
     logger = Log(sys.stderr, log).follow(platform.context.journal, platform.mailbox)
     with logger, asyncio.Runner(loop_factory=loop_factory()) as runner:
-        runner.run(_serve(platform, as_json, ca_file))
-
-
-async def _serve(platform: Platform, as_json: bool, ca_file: Path | None) -> None:
-    ended = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for name in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(name, ended.set)
-    async with platform:
-        with tempfile.TemporaryDirectory(prefix="labkit-") as folder:
-            if ca_file is None and platform.context.database.path is not None:
-                ca_file = Path(f"{platform.context.database.path}.tls") / "ca.pem"  # it is there already
-            else:
-                ca_file = ca_file or Path(folder) / "ca.pem"
-                try:
-                    ca_file.write_text(platform.context.address.ca_pem)
-                except OSError as error:
-                    raise SettingsError(f"--ca-file: {ca_file}: {error.strerror}") from error
-            ready = {
-                "https_port": platform.context.address.https_port,
-                "http_port": platform.context.address.http_port,
-                "ca_file": str(ca_file),
-                "products": {
-                    each.id: platform.context.url(each.domain) for each in platform.devices.products
-                },
-                "solutions": {each.id: platform.context.url(each.domain) for each in platform.solutions},
-                "providers": _providers(platform),
-            }
-            click.echo(json.dumps(ready) if as_json else _ready_text(platform, ready))
-            await ended.wait()
-
-
-def _providers(platform: Platform) -> dict[str, str]:
-    """The URLs of those that lab.yaml set up; the others serve nobody who could know of them."""
-    from labkit.providers.messaging.provider import Messaging
-    from labkit.providers.social.providers import Social
-
-    urls = {each.name: each.url() for each in platform.provider(Social) if each.applications}
-    if platform.context.settings.providers.messaging.accounts:
-        messaging = platform.provider(Messaging)
-        urls[messaging.name] = messaging.url()
-    return urls
-
-
-def _ready_text(platform: Platform, ready: dict[str, Any]) -> str:
-    urls = [url for kind in ("products", "solutions", "providers") for url in ready[kind].values()]
-    plain = f", plain HTTP on {ready['http_port']}" if ready["http_port"] is not None else ""
-    where = f"{platform.context.settings.host}:{ready['https_port']}{plain}"
-    lines = [f"labkit serves on {where}; trust {ready['ca_file']}; Ctrl-C ends it"]
-    lines += [f"  product  {name}  {url}" for name, url in ready["products"].items()]
-    lines += [f"  solution {name}  {url}" for name, url in ready["solutions"].items()]
-    lines += [f"  provider {name}  {url}" for name, url in ready["providers"].items()]
-    hosts = [url.removeprefix("https://").split(":")[0] for url in urls]
-    foreign = [host for host in hosts if not host.endswith(".localhost")]
-    if foreign:
-        lines.append(f"  resolve to {platform.context.settings.host}: {' '.join(foreign)}")
-    elif hosts:
-        lines.append(
-            "  names below .localhost resolve by themselves in curl and browsers; elsewhere add them to"
-        )
-        lines.append(f"  the hosts file: {platform.context.settings.host} {' '.join(hosts)}")
-    return "\n".join(lines)
+        runner.run(serve_until_signal(platform, as_json, ca_file))
 
 
 class Fleets(click.Command):
-    """Lists the behaviours in its help; they are imported when somebody asks."""
+    """Lists the behaviours and measures in its help; they are imported when somebody asks."""
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         from labkit.fleet.behaviours import BEHAVIOURS
+        from labkit.lab.thresholds import listed
 
         with formatter.section("Behaviours"):
             known = BEHAVIOURS.items()
             formatter.write_dl([(name, (each.__doc__ or "").partition("\n\n")[0]) for name, each in known])
+        with formatter.section("Measures of --fail-if"):
+            formatter.write_dl(listed())
 
 
 @main.command(
@@ -214,29 +156,55 @@ class Fleets(click.Command):
     help="How many characters those of --target have after the prefix.",
 )
 @click.option("--accounts", is_flag=True, help="Tell of losses; of devices that count(). counter has it on.")
-@click.option("--csv", "csv_file", type=click.Path(path_type=Path, dir_okay=False), help="A row an interval.")
+@click.option(
+    "--fail-if",
+    multiple=True,
+    metavar="MEASURE>LIMIT",
+    help='Exit status 1 if a measure crosses a limit: "p99>250ms", "failed>0.1%", "requests<1000".',
+)
+@click.option(
+    "--csv",
+    "csv_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A row an interval, while it runs.",
+)
+@click.option(
+    "--parquet",
+    "parquet_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The same as Parquet; takes labkit[parquet].",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one line of JSON.")
-def fleet(csv_file: Path | None, as_json: bool, **options: Any) -> None:
-    """Let virtual devices live, and tell what came of it; exit status 0 if no device failed.
+def fleet(csv_file: Path | None, parquet_file: Path | None, as_json: bool, **options: Any) -> None:
+    """Let virtual devices live, and print the outcome; exit status 0 if no device failed, or as --fail-if says.
 
     In a lab of its own (--config) a day takes moments, and a seed gives the same day again. Against --target the
     devices provision themselves and live on the wall clock. Ctrl-C and SIGTERM end a run early, with its results so
     far and exit status 130.
+
+    Latencies are those from the time that a request was due, in lab time, and those from its sending, in real time;
+    a pause is no part of the former.
     """
+    from labkit.lab.interval_files import CsvFile, IntervalFile, ParquetFile
     from labkit.lab.terminal import fleet_run
 
-    if csv_file is not None and not csv_file.parent.is_dir():  # said before the run, not after it
-        raise SettingsError(f"--csv: {csv_file}: there is no folder {csv_file.parent}")
-    outcome = fleet_run(**options)
+    files: list[IntervalFile] = []
+    if csv_file is not None:
+        files.append(CsvFile(csv_file))
+    if parquet_file is not None:
+        files.append(ParquetFile(parquet_file))
+
+    def watch(ticks: Sequence[Tick]) -> None:
+        for each in files:
+            each.update(ticks)
+
+    outcome = fleet_run(**options, watch=watch)
     for line in outcome.problems():
         click.echo(line, err=True)
     click.echo(json.dumps(outcome.as_dict()) if as_json else outcome.text())
-    if csv_file is not None:
-        try:
-            outcome.frame().to_csv(csv_file)
-        except OSError as error:
-            raise SettingsError(f"--csv: {csv_file}: {error.strerror or error}") from error
-    sys.exit(INTERRUPTED if outcome.interrupted else 1 if outcome.failed else 0)
+    for each in files:
+        each.end(outcome.ticks)
+    sys.exit(INTERRUPTED if outcome.interrupted else 0 if outcome.good else 1)
 
 
 class Measures(click.Command):

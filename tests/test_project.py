@@ -73,7 +73,13 @@ def test_environment_yml_installs_what_the_makefile_installs() -> None:
     assert {"pip", "make"} <= {part for part in parts if isinstance(part, str)}
     assert pip == INSTALL
     assert " ".join(INSTALL) in (ROOT / "Makefile").read_text().replace("'", "")
-    assert set(EXTRAS) == {"lab", "test", "lint", "bench"}  # the last one is nobody's need but the bench's
+    assert set(EXTRAS) == {
+        "lab",
+        "test",
+        "lint",
+        "bench",
+        "parquet",
+    }  # the last two are the needs of one option each
 
 
 def test_each_library_that_labkit_imports_is_declared() -> None:

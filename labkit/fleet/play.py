@@ -19,6 +19,7 @@ from labkit.fleet.ending import end, error_text
 from labkit.fleet.fleet_device import LAST_WORDS, FleetDevice, Reboot
 from labkit.fleet.measures import Measures, Tick, Timings
 from labkit.fleet.pace import Pace
+from labkit.fleet.pauses import Pauses
 from labkit.fleet.plan import OVER, Failure, Member, Plan, Row
 from labkit.fleet.shapes import Dial, online, scaled
 
@@ -33,6 +34,7 @@ class Play:
         self.pace = pace
         self.over = False  # nothing is sent any more
         self.paused = False
+        self._pauses = Pauses()
         self._finished = asyncio.Event()
         self.reached = False  # its end in lab time
         self.began = pace.clock.now()
@@ -98,11 +100,13 @@ class Play:
     def pause(self) -> None:
         """Let no device go on."""
         self.paused = True
+        self._pauses.begin(self.pace.clock.now())
         self.pace.pause()
 
     def resume(self) -> None:
         """Let the devices go on."""
         self.paused = False
+        self._pauses.end(self.pace.clock.now())
         self.pace.resume()
 
     async def finished(self) -> None:
@@ -153,8 +157,11 @@ class Play:
         return self._members[number].credentials if device is None else device.virtual.credentials
 
     def count(self, device: FleetDevice, action: str, intended: float, error: Exception | None) -> None:
-        """Count a request of a device that has ended."""
+        """Count a request of a device that has ended. intended: when it was due, in lab time."""
         now = self.pace.clock.now()
+        taken = now - intended
+        if self._pauses:
+            taken -= self._pauses.within(intended, now)
         status: int | None = None
         kind: str | None = None
         if isinstance(error, NoAnswerError):
@@ -167,10 +174,10 @@ class Play:
             if action == "poll" and error is None:
                 self._measures.requests += 1  # how long it waited is no latency
             else:
-                self._measures.answered(status, now - intended)
+                self._measures.answered(status, taken)
                 self.timings.latency.add(device.connection.took)
         if self.plan.requests:
-            self.rows.append(Row(now, device.identity, action, status, now - intended, kind))
+            self.rows.append(Row(now, device.identity, action, status, taken, kind))
 
     # --- lives
 

@@ -279,8 +279,15 @@ class Run:
 
     @property
     def latency(self) -> Latency:
-        """Of all requests but polls, in seconds of lab time."""
+        """Of all answers but those of polls: from the time that the request was due, in seconds of lab time. Pauses are
+        no part of it.
+        """
         return self._play.total.latency
+
+    @property
+    def latency_from_sending(self) -> Latency:
+        """Of the same answers: from the request's leaving, in seconds of real time (of workers, once they are done)."""
+        return self._play.timings.latency
 
     @property
     def summary(self) -> str:

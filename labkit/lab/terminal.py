@@ -6,137 +6,34 @@ import importlib
 import json
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError
 from labkit.fleet.behaviour import Behaviour
-from labkit.fleet.behaviours import BEHAVIOURS, Counter
+from labkit.fleet.behaviours import BEHAVIOURS
 from labkit.fleet.device import Credentials
 from labkit.fleet.identities import Format, identity
-from labkit.fleet.measures import Latency, Tick, frame
+from labkit.fleet.measures import Tick
 from labkit.fleet.plan import Member, Plan
 from labkit.fleet.play import Play
 from labkit.fleet.remote import elsewhere, play_elsewhere, provisioned
 from labkit.lab.lab import Lab
+from labkit.lab.outcome import FailedDevice, Order, Outcome, Watch
 from labkit.lab.portal import Portal
 from labkit.lab.run import Progress
 from labkit.lab.run_options import interval
+from labkit.lab.thresholds import Threshold
 from labkit.settings import load
 
 if TYPE_CHECKING:
     import pandas
 
-PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "max": 100.0}
-TOLD = ("sent", "acknowledged", "handled", "lost", "doubled", "reordered", "unanswered", "arrived", "unknown")
-FEW = 6  # of these that are told even if they are 0
 DIGITS = {"opaque": 10, "base10": 10, "base16": 16}  # of identities whose length can be chosen
 SPAN = 2**20  # numbers of a run's identities, where those of another begin elsewhere
-
-
-@dataclass(frozen=True)
-class Order:
-    """What was asked for. seconds: of lab time; prefix: of identities, "" for the usual one; accounts: follow what
-    devices count, which counters ask for themselves."""
-
-    product: str
-    devices: int
-    behaviour: Behaviour
-    seconds: float
-    seed: int | None = None
-    prefix: str = ""
-    accounts: bool = False
-
-
-class FailedDevice(NamedTuple):
-    """A device that failed, and when in lab time."""
-
-    time: float
-    identity: str
-    error: str
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a run. accounts: the sums of its losses, empty without; interrupted: it was ended early."""
-
-    order: Order
-    seed: int
-    ticks: Sequence[Tick]
-    failed: Sequence[FailedDevice]
-    latency: Latency
-    timings: Mapping[str, float]
-    seconds: float = field(default=0.0)
-    accounts: Mapping[str, int] = field(default_factory=dict)
-    interrupted: bool = False
-
-    @property
-    def requests(self) -> int:
-        return sum(tick.requests for tick in self.ticks)
-
-    @property
-    def errors(self) -> dict[str, int]:
-        """By kind."""
-        kinds = sorted({kind for tick in self.ticks for kind in tick.errors})
-        return {kind: sum(tick.errors.get(kind, 0) for tick in self.ticks) for kind in kinds}
-
-    def frame(self) -> pandas.DataFrame:
-        """A row an interval."""
-        return frame(self.ticks)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON: latencies in seconds of lab time, timings in real ones."""
-        taken = self.latency.percentiles(list(PERCENTILES.values()))
-        latency = dict(zip(PERCENTILES, taken, strict=True)) if self.latency.count else None
-        return {
-            "product": self.order.product,
-            "behaviour": type(self.order.behaviour).__name__,
-            "devices": self.order.devices,
-            "seed": self.seed,
-            "seconds": round(self.seconds, 6),
-            "requests": self.requests,
-            "errors": self.errors,
-            "failed": [{**each._asdict(), "time": _when(each.time)} for each in self.failed],
-            "latency": latency,
-            "timings": {name: each if each == each else None for name, each in self.timings.items()},
-            **({"accounts": dict(self.accounts)} if self.accounts else {}),
-            **({"interrupted": True} if self.interrupted else {}),
-        }
-
-    def text(self) -> str:
-        """The run for a terminal: a line, and one of the accounts where they were kept."""
-        if not self.accounts:
-            return self.line()
-        told = [
-            f"{self.accounts[name]:,} {name}"
-            for name in sorted(self.accounts, key=TOLD.index)
-            if name in TOLD[:FEW] or self.accounts[name]
-        ]
-        return f"{self.line()}\naccounts: {', '.join(told)}"
-
-    def line(self) -> str:
-        """The run in one line."""
-        errors = ", ".join(f"{count} × {kind}" for kind, count in self.errors.items())
-        rate = self.timings["requests per second"]
-        early = "interrupted: " if self.interrupted else ""
-        return (
-            f"{early}{self.order.devices} devices of {self.order.product}, {_lasted(self.seconds)} of lab time in "
-            f"{self.timings['real']:.1f} s: {self.requests} requests ({rate:,.0f} a second), "
-            f"errors: {errors or 'none'}, {len(self.failed)} devices failed; seed {self.seed}"
-        )
-
-    def problems(self, most: int = 10) -> list[str]:
-        """A line for each device that failed, up to so many."""
-        lines = [
-            f"{each.identity} failed at {_when(each.time)}: {' '.join(each.error.split())}"
-            for each in self.failed[:most]
-        ]
-        more = len(self.failed) - most
-        return [*lines, f"… and {more} more"] if more > 0 else lines
 
 
 def fleet_run(
@@ -160,12 +57,19 @@ def fleet_run(
     identities: Format = "opaque",
     identity_length: int | None = None,
     accounts: bool = False,
+    fail_if: Sequence[str] = (),
+    watch: Watch = lambda ticks: None,
 ) -> Outcome:
-    """What `labkit fleet` asks for. Raises LabError or SettingsError."""
+    """Run what `labkit fleet` asks for. watch: is called with the intervals so far as each ends, on the thread that the
+    devices live on. Raises LabError or SettingsError.
+    """
     lasting = seconds + 60 * minutes + 3600 * hours + 86_400 * days
     if not lasting:
         raise LabError("for how long? say --days, --hours, --minutes or --seconds")
     order = Order(product, devices, behaviour_of(behaviour, parameters), lasting, seed, prefix, accounts)
+    counted = target is None and order.counted
+    thresholds = [Threshold.of(each, counted) for each in fail_if]
+    order = replace(order, thresholds=thresholds, watch=watch)
     if target is None:
         if config is None:
             raise LabError("where? say --config lab.yaml for a lab of its own, or --target")
@@ -223,22 +127,32 @@ def in_a_lab(
     with Lab(seed, config=config, speed=speed) as lab:
         product = lab.product(order.product)
         fleet = product.fleet(order.devices, order.behaviour, prefix=order.prefix or None)
-        counted = order.accounts or isinstance(order.behaviour, Counter)
-        interrupted = False
+        counted, interrupted = order.counted, False
         try:
-            run = fleet.run(order.seconds, workers=workers, accounts=counted, progress=bar)
+            run = fleet.start(order.seconds, workers=workers, accounts=counted)
+            run.on_tick(lambda _: order.watch(run.ticks))
+            run.wait(progress=bar)
         except KeyboardInterrupt:  # which has ended the run cleanly
             if fleet.last is None:
                 raise
-            run, interrupted = fleet.last, True
+            run, interrupted = fleet.last.stop(), True
         failures = run.failures.reset_index()
         failures["time"] = failures["time"].astype("int64") / 1_000_000
         failed = [FailedDevice(*row) for row in failures[list(FailedDevice._fields)].to_numpy().tolist()]
-        timings = {str(name): float(value) for name, value in run.timings().items()}
+        timings = _timings(run.timings())
         lasted = (run.ticks[-1].time - run.began) if run.ticks else 0.0
         accounts = {str(name): int(sum) for name, sum in run.losses.sum().items()} if counted else {}
         return Outcome(
-            order, fleet.seed, run.ticks, failed, run.latency, timings, lasted, accounts, interrupted
+            order,
+            fleet.seed,
+            run.ticks,
+            failed,
+            run.latency,
+            run.latency_from_sending,
+            timings,
+            lasted,
+            accounts,
+            interrupted,
         )
 
 
@@ -257,7 +171,7 @@ def against(
     members = [
         Member(number, name, order.behaviour, Credentials()) for number, name in enumerate(identities, 1)
     ]
-    watched = Watched(order.seconds, bar)
+    watched = Watched(order.seconds, bar, order.watch)
 
     async def live() -> None:
         held = await provisioned(there, auth, members)
@@ -269,10 +183,20 @@ def against(
     play = watched.play
     assert play is not None
     total = play.total
-    timings = play.timings.figures(total.requests)
+    timings = _timings(play.timings.figures(total.requests))
     failed = [FailedDevice(each.time, each.identity, each.error) for each in play.failures]
     lasted = (play.ticks[-1].time - play.began) if play.ticks else 0.0
-    return Outcome(order, seed, play.ticks, failed, total.latency, timings, lasted, interrupted=interrupted)
+    return Outcome(
+        order,
+        seed,
+        play.ticks,
+        failed,
+        total.latency,
+        play.timings.latency,
+        timings,
+        lasted,
+        interrupted=interrupted,
+    )
 
 
 def _interrupted(live: Callable[[], Awaitable[None]], watched: Watched) -> bool:
@@ -320,16 +244,18 @@ def _fresh_identities(order: Order, format: Format, length: int | None = None) -
 class Watched:
     """A progress bar over a run that begins later."""
 
-    def __init__(self, lasting: float, wanted: bool | None) -> None:
+    def __init__(self, lasting: float, wanted: bool | None, watch: Watch) -> None:
         self.lasting = lasting
+        self._watch = watch
         self.began = 0.0
         self._wanted = wanted
         self.play: Play | None = None
         self._bar: Progress | None = None
 
     def watch(self, play: Play) -> None:
-        """Show how far it is."""
+        """Show how far it is, and have each interval watched."""
         self.play, self.began = play, play.began
+        play.on_tick(lambda _: self._watch(play.ticks))
         self._bar = Progress(self, self._wanted)
 
     def on_tick(self, callback: Callable[[Tick], object]) -> None:
@@ -360,12 +286,5 @@ def _parameter(text: str, declared: Mapping[str, Any]) -> tuple[str, Any]:
     return name, value if kinds - {NoneType} == {str} and not isinstance(read, allowed) else read
 
 
-def _when(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _lasted(seconds: float) -> str:
-    for size, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:.3g} s"
+def _timings(figures: Mapping[str, float] | pandas.Series[float]) -> dict[str, float]:
+    return {name: float(figures[name]) for name in ("real", "cpu", "requests per second")}

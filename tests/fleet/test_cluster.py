@@ -6,12 +6,9 @@ import gc
 import os
 import queue
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pandas
@@ -382,60 +379,3 @@ def test_a_behaviour_that_cannot_travel_is_an_error_and_the_fleet_runs_again(
     with pytest.raises(LabError, match="cannot travel to another process"):
         fleet.run(seconds=1, cluster=client)
     assert fleet.run(seconds=5).latency.count == 1
-
-
-SCRIPT = """
-import sys
-from labkit import Behaviour, Lab
-
-class Reports(Behaviour):
-    async def run(self, device):
-        while True:
-            await device.write(count=1)
-            await device.sleep(0.1)
-
-def play():
-    with Lab(products=[{"id": "meter", "resources": {"count": "number"}}]) as lab:
-        fleet = lab.product("meter").fleet(4, Reports)
-        run = fleet.start(every=0.2, accounts=True, workers=2)
-        run.on_tick(lambda tick: print("tick", flush=True) if tick.requests else None)
-        try:
-            run.wait()
-        except KeyboardInterrupt:
-            print("interrupted", run.summary, flush=True)
-
-"""
-
-
-def test_an_interrupt_of_all_processes_ends_the_run_cleanly(tmp_path: Path) -> None:
-    """As a terminal and a kernel send it: to the workers, too."""
-    script = tmp_path / "script.py"
-    script.write_text(SCRIPT + 'if __name__ == "__main__":\n    play()\n')
-    with subprocess.Popen(
-        [sys.executable, str(script)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as played:
-        assert played.stdout is not None
-        assert played.stdout.readline() == "tick\n"
-        os.killpg(played.pid, signal.SIGINT)
-        told, error = played.communicate(timeout=60)
-    assert played.returncode == 0, error
-    [said] = [line for line in told.splitlines() if line != "tick"]
-    assert said.startswith("interrupted 4 devices, ")
-    assert "died" not in said
-    assert ": 0 lost, 0 doubled" in said
-    assert "Traceback" not in error
-
-
-def test_a_script_without_a_guard_is_told_what_it_lacks(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(SCRIPT + "play()\n")
-    played = subprocess.run(
-        [sys.executable, str(script)], check=False, capture_output=True, text=True, timeout=120
-    )
-    assert played.returncode == 1
-    assert "LabError: workers: no process of them starts" in played.stderr
-    assert "so a script does this below `if __name__ == '__main__':`" in played.stderr

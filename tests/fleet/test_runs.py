@@ -289,3 +289,31 @@ def test_what_is_wrong_is_named() -> None:
         ):
             with pytest.raises(LabError, match=match):
                 wrong()
+
+
+class Loads(Behaviour):
+    async def run(self, device: FleetDevice) -> None:
+        async for _ in device.arrivals():
+            await device.write(temperature=1)
+
+
+def test_a_pause_is_no_latency() -> None:
+    """Of what is due meanwhile, either: it is sent as soon as the run goes on."""
+    with Lab(speed=100) as lab:
+        fleet = product_of(lab).fleet(1, Loads)
+        run = fleet.start(arrivals=Flat(1), every=10, requests=True)
+        ticks: queue.SimpleQueue[Tick] = queue.SimpleQueue()
+        run.on_tick(ticks.put)
+        while not ticks.get(timeout=30).requests:
+            pass
+        run.pause()
+        before = lab.clock.time
+        while lab.clock.time < before + 300:
+            ticks.get(timeout=30)
+        run.resume()
+        sent = 0
+        while sent < 300:
+            sent += ticks.get(timeout=30).requests
+        run.stop()
+        assert run.latency.max < 150
+        assert run.requests()["latency"].max() < 150

@@ -1,0 +1,171 @@
+"""What `labkit fleet` was asked for, and the result of its run as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from labkit.fleet.behaviour import Behaviour
+from labkit.fleet.behaviours import Counter
+from labkit.fleet.measures import Latency, Tick
+from labkit.lab.thresholds import Counted, Measured, Threshold
+
+PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "max": 100.0}
+Watch = Callable[[Sequence[Tick]], object]  # gets the intervals so far
+TOLD = ("sent", "acknowledged", "handled", "lost", "doubled", "reordered", "unanswered", "arrived", "unknown")
+FEW = 6  # of these that are told even if they are 0
+
+
+@dataclass(frozen=True)
+class Order:
+    """What was asked for. seconds: of lab time; prefix: of identities, "" for the usual one; accounts: follow what
+    devices count, which counters ask for themselves; thresholds: of its measures; watch: as `fleet_run` has it."""
+
+    product: str
+    devices: int
+    behaviour: Behaviour
+    seconds: float
+    seed: int | None = None
+    prefix: str = ""
+    accounts: bool = False
+    thresholds: Sequence[Threshold] = ()
+    watch: Watch = lambda ticks: None
+
+    @property
+    def counted(self) -> bool:
+        """Whether accounts are kept, where the lab is ours."""
+        return self.accounts or isinstance(self.behaviour, Counter)
+
+
+class FailedDevice(NamedTuple):
+    """A device that failed, and when in lab time."""
+
+    time: float
+    identity: str
+    error: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Result of a run. latency: from the due time, in lab time; sending: from sending, in real time; seconds: of lab
+    time; accounts: the sums of its losses, empty without; interrupted: it was ended early.
+    """
+
+    order: Order
+    seed: int
+    ticks: Sequence[Tick]
+    failed: Sequence[FailedDevice]
+    latency: Latency
+    sending: Latency
+    timings: Mapping[str, float]
+    seconds: float = field(default=0.0)
+    accounts: Mapping[str, int] = field(default_factory=dict)
+    interrupted: bool = False
+
+    @property
+    def requests(self) -> int:
+        return sum(tick.requests for tick in self.ticks)
+
+    @property
+    def errors(self) -> dict[str, int]:
+        """By kind."""
+        kinds = sorted({kind for tick in self.ticks for kind in tick.errors})
+        return {kind: sum(tick.errors.get(kind, 0) for tick in self.ticks) for kind in kinds}
+
+    @property
+    def measured(self) -> Measured:
+        """The measures that thresholds may name."""
+        requests = self.requests
+        counts = {
+            "requests": Counted(requests),
+            "rate": Counted(self.timings["requests per second"]),
+            "errors": Counted(sum(self.errors.values()), requests),
+            **{f"errors {kind}": Counted(count, requests) for kind, count in self.errors.items()},
+            "failed": Counted(len(self.failed), self.order.devices),
+            **{name: Counted(count, self.accounts["sent"]) for name, count in self.accounts.items()},
+        }
+        durations = {"seconds": self.seconds, "real": self.timings["real"], "cpu": self.timings["cpu"]}
+        return Measured(self.latency, self.sending, durations, counts)
+
+    @property
+    def crossed(self) -> list[str]:
+        """A line for each threshold that the run crossed."""
+        lines = [each.crossed(self.measured) for each in self.order.thresholds]
+        return [line for line in lines if line is not None]
+
+    @property
+    def good(self) -> bool:
+        """Whether no threshold was crossed and, unless one is for devices that failed, no device failed."""
+        judged = any(each.measure == "failed" for each in self.order.thresholds)
+        return not self.crossed and (judged or not self.failed)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON. Latencies from the due time are in seconds of lab time, all other durations in real
+        ones.
+        """
+        return {
+            "product": self.order.product,
+            "behaviour": type(self.order.behaviour).__name__,
+            "devices": self.order.devices,
+            "seed": self.seed,
+            "seconds": round(self.seconds, 6),
+            "requests": self.requests,
+            "errors": self.errors,
+            "failed": [{**each._asdict(), "time": _when(each.time)} for each in self.failed],
+            "latency from due time": _percentiles(self.latency),
+            "latency from sending": _percentiles(self.sending),
+            "timings": dict(self.timings),
+            **({"accounts": dict(self.accounts)} if self.accounts else {}),
+            **({"interrupted": True} if self.interrupted else {}),
+            **({"crossed": self.crossed} if self.order.thresholds else {}),
+        }
+
+    def text(self) -> str:
+        """The run for a terminal: a line, and one of the accounts where they were kept."""
+        if not self.accounts:
+            return self.line()
+        told = [
+            f"{self.accounts[name]:,} {name}"
+            for name in sorted(self.accounts, key=TOLD.index)
+            if name in TOLD[:FEW] or self.accounts[name]
+        ]
+        return f"{self.line()}\naccounts: {', '.join(told)}"
+
+    def line(self) -> str:
+        """The run in one line."""
+        errors = ", ".join(f"{count} × {kind}" for kind, count in self.errors.items())
+        rate = self.timings["requests per second"]
+        early = "interrupted: " if self.interrupted else ""
+        return (
+            f"{early}{self.order.devices} devices of {self.order.product}, {_lasted(self.seconds)} of lab time in "
+            f"{self.timings['real']:.1f} s: {self.requests} requests ({rate:,.0f} a second), "
+            f"errors: {errors or 'none'}, {len(self.failed)} devices failed; seed {self.seed}"
+        )
+
+    def problems(self, most: int = 10) -> list[str]:
+        """A line for each device that failed, up to `most`, and for each threshold that was crossed."""
+        lines = [
+            f"{each.identity} failed at {_when(each.time)}: {' '.join(each.error.split())}"
+            for each in self.failed[:most]
+        ]
+        more = len(self.failed) - most
+        return [*lines, *([f"… and {more} more"] if more > 0 else []), *self.crossed]
+
+
+def _percentiles(latency: Latency) -> dict[str, float] | None:
+    """Percentiles in seconds, None where nothing was counted."""
+    taken = latency.percentiles(list(PERCENTILES.values()))
+    return dict(zip(PERCENTILES, taken, strict=True)) if latency.count else None
+
+
+def _when(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _lasted(seconds: float) -> str:
+    for size, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.3g} s"

@@ -1,0 +1,86 @@
+"""Files of intervals: they grow, and are whole at each moment."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from labkit.core.errors import LabError, SettingsError
+from labkit.fleet.measures import Measures, Tick, frame
+from labkit.lab import interval_files
+from labkit.lab.interval_files import CsvFile, ParquetFile
+
+BEGAN = 1_767_225_600.0
+
+
+def ticks(count: int) -> list[Tick]:
+    """Intervals, of which the later ones have errors of further kinds, and some a lag."""
+    measures, made = Measures(), []
+    for number in range(count):
+        measures.answered(503 if number > 3 else 200, 0.1 * number)
+        if number == 6:
+            measures.unanswered("cut")
+        made.append(measures.tick(BEGAN + number, {"running": number}, 0.5 if number in (2, 5) else None))
+    return made
+
+
+@pytest.fixture(autouse=True)
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interval_files, "OFTEN", 0.0)
+
+
+def test_a_csv_file_is_the_frame_so_far_after_each_interval(tmp_path: Path) -> None:
+    path, every = tmp_path / "x.csv", ticks(9)
+    path.write_text("of a run before")
+    file = CsvFile(path)
+    for number in range(1, 10):
+        file.update(every[:number])
+        assert len(path.read_text().splitlines()) == 1 + number
+    file.end(every)
+    assert path.read_text() == frame(every).to_csv()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").symlink_to(tmp_path / "there.csv")
+    CsvFile(tmp_path / "x.csv").end(ticks(5))
+    assert (tmp_path / "x.csv").is_symlink()
+    assert (tmp_path / "there.csv").read_text() == frame(ticks(5)).to_csv()
+
+
+def test_what_is_no_file_is_written_to(capfd: pytest.CaptureFixture[str]) -> None:
+    file = CsvFile(Path("/dev/stdout"))
+    file.end(ticks(3))
+    assert capfd.readouterr().out == frame(ticks(3)).to_csv()
+
+
+def test_a_write_that_fails_is_raised_at_the_end_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    file = CsvFile(folder / "x.csv")
+    folder.rmdir()
+    file.update(ticks(1))
+    file.update(ticks(2))
+    with pytest.raises(SettingsError, match=r"--csv: .*x\.csv: "):
+        file.end(ticks(3))
+
+
+@pytest.mark.skipif(find_spec("pyarrow") is not None, reason="pyarrow is there")
+def test_without_pyarrow_a_parquet_file_says_what_it_takes(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match=r"--parquet takes pyarrow: pip install 'labkit\[parquet\]'"):
+        ParquetFile(tmp_path / "x.parquet")
+
+
+@pytest.mark.skipif(find_spec("pyarrow") is None, reason="takes labkit[parquet]")
+def test_a_parquet_file_is_the_frame_so_far_after_each_interval(tmp_path: Path) -> None:
+    import pandas
+
+    path, every = tmp_path / "x.parquet", ticks(9)
+    file = ParquetFile(path)
+    for number in range(1, 10):
+        file.update(every[:number])
+        pandas.testing.assert_frame_equal(pandas.read_parquet(path), frame(every[:number]), check_freq=False)
+    file.end(every)
+    assert list(tmp_path.iterdir()) == [path]
