@@ -23,7 +23,7 @@ from sqlalchemy import Connection, MetaData
 from labkit.core.errors import LabError, SettingsError, StorageError
 from labkit.core.schema import definitions, empty_database, expect_columns
 from labkit.core.selects import Selected, SelectLimits, Selects, TooLongError
-from labkit.core.storage import FULL, PRIMARY, damaged, expect_intact, storage_error
+from labkit.core.storage import FULL, PRIMARY, Storage, damaged, expect_intact
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -70,10 +70,8 @@ class Database:
         self._select_limits = select_limits or SelectLimits()
         self._selects: Selects
         self._after_turn: list[Callable[[], object]] = []
-        self._reports: tuple[Callable[[str], object], ...] = ()
         self._lost: tuple[Callable[[], object], ...] = ()
-        self._full = False  # the last write that failed found no room
-        self._damaged = False  # damage was reported
+        self._storage = Storage(self.path)
 
     @property
     def durable(self) -> bool:
@@ -174,7 +172,7 @@ class Database:
                 outcome = refusal
             raw.execute("RELEASE call")
         except BaseException as error:  # noqa: BLE001  it is raised again, or what it means
-            failure = self._failure(error)
+            failure = self._storage.failure(error)
             self._undo(turn, failure)
             raise failure from (error.__cause__ if failure is error else error)
         if raw.total_changes != self._changes:
@@ -199,7 +197,7 @@ class Database:
         try:
             result = function(self._connection, *args, **kwargs)
         except Exception as error:  # noqa: BLE001  it is raised again, or what it means
-            failure = self._failure(error)
+            failure = self._storage.failure(error)
             raise failure from (error.__cause__ if failure is error else error)
         if self._turn is not None and self._raw.total_changes != self._changes:
             await self._committed(self._turn)
@@ -229,7 +227,7 @@ class Database:
         try:
             self._raw.execute(statement, values)
         except sqlite3.Error as error:
-            failure = self._failure(error)
+            failure = self._storage.failure(error)
             if not self._raw.in_transaction:
                 turn.failure = failure
             raise failure from (error.__cause__ if failure is error else error)
@@ -237,12 +235,12 @@ class Database:
 
     async def probe(self) -> None:
         """Raises StorageError where the last write found no room in the data file, and there still is none."""
-        if self._full:
+        if self._storage.full:
             turn = self._begin()
             try:
                 self._raw.execute(f"PRAGMA user_version={self.starts}")  # writes a page, and changes nothing
             except sqlite3.Error as error:
-                turn.failure = self._failure(error)
+                turn.failure = self._storage.failure(error)
             await self._committed(turn)
 
     def watch(
@@ -252,24 +250,8 @@ class Database:
 
         lost: called when writes of a turn of the loop were undone, before their callers go on.
         """
-        self._reports += () if report is None else (report,)
+        self._storage.reports += () if report is None else (report,)
         self._lost += () if lost is None else (lost,)
-
-    def _failure(self, error: BaseException) -> BaseException:
-        """The exception to raise for `error`: a StorageError where the data file is the cause. Reports the first."""
-        found = None if self.path is None else storage_error(self.path, error)
-        if found is None:
-            return error
-        found.__cause__ = error
-        known, self._full = (self._full, True) if found.status == FULL else (self._damaged, self._full)
-        self._damaged = self._damaged or found.status != FULL
-        if not known:
-            self._report(str(found))
-        return found
-
-    def _report(self, text: str) -> None:
-        for report in self._reports:
-            report(text)
 
     def _undo(self, turn: _Turn, failure: BaseException) -> None:
         """Undo what a call of this turn did."""
@@ -319,7 +301,7 @@ class Database:
             except TooLongError:
                 return await self._selects.run_long(asked)
         except LabError as error:
-            failure = self._failure(error.__cause__) if error.__cause__ is not None else None
+            failure = self._storage.failure(error.__cause__) if error.__cause__ is not None else None
             if isinstance(failure, StorageError) and failure.status != FULL:
                 raise LabError(f"sql: {failure}") from error.__cause__
             raise
@@ -348,7 +330,7 @@ class Database:
                     self._raw.execute(KEEP_TIME, (self._now(),))
                 self._raw.execute("COMMIT")
         except sqlite3.Error as error:
-            turn.failure = self._failure(error)
+            turn.failure = self._storage.failure(error)
         if self._raw.in_transaction:
             self._raw.execute("ROLLBACK")
         changed = self._raw.total_changes != self._changes
@@ -359,9 +341,8 @@ class Database:
             if turn.failure is not None:
                 for lost in self._lost:
                     lost()
-            elif self._full and changed:
-                self._full = False
-                self._report(f"there is room again for the data file {self.path}")
+            elif changed:
+                self._storage.written()
         finally:
             turn.end()
         after, self._after_turn = self._after_turn, []

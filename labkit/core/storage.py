@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 from labkit.core.errors import SettingsError, StorageError
@@ -46,3 +47,44 @@ def expect_intact(path: Path, raw: sqlite3.Connection) -> None:
     found = raw.execute("PRAGMA quick_check(1)").fetchone()[0]
     if found != "ok":
         raise damaged(path, " ".join(str(found).split()))
+
+
+class Storage:
+    """What became of a data file in use. path: None for memory, of which nothing is said.
+
+    full: the last write that failed found no room. reports: called with a text when it has no room, when it has room
+    again, and when it is damaged.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._damaged = False
+        self.full = False
+        self.reports: tuple[Callable[[str], object], ...] = ()
+
+    def failure(self, error: BaseException) -> BaseException:
+        """Return the exception to raise for `error`: a StorageError where the file is the cause.
+
+        The first of its kind is reported.
+        """
+        found = None if self._path is None else storage_error(self._path, error)
+        if found is None:
+            return error
+        found.__cause__ = error
+        if found.status == FULL:
+            known, self.full = self.full, True
+        else:
+            known, self._damaged = self._damaged, True
+        if not known:
+            self._report(str(found))
+        return found
+
+    def written(self) -> None:
+        """Take notice that something was written."""
+        if self.full:
+            self.full = False
+            self._report(f"there is room again for the data file {self._path}")
+
+    def _report(self, text: str) -> None:
+        for report in self.reports:
+            report(text)
