@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from labkit.core.marks import Mark
@@ -30,6 +31,9 @@ FAULTS: Mapping[str, Mapping[str, Any]] = {
     "cut after the work": {"cut": "after"},
     "late by 30 s": {"delay": 30},
 }
+PAUSE = (
+    20  # times as long as adding up accounts takes, which holds up the lab: a rest before it is done again
+)
 RECORDS = 40  # of a device's journal that are shown
 
 
@@ -49,6 +53,9 @@ class _RunSource:
 
     def __init__(self, run: Run) -> None:
         self._run = run
+        self._totals: Mapping[str, int] | None = None
+        self._next = 0.0  # real time at which its accounts are added up again
+        self._added = False  # they were after its end
 
     @property
     def began(self) -> float:
@@ -91,7 +98,12 @@ class _RunSource:
         return self._run.rate
 
     def accounts(self) -> Mapping[str, int] | None:
-        return self._run.totals
+        done, began = self._run.done, perf_counter()
+        if not self._added and (done or began >= self._next):
+            self._totals, self._added = self._run.totals, done
+            ended = perf_counter()
+            self._next = ended + PAUSE * (ended - began)
+        return self._totals
 
     def losses(self) -> pandas.DataFrame:
         return self._run.losses

@@ -203,14 +203,17 @@ class FleetDashboard(Dashboard):
         ended = run is not None and run.done
         ticks = list(run.ticks) if run is not None else []
         accounts = run.accounts() if run is not None else None
-        self._head.value = style.head(self._source.title, self._state, *self._notes(ticks)) + self._wrong()
+        failed = run.failed() if run is not None else ()
+        self._head.value = style.head(self._source.title, self._state, *self._notes(ticks)) + self._wrong(
+            failed
+        )
         frame = self._frame(ticks[-WINDOW:])
         self._tiles.value = style.tiles({**self._facts(ticks, frame), **losses.facts(accounts, ended=ended)})
         self._marks.value = panels.mark_line(list(run.marks) if run is not None else [])
         self._draw(frame)
         self._show_losses(accounts, ended)
         self._follow_rate(self._source.rate())
-        self._show_failures(run.failed() if run is not None else ())
+        self._show_failures(failed)
         under_way = run is not None and not ended
         arrivals = None if run is None else run.arrivals
         self._arrivals.layout.display = "none" if arrivals is None else ""
@@ -260,12 +263,12 @@ class FleetDashboard(Dashboard):
             notes.append(f"faults: {', '.join(self._active)}")
         return notes
 
-    def _wrong(self) -> str:
+    def _wrong(self, failed: Sequence[Failed]) -> str:
         """What failed of the run, in red: the run itself, or devices."""
         if self._run is None:
             return ""
         texts = [self._run.error or ""]
-        if count := len({each.identity for each in self._run.failed()}):
+        if count := len({each.identity for each in failed}):
             texts.append(f"{count} {'device' if count == 1 else 'devices'} failed, see below")
         return "".join(f"<div class='labkit-said'>{escape(each)}</div>" for each in texts if each)
 
@@ -362,10 +365,9 @@ class FleetDashboard(Dashboard):
         lines = [", ".join([self._source.title, self._state, *self._notes(ticks)])]
         if run is not None:
             lines += [run.error or "", losses.summary(run.accounts(), ended=run.done)]
-            if failed := [each.identity for each in run.failed()]:
-                lines.append(
-                    f"failed: {', '.join(failed[:MOST_FAILED])}{' …' if len(failed) > MOST_FAILED else ''}"
-                )
+            if failed := list(dict.fromkeys(each.identity for each in run.failed())):
+                more = " …" if len(failed) > MOST_FAILED else ""
+                lines.append(f"{len(failed):,} failed: {', '.join(failed[:MOST_FAILED])}{more}")
         return overview(self._frame(ticks), "\n".join(each for each in lines if each))
 
     def __repr__(self) -> str:

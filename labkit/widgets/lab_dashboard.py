@@ -31,7 +31,7 @@ SCRIPTS = {"failed runs": "#d64545", "runs": "#2e9e6b"}
 MESSAGES = {"mails": "#e08a2e", "messages": "#8e5bbf"}
 CHARTS = {"Requests": REQUESTS, "Script runs": SCRIPTS, "Mails and messages": MESSAGES}
 REASONS = 8  # of refusals, in the picture and in the table
-LONGEST = 48  # characters of a reason in the picture
+LONGEST, LINE = 52, 28  # characters of a reason in the picture, and of a line of it
 LINES = 12  # of what happened last
 QUIET = 4  # looks at which nothing has happened, after which the picture is drawn anew
 HEARTBEAT = 0.5  # seconds of real time between two looks
@@ -186,5 +186,7 @@ def _bars(axes: Axes, reasons: Mapping[str, int]) -> None:
 
 
 def shortened(text: str) -> str:
-    """Return a reason as a label: its beginning."""
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    """Return a reason as a label: its beginning, in as few lines as leave room for the charts."""
+    from textwrap import fill
+
+    return fill(text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…", LINE)

@@ -1,5 +1,6 @@
 """What dashboards say of losses, marks, reasons, failures and time, and what they leave out."""
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -26,6 +27,11 @@ class Counting(Behaviour):
             with suppress(*EXCHANGE_ERRORS):
                 await device.count()
             await device.sleep(100)
+
+
+class Breaking(Behaviour):
+    async def run(self, device: FleetDevice) -> None:
+        raise RuntimeError("it broke")
 
 
 @pytest.fixture
@@ -119,6 +125,16 @@ class TestOfAFleet:
         fleet.run(minutes=10)
         dashboard.refresh()
         assert "503 Service Unavailable" in words(dashboard.widget)
+
+    def test_devices_that_failed_are_in_the_picture(self, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+        pictures = titles(monkeypatch)
+        fleet = lab.product("others", resources={"count": "integer"}).fleet(9, Breaking)
+        dashboard = fleet.dashboard()
+        fleet.run(minutes=2)
+        dashboard.refresh()
+        assert "9 devices failed, see below" in words(dashboard.widget)
+        dashboard._picture()
+        assert re.search(r"9 failed: (o-00\d, ){5}o-00\d …", pictures[-1][0])  # they began in one moment
 
 
 class TestOfALab:
