@@ -73,7 +73,7 @@ class Clock:
         self._wall, self._steady = real = real if real is not None else RealTime()
         self._since = self._steady()
         self._lab = start if start is not None else (self._wall() if rate else VIRTUAL_START)
-        self._host = HostTime(real) if rate == 1 and start is None else None
+        self._host = HostTime(real, LATEST) if rate == 1 and start is None else None
         self._report: Callable[[float], object] | None = None
         self._observer: asyncio.TimerHandle | None = None
         self._start = self._lab
@@ -94,7 +94,7 @@ class Clock:
         if not self._rate:
             return self._lab
         if self._host is not None:
-            return min(LATEST, self._host.now())
+            return self._host.now()
         return min(LATEST, self._lab + self._rate * (self._steady() - self._since))
 
     @property

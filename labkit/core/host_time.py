@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -32,10 +33,12 @@ class HostTime:
 
     It shows what that clock does, also where that goes forward: it was set, or the machine slept. Where the host's
     clock is set back, this time goes on, a twentieth slower until the host's clock has caught up.
+    end: where it stops.
     """
 
-    def __init__(self, real: RealTime) -> None:
+    def __init__(self, real: RealTime, end: float = math.inf) -> None:
         self._wall, self._steady = real
+        self._end = end
         self._latest = wall = self._wall()  # what `now` last returned
         self._ahead: _Look | None = None  # since when the host's clock shows less
         self._observed = _Look(wall, wall, self._steady())
@@ -87,5 +90,5 @@ class HostTime:
         lab = max(self._latest, self._ahead.lab + PACE * (steady - self._ahead.steady))
         if wall >= lab:
             self._ahead = None
-        self._latest = max(wall, lab)
+        self._latest = min(max(wall, lab), self._end)
         return self._latest

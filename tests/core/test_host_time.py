@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from labkit.core.clock import Clock
+from labkit.core.clock import LATEST, Clock
 from labkit.core.host_time import HostTime, RealTime
 
 BEGUN = 1_800_000_000.0
@@ -109,6 +109,13 @@ def test_it_goes_on_where_data_ended(host: Host) -> None:
         assert clock.now() == begun + 1000
         host.run(10)
         assert clock.now() == begun + 1000 + {1: 9.5, 60: 600, 0: 0}[int(clock.rate)]
+
+
+def test_it_ends_where_lab_time_does(host: Host) -> None:
+    clock = Clock(real=host.real)
+    clock.begin_after(LATEST + 10)
+    host.run(10)
+    assert clock.now() == LATEST
 
 
 def test_stopped_and_run_on_it_no_longer_follows(host: Host) -> None:
