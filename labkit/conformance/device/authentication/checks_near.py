@@ -47,6 +47,8 @@ async def near_credentials(target: Target) -> None:
         expect.true(
             f"{kind} of a token renews none", response.status_code == 401, response.status_code, response
         )
+    for _, wrong in near_misses(device.identity, but=EMPTY):
+        endpoints.client_error(await activate(device, {"id": wrong}))
     expect.equal("its value", await device_client.value(device, "text"), "mine")
     identity, product = target.identity(), PRODUCTS["password"]
     keeper = target.client(product)
@@ -104,7 +106,7 @@ async def near_values(target: Target) -> None:
     expect.equal("the value at last", await device_client.value(device, "number"), "7")
 
 
-@check("DEV-CONT-7 DEV-CONT-3 DEV-CONT-20", "ids that are nearly those of a content")
+@check("DEV-CONT-7 DEV-CONT-3 DEV-CONT-20 DEV-PROV-4", "ids that are nearly those of a content")
 async def near_contents(target: Target) -> None:
     device = await target.activated("content")
     for kind, wrong in near_misses(CONTENT, but=EMPTY):

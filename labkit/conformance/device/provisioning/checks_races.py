@@ -82,6 +82,19 @@ async def replaced_meanwhile(target: Target) -> None:
             expect.equal("the first point", points[1], "before")
 
 
+@check("DEV-PROV-27 DEV-PROV-15 DEV-PROV-16", "credentials that are replaced while they are looked up")
+async def replaced_at_once(target: Target) -> None:
+    for turned in ORDERS:
+        for auth in ("token", "password"):
+            device = await target.activated(PRODUCTS[auth])
+            old, clients = credentials(device), [target.client(PRODUCTS[auth]) for _ in range(3)]
+            reads = [partial(READ.by, client, [old]) for client in clients]
+            await at_once(*reads[:2], partial(renewed, device), reads[2], turned=turned)
+            for client in clients:
+                expect.status(await READ.by(client, [old]), 401)
+            expect.status(await READ.by(device), 204)
+
+
 @check(
     "DEV-PROV-27 DEV-PROV-18", "two activations of one identity at once, and two with the same credentials"
 )

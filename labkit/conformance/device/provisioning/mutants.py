@@ -27,3 +27,10 @@ replaced_unseen = patch(
     "a request goes on whose credentials are replaced while it is on its way",
     always(None),
 )
+kept_after_hand_out = patch(
+    "DEV-PROV-25",
+    "labkit.devices.registry:Registry.forget",
+    "credentials that are replaced by others handed out still count",
+    always(None),
+    alone=True,
+)

@@ -26,7 +26,7 @@ TYPES = ("token", "password", "certificate")
 
 def own_lab(**settings: Any) -> Lab:
     """A lab with a product of each type."""
-    resources = {"text": "string", "other": "string"}
+    resources = {"text": "string", "other": "string", "zone": "string"}
     products = [{"id": each, "auth": each, "resources": resources} for each in TYPES]
     return _lab(products=products, **settings)
 
@@ -187,8 +187,13 @@ def _newest() -> None:
             each.record({"text": {first - 1000: "the only one"}})
         for count in (KEPT, 3 * KEPT):
             device = lab.product("token").device(f"d-{count}").activate()
+            for alias in ("other", "zone"):
+                device.record({alias: {first - 1000: "the only one"}})
             for number in range(count):
                 device.record({"text": {first + number: f"point {number}"}})
+            for alias in ("other", "zone"):
+                oldest = device.poll(alias, 0, since=first - 2000)
+                expect.equal("the oldest of another alias", oldest, "the only one")
             oldest = device.poll("text", 0, since=first - 1)
             expect.true("there is an oldest point", oldest is not None, oldest)
             number = int(str(oldest).split()[-1])

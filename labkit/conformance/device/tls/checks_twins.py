@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from labkit.lab.lab import Lab
     from labkit.lab.product import Product
 
+PIECES = 14_000  # times a mark: more bytes than a platform may keep in one piece
 ONE, OTHER = "d-1", "d-10"  # names of which one begins like the other
 OF_ALL = (
     "activation",
@@ -83,7 +84,7 @@ def acts(side: Side) -> list[tuple[str, Callable[[], object]]]:
         ("a write of another", lambda: other.write(text=f"{mark} too", texts=mark)),
         ("a record", lambda: one.record({"texts": {1_000_000_000: f"{mark} of the past"}})),
         ("a content", lambda: content.add("a", mark.encode() * 9, "text/plain", mark)),
-        ("a content whose id begins alike", lambda: content.add("ab", mark.encode())),
+        ("a content whose id begins alike", lambda: content.add("ab", mark.encode() * PIECES)),
         ("the state set", partial(scripted, "setIdentityState", identity=ONE, text=f"set by {mark}")),
         ("other content", lambda: content.add("a", mark.encode() * 99, "text/html", f"new of {mark}")),
         ("no content", lambda: content.remove("a")),
