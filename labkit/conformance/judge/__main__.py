@@ -16,11 +16,12 @@ from labkit.conformance.check import all_checks
 from labkit.conformance.fork_server import ForkServer
 from labkit.conformance.judge.equivalents import equivalents
 from labkit.conformance.judge.lines import Lines, recorded
-from labkit.conformance.judge.mutations import FOLDERS, Mutation, modules_of, mutations_of
+from labkit.conformance.judge.mutations import FOLDERS, LEFT_OUT, Mutation, modules_of, mutations_of
 from labkit.conformance.judge.play import PRELOAD
 from labkit.conformance.judge.trials import Figures, Trial, figures, judged, sample
 from labkit.core.errors import LabkitError
 
+UNNOTICED = ("survived", "warned", "broken")
 KEPT = Path("reports/judge/lines.json")
 
 
@@ -38,7 +39,7 @@ KEPT = Path("reports/judge/lines.json")
     "--json",
     "file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write each trial there, a line of JSON.",
+    help="Write each trial there, a line of JSON, then the figures of each folder.",
 )
 @click.option(
     "--lines",
@@ -59,8 +60,10 @@ def main(
 ) -> None:
     """Put faults into the code that serves, one at a time, and see whether the checks notice.
 
-    Prints each survivor as a diff, and a table by folder. First the checks are played on what has no fault, and once
-    more to see which lines each runs: a minute or two, unless no source has changed since.
+    A fault counts as noticed where a check fails or hangs; where one only warns or breaks, that is counted apart.
+    Prints each fault that was not noticed as a diff, a table by folder, and what is left out. First the checks are
+    played on what has no fault, and once more to see which lines each runs: a minute or two, unless no source has
+    changed since.
     """
     began = time.monotonic()
     folders = folders or FOLDERS
@@ -81,11 +84,18 @@ def main(
         click.echo(str(error), err=True)
         sys.exit(1)
     for each in trials:
-        if each.outcome == "survived":
-            click.echo(f"{each.mutation.diff()}\n  {each.why}\n")
+        if each.outcome in UNNOTICED:
+            click.echo(f"{each.mutation.diff()}\n  {each.outcome} {each.by} {each.why}\n")
     for each in trials if only else ():
         click.echo(f"{each.mutation.id} {each.outcome} {each.by} {each.why}".rstrip())
-    click.echo(table([figures(folder, trials) for folder in folders]))
+    rows = [figures(folder, trials) for folder in folders]
+    click.echo(table(rows))
+    for path, reason in LEFT_OUT.items():
+        if path.partition("/")[0] in folders:
+            click.echo(f"left out: {path}: {reason}")
+    if file is not None:
+        with file.open("a", encoding="utf-8") as lines_of_json:
+            lines_of_json.writelines(json.dumps(each.as_dict()) + "\n" for each in rows)
     for drifted in [each for each in equivalents() if each.mutation() is None]:
         click.echo(f"equivalent.toml: no such mutant any more: {drifted.module}: {drifted.line}", err=True)
     click.echo(f"{time.monotonic() - began:.0f} s")
@@ -117,8 +127,8 @@ def _judged(
 
         def progress(trial: Trial) -> None:
             nonlocal survivors
-            survivors += trial.outcome == "survived"
-            bar.set_postfix(survivors=survivors)
+            survivors += trial.outcome in UNNOTICED
+            bar.set_postfix(unnoticed=survivors)
             bar.update(trial.outcome != "incompetent")
             write(trial)
 
@@ -132,12 +142,11 @@ def _named(folder: str, ids: Sequence[str]) -> Iterator[Mutation]:
 
 def table(rows: Sequence[Figures]) -> str:
     """The figures by folder, as text."""
-    lines = [
-        f"{'folder':12}{'mutants':>9}{'killed':>9}{'timeouts':>10}{'equivalent':>12}{'survivors':>11}{'%':>7}"
-    ]
+    head = f"{'folder':12}{'mutants':>9}{'killed':>9}{'timeouts':>10}{'warned':>8}{'broken':>8}{'equivalent':>12}"
+    lines = [f"{head}{'survivors':>11}{'% not failed':>14}"]
     lines += [
-        f"{each.folder:12}{each.mutants:9}{each.killed:9}{each.timeouts:10}{each.equivalent:12}{each.survivors:11}"
-        f"{each.percent:7.1f}"
+        f"{each.folder:12}{each.mutants:9}{each.killed:9}{each.timeouts:10}{each.warned:8}{each.broken:8}"
+        f"{each.equivalent:12}{each.survivors:11}{each.percent:14.1f}"
         for each in rows
     ]
     return "\n".join(lines)

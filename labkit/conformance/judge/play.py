@@ -27,7 +27,7 @@ PRELOAD = __name__
 IMPORT, START = "import", "start"  # of labkit, and of a lab: they stand where a check's name would stand
 STARTING = 60.0  # seconds of real time to import and start; a check has its own limit
 STEPS = 200  # commands of a model check
-NOTICED = ("failed", "warned", "broken")
+NOTICED = ("failed", "warned", "broken", "not reached")  # what says the most first
 Tell = Callable[[Any], None]
 
 
@@ -101,12 +101,12 @@ def _is(code: CodeType, path: str, name: str, line: int) -> bool:
 
 
 def attempt(given: dict[str, Any], tell: Tell) -> None:
-    """Play checks until one notices.
+    """Play checks until one fails.
 
     given: module, path and source of what is mutated (None to mutate nothing); function: qualified name and first line
     of the function that is changed, unless labkit has to be imported with it; later: no start of a lab runs it; checks:
     their names, with the seconds of real time after which each counts as a hang, which ends this process by SIGALRM;
-    first: stop at the first that notices. Tells {"incompetent": why} where labkit cannot be imported, {"began": name}
+    first: stop at the first that fails. Tells {"incompetent": why} where labkit cannot be imported, {"began": name}
     before each check and its verdict after it, and a failed START where the lab did not start.
     """
     signal.setitimer(signal.ITIMER_REAL, STARTING)
@@ -136,7 +136,7 @@ def attempt(given: dict[str, Any], tell: Tell) -> None:
 
     def chosen() -> Iterator[Check]:
         for name, seconds in given["checks"]:
-            if noticed and given["first"]:
+            if given["first"] and any(each.outcome == "failed" for each in noticed):
                 return
             tell({"began": name})
             signal.setitimer(signal.ITIMER_REAL, seconds)

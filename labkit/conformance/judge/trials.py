@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from labkit.conformance.fork_server import Ended, ForkServer
@@ -13,7 +13,8 @@ from labkit.conformance.judge.lines import Lines
 from labkit.conformance.judge.mutations import Mutation, drawn, home, modules_of, source_of
 from labkit.conformance.judge.play import IMPORT, NOTICED, START
 
-Outcome = Literal["killed", "timeout", "survived", "equivalent", "incompetent"]
+# warned, broken: no check failed, but one did this. A mutant counts as noticed where a check fails, or hangs.
+Outcome = Literal["killed", "timeout", "warned", "broken", "survived", "equivalent", "incompetent"]
 ATTEMPT = "labkit.conformance.judge.play:attempt"
 
 
@@ -45,19 +46,30 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of a folder: how many mutants, and what became of them."""
+    """Of a folder: how many mutants, and what became of them.
+
+    killed: a check failed; timeouts: one hung; warned, broken: none failed, but one warned, or broke; survivors: all
+    passed.
+    """
 
     folder: str
     mutants: int
     killed: int
     timeouts: int
+    warned: int
+    broken: int
     equivalent: int
     survivors: int
 
     @property
     def percent(self) -> float:
-        """Survivors among those that are not equivalent."""
-        return 100 * self.survivors / max(1, self.mutants - self.equivalent)
+        """Of those that are not equivalent, the ones that no check fails."""
+        unnoticed = self.survivors + self.warned + self.broken
+        return 100 * unnoticed / max(1, self.mutants - self.equivalent)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return {**asdict(self), "percent": round(self.percent, 1)}
 
 
 def figures(folder: str, trials: Iterable[Trial]) -> Figures:
@@ -67,7 +79,7 @@ def figures(folder: str, trials: Iterable[Trial]) -> Figures:
         for each in trials
         if each.mutation.module.startswith(f"{folder}/") and each.outcome != "incompetent"
     ]
-    named: list[Outcome] = ["killed", "timeout", "equivalent", "survived"]
+    named: list[Outcome] = ["killed", "timeout", "warned", "broken", "equivalent", "survived"]
     return Figures(folder, len(outcomes), *map(outcomes.count, named))
 
 
@@ -152,17 +164,25 @@ def _given(mutation: Mutation, lines: Lines) -> dict[str, Any]:
 
 def outcome(mutation: Mutation, told: list[dict[str, Any]], ended: Ended[Any]) -> Trial:
     """The trial of a mutation, from what its process told and how it ended."""
-    began = ""
+    began, most = "", len(NOTICED)
+    noticed: dict[str, Any] = {}
     for each in told:
         if "incompetent" in each:
             return Trial(mutation, "incompetent", why=each["incompetent"])
         began = each.get("began", began)
-        if each.get("outcome") in NOTICED:
-            return Trial(mutation, "killed", each["check"], f"{each['outcome']}: {each['reason']}")
+        if each.get("outcome") in NOTICED[:most]:
+            noticed, most = each, NOTICED.index(each["outcome"])
+    why = f"{noticed['outcome']}: {noticed['reason']}" if noticed else ""
+    if noticed and noticed["outcome"] == "failed":
+        return Trial(mutation, "killed", noticed["check"], why)
     if ended.error == "signal SIGALRM":
         return Trial(mutation, "timeout", began, "it hangs")
+    if noticed and noticed["outcome"] == "warned":
+        return Trial(mutation, "warned", noticed["check"], why)
     if ended.error:
         last = (ended.printed.splitlines() or [""])[-1]
-        return Trial(mutation, "killed", began, f"{ended.error}: {last}")
+        return Trial(mutation, "broken", began, f"{ended.error}: {last}")
+    if noticed and noticed["outcome"] == "broken":
+        return Trial(mutation, "broken", noticed["check"], why)
     played = sum("outcome" in each for each in told)
-    return Trial(mutation, "survived", why=f"{played} checks passed")
+    return Trial(mutation, "survived", why=why or f"{played} checks passed")
