@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from labkit.core.errors import LabError
 from labkit.core.marks import Mark
@@ -18,6 +15,7 @@ from labkit.fleet.measures import Latency, Tick, frame
 from labkit.fleet.plan import Plan, Row
 from labkit.fleet.play import Play
 from labkit.lab.portal import Task
+from labkit.lab.progress import Progress
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
 from labkit.lab.solution import Solution
@@ -349,51 +347,6 @@ class Ending:
     async def close(self) -> None:
         self._play.stop()
         await self._play.finished()
-
-
-class Lasting(Protocol):
-    """What a bar needs to know of a run. began: lab time; lasting: seconds, None where it has no end."""
-
-    @property
-    def began(self) -> float: ...
-    @property
-    def lasting(self) -> float | None: ...
-    def on_tick(self, callback: Callable[[Tick], object]) -> None: ...
-
-
-class Progress:
-    """A bar with the lab time of a run, while it is waited for."""
-
-    def __init__(self, run: Lasting, wanted: bool | None) -> None:
-        from tqdm import tqdm
-
-        self._run = run
-        self._last = run.began
-        self._requests = 0
-        if wanted is None:
-            wanted = sys.stderr.isatty() or "JPY_SESSION_NAME" in os.environ
-        layout = "{desc} {percentage:3.0f}%|{bar}| {postfix} [{elapsed}<{remaining}]"
-        self._bar = tqdm(
-            total=run.lasting,
-            disable=not wanted,
-            leave=False,
-            bar_format=layout if run.lasting is not None else "{desc} {postfix} [{elapsed}]",
-        )
-        run.on_tick(self._show)
-
-    def _show(self, tick: Tick) -> None:
-        self._requests += tick.requests
-        when = datetime.fromtimestamp(tick.time, UTC)
-        self._bar.set_description_str(f"{when:%Y-%m-%d %H:%M:%S}", refresh=False)
-        self._bar.set_postfix_str(f"{self._requests} requests", refresh=False)
-        self._bar.update(tick.time - self._last)
-        self._last = tick.time
-
-    def __enter__(self) -> None:
-        """Shown from now on."""
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.close()
 
 
 def _duration(seconds: float) -> str:

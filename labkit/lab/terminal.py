@@ -24,7 +24,7 @@ from labkit.fleet.remote import elsewhere, play_elsewhere, provisioned
 from labkit.lab.lab import Lab
 from labkit.lab.outcome import FailedDevice, Order, Outcome, Watch
 from labkit.lab.portal import Portal
-from labkit.lab.run import Progress
+from labkit.lab.progress import Progress
 from labkit.lab.run_options import interval
 from labkit.lab.thresholds import Threshold
 from labkit.settings import load

@@ -1,0 +1,56 @@
+"""A progress bar over a run of a fleet."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Protocol
+
+from labkit.fleet.measures import Tick
+
+
+class Lasting(Protocol):
+    """What a bar needs to know of a run. began: lab time; lasting: seconds, None where it has no end."""
+
+    @property
+    def began(self) -> float: ...
+    @property
+    def lasting(self) -> float | None: ...
+    def on_tick(self, callback: Callable[[Tick], object]) -> None: ...
+
+
+class Progress:
+    """A bar with the lab time of a run, while it is waited for."""
+
+    def __init__(self, run: Lasting, wanted: bool | None) -> None:
+        from tqdm import tqdm
+
+        self._run = run
+        self._last = run.began
+        self._requests = 0
+        if wanted is None:
+            wanted = sys.stderr.isatty() or "JPY_SESSION_NAME" in os.environ
+        layout = "{desc} {percentage:3.0f}%|{bar}| {postfix} [{elapsed}<{remaining}]"
+        self._bar = tqdm(
+            total=run.lasting,
+            disable=not wanted,
+            leave=False,
+            bar_format=layout if run.lasting is not None else "{desc} {postfix} [{elapsed}]",
+        )
+        run.on_tick(self._show)
+
+    def _show(self, tick: Tick) -> None:
+        self._requests += tick.requests
+        when = datetime.fromtimestamp(tick.time, UTC)
+        self._bar.set_description_str(f"{when:%Y-%m-%d %H:%M:%S}", refresh=False)
+        self._bar.set_postfix_str(f"{self._requests} requests", refresh=False)
+        self._bar.update(tick.time - self._last)
+        self._last = tick.time
+
+    def __enter__(self) -> None:
+        """Shown from now on."""
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
