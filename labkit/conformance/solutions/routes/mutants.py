@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from labkit.conformance.breaking import gives
-from labkit.conformance.mutant import mutant, patch
+from labkit.conformance.mutant import instead, mutant, patch
 from labkit.solutions.lua.environments import Environment, Environments
 from labkit.solutions.scripted import RouteHandler
 
@@ -62,3 +62,10 @@ def newest_request(original: Any) -> Any:
         return await original(self, {**arguments, "request": newest[self]}, run)
 
     return broken
+
+
+@instead("SOL-ROUTE-1", "labkit.solutions.routes:Routes.match")
+def any_case(original: Any, self: Any, method: str, path: str) -> Any:
+    """the letter case of a path does not count"""
+    found = original(self, method, path)
+    return found if found.route or found.allowed else original(self, method, path.lower())
