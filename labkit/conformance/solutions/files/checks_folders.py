@@ -38,6 +38,10 @@ HANDLERS = {  # files of handlers of the service panels, and the events that the
 NAMES = ("one", "two", "none")  # of folders of one solution
 GOOD: Files = {A: f"{ROUTE}return 1"}
 WRONG: Mapping[str, Files] = {
+    "a section beside the folder": {
+        PROJECT: f"{NEWER}endpoints: {{location: ../beside}}\n",
+        "../beside/a.lua": f"{ROUTE}return 1",
+    },
     "a header without method": {A: "--#ENDPOINT\nreturn 1"},
     "a header with another word": {A: "--#ENDPOINT FETCH /a\nreturn 1"},
     "a header without path": {A: "--#ENDPOINT GET\nreturn 1"},
@@ -103,10 +107,6 @@ RIGHT: Mapping[str, Files] = {  # each with a route GET /a, which gives 1
     "a section that is a file": {
         PROJECT: f"{NEWER}endpoints: {{location: a.lua}}\n",
         "a.lua": f"{ROUTE}return 1",
-    },
-    "a section beside the folder": {
-        PROJECT: f"{NEWER}endpoints: {{location: ../beside}}\n",
-        "../beside/a.lua": f"{ROUTE}return 1",
     },
     "routes for endpoints": {PROJECT: f"{NEWER}routes: {{location: api}}\n", "api/a.lua": f"{ROUTE}return 1"},
     "patterns": {
@@ -186,6 +186,12 @@ def _wrong(target: Target) -> None:
         for number, (what, both) in enumerate(TWICE.items()):
             paths = [written(root, f"{number} {each}", files) for each, files in enumerate(both)]
             expect.true(f"{what} is refused", loaded(target, id, *paths) is None, what)
+        elsewhere = written(root, "elsewhere", {"a.lua": f"{ROUTE}return 1"})
+        project = f"{NEWER}endpoints: {{location: {elsewhere.as_posix()}}}\n"
+        outside = written(root, "outside", {PROJECT: project})
+        expect.true(
+            "a section in a folder elsewhere is refused", loaded(target, id, outside) is None, project
+        )
         good = written(root, "good", GOOD)
         probe = target.lab.solution(PROBE)
         for settings in ({"products": ["token-open", "nowhere"]}, {"domain": probe.domain}):
@@ -206,10 +212,7 @@ async def right(target: Target) -> None:
 
 def _right(target: Target) -> None:
     with folders() as root:
-        elsewhere = written(root, "elsewhere", {"a.lua": f"{ROUTE}return 1"})
-        project = f"{NEWER}endpoints: {{location: {elsewhere.as_posix()}}}\n"
-        right = {**RIGHT, "a section in a folder elsewhere": {PROJECT: project}}
-        for number, (what, files) in enumerate(right.items()):
+        for number, (what, files) in enumerate(RIGHT.items()):
             solution = loaded(target, target.identity(), written(root, f"{number}", files))
             expect.true(f"{what} loads", solution is not None, "a refusal")
             response = solution.get("/a") if solution else None
