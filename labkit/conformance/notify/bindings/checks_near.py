@@ -87,7 +87,8 @@ def _namesakes(target: Target) -> None:
 )
 async def near_names(target: Target) -> None:
     notify, tag = Notify(target), f"{target.identity()}-Tag"
-    binding = await notify.bound(Tag=[tag])
+    # with letters at its end, for the identities of other checks differ from it in their last digits
+    binding = await notify.bound(Identity=f"{target.identity()}-Name", Tag=[tag])
     identity = binding["identity"]
     for _, wrong in near_misses(identity, but=EMPTY):
         await notify.lists("bindings of nearly the identity", [], Identity=wrong)

@@ -7,7 +7,7 @@ from typing import Any
 from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.near import CASE, EMPTY, SPACE, near_misses
-from labkit.conformance.roles import Access, assignment, permission
+from labkit.conformance.roles import Access, assignment, named, permission
 from labkit.conformance.target import Target
 from labkit.conformance.user.oauth.steps import Shop
 from labkit.conformance.users import User
@@ -68,23 +68,28 @@ async def near_clients(target: Target) -> None:
 async def near_values(target: Target) -> None:
     user = Access(target)
     path, value = f"GET/{target.identity()}/{{sn}}", "Ab12Cd"
-    role, id = await user.role("sn", perms=[path]), await user.newcomer()
+    role, id = (
+        f"{target.identity()}-Role",
+        await user.newcomer(),
+    )  # other checks' roles differ in digits at the end
+    await user.table("createRole", role_id=role, parameter=named("sn"))
+    await user.table("addRolePerm", role_id=role, body=[permission(path)])
     await user.assign(id, role, ("sn", value))
     held = [assignment(role, ("sn", value))]
-    named = {"role_id": role, "parameter_name": "sn"}
+    of = {"role_id": role, "parameter_name": "sn"}
     for kind, wrong in near_misses(value):
         await user.denied(id, path, f"sn::{wrong}")
-        await user.fails("hasUserRoleParam", id=id, **named, parameter_value=wrong)
+        await user.fails("hasUserRoleParam", id=id, **of, parameter_value=wrong)
         if wrong.isalnum():
-            found = await user.table("listRoleParamUsers", **named, parameter_value=wrong)
+            found = await user.table("listRoleParamUsers", **of, parameter_value=wrong)
             user.same(f"who holds {kind}", found, [])
-            await user.table("deassignUserParam", id=id, **named, parameter_value=wrong)
-            await user.nothing("deleteRoleParamValue", **named, parameter_value=wrong)
+            await user.table("deassignUserParam", id=id, **of, parameter_value=wrong)
+            await user.nothing("deleteRoleParamValue", **of, parameter_value=wrong)
         user.same(f"what is held after {kind}", await user.held(id), held)
     for name, but in (("role_id", (*CASE, *SPACE)), ("parameter_name", CASE)):
-        for _, wrong in near_misses(named[name], but=but):
-            await user.fails("hasUserRoleParam", id=id, **{**named, name: wrong}, parameter_value=value)
-            await user.fails("deassignUserParam", id=id, **{**named, name: wrong}, parameter_value=value)
+        for _, wrong in near_misses(of[name], but=but):
+            await user.fails("hasUserRoleParam", id=id, **{**of, name: wrong}, parameter_value=value)
+            await user.fails("deassignUserParam", id=id, **{**of, name: wrong}, parameter_value=value)
     for _, wrong in near_misses("sn", but=CASE):
         await user.denied(id, path, f"{wrong}::{value}")
     for _, wrong in near_misses(path):
