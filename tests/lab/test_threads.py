@@ -91,7 +91,9 @@ def test_an_interrupt_ends_an_endless_select() -> None:
 
     def interrupt() -> None:
         while not selecting:
-            selecting.extend(each for each in threading.enumerate() if each.name == "labkit copy")
+            selecting.extend(
+                each for each in threading.enumerate() if each.name == "labkit copy" and each.is_alive()
+            )
         signal.pthread_kill(main.ident or 0, signal.SIGINT)
 
     main = threading.current_thread()
