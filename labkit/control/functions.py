@@ -26,16 +26,25 @@ class FunctionsControl:
         self._platform = platform
 
     async def route(
-        self, solution: str, method: str, path: str, function: Callable[..., object], content_type: str
+        self,
+        solution: str,
+        method: str,
+        path: str,
+        function: Callable[..., object],
+        content_type: str,
+        replace: bool = False,
     ) -> None:
         """Answer `method path` of a solution with a function (Solution.route)."""
         _check(function)
-        self._platform.solutions.get(solution).route(method, path, function, content_type=content_type)
+        found = self._platform.solutions.get(solution)
+        found.route(method, path, function, content_type=content_type, replace=replace)
 
-    async def on(self, solution: str, service: str, event: str, function: Callable[..., object]) -> None:
+    async def on(
+        self, solution: str, service: str, event: str, function: Callable[..., object], replace: bool = False
+    ) -> None:
         """Handle an event of a solution with a function (Solution.on)."""
         _check(function)
-        self._platform.solutions.get(solution).on(service, event, function)
+        self._platform.solutions.get(solution).on(service, event, function, replace=replace)
 
     async def service(
         self, service: object, functions: Mapping[str, Callable[..., object]]

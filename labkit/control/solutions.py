@@ -94,13 +94,16 @@ class SolutionsControl:
         settings = self._platform.solutions.get(id).settings
         return self._info(await self._platform.solutions.replace(settings, keep=True))
 
-    async def route(self, id: str, method: str, path: str, lua: str, content_type: str) -> None:
-        """Answer `method path` with a Lua script. Raises SettingsError for a wrong method, path or script."""
-        self._platform.solutions.get(id).route(method, path, lua=lua, content_type=content_type)
+    async def route(
+        self, id: str, method: str, path: str, lua: str, content_type: str, replace: bool = False
+    ) -> None:
+        """Answer `method path` with a Lua script (Solution.route)."""
+        solution = self._platform.solutions.get(id)
+        solution.route(method, path, lua=lua, content_type=content_type, replace=replace)
 
-    async def on(self, id: str, service: str, event: str, lua: str) -> None:
-        """Handle an event with a Lua script. Raises SettingsError for one that does not compile."""
-        self._platform.solutions.get(id).on(service, event, lua=lua)
+    async def on(self, id: str, service: str, event: str, lua: str, replace: bool = False) -> None:
+        """Handle an event with a Lua script (Solution.on)."""
+        self._platform.solutions.get(id).on(service, event, lua=lua, replace=replace)
 
     async def routes(self, id: str) -> list[RouteInfo]:
         """Its routes, by path."""

@@ -54,19 +54,24 @@ class Solution(SiteClient):
         *,
         lua: str | None = None,
         content_type: str = JSON,
+        replace: bool = False,
     ) -> Any:
         """Add a route: a Lua script (`lua="…"`) or a Python function; without either, a decorator.
 
         The function, sync or async, gets by name what it asks for of: request, response, services, context, log,
-        now. A route of the same method and path is replaced. content_type: of the bodies it takes.
+        now. A route of the same method and path gives way to the same text or a function of the same name, as when a
+        cell runs again; to any other with replace=True alone, else it is an error. content_type: of the bodies it
+        takes.
         """
         if lua is not None:
-            self._runtime.run(self._control.route, self.id, method, path, lua, content_type)
+            self._runtime.run(self._control.route, self.id, method, path, lua, content_type, replace)
         elif function is None:
-            return lambda handler: self.route(method, path, handler, content_type=content_type)
+            return lambda handler: self.route(
+                method, path, handler, content_type=content_type, replace=replace
+            )
         else:
             functions = self._runtime.control.functions
-            self._runtime.run(functions.route, self.id, method, path, function, content_type)
+            self._runtime.run(functions.route, self.id, method, path, function, content_type, replace)
         return function
 
     def on(
@@ -76,14 +81,20 @@ class Solution(SiteClient):
         function: Callable[..., object] | None = None,
         *,
         lua: str | None = None,
+        replace: bool = False,
     ) -> Any:
-        """Handle an event: `on("device", "datapoint", lua="…")`; without a handler, a decorator."""
+        """Handle an event: `on("device", "datapoint", lua="…")`; without a handler, a decorator.
+
+        A handler of the same event gives way to the same text or a function of the same name, as when a cell runs
+        again; to any other with replace=True alone, else it is an error.
+        """
         if lua is not None:
-            self._runtime.run(self._control.on, self.id, service, event, lua)
+            self._runtime.run(self._control.on, self.id, service, event, lua, replace)
         elif function is None:
-            return lambda handler: self.on(service, event, handler)
+            return lambda handler: self.on(service, event, handler, replace=replace)
         else:
-            self._runtime.run(self._runtime.control.functions.on, self.id, service, event, function)
+            functions = self._runtime.control.functions
+            self._runtime.run(functions.on, self.id, service, event, function, replace)
         return function
 
     def call(self, service: str, operation: str, parameters: object = None) -> Any:
@@ -101,7 +112,8 @@ class Solution(SiteClient):
     def reload(self) -> Self:
         """Read its folder anew after an edit, and run its set-up; routes and handlers of cells stay.
 
-        Raises SettingsError naming file and line, and changes nothing, where the folder is wrong.
+        Raises SettingsError naming file and line, and changes nothing, where the folder is wrong, or has a handler
+        of its own now where a cell's was added without replace=True.
         """
         warn_of(self._runtime.run(self._control.reload, self.id))
         return self

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from labkit.solutions import events
 from labkit.solutions.handlers import Handler
+from labkit.solutions.origins import NOWHERE, Origin, check_place
 from labkit.solutions.scripts import Script
 
 Names = tuple[str, ...]
@@ -17,7 +18,8 @@ Compile = Callable[[str, str, Script, Names], Handler]
 class Registration:
     """A handler under the service and event that it is kept under; another one may take its place.
 
-    names: those that its argument has; script: what it was compiled of, None for a function.
+    names: those that its argument has; script: what it was compiled of, None for a function; origin: where it comes
+    from.
     """
 
     key: events.Key
@@ -25,6 +27,7 @@ class Registration:
     handler: Handler
     names: Names
     script: Script | None = None
+    origin: Origin = NOWHERE
     bound: dict[Names, Handler] = field(default_factory=dict)
 
     def close(self) -> None:
@@ -45,12 +48,23 @@ class Registrations:
         self._of_products: dict[tuple[str, str, str], Registration | None] = {}  # what `find` has found
         self._installed: dict[str, dict[events.Key, Registration]] = {}  # by the service
 
-    def keep(self, service: str, event: str, handler: Script | Handler, names: Names) -> None:
-        """Register a handler in the place of one that is there: what is queued for it goes to the new one.
+    def keep(
+        self,
+        service: str,
+        event: str,
+        handler: Script | Handler,
+        names: Names,
+        origin: Origin,
+        replace: bool = False,
+    ) -> None:
+        """Register a handler, in the place of the same one or, where `replace`, of any: what is queued goes to it.
 
-        Raises SettingsError for a script that does not compile.
+        Raises SettingsError for a script that does not compile, and where another handler is there.
         """
+        there = self._kept.get(events.key(service, event))
+        check_place(f"{service} {event}", None if there is None else there.origin, origin, replace)
         made = self._made(service, event, handler, names)
+        made.origin = origin
         self._of_products.clear()
         present = self._kept.get(made.key)
         if present is None:
@@ -58,7 +72,7 @@ class Registrations:
             return
         present.close()
         present.service, present.handler, present.names = service, made.handler, names
-        present.script, present.bound = made.script, {}
+        present.script, present.bound, present.origin = made.script, {}, origin
 
     def install(self, service: str, scripts: Mapping[str, Script], names: Mapping[str, Names]) -> None:
         """Have these scripts handle events of a service that have no handler here, and no others.

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from labkit.core.errors import SettingsError
 from labkit.solutions.handlers import Handler
+from labkit.solutions.origins import NOWHERE, Origin
 from labkit.solutions.scripts import JSON, METHODS, Tags
 
 Values = tuple[str, ...]
@@ -19,7 +20,10 @@ SLASHES = re.compile("/{2,}")
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A method and a path template with what answers them. where: the file and line that say so."""
+    """A method and a path template with what answers them.
+
+    where: the file and line that say so; origin: where the handler comes from.
+    """
 
     method: str
     path: str
@@ -27,6 +31,7 @@ class Route:
     content_type: str = JSON
     where: str = "a cell"
     tags: Tags = field(default_factory=Tags)
+    origin: Origin = NOWHERE
 
     @property
     def placeholders(self) -> list[str]:
@@ -86,6 +91,10 @@ class Routes:
         if other is not None:
             raise SettingsError(f"{route.where}: {route.method} {route.path} is in {other.where} too")
         self.replace(route)
+
+    def at(self, route: Route) -> Route | None:
+        """Return the route at the place of another one. Raises SettingsError for a bad method or path."""
+        return self._end(route).get(route.method)
 
     def replace(self, route: Route) -> Route | None:
         """Add a route; gives the one whose place it takes. Raises SettingsError for a bad method or path."""

@@ -20,6 +20,7 @@ from labkit.solutions import events
 from labkit.solutions.folder import Asset, SolutionFolder
 from labkit.solutions.functions import FunctionHandler
 from labkit.solutions.handlers import Handler, Run, ScriptTimeError, explain, status_of, trace
+from labkit.solutions.origins import CELL, Origin, check_place
 from labkit.solutions.registrations import Names, Registration, Registrations
 from labkit.solutions.request import Request
 from labkit.solutions.response import Response, reply
@@ -66,7 +67,8 @@ class Solution:
         self._context = context
         self._services = services
         self._workers = workers
-        self._added: dict[tuple[str, ...], Callable[[Solution], object]] = {}  # beside the folder
+        self._added: dict[tuple[str, ...], Callable[..., object]] = {}  # beside the folder
+        self._replacing: set[tuple[str, ...]] = set()  # those of them that may replace what the folder has
         seeded = context.identifiers.seed is not None
         self._time = context.settings.guard.script_time
         self._scripts = Scripts(
@@ -91,20 +93,32 @@ class Solution:
                     endpoint.content_type,
                     endpoint.script.where,
                     endpoint.tags,
+                    Origin(script=endpoint.script, place=endpoint.script.where),
                 )
             )
         for each in folder.events:
-            self._handle_with(each.service, each.event, each.script)
+            self._handle_with(each.service, each.event, each.script, each.script.where)
 
     # ---- registering
 
     @overload
-    def route(self, method: str, path: str, *, content_type: str = JSON) -> Callable[[F], F]: ...
-    @overload
-    def route(self, method: str, path: str, function: F, *, content_type: str = JSON) -> F: ...
+    def route(
+        self, method: str, path: str, *, content_type: str = JSON, replace: bool = False
+    ) -> Callable[[F], F]: ...
     @overload
     def route(
-        self, method: str, path: str, function: None = None, *, lua: str, content_type: str = JSON
+        self, method: str, path: str, function: F, *, content_type: str = JSON, replace: bool = False
+    ) -> F: ...
+    @overload
+    def route(
+        self,
+        method: str,
+        path: str,
+        function: None = None,
+        *,
+        lua: str,
+        content_type: str = JSON,
+        replace: bool = False,
     ) -> None: ...
     def route(
         self,
@@ -114,36 +128,55 @@ class Solution:
         *,
         lua: str | None = None,
         content_type: str = JSON,
+        replace: bool = False,
     ) -> Any:
         """Answer `method path` with Lua or with a function; with neither, decorate a function.
 
         The function, sync or async, gets by name what it asks for of: request, response, services, context,
-        log, now. A route of the same method and path is replaced. content_type: of the bodies it takes.
-        Raises SettingsError for a wrong method, path or script, LabError for a function that asks for more.
+        log, now. A route of the same method and path gives way to the same text, to a function of the same name, and
+        with `replace` to any. content_type: of the bodies it takes. Raises SettingsError for a wrong method, path or
+        script, and where another handler is there; LabError for a function that asks for more.
         """
         if function is None and lua is None:
-            return lambda given: self.route(method, path, given, content_type=content_type)
+            return lambda given: self.route(method, path, given, content_type=content_type, replace=replace)
         method = method.upper()
         handler: Handler
         if function is not None:
             handler = self._function(function, ROUTE_NAMES)
+            origin = Origin(function=function)
         else:
-            handler = self._scripts.endpoint(Script(f"{method} {path}", 1, lua or ""), method)
-        replaced = self.routes.replace(Route(method, path, handler, content_type))
+            script = Script(f"{method} {path}", 1, lua or "")
+            handler = self._scripts.endpoint(script, method)
+            origin = Origin(script=script)
+        route = Route(method, path, handler, content_type, origin=origin)
+        there = self.routes.at(route)
+        try:
+            check_place(f"{method} {path}", None if there is None else there.origin, origin, replace)
+        except SettingsError:
+            handler.close()
+            raise
+        replaced = self.routes.replace(route)
         if replaced is not None:
             replaced.handler.close()
         add: Callable[..., object] = Solution.route
-        self._added[method, path] = partial(
-            add, method=method, path=path, function=function, lua=lua, content_type=content_type
-        )
+        given = {
+            "method": method,
+            "path": path,
+            "function": function,
+            "lua": lua,
+            "content_type": content_type,
+        }
+        self._add((method, path), partial(add, **given), replace)
         return function
 
     @overload
-    def on(self, service: str, event: str) -> Callable[[F], F]: ...
+    def on(self, service: str, event: str, *, replace: bool = False) -> Callable[[F], F]: ...
     @overload
-    def on(self, service: str, event: str, function: F) -> F: ...
+    def on(self, service: str, event: str, function: F, *, replace: bool = False) -> F: ...
     @overload
-    def on(self, service: str, event: str, function: None = None, *, lua: str) -> None: ...
+    def on(
+        self, service: str, event: str, function: None = None, *, lua: str, replace: bool = False
+    ) -> None: ...
     def on(
         self,
         service: str,
@@ -151,34 +184,38 @@ class Solution:
         function: Callable[..., object] | None = None,
         *,
         lua: str | None = None,
+        replace: bool = False,
     ) -> Any:
         """Handle an event with Lua or with a function; with neither, decorate a function.
 
         A script gets the event under its fixed name (events.py) and context, a function under that name or
         `event`, and services, context, log, now. Where others name the event's argument (an operation of the
         solution's interface, an event of one that it subscribes to), a function may give it any name. A handler of
-        the same service and event is replaced. While a fleet is simulated, one handler works
-        at a time, and one call of it (core/turns.py).
+        the same service and event gives way to the same text, to a function of the same name, and with `replace` to
+        any. While a fleet is simulated, one handler works at a time, and one call of it (core/turns.py).
+        Raises SettingsError for a wrong script, and where another handler is there.
         """
         if function is None and lua is None:
-            return lambda given: self.on(service, event, given)
+            return lambda given: self.on(service, event, given, replace=replace)
         if function is not None:
             names = events.arguments(self._context.events, service, event)
             offered = tuple(dict.fromkeys((*names, "event")))
             handler = self._function(function, offered, any_name=self._names_vary(service, event))
-            self._handlers.keep(service, event, handler, names)
+            self._handlers.keep(service, event, handler, names, Origin(function=function), replace)
         else:
-            self._handle_with(service, event, Script(f"{service}_{event}", 1, lua or ""))
+            self._handle_with(service, event, Script(f"{service}_{event}", 1, lua or ""), replace=replace)
         add: Callable[..., object] = Solution.on
-        self._added[events.key(service, event)] = partial(
-            add, service=service, event=event, function=function, lua=lua
-        )
+        given = {"service": service, "event": event, "function": function, "lua": lua}
+        self._add(events.key(service, event), partial(add, **given), replace)
         return function
 
     def adopt(self, other: Solution) -> None:
-        """Add the routes, handlers and configuration that another one has beside its folder."""
-        for add in other._added.values():
-            add(self)
+        """Add the routes, handlers and configuration that another one has beside its folder.
+
+        Raises SettingsError where the folder has another handler at the place of one that was to replace none.
+        """
+        for key, add in other._added.items():
+            add(self, replace=key in other._replacing)
         self.configured = other.configured
 
     def install(self, service: str, scripts: Mapping[str, str], names: Mapping[str, Names]) -> None:
@@ -353,8 +390,17 @@ class Solution:
             return Outcome(status_of(error), error=explain(error))
         return Outcome(204 if result is None else 200, result)
 
-    def _handle_with(self, service: str, event: str, script: Script) -> None:
-        self._handlers.keep(service, event, script, events.arguments(self._context.events, service, event))
+    def _handle_with(
+        self, service: str, event: str, script: Script, place: str = CELL, *, replace: bool = False
+    ) -> None:
+        names = events.arguments(self._context.events, service, event)
+        self._handlers.keep(service, event, script, names, Origin(script=script, place=place), replace)
+
+    def _add(self, key: tuple[str, ...], add: Callable[..., object], replace: bool) -> None:
+        """Keep what was added beside the folder, for a reload. replace: in the place of whatever is there."""
+        self._added[key] = add
+        if replace:
+            self._replacing.add(key)
 
     def _names_vary(self, service: str, event: str) -> bool:
         """Are the names of an event's argument not known before it is raised?"""

@@ -158,7 +158,7 @@ def test_how_many_may_be_late(story: Story, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_script_in_lua(story: Story) -> None:
     acme = story.lab.solution("acme")
-    acme.on("device", "datapoint", lua=LUA)
+    acme.on("device", "datapoint", lua=LUA, replace=True)
     story.lab.faults.add("device datapoint", doubled=True)
     story.device(0, "t-1").write(a="x")
     story.lab.settle()

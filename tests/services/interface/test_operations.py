@@ -157,7 +157,7 @@ async def test_a_crash_is_a_500_that_names_what_failed(env: Environment) -> None
     def broken(lamp: Any) -> None:
         raise KeyError("fuse")
 
-    lights.on("interface", "light", broken)
+    lights.on("interface", "light", broken, replace=True)
     assert refusal(await env.call("home", "Lights.light"))[0] == 500
 
 

@@ -132,7 +132,7 @@ class TestWhileItRuns:
             await env.clock.advance(seconds=5)
             return {"parameters": {"count": returned}}
 
-        env.solutions.get("lights").on("interface", "subscriberAdded", handler)
+        env.solutions.get("lights").on("interface", "subscriberAdded", handler, replace=True)
         await env.interface.subscribe("home", "lights", parameters={"count": 7})
         found = await subscriber(env)
         assert (found["updated_at"] > found["created_at"]) is moves
@@ -142,19 +142,19 @@ class TestWhileItRuns:
         script = (
             "return {parameters = {got = Interface.triggerOne{target = 'home', event = 'changed', data = 1}}}"
         )
-        lights.on("interface", "subscriberAdded", lua=script)
+        lights.on("interface", "subscriberAdded", lua=script, replace=True)
         await env.interface.subscribe("home", "lights")
         assert (await subscriber(env))["parameters"]["got"] == ["default", 1]
 
     async def test_what_cannot_be_written_back_is_a_warning(self, env: Any) -> None:
         lights = env.solutions.get("lights")
-        lights.on("interface", "subscriberAdded", lua="return {parameters = {count = 'many'}}")
+        lights.on("interface", "subscriberAdded", lua="return {parameters = {count = 'many'}}", replace=True)
         await env.interface.subscribe("home", "lights")
         assert (await subscriber(env))["parameters"] == {"region": "north"}
         assert "expected integer, not string" in lights.warnings[-1]
 
     async def test_a_handler_that_fails_stops_nobody(self, env: Any) -> None:
-        env.solutions.get("lights").on("interface", "subscriberAdded", lua="error('no')")
+        env.solutions.get("lights").on("interface", "subscriberAdded", lua="error('no')", replace=True)
         await env.interface.subscribe("home", "lights")
         assert await env.call("home", "Lights.echo", a=1) == {"a": 1}
 

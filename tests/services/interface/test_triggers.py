@@ -91,7 +91,7 @@ async def test_trigger_one_gives_the_error_of_the_handler(env: Environment) -> N
         "error": "no lamp",
         "status": 409,
     }
-    home.on("lights", "plain", lua="error('the fuse')")
+    home.on("lights", "plain", lua="error('the fuse')", replace=True)
     answer = await trigger_one(env, "home", "plain")
     assert (answer["status"], answer["type"], "the fuse" in answer["error"]) == (500, "ServerError", True)
     assert await trigger_one(env, "shed", "plain") == {

@@ -47,7 +47,7 @@ def installed_over(original: Any, self: Any, service: str, scripts: Any, names: 
     """the scripts of the configuration replace the handlers that are there"""
     original(self, service, scripts, names)
     for event, script in scripts.items():
-        self.on(service, event, lua=script)
+        self.on(service, event, lua=script, replace=True)
 
 
 @instead("IFC-CALL-6", PAYLOAD)

@@ -6,6 +6,8 @@ That they run at all, in which order and for whom, is checked in events.py.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ from labkit.conformance import device_client, expect
 from labkit.conformance.check import check
 from labkit.conformance.probe import PROBE, Probe, Table, events_of, same
 from labkit.conformance.target import Target
+from labkit.conformance.verdict import Mismatch
 from labkit.core.errors import SettingsError
 from labkit.fleet.device import VirtualDevice
 
@@ -143,15 +146,83 @@ def _best(target: Target) -> None:
     ):
         for number, service in enumerate(services, 1):  # each goes before those that are there
             solution.on(service, event, lambda event: seen.append("the function before"))
-            solution.on(service, event, lua=tell % "the script before")
-            solution.on(service.title() if service == "device" else service, event, lua=tell % service)
+            solution.on(service, event, lua=tell % "the script before", replace=True)
+            named = service.title() if service == "device" else service
+            solution.on(named, event, lua=tell % service, replace=True)
             expect.equal(f"who was told of {event}, one after the other", told(), [*services[:number]])
-        solution.on(name, event, lambda event: seen.append("a function"))
+        solution.on(name, event, lambda event: seen.append("a function"), replace=True)
         expect.equal("what scripts were told then", told(), [*services])
         expect.equal("what functions were told", seen, ["a function"])
-        solution.on(name, event, lambda event: None)
+        solution.on(name, event, lambda event: None, replace=True)
         seen.clear()
         solution.Keystore.delete(key="told")
+
+
+@check("SOL-EVT-9", "another handler is an error and changes nothing, the same one is taken anew",
+       needs={"settings"})  # fmt: skip
+async def replaced(target: Target) -> None:
+    await target.in_lab(_replaced, target)
+
+
+def _replaced(target: Target) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for file, text in (
+            ("endpoints/a.lua", "--#ENDPOINT GET /a/{b}\nreturn 'of the folder'"),
+            ("services/interface_ping.lua", "return 'of the folder'"),
+        ):
+            Path(folder, file).parent.mkdir()
+            Path(folder, file).write_text(text)
+        published = {"Interface": {"operations": [{"name": "ping"}]}}
+        own, other = (target.identity().replace("-", "") for _ in range(2))
+        solution = target.lab.solution(own, path=folder, services=published)
+        home = target.lab.solution(other)
+        home.subscribe(solution, script_key="bell")
+        for add, call in (
+            (partial(solution.route, "GET", "/a/{c}"), lambda: solution.get("/a/x").text),
+            (partial(solution.on, "interface", "ping"), lambda: home.call("Bell", "ping")),
+        ):
+            _take_turns(add, call)
+        solution.reload()
+        expect.equal("after a reload", solution.get("/a/x").text, "named, anew")
+
+
+def _take_turns(add: Callable[..., object], call: Callable[[], object]) -> None:
+    """Have handlers follow each other, of which each but the last is refused first."""
+
+    def named(text: str) -> Callable[[], str]:
+        def handler() -> str:
+            return text
+
+        return handler
+
+    before = "of the folder"
+    for given, text in (
+        ({"lua": "return 'a script'"}, "a script"),
+        ({"function": lambda: "a lambda"}, "a lambda"),
+        ({"function": lambda: "another lambda"}, "another lambda"),
+        ({"lua": "return 'a script'"}, "a script"),
+        ({"function": named("named")}, "named"),
+    ):
+        try:
+            add(**given)
+        except SettingsError as error:
+            expect.true("the error says what to do", "replace=True" in str(error), str(error))
+        else:
+            raise Mismatch("another handler", f"that {text} is refused", "it was taken")
+        expect.equal("after the refusal", call(), before)
+        _must_be_taken(text, partial(add, **given, replace=True))
+        _must_be_taken(f"{text}, from a cell that runs again", partial(add, **given))
+        expect.equal("once it was to be replaced", call(), text)
+        before = text
+    _must_be_taken("a function of the same name", partial(add, function=named("named, anew")))
+    expect.equal("after another function of the same name", call(), "named, anew")
+
+
+def _must_be_taken(what: str, add: Callable[[], object]) -> None:
+    try:
+        add()
+    except SettingsError as error:
+        raise Mismatch("a handler", f"that {what} is taken", str(error)) from None
 
 
 @check("SOL-EVT-6", "a solution that handles an event twice does not load", needs={"settings"})

@@ -89,3 +89,25 @@ def must_be_handled(
     if not list(self.receivers(raised)):
         self.journal.record_error(LabError(f"nobody handles {kind.event}"))
     original(self, kind, source, payload, **concerns)
+
+
+always_replaced = patch(
+    "SOL-EVT-9",
+    "labkit.solutions.origins:check_place",
+    "another handler takes the place of the one that is there unasked",
+    always(None),
+)
+never_anew = patch(
+    "SOL-EVT-9",
+    "labkit.solutions.origins:Origin.is_same",
+    "a cell cannot run again",
+    always(False),
+)
+lambdas_alike = patch(
+    "SOL-EVT-9",
+    "labkit.solutions.origins:Origin.is_same",
+    "a function takes the place of any other",
+    lambda original, self, other: (
+        (self.function is not None and other.function is not None) or original(self, other)
+    ),
+)
