@@ -141,8 +141,8 @@ class Own:
         return result.get("status") if isinstance(result, dict) and "error" in result else None
 
     async def on(self, service: str, event: str, lua: str) -> None:
-        """Handle an event."""
-        await self._target.in_lab(self.handle.on, service, event, lua=lua)
+        """Handle an event, in the place of whatever handler is there."""
+        await self._target.in_lab(self.handle.on, service, event, lua=lua, replace=True)
 
     async def subscribe(self, publisher: Own, **settings: Any) -> Any:
         """Subscribe; gives the handle of the subscription, which must come about."""

@@ -65,6 +65,10 @@ WRONG: Mapping[str, Files] = {
     "a service with a list": {"services/user.yaml": "- a\n"},
     "a service with a text": {"services/user.yml": "a\n"},
     "text that is not UTF-8": {A: ROUTE.encode() + b"return '\xff'"},
+    "a pattern beside the folder": {
+        PROJECT: f"{NEWER}endpoints: {{location: ., include: ../beside/*.lua}}\n",
+        "../beside/a.lua": f"{ROUTE}return 1",
+    },
     "a section that is nowhere": {PROJECT: f"{NEWER}modules: {{location: lib}}\n", **GOOD},
     "a route section that is nowhere": {PROJECT: f"{NEWER}routes: {{location: api}}\n", **GOOD},
     "a pattern from the root": {PROJECT: f"{NEWER}endpoints: {{include: /a.lua}}\n", **GOOD},
