@@ -48,41 +48,43 @@ def stored(
     context, connection, micros = exchange.context, exchange.connection, int(received * 1_000_000)
     record, source = exchange.record or exchange.identify(identity), f"{product}/{identity}"
     connection.identify(context.identifiers, source)
+    ip, id = connection.peer_ip, connection.id  # the journal keeps payloads, and no connection with them
     points: list[Datapoint] = []
     events: list[tuple[EventKind, Callable[[], Payload], int]] = []
     whole = 0
     for point, _ in stored:
         sequence = devices.sequence(product, identity, point.alias)
-        payload = partial(datapoint, product, connection, identity, micros, point, sequence, api)
+        payload = partial(datapoint, product, ip, identity, micros, point, sequence, api)
         holds = ITEM + len(point.value)  # aliases are those of the settings
         events.append((DATAPOINT, payload, holds))
         points.append(point)
         whole += holds
-    events.insert(0, (DATA_IN, partial(data_in, connection, identity, micros, points, live), whole))
+    events.insert(0, (DATA_IN, partial(data_in, ip, id, identity, micros, points, live), whole))
     context.events.emit_all(source, events, cause=record.sequence, product=product)
 
 
 def provisioned(context: Context, product: str, connection: Connection, identity: str, cause: int) -> None:
     """Raise that credentials were given or replaced."""
     connection.identify(context.identifiers, f"{product}/{identity}")
-    payload = partial(device_data, connection, "provisioned", identity, context.clock.micros())
+    ip, id = connection.peer_ip, connection.id
+    payload = partial(device_data, ip, id, "provisioned", identity, context.clock.micros())
     context.events.emit(PROVISIONED, f"{product}/{identity}", payload, cause=cause, product=product)
 
 
-def device_data(connection: Connection, type: str, identity: str, micros: int) -> Payload:
-    """What every device-data event has; `timestamp` in microseconds."""
+def device_data(ip: str, connection_id: str, type: str, identity: str, micros: int) -> Payload:
+    """Return what every device-data event has; `timestamp` in microseconds."""
     return {
         "type": type,
         "identity": identity,
         "protocol": "onep",
-        "ip": connection.peer_ip,
-        "connection_id": connection.id,
+        "ip": ip,
+        "connection_id": connection_id,
         "timestamp": micros,
     }
 
 
 def data_in(
-    connection: Connection, identity: str, micros: int, points: Sequence[Datapoint], live: bool
+    ip: str, connection_id: str, identity: str, micros: int, points: Sequence[Datapoint], live: bool
 ) -> Payload:
     """`payload` has an entry for each timestamp: {timestamp (microseconds), values {alias: value}}."""
     ordered = points if live else sorted(points, key=lambda point: point.timestamp)
@@ -93,12 +95,12 @@ def data_in(
         }
         for timestamp, group in groupby(ordered, key=lambda point: point.timestamp)
     ]
-    return {**device_data(connection, "data_in", identity, micros), "payload": entries}
+    return {**device_data(ip, connection_id, "data_in", identity, micros), "payload": entries}
 
 
 def datapoint(
     product: str,
-    connection: Connection,
+    ip: str,
     identity: str,
     micros: int,
     point: Datapoint,
@@ -115,7 +117,7 @@ def datapoint(
         "seq": sequence,
         "vendor": product,
         "pid": product,
-        "source_ip": connection.peer_ip,
+        "source_ip": ip,
         "timestamp": micros,
     }
 

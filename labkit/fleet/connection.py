@@ -21,6 +21,7 @@ from labkit.fleet.transport import Transport, connected
 
 Kind = Literal["refused", "no answer", "cut", "timeout", "malformed"]
 HANDSHAKES = 32  # at once; more would only wait at the server
+REFUSALS = 3  # of a shared TLS session in a row, after which none is kept
 
 
 class NoAnswerError(LabkitError):
@@ -36,11 +37,18 @@ class NoAnswerError(LabkitError):
 
 
 class Server:
-    """Where the devices of a fleet connect: one address, one name, one TLS context for all of them."""
+    """Where the devices of a fleet connect: one address, one name, one TLS context for all of them.
 
-    def __init__(self, address: Address, domain: str) -> None:
+    shares_session: its devices share one TLS session, so that only the first connection needs a whole handshake; else
+    each device resumes its own.
+    """
+
+    def __init__(self, address: Address, domain: str, *, shares_session: bool = False) -> None:
         self.address = address
         self.domain = domain
+        self.shares_session = shares_session
+        self._session: ssl.SSLSession | None = None  # the shared one
+        self._refusals = 0  # of the shared session, in a row
         self._context: ssl.SSLContext | None = None
         self._gate = asyncio.Semaphore(HANDSHAKES)
         self._repeated = RepeatedAnswer()
@@ -56,6 +64,7 @@ class Server:
         if certificate is not None:
             context, session = self.address.context(certificate), None
         else:
+            session = self._session if self.shares_session else session
             context = self._context = self._context or self.address.context()
         try:
             async with self._gate, asyncio.timeout(patience):
@@ -66,13 +75,38 @@ class Server:
             raise NoAnswerError("timeout", f"no TLS within {patience:g} s") from None
         except OSError as error:
             raise NoAnswerError("refused", str(error)) from None
-        return Wire(agreed, self._repeated, resumable=certificate is None)
+        return Wire(agreed, self._repeated, offered=session, resumable=certificate is None)
+
+    def session_after(self, wire: Wire) -> ssl.SSLSession | None:
+        """Return the TLS session for the device's next connection, after the first answer on a new one: by then the
+        server has sent it. A session that was resumed is kept, since reading another costs time and memory.
+        """
+        if not wire.resumable:
+            return None
+        if wire.resumed:
+            self._refusals = 0
+            return wire.offered
+        if not self.shares_session:
+            return wire.session()
+        self._refusals += wire.offered is not None
+        if self._refusals > REFUSALS:  # a server that resumes none, as where client certificates count
+            self._session = None
+        elif wire.offered is self._session:  # no other connection has replaced it meanwhile
+            self._session = wire.session()
+        return None
 
 
 class Wire:
     """An open connection."""
 
-    def __init__(self, agreed: ssl.SSLSocket, repeated: RepeatedAnswer, *, resumable: bool) -> None:
+    def __init__(
+        self,
+        agreed: ssl.SSLSocket,
+        repeated: RepeatedAnswer,
+        *,
+        offered: ssl.SSLSession | None,
+        resumable: bool,
+    ) -> None:
         self.ended = False
         self._lost = False
         self._losing: asyncio.Future[None] | None = None
@@ -84,12 +118,14 @@ class Wire:
         self._stuck: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
         self._transport = Transport(agreed, self)
-        self._resumable = resumable
+        self.offered = offered  # the TLS session that it was to resume
+        self.resumable = resumable
+        self.resumed = self._transport.resumed
+        self._session: ssl.SSLSession | None = None  # once the connection has ended after an answer
 
-    @property
     def session(self) -> ssl.SSLSession | None:
-        """Once it has ended: the TLS session that the device's next connection may resume."""
-        return self._transport.session if self._resumable else None
+        """Return the TLS session that another connection may resume, None where there is none."""
+        return self._session or self._transport.session()
 
     def ask(self, request: bytes, method: str, patience: float | None) -> asyncio.Future[Answer]:
         """Send a request; the future raises NoAnswerError. patience: seconds of real time, None for ever."""
@@ -130,6 +166,8 @@ class Wire:
             return
         waiting, self._answer = self._answer, None
         if not answer.keep or self._reader.begun:  # what comes after an answer, nobody asked for
+            if self.resumable and not self.resumed:
+                self._session = self._transport.session()
             self.abort()
         if not waiting.done():
             waiting.set_result(answer)
@@ -195,7 +233,7 @@ class DeviceConnection:
             None  # the last request, with its method and patience
         )
         self._wire: Wire | None = None
-        self._session: ssl.SSLSession | None = None  # of the connection before
+        self._session: ssl.SSLSession | None = None  # for the next connection
         self._asking = False
         self._asked: tuple[str, str, Mapping[str, str] | None, int] | None = None  # last
         self._head = b""  # of that
@@ -257,6 +295,7 @@ class DeviceConnection:
         self._sent = (request, method, patience)
         try:
             wire = self._wire
+            is_new = wire is None or wire.ended
             if wire is None or wire.ended:
                 self.abort()
                 self._wire = wire = await self.server.connect(
@@ -274,6 +313,8 @@ class DeviceConnection:
                 came = await answer
                 self.took = time.perf_counter() - began
                 self.answered += 1
+                if is_new:
+                    self._session = self.server.session_after(wire)
                 if not again:
                     self.last = came
                 return came
@@ -299,7 +340,6 @@ class DeviceConnection:
         wire, self._wire = self._wire, None
         if wire is not None:
             wire.abort(reset=reset)
-            self._session = wire.session
 
     async def close(self) -> None:
         """As `abort`."""

@@ -35,11 +35,7 @@ class Receiver(Protocol):
 
 
 class Transport:
-    """An open connection.
-
-    session: once it has ended, the TLS session that another one may resume, with the same context and name; None where
-    the server gave none.
-    """
+    """An open connection."""
 
     __slots__ = (
         "_fd",
@@ -50,11 +46,9 @@ class Transport:
         "_socket",
         "_unsent",
         "_writing",
-        "session",
     )
 
     def __init__(self, agreed: ssl.SSLSocket, receiver: Receiver) -> None:
-        self.session: ssl.SSLSession | None = None
         self._loop = asyncio.get_running_loop()
         self._socket = agreed
         self._fd = agreed.fileno()
@@ -67,6 +61,19 @@ class Transport:
     @property
     def ended(self) -> bool:
         return not self._open
+
+    @property
+    def resumed(self) -> bool:
+        """Did the handshake resume an earlier TLS session?"""
+        return bool(self._socket.session_reused)
+
+    def session(self) -> ssl.SSLSession | None:
+        """Return the TLS session that another connection may resume, with the same context and name; None where the
+        server gave none, or the connection has ended.
+
+        Before Python 3.13, `ssl` leaks some 5 KiB each time that it gives a session.
+        """
+        return self._socket.session if self._open else None
 
     @property
     def silent(self) -> bool:
@@ -159,7 +166,6 @@ class Transport:
         self._loop.remove_reader(self._fd)
         if self._writing:
             self._loop.remove_writer(self._fd)
-        self.session = self._socket.session
         self._socket.close()
 
 

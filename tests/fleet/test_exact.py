@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from labkit.fleet import transport
-from labkit.fleet.connection import Wire
+from labkit.fleet.connection import Server
 from tests.fleet import story, together
 
 ROOT = Path(__file__).parents[2]
@@ -83,7 +83,7 @@ def test_whether_a_connection_resumes_a_tls_session_is_no_part_of_the_story(
     first = story.digests(story.tell(hours=1))
     assert any(resumed)
     resumed.clear()
-    monkeypatch.setattr(Wire, "session", None)
+    monkeypatch.setattr(Server, "session_after", lambda *_: None)
     assert story.digests(story.tell(hours=1)) == first
     assert set(resumed) == {False}
 
