@@ -27,6 +27,10 @@ class Holdings:
         for identity in credentials:
             self._epochs.pop(identity, None)
 
+    def get(self, identity: str) -> Credentials | None:
+        """Return what a device of a fleet holds, None where no fleet has it."""
+        return self._credentials.get(identity)
+
     def clear(self) -> None:
         """The platform knows nobody any more."""
         self._credentials.clear()

@@ -43,6 +43,8 @@ class FleetProduct(Protocol):
     def settings(self) -> Any: ...
     @property
     def holdings(self) -> Holdings: ...
+    def handle_credentials(self, identity: str) -> Credentials | None:
+        """Return what the handle of a device holds, None where it has no handle."""
 
 
 class Fleet:
@@ -258,6 +260,7 @@ def make_fleet(
     if seed is None:
         seed = runtime.seed if runtime.seed is not None else fresh_seed()
     product.holdings.free(names)
+    _leave_handles(product, names)
     held = runtime.run(runtime.control.fleets.provision, product.id, names)
     product.holdings.hand_out({name: _credentials(each) for name, each in zip(names, held, strict=True)})
     members = [
@@ -265,6 +268,17 @@ def make_fleet(
         for number, (name, life) in enumerate(zip(names, lives, strict=True), 1)
     ]
     return Fleet(runtime, product, seed, members)
+
+
+def _leave_handles(product: FleetProduct, names: Sequence[str]) -> None:
+    """Raise LabError where a fleet would replace the credentials that the handle of a device holds."""
+    for name in names:
+        held = product.handle_credentials(name)
+        if held not in (None, Credentials(), product.holdings.get(name)):
+            raise LabError(
+                f"fleet: device {name!r} belongs to the handle device({name!r}), whose credentials would be replaced: "
+                f"make the fleet of other devices, with prefix='{name[:1]}f-' or identities=…"
+            )
 
 
 def _credentials(given: HandedOut) -> Credentials:

@@ -91,6 +91,11 @@ class Product:
         """
         return make_fleet(self._runtime, self, count, behaviour, seed, prefix, identities)
 
+    def handle_credentials(self, identity: str) -> Credentials | None:
+        """Return what the handle of a device holds, None where it has no handle."""
+        device = self._devices.get(identity)
+        return None if device is None else device.credentials
+
     def forget_credentials(self) -> None:
         """Let every virtual device begin without credentials, as it came; what the platform knows stays."""
         for device in self._devices.values():
