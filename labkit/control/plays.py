@@ -12,6 +12,8 @@ from labkit.core.journal import Record
 from labkit.core.marks import MOST, Mark
 from labkit.fleet.accounts import ALIAS
 from labkit.fleet.cluster import ClusterPlay
+from labkit.fleet.connection import Server
+from labkit.fleet.descriptors import provide
 from labkit.fleet.live import Live
 from labkit.fleet.pace import Pace
 from labkit.fleet.plan import DeviceFaults, Plan, Restart
@@ -26,11 +28,17 @@ class PlaysControl:
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
+        self._servers: dict[str, Server] = {}  # of simulated fleets, by domain
         self._followed: dict[str, dict[str, Callable[[str, object], object]]] = {}  # by product and identity
 
     async def prepare(self, plan: Plan) -> Play:
-        """A run of a fleet in this process: on a virtual clock one device at a time, else side by side."""
-        return Play(plan, self._pace(plan.seed))
+        """A run of a fleet in this process: on a virtual clock one device at a time, else side by side.
+
+        Raises LabError where the system allows too few open files for the connections of live devices.
+        """
+        live = bool(self._platform.context.clock.rate)
+        provide(len(plan.members), strict=live)
+        return Play(plan, self._pace(plan.seed), None if live else self._server(plan))
 
     async def spread(self, plan: Plan, client: Any, shares: int, close: Callable[[], object]) -> ClusterPlay:
         """A run of a fleet on the workers of a dask cluster, which `client` is one of."""
@@ -100,6 +108,15 @@ class PlaysControl:
                 play.marks.append(mark)
 
         return context.journal.marks.watch(add)
+
+    def _server(self, plan: Plan) -> Server:
+        """Return the server of a simulated fleet's connections, the same for each run: its TLS session outlives them.
+        Connections do not, since keep-alive is real time and events name the connection.
+        """
+        server = self._servers.get(plan.domain)
+        if server is None or server.address != plan.address:
+            server = self._servers[plan.domain] = Server(plan.address, plan.domain, shares_session=True)
+        return server
 
     def _pace(self, seed: int) -> Pace:
         context = self._platform.context

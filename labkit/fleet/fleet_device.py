@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from labkit.fleet.plan import DeviceFaults
     from labkit.fleet.play import Play
 
+MOST_AT_ONCE = 10_000  # requests of a device at one instant of a virtual clock
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -74,6 +76,8 @@ class FleetDevice:
         self._seen: dict[str, str] = {}  # Last-Modified of what its polls brought, by alias
         self._secrets: Chance | None = None
         self._counted: tuple[int, int] | None = None  # epoch and number, of its last count
+        self._instant = -1.0  # of lab time, of its last request
+        self._at_instant = 0  # requests then
         self._remote: DeviceConnection | None = None  # by which it writes as others
 
     # --- time
@@ -302,10 +306,15 @@ class FleetDevice:
         """Ask for something, and count it. Goes on when it is the device's turn."""
         if self._play.over or (self.refused is not None and self._refuses(action)):
             await self._play.ended(self)
-        faults, intended = self._faults, self._intended
+        faults, intended, now = self._faults, self._intended, self._clock.now()
         self._intended = None
         if intended is None:
-            intended = self._clock.now()
+            intended = now
+        if now != self._instant:
+            self._instant, self._at_instant = now, 0
+        self._at_instant += 1
+        if self._at_instant > MOST_AT_ONCE and self.simulated:
+            await self._play.stuck(self, last=self._at_instant > MOST_AT_ONCE + LAST_WORDS)
         error: Exception | None = None
         result: Any = None
         try:

@@ -16,7 +16,7 @@ from labkit.fleet.accounts import Accounts
 from labkit.fleet.connection import DeviceConnection, NoAnswerError, Server
 from labkit.fleet.device import Credentials, DeviceError
 from labkit.fleet.ending import end, error_text
-from labkit.fleet.fleet_device import LAST_WORDS, FleetDevice, Reboot
+from labkit.fleet.fleet_device import LAST_WORDS, MOST_AT_ONCE, FleetDevice, Reboot
 from labkit.fleet.measures import Measures, Tick, Timings
 from labkit.fleet.pace import Pace
 from labkit.fleet.pauses import Pauses
@@ -29,7 +29,8 @@ TRACE = 12  # lines of a failure's traceback that are kept
 class Play:
     """One run of devices in this process."""
 
-    def __init__(self, plan: Plan, pace: Pace) -> None:
+    def __init__(self, plan: Plan, pace: Pace, server: Server | None = None) -> None:
+        """server: where the devices connect, if other runs have connected there too; its TLS session is resumed."""
         self.plan = plan
         self.pace = pace
         self.over = False  # nothing is sent any more
@@ -50,7 +51,7 @@ class Play:
         self.devices: dict[int, FleetDevice] = {}
         self.arrivals = None if plan.arrivals is None else Dial(plan.arrivals)
         self.lag: Callable[[], float | None] = lambda: None  # of handlers, since it was asked last
-        self._server = Server(plan.address, plan.domain)
+        self._server = server or Server(plan.address, plan.domain)
         self._members = {member.number: member for member in plan.members}
         self._numbers = {member.identity: member.number for member in plan.members}
         self._places = {member.number: place for place, member in enumerate(plan.members)}
@@ -126,6 +127,22 @@ class Play:
             await asyncio.get_running_loop().create_future()
         await asyncio.sleep(0)  # one that catches everything must not keep the loop to itself
         raise asyncio.CancelledError("the run is over")
+
+    async def stuck(self, device: FleetDevice, *, last: bool) -> None:
+        """Raise LabError for a device that never lets a virtual clock move. last: it has caught that error again and
+        again, so it has failed and waits for the end of the run.
+        """
+        name = type(self._members[device.number].behaviour).__name__
+        error = LabError(
+            f"device {device.identity!r} sent {MOST_AT_ONCE:,} requests at one instant of lab time, which stands still "
+            f"while it goes on: let {name}.run sleep between requests, as in `await device.sleep(60)`"
+        )
+        if not last:
+            raise error
+        self._fail(device, error)
+        device.enter("failed")
+        self.pace.leave(device)
+        await asyncio.get_running_loop().create_future()
 
     def shown(self, number: int) -> dict[str, object]:
         """State, epoch and notes of a device."""

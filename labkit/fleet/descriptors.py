@@ -1,0 +1,43 @@
+"""The file descriptors that the connections of a fleet take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from labkit.core.errors import LabError
+
+ENDS = 2  # of a connection, both in the lab's own process
+SPARE = 64  # for files, the journal's readers and other clients
+
+
+def provide(devices: int, *, strict: bool) -> None:
+    """Raise this process' limit of open files, as far as the system allows, so that so many devices can be connected.
+
+    strict: raise LabError where it allows too few; else the devices may do with fewer, as those that end early.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = _in_use() + ENDS * devices + SPARE
+    if soft == resource.RLIM_INFINITY or needed <= soft:
+        return
+    allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    except (OSError, ValueError):  # the system has a limit of its own
+        allowed = soft
+    if strict and allowed < needed:
+        raise LabError(
+            f"{devices:,} live devices need {needed:,} open files, two for each connection, but this process may have "
+            f"{allowed:,}: raise the limit (ulimit -n {needed}), give the run workers=…, or take fewer devices"
+        )
+
+
+def _in_use() -> int:
+    """Return the number of descriptors that are open, 0 where the system does not say."""
+    try:
+        return sum(1 for _ in Path("/dev/fd").iterdir())
+    except OSError:
+        return 0

@@ -1,0 +1,46 @@
+"""The limit of open files, which a process of its own is given."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import resource, sys
+from labkit import Lab
+from labkit.fleet.behaviours import Thermostat
+from labkit.core.errors import LabError
+
+count, hard, speed = map(int, sys.argv[1:])
+with Lab(seed=7, speed=speed) as lab:
+    fleet = lab.product("thermostat", resources={"temperature": "number"}).fleet(count, Thermostat(every=1))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 150), hard))
+    try:
+        run = fleet.run(seconds=1.5)
+    except LabError as error:
+        print(error)
+    else:
+        print(sum(run.frame()["requests"]) >= count, resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 150)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("100", "250", "1"), "100 live devices need"),
+        (("40", "4000", "1"), "True True"),
+        (("100", "250", "0"), "True True"),
+    ],
+    ids=["refused", "raised", "simulated"],
+)
+def test_both_ends_of_a_connection_count(arguments: tuple[str, ...], expected: str) -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, timeout=60, check=True
+    ).stdout
+    assert told.startswith(expected)
+    if expected.startswith("100"):
+        assert "two for each connection" in told
+        assert "may have 250: raise the limit (ulimit -n " in told

@@ -1,0 +1,103 @@
+"""Runs one after the other: what outlives a run, and what must not."""
+
+from __future__ import annotations
+
+import gc
+import ssl
+from typing import Any
+
+import pytest
+
+from labkit import Behaviour, Lab
+from labkit.core.errors import LabError
+from labkit.fleet import transport
+from labkit.http.connection import Connection
+
+RESOURCES = {"temperature": "number"}
+
+
+class Once(Behaviour):
+    """Writes once."""
+
+    async def run(self, device: Any) -> None:
+        await device.write(temperature=1)
+
+
+class Endless(Behaviour):
+    """Never sleeps. stubborn: catches the error, too."""
+
+    stubborn: bool = False
+
+    async def run(self, device: Any) -> None:
+        while True:
+            try:
+                await device.write(temperature=1)
+            except LabError:
+                if not self.stubborn:
+                    raise
+
+
+def test_a_run_resumes_the_tls_session_of_the_run_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And reads no other session: each time that `ssl` gives one may leak."""
+    resumed: list[bool | None] = []
+    sessions: list[object] = []
+    session = transport.Transport.session
+
+    async def connected(*args: Any) -> ssl.SSLSocket:
+        agreed = await transport.connected(*args)
+        resumed.append(agreed.session_reused)
+        return agreed
+
+    def counted(self: transport.Transport) -> ssl.SSLSession | None:
+        sessions.append(found := session(self))
+        return found
+
+    monkeypatch.setattr("labkit.fleet.connection.connected", connected)
+    monkeypatch.setattr(transport.Transport, "session", counted)
+    with Lab(seed=7) as lab:
+        fleet = lab.product("thermostat", resources=RESOURCES).fleet(5, Once)
+        for _ in range(3):
+            fleet.run(minutes=1)
+    assert resumed == [False, *[True] * 14]
+    assert len(sessions) == 1
+
+
+def test_no_connection_is_kept_once_it_has_ended() -> None:
+    with Lab(seed=7) as lab:
+        fleet = lab.product("thermostat", resources=RESOURCES).fleet(20, Once)
+        before = _connections()
+        for _ in range(2):
+            fleet.run(minutes=1)
+        lab.settle()
+        assert len(lab.journal.frame())
+        assert _connections() - before <= 1  # the server may be about to end the last
+
+
+@pytest.mark.parametrize("stubborn", [False, True])
+def test_a_device_that_never_sleeps_fails_and_the_run_ends(stubborn: bool) -> None:
+    with Lab(seed=7) as lab:
+        fleet = lab.product("thermostat", resources=RESOURCES).fleet({Endless(stubborn=stubborn): 1, Once: 1})
+        run = fleet.run(seconds=1)
+        assert run.devices()["state"].to_dict() == {"t-001": "failed", "t-002": "ended"}
+        (error,) = run.failures["error"]
+        for part in ("'t-001'", "10,000 requests at one instant", "Endless.run", "device.sleep"):
+            assert part in error
+        assert run.latency.count == 10_001
+
+
+def test_a_fleet_takes_no_device_from_a_handle() -> None:
+    with Lab(seed=7) as lab:
+        thermostat = lab.product("thermostat", resources=RESOURCES)
+        device = thermostat.device("t-002").activate()
+        with pytest.raises(LabError, match=r"device 't-002' belongs to the handle .* prefix='tf-'"):
+            thermostat.fleet(3, Once)
+        device.write(temperature=1)
+        thermostat.device("tf-001")  # a handle that holds nothing loses nothing
+        for _ in range(2):
+            assert thermostat.fleet(3, Once, prefix="tf-").run(minutes=1).latency.count == 3
+        device.write(temperature=2)
+
+
+def _connections() -> int:
+    gc.collect()
+    return sum(isinstance(each, Connection) for each in gc.get_objects())
