@@ -4,67 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar, cast
 from urllib.parse import parse_qsl, urlencode
 
-from labkit.conformance import device_client
 from labkit.conformance.connection_pool import Exchange
-from labkit.conformance.device.write.lines import Line, Lines
-from labkit.conformance.device.write.model import RESOURCES, Device, Group, Pairs, Poll, stamped, told
-from labkit.conformance.device.write.told import KEPT, Told
+from labkit.conformance.device.write.followed import FORM_TYPE, MANY, Followed, Held, Played
+from labkit.conformance.device.write.model import RESOURCES, Group, Pairs, Poll, stamped, told
+from labkit.conformance.device.write.told import KEPT
 from labkit.conformance.device.write.wire import outcome, path
 from labkit.conformance.device_client import ALIAS, GRACE, RECORD
-from labkit.conformance.models.moments import Moments
-from labkit.conformance.models.rules import Rules
 from labkit.conformance.set_up import set_up
-from labkit.conformance.target import Target
-from labkit.fleet.device import FORM, VirtualDevice
-
-T = TypeVar("T")
 
 PRODUCTS = ("token-open", "token-other", "token-open", "token-open")
-TOKEN = "X-Platform-CIK"
-MANY = 8  # states that are followed at once, where the second of an answer is not sure
-FORM_TYPE = "application/x-www-form-urlencoded; charset=utf-8"
 
 
-@dataclass(slots=True)
-class Held:
-    """A poll under way: the request, whose it is, and over which connection."""
-
-    device: int
-    alias: str
-    task: asyncio.Task[Exchange]
-    line: Line
-
-
-class Played:
-    """A device at the target, and what the model thinks of it: one state, or several that are all possible yet."""
-
-    def __init__(self, device: VirtualDevice) -> None:
-        self.device = device
-        self.states = [Device()]
-
-
-class Values:
+class Values(Followed):
     """One game: four devices. The first two have the same identity in two products, the last one's in other case."""
 
     default = "DEV-ALIAS-1"
-
-    def __init__(self, target: Target, rules: Rules) -> None:
-        self._target = target
-        self._rules = rules
-        self.played: list[Played] = []
-        self.moments = Moments(target, self._second)
-        self._polls: dict[int, Held] = {}
-        self._lines = Lines(target)
-        self._count = 0
-        self._last: dict[tuple[int, str], str] = {}  # Last-Modified by device and alias
-        self._told = Told()
-        self._began = Fraction(0)
-        self._lost = False  # too many states are possible: the rest of the sequence compares nothing
 
     async def begin(self) -> None:
         one, other = self._target.identity(), self._target.identity()
@@ -274,82 +231,6 @@ class Values:
 
     # ---- comparing
 
-    def _fork(
-        self, played: Played, seconds: Sequence[Fraction], change: Callable[[Device, Fraction], T]
-    ) -> list[tuple[Device, T]]:
-        """Change the states, each for each second in which it may have been done."""
-        if len(played.states) * len(seconds) > MANY:
-            self._lost, seconds = True, seconds[:1]
-        if len(seconds) == 1:
-            found = [(state, change(state, seconds[0])) for state in played.states]
-        else:
-            copies = [(state.copy(), now) for state in played.states for now in seconds]
-            found = [(state, change(state, now)) for state, now in copies]
-        played.states = [state for state, _ in found]
-        self._lost = self._lost or len(found) > MANY
-        return found
-
-    def _filter_read(
-        self, played: Played, response: Exchange, aliases: Sequence[str], written: set[str]
-    ) -> None:
-        """Of the states, those stay that say what was read."""
-        seen = parse_qsl(response.text, keep_blank_values=True) if response.status_code == 200 else []
-        fitting = [state for state in played.states if state.read(aliases) == seen]
-        holds = self._rules.holds
-        state = (fitting or played.states)[0]
-        wanted = state.read(aliases)
-        hybrid = response.method == "POST"
-        found = dict(seen)
-        for alias in dict.fromkeys(aliases):
-            held = state.current(alias)
-            value = held[0] if held else None
-            rule = self._rule_of(played, alias, value, found.get(alias), bool(held and held[1]), written)
-            if not holds(rule, f"value of {alias}", found.get(alias), value, response):
-                self._lost = True
-        if not wanted and not hybrid:
-            holds("DEV-READ-4", "status", response.status_code, 204, response)
-        elif not wanted:
-            holds("DEV-HYBRID-4", "status", response.status_code, 204, response)
-        else:
-            holds("DEV-HYBRID-1" if hybrid else "DEV-READ-1", "status", response.status_code, 200, response)
-            holds("DEV-READ-5", "type", response.headers.get("content-type"), FORM_TYPE, response)
-        if fitting:
-            for other in self.played:  # what they hold was not read
-                theirs = {each: other.states[0].current(each) for each in aliases}
-                if any(theirs[each] not in (None, state.current(each)) for each in aliases):
-                    near = other.device.domain == played.device.domain
-                    holds("DEV-AUTH-7" if near else "DEV-TLS-1", "values of others", True, True)
-            holds(
-                "DEV-READ-6", "order of the pairs", [each for each, _ in seen], [each for each, _ in wanted]
-            )
-            played.states = fitting
-        elif not self._lost and not holds("DEV-READ-6", "pairs", seen, wanted, response):
-            self._lost = True
-
-    def _rule_of(
-        self,
-        played: Played,
-        alias: str,
-        wanted: str | None,
-        seen: str | None,
-        recorded: bool,
-        written: set[str],
-    ) -> str:
-        """Whose rule it is that an alias has this value."""
-        if seen is not None and seen != wanted:
-            for other in self.played:
-                held = other.states[0].current(alias)
-                if other is not played and held and held[0] == seen:
-                    same = other.device.domain == played.device.domain
-                    return "DEV-AUTH-7" if same else "DEV-TLS-1"
-        if alias in written:
-            return "DEV-HYBRID-2"
-        if recorded:
-            return "DEV-REC-16"
-        if wanted is not None and not wanted.isalnum():
-            return "DEV-ALIAS-5"
-        return "DEV-READ-2"
-
     async def compare_polls(self) -> None:
         """Those that the model answers are answered so, and no others."""
         for number, held in list(self._polls.items()):
@@ -415,42 +296,3 @@ class Values:
         if poll.since in points:
             return "DEV-POLL-27" if poll.last is not None else points[poll.since].seen or "DEV-POLL-22"
         return "DEV-POLL-3" if any(each.states[0].points for each in self.played) else "DEV-POLL-6"
-
-    # ---- requests
-
-    async def _send(
-        self,
-        played: Played,
-        method: str,
-        path: str,
-        body: str = "",
-        headers: dict[str, str] | None = None,
-        client: Line | None = None,
-    ) -> Exchange:
-        given = {"Accept": FORM, **(headers or {})}
-        if method == "POST":
-            given["Content-Type"] = FORM
-        asking = (client or played.device).request(
-            method,
-            path,
-            content=body if method == "POST" else None,
-            headers=given if client is None else {**given, TOKEN: str(played.device.token)},
-            patience=None,
-        )
-        return cast("Exchange", await asking)  # by the pool, or by a line
-
-    def _confirm(self, line: Line) -> None:
-        """The client of a connection has the answers so far."""
-        for state in (state for played in self.played for state in played.states):
-            state.confirm(line.number)
-
-    async def _ended(self, line: Line) -> None:
-        """A connection was ended; the next request over it opens another."""
-        for state in (state for played in self.played for state in played.states):
-            state.forget(line.number)
-        self._lines.renew(line)
-        # it was ended before this is asked
-        await self.played[0].device.request("GET", "/timestamp", credentials=False)
-
-    async def _second(self) -> int:
-        return await device_client.now(self.played[0].device)
