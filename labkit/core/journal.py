@@ -7,13 +7,13 @@ is cut at once, and what was cut off is counted. The journal is a ring: when it 
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import cast
 
 from labkit.core.bounded import cut, cut_text, fits
+from labkit.core.canonical import canonical_text
 from labkit.core.marks import Marks
 from labkit.core.traces import trace_of
 
@@ -21,8 +21,6 @@ CAPACITY = 200_000
 FIELD = 4096
 PER_RUN = 10_000
 FIELDS = 4  # of a detail: as a whole it holds that many times what a field holds
-# What differs from run to run of one seeded story: left out of the canonical form.
-UNREPEATABLE = frozenset({"duration", "port", "peer_port", "tls_bytes", "cpu"})
 
 Detail = Mapping[str, object]
 
@@ -336,34 +334,8 @@ class Journal:
         ]
 
     def canonical(self) -> str:
-        """One line a record, without what differs between two runs of one seeded story.
-
-        Ordered by lab time and actor, then by what led there: so it is the same whichever of the handlers that run
-        side by side in threads was first. An actor's records are counted in this order; a cause is actor#count.
-        """
-        entries = sorted(_by_cause(tuple(self)), key=lambda entry: (entry.time, entry.actor))
-        counts: defaultdict[str, int] = defaultdict(int)
-        names: dict[int, str] = {}
-        for entry in entries:
-            counts[entry.actor] += 1
-            names[entry.sequence] = f"{entry.actor}#{counts[entry.actor]}"
-        lines = []
-        for entry in entries:
-            shown = {
-                "time": entry.time,
-                "actor": names[entry.sequence],
-                "kind": entry.kind,
-                "summary": entry.summary,
-                "cause": names.get(entry.cause or 0),
-                "status": entry.status,
-                "size": entry.size,
-                "detail": _plain(_repeatable(entry.detail)),
-            }
-            line = json.dumps(shown, sort_keys=True, ensure_ascii=False)
-            for port in self.ports:
-                line = line.replace(f":{port}", "")
-            lines.append(line)
-        return "".join(line + "\n" for line in lines)
+        """Return one line a record, without what differs between two runs of one seeded story (core/canonical.py)."""
+        return canonical_text(tuple(self), self.ports)
 
     def clear(self) -> None:
         """Forget every record and begin to count anew."""
@@ -374,22 +346,6 @@ class Journal:
         self.marks.clear()
         for watcher in self._clear_watchers:
             watcher()
-
-
-def _by_cause(records: tuple[Record, ...]) -> Iterator[Record]:
-    """Each record, then all that it led to, before the next one of its actor and time."""
-    there = {entry.sequence for entry in records}
-    led_to: defaultdict[int, list[Record]] = defaultdict(list)
-    for entry in records:
-        cause = entry.cause or 0
-        led_to[cause if cause in there and cause < entry.sequence else 0].append(entry)
-    for entries in led_to.values():
-        entries.sort(key=lambda entry: (entry.time, entry.actor, entry.sequence), reverse=True)
-    waiting = led_to[0]
-    while waiting:
-        entry = waiting.pop()
-        yield entry
-        waiting += led_to.get(entry.sequence, ())
 
 
 def _holds_much(args: tuple[object, ...], longest: int) -> bool:
@@ -405,18 +361,3 @@ def _holds_much(args: tuple[object, ...], longest: int) -> bool:
         elif (kind is list or kind is dict) and not fits(each, longest, FIELDS * longest):
             return True
     return False
-
-
-def _repeatable(detail: Detail | None) -> Detail | None:
-    if detail is None:
-        return None
-    return {key: value for key, value in detail.items() if key not in UNREPEATABLE}
-
-
-def _plain(value: object) -> object:
-    """`value` as JSON has it: the tables of scripts may mix keys of several types, which no sort compares."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(value[key]) for key in sorted(value, key=str)}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return value if value is None or isinstance(value, str | int | float) else str(value)

@@ -1,0 +1,98 @@
+"""The canonical form of a journal: what two runs of one seeded story have in common, to compare them."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
+
+# What differs from run to run of one seeded story: left out of the canonical form.
+UNREPEATABLE = frozenset({"duration", "port", "peer_port", "tls_bytes", "cpu"})
+
+Detail = Mapping[str, object]
+
+
+class Entry(Protocol):
+    """A record of a journal, as much of it as is compared (core/journal.py)."""
+
+    @property
+    def sequence(self) -> int: ...
+    @property
+    def time(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def actor(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def cause(self) -> int | None: ...
+    @property
+    def status(self) -> int | None: ...
+    @property
+    def size(self) -> int | None: ...
+    @property
+    def detail(self) -> Detail | None: ...
+
+
+def canonical_text(records: Sequence[Entry], ports: Iterable[int]) -> str:
+    """Return one line a record. ports: of the lab, which are left out of URLs.
+
+    Ordered by lab time and actor, then by what led there: so it is the same whichever of the handlers that run
+    side by side in threads was first. An actor's records are counted in this order; a cause is actor#count.
+    """
+    entries = sorted(_by_cause(records), key=lambda entry: (entry.time, entry.actor))
+    counts: defaultdict[str, int] = defaultdict(int)
+    names: dict[int, str] = {}
+    for entry in entries:
+        counts[entry.actor] += 1
+        names[entry.sequence] = f"{entry.actor}#{counts[entry.actor]}"
+    lines = []
+    for entry in entries:
+        shown = {
+            "time": entry.time,
+            "actor": names[entry.sequence],
+            "kind": entry.kind,
+            "summary": entry.summary,
+            "cause": names.get(entry.cause or 0),
+            "status": entry.status,
+            "size": entry.size,
+            "detail": _plain(_repeatable(entry.detail)),
+        }
+        line = json.dumps(shown, sort_keys=True, ensure_ascii=False)
+        for port in ports:
+            line = line.replace(f":{port}", "")
+        lines.append(line)
+    return "".join(line + "\n" for line in lines)
+
+
+def _by_cause(records: Sequence[Entry]) -> Iterator[Entry]:
+    """Each record, then all that it led to, before the next one of its actor and time."""
+    there = {entry.sequence for entry in records}
+    led_to: defaultdict[int, list[Entry]] = defaultdict(list)
+    for entry in records:
+        cause = entry.cause or 0
+        led_to[cause if cause in there and cause < entry.sequence else 0].append(entry)
+    for entries in led_to.values():
+        entries.sort(key=lambda entry: (entry.time, entry.actor, entry.sequence), reverse=True)
+    waiting = led_to[0]
+    while waiting:
+        entry = waiting.pop()
+        yield entry
+        waiting += led_to.get(entry.sequence, ())
+
+
+def _repeatable(detail: Detail | None) -> Detail | None:
+    if detail is None:
+        return None
+    return {key: value for key, value in detail.items() if key not in UNREPEATABLE}
+
+
+def _plain(value: object) -> object:
+    """`value` as JSON has it: the tables of scripts may mix keys of several types, which no sort compares."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(value[key]) for key in sorted(value, key=str)}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value if value is None or isinstance(value, str | int | float) else str(value)
