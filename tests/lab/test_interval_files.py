@@ -82,9 +82,13 @@ def test_a_parquet_file_is_the_frame_so_far_after_each_interval(tmp_path: Path) 
     """In a process of its own, the only one that loads pyarrow: pandas takes it wherever it finds it."""
     folder = os.environ.get("LABKIT_PYARROW_FOLDER", "")
     if not folder and find_spec("pyarrow") is None:
-        pytest.skip("pyarrow is not installed, and LABKIT_PYARROW_FOLDER names no folder that it was installed into")
+        pytest.skip(
+            "pyarrow is not installed, and LABKIT_PYARROW_FOLDER names no folder that it was installed into"
+        )
     path = os.pathsep.join([str(Path(__file__).parents[2]), folder])
-    story = "import sys; from tests.lab.test_interval_files import write_and_read; write_and_read(sys.argv[1])"
+    story = (
+        "import sys; from tests.lab.test_interval_files import write_and_read; write_and_read(sys.argv[1])"
+    )
     written = subprocess.run(
         [sys.executable, "-W", "error", "-c", story, str(tmp_path)],
         env={**os.environ, "PYTHONPATH": path},

@@ -293,6 +293,8 @@ async def account(target: Target) -> None:
     expect.equal("handlers", [each["handler"] for each in found], ["account"] * 3)
     events = [each["event"] for each in found]
     expect.equal("types", [each.get("type") for each in events], ["CREATE", "UPDATE", "DELETE"])
+    changes = [(each.get("operation"), each.get("changed")) for each in events]
+    expect.equal("what changed", changes, [(None, None), ("updateUser", ["name"]), (None, None)])
     for each in events:
         shown = {name: each.get(name) for name in ("id", "email")}
         expect.equal("whom it is about", shown, {"id": id, "email": email})

@@ -189,6 +189,22 @@ async def tokens_end_together(target: Target) -> None:
         expect.status(await guide.post(RESET, resetToken=token, password="a third one"), 200)
 
 
+@check("USR-GUIDE-41", "a password changed by updateUser ends reset tokens", needs={"mailbox"})
+async def tokens_end_with_the_password(target: Target) -> None:
+    guide = Guide(target)
+    person, other = await guide.person(), await guide.person()
+    before, others = await forgot(guide, person.email), await forgot(guide, other.email)
+    given = {"id": person.id, "password": NEW_PASSWORD, "original_password": person.password}
+    await guide.table("updateUser", **given)
+    await guide.table("updateUser", id=other.id, name="Bea")
+    await target.settle()
+    expect.status(await guide.post(RESET, resetToken=before, password="a third one"), 400)
+    expect.equal("keys of the dead token", await guide.keys(containing=before), [], guide.last)
+    later = await forgot(guide, person.email)
+    for token in (later, others):
+        expect.status(await guide.post(RESET, resetToken=token, password="a third one"), 200)
+
+
 @check("USR-GUIDE-34", "who forgot the password is found by every form of the address", needs={"mailbox"})
 async def forms_of_an_address(target: Target) -> None:
     guide, number = Guide(target), target.identity()

@@ -91,7 +91,7 @@ class Users(UserData):
         )
         if user is None:
             raise ServiceError(400, "Activation code is not valid: it is unknown or was used.")
-        self._tell(caller, "UPDATE", user)
+        self._tell_change(caller, user, "activateUser", ["status"])
         return "OK"
 
     @operation
@@ -159,8 +159,9 @@ class Users(UserData):
             password=hashed,
             generation=generation,
         )
-        if (name, status, password) != (None, None, None):
-            self._tell(caller, "UPDATE", user)
+        given = {"name": name, "status": status, "password": password}
+        if changed := [field for field, value in given.items() if value is not None]:
+            self._tell_change(caller, user, "updateUser", changed)
         return user.shown()
 
     @operation
@@ -191,7 +192,7 @@ class Users(UserData):
         await self._context.database.read(accounts.known, caller.solution, id)
         hashed = await self._passwords.hash(password.get_secret_value())
         user = await self._context.database.run(accounts.change, caller.solution, id, password=hashed)
-        self._tell(caller, "UPDATE", user)
+        self._tell_change(caller, user, "resetUserPassword", ["password"])
         return {name: value for name, value in user.shown().items() if name != "status"}
 
     async def proved(self, caller: Caller, id: int, original: SecretStr | None) -> int:
@@ -203,9 +204,13 @@ class Users(UserData):
             raise ServiceError(400, "Parameter original_password is not the user's password.")
         return user.generation
 
-    def _tell(self, caller: Caller, type: str, user: User) -> None:
-        """Raise the event `account`."""
-        payload = {"type": type, "id": user.id, "email": user.email, "solution_id": caller.solution}
+    def _tell_change(self, caller: Caller, user: User, operation: str, changed: list[str]) -> None:
+        """Raise the event `account` for a change. changed: the fields that the operation set."""
+        self._tell(caller, "UPDATE", user, operation=operation, changed=changed)
+
+    def _tell(self, caller: Caller, type: str, user: User, **more: object) -> None:
+        """Raise the event `account`. more: what its payload has besides."""
+        payload = {"type": type, "id": user.id, "email": user.email, "solution_id": caller.solution, **more}
         self._context.events.emit(
             ACCOUNT,
             f"{caller.solution}/user",

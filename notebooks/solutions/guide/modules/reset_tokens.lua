@@ -68,8 +68,10 @@ function reset_tokens.give_back(user_id, tokens)
   command(of_user(user_id), "expire", LIFETIME)
 end
 
--- The user has a new password: no token that was asked for before it is of use any more.
+-- The user has a new password: no token that was asked for before it is of use any more. tokens: the user's, where they
+-- are known.
 function reset_tokens.forget(user_id, tokens)
+  tokens = tokens or command(of_user(user_id), "smembers").value or {}
   command(of_user(user_id), "del")
   for _, token in ipairs(tokens) do
     command(of_token(token), "del")
