@@ -175,7 +175,7 @@ class Target:
             described.domain,
             described.settings.auth,
             identity or self.identity(),
-            self._password,
+            self.password,
             client or FlowClient(self.address, described.domain, shared=self._lasting),
         )
         if client is None:
@@ -212,7 +212,7 @@ class Target:
             self._clients.append(self._pools[id])
         return self._pools[id]
 
-    async def _password(self, length: int) -> str:
+    async def password(self, length: int) -> str:
         return self._identifiers.alphanumeric("password", length)
 
     async def activated(self, product: str) -> VirtualDevice:

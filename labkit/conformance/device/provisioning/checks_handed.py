@@ -12,7 +12,8 @@ from labkit.conformance.endpoints import PRODUCTS, READ, activate
 from labkit.conformance.target import Target
 from labkit.core.errors import LabkitError
 from labkit.fleet.behaviour import Behaviour
-from labkit.fleet.device import Credentials, DeviceError
+from labkit.fleet.device import Credentials, DeviceError, VirtualDevice
+from labkit.fleet.flow import FlowClient
 
 if TYPE_CHECKING:
     from labkit.lab.product import Product
@@ -104,40 +105,59 @@ def _token_in_advance(name: str, other: str, products: list[Product]) -> None:
 @check("DEV-PROV-25", "what a fleet's devices are handed", needs={"settings", "clock"})
 async def handed_out(target: Target) -> None:
     for type in TYPES:
-        await target.in_lab(_handed_out, target, type)
+        await _handed_out(target, type)
 
 
-def _handed_out(target: Target, type: Any) -> None:
-    lab, id, told = target.lab, target.identity(), list[tuple[str, str]]()
-    product = lab.product(
+async def _handed_out(target: Target, type: Any) -> None:
+    id, heard = target.identity(), list[tuple[str, str]]()
+    product = await target.in_lab(_product, target, type, id, heard)
+    # a fleet takes no device that a handle of the lab holds
+    client = FlowClient(target.address, product.domain)
+    device = VirtualDevice(target.address, product.domain, type, "d-1", target.password, client)
+    try:
+        await device.activate()
+        held, other = (asyncio.create_task(device.poll(each, 300)) for each in ("text", "other"))
+        await target.in_lab(_wait, product)
+        await device.write({"other": "answers one of the two"})
+        expect.equal("the other poll's value", getattr(await other, "value", None), "answers one of the two")
+        await target.settle()
+        heard.clear()
+        await target.in_lab(_replaced, product, heard)
+        try:
+            answered: object = await held
+        except DeviceError as error:
+            answered = error.status
+        expect.equal("the answer to a poll that was held before", answered, 401)
+        response = await device.request("GET", READ.path)
+        expect.equal("status with the credentials of before", response.status_code, 401, response)
+    finally:
+        await device.close()
+
+
+def _product(target: Target, type: Any, id: str, heard: list[tuple[str, str]]) -> Product:
+    product = target.lab.product(
         id,
         auth=type,
         resources={"text": "string", "other": "string"},
         self_registration=False,
         identities=["d-1"],
     )
-    lab.solution(id, products=[product]).on(
-        "device", "datapoint", lambda data: told.append((data["device_sn"], data["value"][1]))
+    target.lab.solution(id, products=[product]).on(
+        "device", "datapoint", lambda data: heard.append((data["device_sn"], data["value"][1]))
     )
-    device = product.device("d-1").activate()
-    held, other = device.start_poll("text", 300), device.start_poll("other", 300)
-    device.write(other="answers one of the two")
-    expect.equal("the answer to the other poll", other.result(), "answers one of the two")
-    lab.settle()
-    told.clear()
-    before = device.credentials
-    device.use(Credentials())  # a fleet leaves alone what a handle holds
+    return product
+
+
+def _wait(product: Product) -> None:
+    for alias in ("text", "other"):
+        product.held("d-1", alias).result()
+
+
+def _replaced(product: Product, heard: list[tuple[str, str]]) -> None:
     for text in ("first", "second"):  # what is handed out again replaces what was before
         product.fleet(2, Writer(text=text), identities=["d-1", "ü %"]).run(5)
-        expect.equal("what is heard of the fleet", sorted(told), [("d-1", text), ("ü %", text)])
-        told.clear()
-    try:
-        answered: object = held.result()
-    except DeviceError as error:
-        answered = error.status
-    expect.equal("the answer to a poll that was held before", answered, 401)
-    response = device.use(before).request("GET", READ.path)
-    expect.equal("status with the credentials of before", response.status_code, 401, response)
+        expect.equal("what is heard of the fleet", sorted(heard), [("d-1", text), ("ü %", text)])
+        heard.clear()
 
 
 @check("DEV-PROV-26", "products that cannot be are not there, and in nobody's way", needs={"settings"})
