@@ -69,7 +69,7 @@ def test_no_connection_is_kept_once_it_has_ended() -> None:
         for _ in range(2):
             fleet.run(minutes=1)
         lab.settle()
-        assert len(lab.journal.frame())
+        assert len(lab.journal) > 40  # not read, which replaces payloads by plain data
         assert _connections() - before <= 1  # the server may be about to end the last
 
 
