@@ -10,7 +10,6 @@ rows, so that it would stay right with several writers.
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
@@ -23,7 +22,7 @@ from sqlalchemy import Connection, MetaData
 from labkit.core.errors import LabError, SettingsError, StorageError
 from labkit.core.schema import definitions, empty_database, expect_columns
 from labkit.core.selects import Selected, SelectLimits, Selects, TooLongError
-from labkit.core.storage import FULL, PRIMARY, Storage, damaged, expect_intact
+from labkit.core.storage import FULL, PRIMARY, Storage, damaged, expect_intact, keep_private, path_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -59,7 +58,7 @@ class Database:
         select_limits: SelectLimits | None = None,
         now: Callable[[], float] | None = None,
     ) -> None:
-        self.path = _path(url)
+        self.path = path_of(url)
         self._now = now if self.path is not None else None
         self.ended_at = 0.0
         self.starts = 0
@@ -85,7 +84,7 @@ class Database:
         version of labkit expects (then nothing in it changes), or is another lab's, which keeps parts of it in memory.
         """
         if self.path is not None:
-            _keep_private(self.path)
+            keep_private(self.path)
         engine = sqlalchemy.create_engine(
             "sqlite://" if self.path is None else f"sqlite:///{self.path}",
             poolclass=sqlalchemy.StaticPool,
@@ -395,25 +394,3 @@ def driver(connection: Connection) -> sqlite3.Connection:
     raw = connection.connection.driver_connection
     assert isinstance(raw, sqlite3.Connection)
     return raw
-
-
-def _keep_private(path: Path) -> None:
-    """Make the file and those that SQLite puts beside it their owner's alone; it gives new ones the file's mode."""
-    with suppress(OSError):  # SQLite tells better what is wrong with a file that cannot be made
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    for each in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
-        with suppress(OSError):  # it is not there, or another user's
-            each.chmod(0o600)
-
-
-def _path(url: str | Path | None) -> Path | None:
-    if url is None:
-        return None
-    text = str(url)
-    if text.startswith("sqlite:///"):
-        return Path(text.removeprefix("sqlite:///"))
-    if "://" in text:
-        raise SettingsError(
-            f"data: {text.split('://')[0]}:// is not supported, expected a file or sqlite:///…"
-        )
-    return Path(text)

@@ -1,9 +1,11 @@
-"""What is wrong with a data file, in words: no room for it, or damage to it."""
+"""The data file of a lab: its name, who may read it, and what is wrong with it in words."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from labkit.core.errors import SettingsError, StorageError
@@ -18,6 +20,29 @@ _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _UNREADABLE = frozenset(
     {sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ, sqlite3.SQLITE_IOERR_CORRUPTFS}
 )
+
+
+def keep_private(path: Path) -> None:
+    """Make the file and those that SQLite puts beside it their owner's alone; it gives new ones the file's mode."""
+    with suppress(OSError):  # SQLite tells better what is wrong with a file that cannot be made
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    for each in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+        with suppress(OSError):  # it is not there, or another user's
+            each.chmod(0o600)
+
+
+def path_of(url: str | Path | None) -> Path | None:
+    """Return the data file of a URL, None for memory. Raises SettingsError for another kind of database."""
+    if url is None:
+        return None
+    text = str(url)
+    if text.startswith("sqlite:///"):
+        return Path(text.removeprefix("sqlite:///"))
+    if "://" in text:
+        raise SettingsError(
+            f"data: {text.split('://')[0]}:// is not supported, expected a file or sqlite:///…"
+        )
+    return Path(text)
 
 
 def storage_error(path: Path, error: BaseException) -> StorageError | None:

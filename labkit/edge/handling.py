@@ -7,13 +7,19 @@ them all. What runs code of others in it (`solutions.functions`) gives that a ta
 from __future__ import annotations
 
 import asyncio
+import sys
+from typing import Any
 
 from aiohttp import web
+from aiohttp.http_exceptions import BadHttpMessage
 from aiohttp.http_parser import RawRequestMessage
 from aiohttp.http_writer import StreamWriter
 from aiohttp.streams import EMPTY_PAYLOAD, EmptyStreamReader, StreamReader
 from aiohttp.web_protocol import ERROR, _ErrInfo
 
+from labkit.context import Context
+from labkit.edge import limits
+from labkit.edge.errors import BodyLateError, WrongHostError
 from labkit.http.connection import Connection
 
 
@@ -44,8 +50,9 @@ class WholeBody(EmptyStreamReader):
 class RequestLoop(web.RequestHandler):
     """Answers what `data_received` has queued, until the connection ends."""
 
-    __slots__ = ("connection", "next_has_begun")
+    __slots__ = ("_context", "connection", "next_has_begun")
 
+    _context: Context
     connection: Connection
     next_has_begun: (
         bool  # when the last answer that matters was written, some of the next request was there already
@@ -98,6 +105,38 @@ class RequestLoop(web.RequestHandler):
         deliveries = self.connection.deliveries
         if deliveries is not None and not (self._force_close or self._close or self._task_handler is None):
             deliveries.confirm()
+
+    def end(self, reason: str, detail: str) -> None:
+        """End the connection at once, without a byte more, and say why."""
+        raise NotImplementedError
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """The answer to what could not be read; nothing is logged."""
+        if isinstance(exc, WrongHostError):
+            self.end("wrong host", exc.message)
+            return web.Response()
+        if status >= 500 and exc is not None and not isinstance(exc, BadHttpMessage):
+            self._context.journal.record_error(exc)
+            return limits.plain(500, "internal error")
+        return self.unreadable(status, message or "malformed request")
+
+    def unreadable(self, status: int, reason: str) -> web.Response:
+        """The answer to a request that no handler gets to see."""
+        self._context.journal.record_refusal("request cannot be read", f"{status} {reason}")
+        return limits.plain(status, reason)
+
+    def log_exception(self, *args: Any, **kwargs: Any) -> None:
+        """What aiohttp would log goes to `on_error`, unless it is the client's doing."""
+        error = kwargs.get("exc_info") or sys.exc_info()[1]
+        theirs = (BodyLateError, web.RequestPayloadError, BadHttpMessage)
+        if isinstance(error, BaseException) and not isinstance(error, theirs):
+            self._context.journal.record_error(error)
 
     async def _exchange(self, message: RawRequestMessage | _ErrInfo, payload: StreamReader) -> bool:
         """Answer a request, or what could not be read. May the connection be used for the next one?"""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
-import sys
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -39,7 +38,6 @@ class EdgeProtocol(RequestLoop):
     __slots__ = (
         "_body",
         "_body_timer",
-        "_context",
         "_fault_seen",
         "_framing",
         "_guard",
@@ -378,31 +376,3 @@ class EdgeProtocol(RequestLoop):
         transport = self.transport
         if self._fault_seen and not self._messages and transport is not None and transport.can_write_eof():
             transport.write_eof()
-
-    def handle_error(
-        self,
-        request: web.BaseRequest,
-        status: int = 500,
-        exc: BaseException | None = None,
-        message: str | None = None,
-    ) -> web.StreamResponse:
-        """The answer to what could not be read; nothing is logged."""
-        if isinstance(exc, WrongHostError):
-            self.end("wrong host", exc.message)
-            return web.Response()
-        if status >= 500 and exc is not None and not isinstance(exc, BadHttpMessage):
-            self._context.journal.record_error(exc)
-            return limits.plain(500, "internal error")
-        return self.unreadable(status, message or "malformed request")
-
-    def unreadable(self, status: int, reason: str) -> web.Response:
-        """The answer to a request that no handler gets to see."""
-        self._context.journal.record_refusal("request cannot be read", f"{status} {reason}")
-        return limits.plain(status, reason)
-
-    def log_exception(self, *args: Any, **kwargs: Any) -> None:
-        """What aiohttp would log goes to `on_error`, unless it is the client's doing."""
-        error = kwargs.get("exc_info") or sys.exc_info()[1]
-        theirs = (BodyLateError, web.RequestPayloadError, BadHttpMessage)
-        if isinstance(error, BaseException) and not isinstance(error, theirs):
-            self._context.journal.record_error(error)

@@ -15,14 +15,22 @@ platform restart the platform loses its power `after` so many seconds of a run, 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from labkit.core.chance import Chance, chance
 from labkit.core.errors import LabError, unknown
 from labkit.faults.patterns import Patterns
-from labkit.fleet.connection import NoAnswerError
+from labkit.fleet.fault_kinds import (
+    KINDS,
+    RESTART,
+    Devices,
+    check_restart,
+    checked_actions,
+    checked_devices,
+    checked_seconds,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -30,14 +38,7 @@ if TYPE_CHECKING:
     from labkit.fleet.fleet_device import FleetDevice
     from labkit.fleet.plan import FaultKey, Restart
 
-ACTIONS = (
-    *("activate", "write", "read", "write and read", "record", "poll", "list", "info", "download"),
-    "timestamp",
-)
-RESTART = "platform restart"
-LONGEST = 366 * 86400.0  # seconds
 MOST = 1000  # faults of one fleet
-Devices = str | int | Iterable[str | int]
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class FleetFaults:
                 raise LabError(f"{each}: expected a number of requests, not {value!r}")
         if chance is not None and not (type(chance) in (int, float) and 0 < chance <= 1):
             raise LabError(f"chance: expected a number above 0, up to 1, not {chance!r}")
-        _check_restart(does, after, every=every, chance=chance, first=first, devices=devices, actions=actions)
+        check_restart(does, after, every=every, chance=chance, first=first, devices=devices, actions=actions)
         if every is not None and chance is not None:
             raise LabError("every cannot go with chance")
         if kind.once and every is None and chance is None and first is None:
@@ -134,7 +135,7 @@ class FleetFaults:
             )
         if len(self._faults) >= MOST:
             raise LabError(f"expected at most {MOST} faults; take some out: fleet.faults.clear()")
-        length = _seconds(kind, does, seconds)
+        length = checked_seconds(kind, does, seconds)
         self._faults[name] = DeviceFault(
             name,
             does,
@@ -142,9 +143,9 @@ class FleetFaults:
             first,
             every,
             chance,
-            _devices(devices, self._identities),
-            _actions(kind, actions),
-            None if after is None else _seconds(kind, does, after, "after"),
+            checked_devices(devices, self._identities),
+            checked_actions(kind, actions),
+            None if after is None else checked_seconds(kind, does, after, "after"),
         )
         return name
 
@@ -294,109 +295,6 @@ class PlayedFaults:
             return False
         counts.hits += 1
         return True
-
-
-# --- what each of them does
-
-
-async def _drop(device: FleetDevice, seconds: float) -> None:
-    device.connection.abort()
-    raise NoAnswerError("no answer", "the device lost its connection")
-
-
-async def _delay(device: FleetDevice, seconds: float) -> None:
-    await device.sleep(seconds)
-
-
-async def _read_slowly(device: FleetDevice, seconds: float) -> None:
-    await device.read_slowly(seconds)
-
-
-async def _send_again(device: FleetDevice, seconds: float) -> None:
-    await device.send_again()
-
-
-async def _set_wrong(device: FleetDevice, seconds: float) -> None:
-    device.clock_error += seconds
-
-
-async def _reboot(device: FleetDevice, seconds: float) -> None:
-    await device.reboot(seconds)
-
-
-@dataclass(frozen=True)
-class FaultKind:
-    """play: at a device, None where it is not one that it hits. before: does it hit before the request leaves, or once
-    its answer has come? None: on a virtual clock the latter.
-
-    seconds: what they are without an argument; None where there are none, 0 where they may be left out; once: unless
-    a frequency says otherwise; never: actions that it does not hit.
-    """
-
-    play: Callable[[FleetDevice, float], Awaitable[None]] | None
-    before: bool | None = True
-    seconds: float | None = None
-    negative: bool = False
-    once: bool = False
-    never: frozenset[str] = frozenset()
-
-
-KINDS = {
-    "drop before": FaultKind(_drop),
-    "drop after": FaultKind(_drop, before=False),
-    "delay": FaultKind(_delay, seconds=10.0),
-    "slow reader": FaultKind(_read_slowly, before=None, seconds=10.0),
-    "duplicate send": FaultKind(_send_again, before=False, never=frozenset({"poll", "activate"})),
-    "wrong clock": FaultKind(_set_wrong, seconds=60.0, negative=True, once=True),
-    "reboot": FaultKind(_reboot, seconds=0.0),
-    RESTART: FaultKind(None, seconds=0.0),
-}
-
-
-def _check_restart(does: str, after: object, **of_devices: object) -> None:
-    """Raises LabError where what is of devices comes with a restart of the platform, or the other way round."""
-    if (after is not None) is not (does == RESTART):
-        raise LabError("after: expected with a platform restart, and with nothing else")
-    for name, value in of_devices.items():
-        if after is not None and value is not None:
-            raise LabError(f"{name}: a platform restart is no matter of devices")
-
-
-def _seconds(kind: FaultKind, does: str, seconds: object, name: str = "seconds") -> float:
-    if kind.seconds is None:
-        if seconds is not None:
-            raise LabError(f"seconds: {does} takes none")
-        return 0.0
-    if seconds is None:
-        return kind.seconds
-    low = -LONGEST if kind.negative else 0.0
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not low <= seconds <= LONGEST:
-        raise LabError(f"{name}: expected {low:g} to {LONGEST:g}, not {seconds!r}")
-    return float(seconds)
-
-
-def _devices(devices: Devices | None, identities: Mapping[int, str]) -> tuple[str | int, ...] | None:
-    if devices is None:
-        return None
-    several = (devices,) if isinstance(devices, str | int) else tuple(devices)
-    for each in several:
-        if isinstance(each, bool) or not isinstance(each, str | int):
-            raise LabError(f"devices: expected identities such as 't-0*', or numbers, not {each!r}")
-        names = identities.values()
-        if not (any(map(Patterns([each]).match, names)) if isinstance(each, str) else each in identities):
-            raise LabError(f"devices: the fleet has none that is {each!r}")
-    return several
-
-
-def _actions(kind: FaultKind, actions: str | Iterable[str] | None) -> tuple[str, ...] | None:
-    able = tuple(each for each in ACTIONS if each not in kind.never)
-    if actions is None:
-        return able if kind.never else None
-    several = (actions,) if isinstance(actions, str) else tuple(actions)
-    for each in several:
-        if each not in able:
-            raise LabError(unknown("action that it can hit", each, able))
-    return several
 
 
 def _is_one_of(devices: tuple[str | int, ...], device: FleetDevice) -> bool:

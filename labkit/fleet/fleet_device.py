@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -11,6 +11,7 @@ from labkit.core.chance import Chance, chance
 from labkit.core.errors import LabError
 from labkit.core.identifiers import ALPHANUMERIC
 from labkit.fleet.accounts import ALIAS, stamp
+from labkit.fleet.arguments import read_aliases, written_values
 from labkit.fleet.connection import DeviceConnection, NoAnswerError
 from labkit.fleet.device import Credentials, DeviceError, Point, VirtualDevice, check_points
 from labkit.fleet.shapes import Shape, arrivals
@@ -144,7 +145,7 @@ class FleetDevice:
         self, values: Mapping[str, object] | None = None, /, **more: object
     ) -> Coroutine[Any, Any, object]:
         """Store the value of each alias: `write(temperature=21.5)`."""
-        return self._exchange("write", self.virtual.write, _values(values, more))
+        return self._exchange("write", self.virtual.write, written_values(values, more))
 
     async def count(self, again: bool = False) -> int:
         """Write this device's next number to the alias `count`, for the accounts of the run (`run.losses`).
@@ -180,18 +181,18 @@ class FleetDevice:
         remote.token, remote.password = other.token, other.password
         self.asks_as = f"{self._play.plan.product}/{identity}"
         try:
-            await self._exchange("write to", remote.write, _values(None, values))
+            await self._exchange("write to", remote.write, written_values(None, values))
         finally:
             self.asks_as = self.actor
 
     async def read(self, *aliases: str) -> dict[str, str]:
         """The newest value of each alias that has one."""
-        return await self._exchange("read", self.virtual.read, _aliases(aliases))
+        return await self._exchange("read", self.virtual.read, read_aliases(aliases))
 
     async def write_and_read(self, values: Mapping[str, object], *aliases: str) -> dict[str, str]:
         """Hybrid: store, then read."""
         ask = self.virtual.write_and_read
-        return await self._exchange("write and read", ask, _values(values, {}), _aliases(aliases))
+        return await self._exchange("write and read", ask, written_values(values, {}), read_aliases(aliases))
 
     async def record(self, points: Mapping[str, Mapping[float, object]]) -> None:
         """Store values at timestamps: {alias: {Unix seconds: value}}."""
@@ -386,21 +387,3 @@ class FleetDevice:
         if self._secrets is None:
             self._secrets = chance(self._play.plan.seed, "password", self.number)
         return "".join(self._secrets.choices(ALPHANUMERIC, k=length))
-
-
-def _values(values: Mapping[str, object] | None, more: Mapping[str, object]) -> Mapping[str, object]:
-    if values is None:
-        given = more
-    elif type(values) is dict or isinstance(values, Mapping):  # the latter alone is dear
-        given = {**values, **more} if more else values
-    else:
-        raise LabError(f"write: expected temperature=21.5 or {{'temperature': 21.5}}, not {values!r}")
-    if None in given.values():
-        raise LabError("write: None is no value; leave it out to store nothing, '' is the empty text")
-    return given
-
-
-def _aliases(aliases: Sequence[Any]) -> Sequence[str]:
-    if not aliases or not all(isinstance(each, str) for each in aliases):
-        raise LabError(f"expected aliases: read('temperature'), not {aliases!r}")
-    return aliases

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from time import perf_counter
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 from aiohttp import web
 
@@ -17,16 +16,17 @@ from labkit.core.time_limits import TimeLimit
 from labkit.services.calls import Services
 from labkit.settings import SolutionSettings, SubscriptionSettings
 from labkit.solutions import events
+from labkit.solutions.added import AddedHandlers
 from labkit.solutions.folder import Asset, SolutionFolder
 from labkit.solutions.functions import FunctionHandler
 from labkit.solutions.handlers import Handler, Run, ScriptTimeError, explain, status_of, trace
-from labkit.solutions.origins import CELL, Origin, check_place
-from labkit.solutions.registrations import Names, Registration, Registrations
+from labkit.solutions.origins import Origin
+from labkit.solutions.registrations import Names, Registration
 from labkit.solutions.request import Request
 from labkit.solutions.response import Response, reply
-from labkit.solutions.routes import Route, Routes
+from labkit.solutions.routes import Route
 from labkit.solutions.scripted import Scripts
-from labkit.solutions.scripts import JSON, Script
+from labkit.solutions.scripts import Script
 from labkit.solutions.workers import Workers
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -34,7 +34,7 @@ F = TypeVar("F", bound=Callable[..., object])
 ROUTE_NAMES = ("request", "response")
 
 
-class Solution:
+class Solution(AddedHandlers):
     """A solution of a lab, with the routes and handlers of its folder.
 
     products: ids of those whose events it handles; environment: what scripts get by os.getenv; configured: what
@@ -50,7 +50,7 @@ class Solution:
         workers: Workers,
         folder: SolutionFolder,
     ) -> None:
-        self.id = settings.id
+        super().__init__(settings.id, context, services, workers)
         self.domain = settings.domain or f"{settings.id}.apps.{context.settings.domain}"
         self.products = list(settings.products)
         self.aliases = dict(settings.aliases)
@@ -60,29 +60,24 @@ class Solution:
         self.configured: dict[str, dict[str, Any]] = {}
         self.settings = settings
         self.folder = folder
-        self.routes = Routes()
         self.cors = folder.cors
         self.assets: Mapping[str, Asset] = folder.assets
         self.warnings: list[str] = []  # of its folder, and of what ran at the end of set-up
-        self._context = context
-        self._services = services
-        self._workers = workers
-        self._added: dict[tuple[str, ...], Callable[..., object]] = {}  # beside the folder
-        self._replacing: set[tuple[str, ...]] = set()  # those of them that may replace what the folder has
         seeded = context.identifiers.seed is not None
         self._time = context.settings.guard.script_time
-        self._scripts = Scripts(
-            folder.modules,
-            services=services,
-            log=self._log,
-            now=context.clock.now,
-            environment=self.environment,
-            seed=int(context.identifiers.hex(f"{self.id} random", 8), 16) if seeded else None,
-            cpu=context.settings.guard.script_cpu,
-            at_once=context.settings.guard.scripts,
-            aside=context.turns.aside,
+        self.use_scripts(
+            Scripts(
+                folder.modules,
+                services=services,
+                log=self._log,
+                now=context.clock.now,
+                environment=self.environment,
+                seed=int(context.identifiers.hex(f"{self.id} random", 8), 16) if seeded else None,
+                cpu=context.settings.guard.script_cpu,
+                at_once=context.settings.guard.scripts,
+                aside=context.turns.aside,
+            )
         )
-        self._handlers = Registrations(self._scripts.event)
         for endpoint in folder.endpoints:
             handler = self._scripts.endpoint(endpoint.script, endpoint.method)
             self.routes.add(
@@ -99,123 +94,11 @@ class Solution:
         for each in folder.events:
             self._handle_with(each.service, each.event, each.script, each.script.where)
 
-    # ---- registering
-
-    @overload
-    def route(
-        self, method: str, path: str, *, content_type: str = JSON, replace: bool = False
-    ) -> Callable[[F], F]: ...
-    @overload
-    def route(
-        self, method: str, path: str, function: F, *, content_type: str = JSON, replace: bool = False
-    ) -> F: ...
-    @overload
-    def route(
-        self,
-        method: str,
-        path: str,
-        function: None = None,
-        *,
-        lua: str,
-        content_type: str = JSON,
-        replace: bool = False,
-    ) -> None: ...
-    def route(
-        self,
-        method: str,
-        path: str,
-        function: Callable[..., object] | None = None,
-        *,
-        lua: str | None = None,
-        content_type: str = JSON,
-        replace: bool = False,
-    ) -> Any:
-        """Answer `method path` with Lua or with a function; with neither, decorate a function.
-
-        The function, sync or async, gets by name what it asks for of: request, response, services, context,
-        log, now. A route of the same method and path gives way to the same text, to a function of the same name, and
-        with `replace` to any. content_type: of the bodies it takes. Raises SettingsError for a wrong method, path or
-        script, and where another handler is there; LabError for a function that asks for more.
-        """
-        if function is None and lua is None:
-            return lambda given: self.route(method, path, given, content_type=content_type, replace=replace)
-        method = method.upper()
-        handler: Handler
-        if function is not None:
-            handler = self._function(function, ROUTE_NAMES)
-            origin = Origin(function=function)
-        else:
-            script = Script(f"{method} {path}", 1, lua or "")
-            handler = self._scripts.endpoint(script, method)
-            origin = Origin(script=script)
-        route = Route(method, path, handler, content_type, origin=origin)
-        there = self.routes.at(route)
-        try:
-            check_place(f"{method} {path}", None if there is None else there.origin, origin, replace)
-        except SettingsError:
-            handler.close()
-            raise
-        replaced = self.routes.replace(route)
-        if replaced is not None:
-            replaced.handler.close()
-        add: Callable[..., object] = Solution.route
-        given = {
-            "method": method,
-            "path": path,
-            "function": function,
-            "lua": lua,
-            "content_type": content_type,
-        }
-        self._add((method, path), partial(add, **given), replace)
-        return function
-
-    @overload
-    def on(self, service: str, event: str, *, replace: bool = False) -> Callable[[F], F]: ...
-    @overload
-    def on(self, service: str, event: str, function: F, *, replace: bool = False) -> F: ...
-    @overload
-    def on(
-        self, service: str, event: str, function: None = None, *, lua: str, replace: bool = False
-    ) -> None: ...
-    def on(
-        self,
-        service: str,
-        event: str,
-        function: Callable[..., object] | None = None,
-        *,
-        lua: str | None = None,
-        replace: bool = False,
-    ) -> Any:
-        """Handle an event with Lua or with a function; with neither, decorate a function.
-
-        A script gets the event under its fixed name (events.py) and context, a function under that name or
-        `event`, and services, context, log, now. Where others name the event's argument (an operation of the
-        solution's interface, an event of one that it subscribes to), a function may give it any name. A handler of
-        the same service and event gives way to the same text, to a function of the same name, and with `replace` to
-        any. While a fleet is simulated, one handler works at a time, and one call of it (core/turns.py).
-        Raises SettingsError for a wrong script, and where another handler is there.
-        """
-        if function is None and lua is None:
-            return lambda given: self.on(service, event, given, replace=replace)
-        if function is not None:
-            names = events.arguments(self._context.events, service, event)
-            offered = tuple(dict.fromkeys((*names, "event")))
-            handler = self._function(function, offered, any_name=self._names_vary(service, event))
-            self._handlers.keep(service, event, handler, names, Origin(function=function), replace)
-        else:
-            self._handle_with(service, event, Script(f"{service}_{event}", 1, lua or ""), replace=replace)
-        add: Callable[..., object] = Solution.on
-        given = {"service": service, "event": event, "function": function, "lua": lua}
-        self._add(events.key(service, event), partial(add, **given), replace)
-        return function
+    # ---- running
 
     def adopt(self, other: Solution) -> None:
-        """Add the routes, handlers and configuration that another one has beside its folder.
-
-        Raises SettingsError where the folder has another handler at the place of one that was to replace none.
-        """
-        for key, add in other._added.items():
-            add(self, replace=key in other._replacing)
+        """Add the routes, handlers and configuration that another one has beside its folder. Raises SettingsError."""
+        self.adopt_added(other)
         self.configured = other.configured
 
     def install(self, service: str, scripts: Mapping[str, str], names: Mapping[str, Names]) -> None:
@@ -230,8 +113,6 @@ class Solution:
     def check_script(self, name: str, source: str) -> None:
         """Raises SettingsError, beginning with the name, for a script that does not compile."""
         self._scripts.plain(Script(name, 1, source)).close()
-
-    # ---- running
 
     def prepare(self) -> list[tuple[str, Handler]]:
         """What `initialise` is to run: the modules, then the scripts. Raises SettingsError if they do not compile."""
@@ -389,40 +270,6 @@ class Solution:
         except Exception as error:  # noqa: BLE001  whatever a handler raises is its outcome
             return Outcome(status_of(error), error=explain(error))
         return Outcome(204 if result is None else 200, result)
-
-    def _handle_with(
-        self, service: str, event: str, script: Script, place: str = CELL, *, replace: bool = False
-    ) -> None:
-        names = events.arguments(self._context.events, service, event)
-        self._handlers.keep(service, event, script, names, Origin(script=script, place=place), replace)
-
-    def _add(self, key: tuple[str, ...], add: Callable[..., object], replace: bool) -> None:
-        """Keep what was added beside the folder, for a reload. replace: in the place of whatever is there."""
-        self._added[key] = add
-        if replace:
-            self._replacing.add(key)
-
-    def _names_vary(self, service: str, event: str) -> bool:
-        """Are the names of an event's argument not known before it is raised?"""
-        kind = self._context.events.kind(service, event)
-        return event != "datapoint" and (kind is None or kind.any_name)
-
-    def _function(
-        self, function: Callable[..., object], names: tuple[str, ...], *, any_name: bool = False
-    ) -> FunctionHandler:
-        return FunctionHandler(
-            function,
-            names,
-            any_name=any_name,
-            services=self._services,
-            workers=self._workers,
-            turns=self._context.turns,
-            now=self._context.clock.now,
-            log=self._log,
-        )
-
-    def _log(self, run: Run, level: str, text: str) -> None:
-        self._context.journal.record("log", self.id, text, cause=run.cause, detail={"level": level})
 
     def __repr__(self) -> str:
         return f"<solution {self.id} at {self.domain}>"

@@ -1,0 +1,125 @@
+"""Kinds of faults of devices: what each does, and the arguments that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from labkit.core.errors import LabError, unknown
+from labkit.faults.patterns import Patterns
+from labkit.fleet.connection import NoAnswerError
+
+if TYPE_CHECKING:
+    from labkit.fleet.fleet_device import FleetDevice
+
+ACTIONS = (
+    *("activate", "write", "read", "write and read", "record", "poll", "list", "info", "download"),
+    "timestamp",
+)
+RESTART = "platform restart"
+LONGEST = 366 * 86400.0  # seconds
+Devices = str | int | Iterable[str | int]
+
+
+async def _drop(device: FleetDevice, seconds: float) -> None:
+    device.connection.abort()
+    raise NoAnswerError("no answer", "the device lost its connection")
+
+
+async def _delay(device: FleetDevice, seconds: float) -> None:
+    await device.sleep(seconds)
+
+
+async def _read_slowly(device: FleetDevice, seconds: float) -> None:
+    await device.read_slowly(seconds)
+
+
+async def _send_again(device: FleetDevice, seconds: float) -> None:
+    await device.send_again()
+
+
+async def _set_wrong(device: FleetDevice, seconds: float) -> None:
+    device.clock_error += seconds
+
+
+async def _reboot(device: FleetDevice, seconds: float) -> None:
+    await device.reboot(seconds)
+
+
+@dataclass(frozen=True)
+class FaultKind:
+    """play: at a device, None where it is not one that it hits. before: does it hit before the request leaves, or once
+    its answer has come? None: on a virtual clock the latter.
+
+    seconds: what they are without an argument; None where there are none, 0 where they may be left out; once: unless
+    a frequency says otherwise; never: actions that it does not hit.
+    """
+
+    play: Callable[[FleetDevice, float], Awaitable[None]] | None
+    before: bool | None = True
+    seconds: float | None = None
+    negative: bool = False
+    once: bool = False
+    never: frozenset[str] = frozenset()
+
+
+KINDS = {
+    "drop before": FaultKind(_drop),
+    "drop after": FaultKind(_drop, before=False),
+    "delay": FaultKind(_delay, seconds=10.0),
+    "slow reader": FaultKind(_read_slowly, before=None, seconds=10.0),
+    "duplicate send": FaultKind(_send_again, before=False, never=frozenset({"poll", "activate"})),
+    "wrong clock": FaultKind(_set_wrong, seconds=60.0, negative=True, once=True),
+    "reboot": FaultKind(_reboot, seconds=0.0),
+    RESTART: FaultKind(None, seconds=0.0),
+}
+
+
+def check_restart(does: str, after: object, **of_devices: object) -> None:
+    """Raises LabError where what is of devices comes with a restart of the platform, or the other way round."""
+    if (after is not None) is not (does == RESTART):
+        raise LabError("after: expected with a platform restart, and with nothing else")
+    for name, value in of_devices.items():
+        if after is not None and value is not None:
+            raise LabError(f"{name}: a platform restart is no matter of devices")
+
+
+def checked_seconds(kind: FaultKind, does: str, seconds: object, name: str = "seconds") -> float:
+    """Return the seconds of a fault, those of its kind where none are given. Raises LabError for wrong ones."""
+    if kind.seconds is None:
+        if seconds is not None:
+            raise LabError(f"seconds: {does} takes none")
+        return 0.0
+    if seconds is None:
+        return kind.seconds
+    low = -LONGEST if kind.negative else 0.0
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not low <= seconds <= LONGEST:
+        raise LabError(f"{name}: expected {low:g} to {LONGEST:g}, not {seconds!r}")
+    return float(seconds)
+
+
+def checked_devices(devices: Devices | None, identities: Mapping[int, str]) -> tuple[str | int, ...] | None:
+    """Return the devices that a fault hits, None for all. Raises LabError for one that the fleet does not have."""
+    if devices is None:
+        return None
+    several = (devices,) if isinstance(devices, str | int) else tuple(devices)
+    for each in several:
+        if isinstance(each, bool) or not isinstance(each, str | int):
+            raise LabError(f"devices: expected identities such as 't-0*', or numbers, not {each!r}")
+        names = identities.values()
+        if not (any(map(Patterns([each]).match, names)) if isinstance(each, str) else each in identities):
+            raise LabError(f"devices: the fleet has none that is {each!r}")
+    return several
+
+
+def checked_actions(kind: FaultKind, actions: str | Iterable[str] | None) -> tuple[str, ...] | None:
+    """Return the actions that a fault hits, None for all. Raises LabError for one that its kind cannot hit."""
+    able = tuple(each for each in ACTIONS if each not in kind.never)
+    if actions is None:
+        return able if kind.never else None
+    several = (actions,) if isinstance(actions, str) else tuple(actions)
+    for each in several:
+        if each not in able:
+            raise LabError(unknown("action that it can hit", each, able))
+    return several
