@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from labkit.core.errors import LabError, LabkitError
 from labkit.core.journal import Record
 from labkit.core.marks import MOST, Mark
+from labkit.devices.state import Datapoint, values
 from labkit.fleet.accounts import ALIAS
 from labkit.fleet.cluster import ClusterPlay
 from labkit.fleet.connection import Server
@@ -64,6 +65,28 @@ class PlaysControl:
                 told(data["device_sn"], data["value"][1])
 
         self._platform.solutions.get(id).on("device", "datapoint", datapoint)
+
+    async def take_stock(self, play: Play | ClusterPlay) -> None:
+        """Have the accounts of a run know which numbers of its devices are datapoints now."""
+        product, database = play.plan.product, self._platform.context.database
+        for identity, epochs in play.accounts.senders().items():
+            found = database.read_now(partial(values, key=(product, identity, ALIAS)))
+            play.accounts.take_stock(identity, epochs, found)
+            await asyncio.sleep(0)  # a large fleet has many
+
+    def watch_stored(self, play: Play | ClusterPlay) -> Callable[[], None]:
+        """Have the accounts of a run know what the platform stores of its devices, until the returned function is
+        called.
+        """
+        product, identities = play.plan.product, {member.identity for member in play.plan.members}
+
+        def stored(of: str, identity: str, points: Sequence[Datapoint]) -> None:
+            if of == product and identity in identities:
+                for point in points:
+                    if point.alias == ALIAS:
+                        play.accounts.written(identity, point.timestamp, point.value)
+
+        return self._platform.devices.state.watch(stored)
 
     async def play(self, play: Play | ClusterPlay, seconds: float | None) -> None:
         """Let the devices live for so long, on lab time; None: until `Play.stop`.

@@ -52,6 +52,7 @@ DUE = (
     f"SELECT timestamp, value, number, delivered FROM datapoint WHERE {RESOURCE} "
     "AND timestamp BETWEEN ? AND ? ORDER BY timestamp LIMIT 2"
 )
+VALUES = f"SELECT value FROM datapoint WHERE {RESOURCE} ORDER BY timestamp"
 AHEAD = f"SELECT min(timestamp) FROM datapoint WHERE {RESOURCE} AND timestamp > ?"
 DELIVERED = f"UPDATE datapoint SET delivered = 1 WHERE {RESOURCE} AND timestamp = ? AND number = ?"
 
@@ -69,6 +70,9 @@ class Datapoint(NamedTuple):
     alias: str
     timestamp: int
     value: str
+
+
+Watcher = Callable[[str, str, Sequence[Datapoint]], object]
 
 
 class Stored(NamedTuple):
@@ -104,6 +108,18 @@ class State:
         self._current: dict[tuple[str, str], dict[str, str | None]] = {}  # of a device: alias → value, if any
         self.seen = SeenValues()
         self._count = 0
+        self._watchers: tuple[Watcher, ...] = ()
+
+    def watch(self, watcher: Watcher) -> Callable[[], None]:
+        """Call `watcher` with product, identity and datapoints once they are stored, until the returned function is
+        called.
+        """
+        self._watchers = (*self._watchers, watcher)
+
+        def stop() -> None:
+            self._watchers = tuple(each for each in self._watchers if each is not watcher)
+
+        return stop
 
     async def store(
         self,
@@ -146,6 +162,8 @@ class State:
                 return latest_values(connection, product, identity, read)
 
             found = await self._database.run(store)
+        for watcher in self._watchers:
+            watcher(product, identity, points)
         for point in points:
             key = (product, identity, point.alias)
             new = self._new[key] = self._new.get(key, 0) + 1
@@ -191,6 +209,11 @@ class State:
         self.seen.forget_all()
         self._new.clear()
         self._count = 0
+
+
+def values(connection: Connection, key: Key) -> list[str]:
+    """The values of all datapoints of an alias, oldest first."""
+    return [value for (value,) in execute(connection, VALUES, key)]
 
 
 def latest_values(

@@ -1,9 +1,13 @@
-"""End-to-end accounts: what counting devices sent, what the platform acknowledged, and what a solution's handler got.
+"""End-to-end accounts: what counting devices sent, what the platform acknowledged and has stored, and what a
+solution's handler got.
 
 A counting device writes one number after the other to the alias `count`: `stamp(epoch, number)`, its epoch (one more
 each time that it starts) and a number that counts from 1 in it. From what arrives, and in which order, follows for
 each device and epoch what was lost, doubled or overtaken. Both ends count here; whoever runs the fleet brings what the
-handler got.
+handler got, and what the platform stores.
+
+An acknowledged number is stored, but need not be so for long: an alias has one datapoint a second, which the next
+number of that second replaces, and the newest `datapoints.kept` of them.
 """
 
 from __future__ import annotations
@@ -22,7 +26,8 @@ ALIAS = "count"
 NUMBERS = 10**9  # in each epoch; so that a stamp is a whole number which scripts hold exactly (below 2^53)
 EPOCHS = 2**53 // NUMBERS
 COLUMNS = (
-    *("sent", "acknowledged", "handled", "lost", "unanswered", "arrived"),
+    *("sent", "acknowledged", "stored", "replaced", "forgotten"),
+    *("handled", "lost", "unanswered", "arrived"),
     *("doubled", "reordered", "unknown"),
 )
 
@@ -53,6 +58,9 @@ class Sender:
     sent: int = 0
     unanswered: set[int] = field(default_factory=set)
     broken: bool = False  # its process died: it may have sent more than it has told
+
+    def is_acknowledged(self, number: int) -> bool:
+        return number <= self.sent and number not in self.unanswered
 
 
 @dataclass(slots=True)
@@ -98,6 +106,9 @@ class Accounts:
         self._senders: dict[Key, Sender] = {}
         self._handled: dict[Key, Handled] = {}
         self._changed: set[Key] = set()
+        self._newest: dict[str, tuple[int, str]] = {}  # timestamp and value last stored, by identity
+        self._replaced: dict[Key, set[int]] = {}  # the numbers that another value of the same second replaced
+        self._stock: dict[Key, tuple[int, int, int]] = {}  # stored, replaced and forgotten, when last looked
 
     # --- of the devices
 
@@ -151,6 +162,42 @@ class Accounts:
             sender = self._senders.setdefault(key, Sender())
             sender.sent, sender.unanswered = sent, set(unanswered)
 
+    # --- of the platform
+
+    def written(self, identity: str, timestamp: int, value: str) -> None:
+        """The platform has stored a value of a device (Unix seconds). It replaces the value of the same second."""
+        before = self._newest.get(identity)
+        self._newest[identity] = timestamp, value
+        if before is None or before[0] != timestamp or before[1] == value:
+            return
+        if (found := read(before[1])) is not None:
+            epoch, number = found
+            self._replaced.setdefault((identity, epoch), set()).add(number)
+
+    def senders(self) -> dict[str, list[int]]:
+        """The epochs of each device that has sent."""
+        found: dict[str, list[int]] = {}
+        for identity, epoch in self._senders:
+            found.setdefault(identity, []).append(epoch)
+        return found
+
+    def take_stock(self, identity: str, epochs: Iterable[int], values: Iterable[str]) -> None:
+        """Count which acknowledged numbers of a device are among its datapoints, and why the others are not.
+
+        values: of all datapoints that the platform has of the device now.
+        """
+        present: dict[int, set[int]] = {}
+        for value in values:
+            if (found := read(value)) is not None:
+                present.setdefault(found[0], set()).add(found[1])
+        for epoch in epochs:
+            sender, here = self._senders[identity, epoch], present.get(epoch, set())
+            stored = sum(1 for number in here if sender.is_acknowledged(number))
+            gone = self._replaced.get((identity, epoch), set()) - here
+            replaced = sum(1 for number in gone if sender.is_acknowledged(number))
+            forgotten = sender.sent - len(sender.unanswered) - stored - replaced
+            self._stock[identity, epoch] = stored, replaced, forgotten
+
     # --- of the handler
 
     def handled(self, identity: str, value: object) -> None:
@@ -164,9 +211,11 @@ class Accounts:
     def losses(self) -> DataFrame:
         """A row for each device and epoch.
 
-        sent; acknowledged: answered as stored; handled: of those sent, each once; lost: acknowledged, but never
-        handled; unanswered: of which no answer says so, and arrived: those of them that were handled all the same;
-        doubled: handled once more than before; reordered: handled after a later one; unknown: handled, but never sent.
+        sent; acknowledged: answered as stored, which is the sum of stored: still a datapoint when stock was last taken,
+        replaced: by a later value of the same second, and forgotten: deleted since, beyond `datapoints.kept`;
+        handled: of those sent, each once; lost: acknowledged, but never handled; unanswered: of which no answer says
+        so, and arrived: those of them that were handled all the same; doubled: handled once more than before;
+        reordered: handled after a later one; unknown: handled, but never sent.
         """
         import pandas as pd
 
@@ -186,10 +235,16 @@ class Accounts:
     def summary(self) -> str:
         """The accounts in one line."""
         total = self.totals()
-        text = (
-            f"{total['sent']:,} sent, {total['acknowledged']:,} acknowledged, {total['handled']:,} handled: "
+        text = f"{total['sent']:,} sent, {total['acknowledged']:,} acknowledged, "
+        text += f"{total['stored']:,} stored, " if self._stock else ""
+        text += (
+            f"{total['handled']:,} handled: "
             f"{total['lost']:,} lost, {total['doubled']:,} doubled, {total['reordered']:,} reordered"
         )
+        if total["replaced"]:
+            text += f"; {total['replaced']:,} replaced by a later number of the same second"
+        if total["forgotten"]:
+            text += f"; {total['forgotten']:,} forgotten beyond datapoints.kept"
         if total["unanswered"]:
             text += f"; of {total['unanswered']:,} without an answer {total['arrived']:,} arrived"
         if total["unknown"]:
@@ -213,7 +268,8 @@ class Accounts:
             else 0
         )
         return [
-            *(sent, sent - unanswered, sent - absent, lost, unanswered, arrived),
+            *(sent, sent - unanswered, *self._stock.get(key, (0, 0, 0))),
+            *(sent - absent, lost, unanswered, arrived),
             *(handled.doubled, handled.reordered, unknown),
         ]
 

@@ -14,8 +14,11 @@ from labkit.lab.thresholds import Counted, Measured, Threshold
 
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "max": 100.0}
 Watch = Callable[[Sequence[Tick]], object]  # gets the intervals so far
-TOLD = ("sent", "acknowledged", "handled", "lost", "doubled", "reordered", "unanswered", "arrived", "unknown")
-FEW = 6  # of these that are told even if they are 0
+TOLD = (
+    *("sent", "acknowledged", "stored", "handled", "lost", "doubled", "reordered"),
+    *("replaced", "forgotten", "unanswered", "arrived", "unknown"),
+)
+FEW = 7  # of these that are told even if they are 0
 
 
 @dataclass(frozen=True)

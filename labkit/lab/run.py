@@ -83,9 +83,17 @@ class Run:
             self._keep(self._play.credentials(), self._play.epochs())
 
     async def _follow(self) -> None:
-        await self._runtime.control.plays.play(self._play, self.lasting)
-        if self._counted:  # what was acknowledged is on its way to handlers
-            await self._runtime.control.settle()
+        plays = self._runtime.control.plays
+        stop_watching = plays.watch_stored(self._play) if self._counted else None
+        try:
+            await plays.play(self._play, self.lasting)
+            if self._counted:  # what was acknowledged is on its way to handlers
+                await self._runtime.control.settle()
+        finally:
+            if stop_watching is not None:
+                stop_watching()
+        if self._counted:
+            await plays.take_stock(self._play)
         if self._route is not None:
             answer = await self._route.ask_here("GET", "/accounts")
             if answer.status_code != 200:
@@ -236,11 +244,13 @@ class Run:
 
     @property
     def losses(self) -> pandas.DataFrame:
-        """The accounts: a row for each device and epoch, with what was sent, acknowledged, handled, lost, doubled and
-        reordered (`Accounts.losses`). While the run goes on, what is on its way counts as lost.
+        """The accounts: a row for each device and epoch, with what was sent, acknowledged, stored, handled, lost,
+        doubled and reordered (`Accounts.losses`). While the run goes on, what is on its way counts as lost. What is
+        stored is so at the end of the run, or now while it goes on.
 
         Raises LabError unless the run was asked to keep them.
         """
+        self._take_stock()
         return self._accounts().losses()
 
     def workers(self) -> pandas.DataFrame:
@@ -263,6 +273,7 @@ class Run:
         """The sums of the columns of `losses`; None where the run keeps no accounts."""
         if not self._counted:
             return None
+        self._take_stock()
         return (
             self._play.accounts.totals() if self._runtime.closed else self._call(self._play.accounts.totals)
         )
@@ -331,6 +342,11 @@ class Run:
             return function()
 
         return self._runtime.run(call)
+
+    def _take_stock(self) -> None:
+        """Look again at what is stored, while the run goes on."""
+        if self._counted and not self.done and not self._runtime.closed:
+            self._runtime.run(self._runtime.control.plays.take_stock, self._play)
 
     def _accounts(self) -> Accounts:
         if not self._counted:

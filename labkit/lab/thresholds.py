@@ -44,6 +44,9 @@ ACCOUNTS = {
     for name in (
         "sent",
         "acknowledged",
+        "stored",
+        "replaced",
+        "forgotten",
         "handled",
         "lost",
         "doubled",

@@ -11,7 +11,7 @@ from labkit.widgets.frames import LOST
 if TYPE_CHECKING:
     import pandas
 
-COLUMNS = ("sent", "acknowledged", "handled", *LOST)
+COLUMNS = ("sent", "acknowledged", "stored", "handled", *LOST)
 MOST = 10  # devices in the table
 
 

@@ -56,6 +56,7 @@ class Device:
         return {
             "sent": len(self.fates),
             "acknowledged": len(self.fates) - unanswered,
+            **dict.fromkeys(("stored", "replaced", "forgotten"), 0),  # nobody has taken stock
             "handled": len(seen),
             "lost": count["lost"],
             "unanswered": unanswered,
@@ -206,7 +207,7 @@ def test_a_run_keeps_its_accounts_to_the_handler_and_epochs_go_on_over_runs(by_r
     for epoch, each in ((1, run), (2, again)):
         assert list(each.losses.index) == [(f"t-00{number}", epoch) for number in (1, 2, 3)]
         assert each.losses["doubled"].tolist() == [2, 2, 2]
-        line = "15 sent, 15 acknowledged, 15 handled: 0 lost, 6 doubled, 0 reordered"
+        line = "15 sent, 15 acknowledged, 15 stored, 15 handled: 0 lost, 6 doubled, 0 reordered"
         assert each.summary.endswith(line)
     with pytest.raises(LabError, match="accounts=True"):
         plain.losses.head()

@@ -157,7 +157,7 @@ class TestInALabOfItsOwn:
         result = fleet("--config", config, "--devices", 2, "--minutes", 10, "--behaviour", "counter")
         assert result.exit_code == 0, result.output
         _, line = result.stdout.splitlines()
-        told = "accounts: 20 sent, 20 acknowledged, 20 handled, 0 lost, 0 doubled, 0 reordered"
+        told = "accounts: 20 sent, 20 acknowledged, 20 stored, 20 handled, 0 lost, 0 doubled, 0 reordered"
         assert line == told
         result = fleet("--config", config, "--minutes", 10, "--behaviour", "counter", "--json")
         assert json.loads(result.stdout)["accounts"]["sent"] == 100

@@ -65,7 +65,7 @@ def test_a_threshold_is_crossed_or_not(text: str, shown: str | None) -> None:
         ("requests>1%", "expected a number, not '%'"),
         ("failed>1ms", "expected a number or a share in %, not 'ms'"),
         ("p999>1s", "no measure 'p999', there are: p50, max, sending p50, sending max, seconds, real, cpu, "),
-        ("latency>1s", "requests, rate, errors, errors KIND, failed, sent, acknowledged, handled, lost, "),
+        ("latency>1s", "requests, rate, errors, errors KIND, failed, sent, acknowledged, stored, "),
     ],
 )
 def test_a_wrong_threshold_is_named(text: str, said: str) -> None:
