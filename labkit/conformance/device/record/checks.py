@@ -60,7 +60,8 @@ async def conflict(target: Target) -> None:
     same: Pairs = [("alias", "text"), (str(past), "a"), (str(past), "a")]
     near: Pairs = [("alias", "text"), (f"{past}.001", "a"), (str(past + 5), "b"), (str(past + 1), "c")]
     nearer: Pairs = [("alias", "text"), (f"{past + 1}.25", "a"), (f"{past}.5", "b")]
-    for body in (adjacent, apart, same, near, nearer):
+    nearest: Pairs = [("alias", "text"), (f"{past}.000000001", "a"), (str(past + 1), "b")]
+    for body in (adjacent, apart, same, near, nearer, nearest):
         expect.status(await device_client.record(device, body), 409)
 
 

@@ -257,10 +257,12 @@ async def removed(target: Target) -> None:
     needs={"settings"},
 )
 async def locked_out(target: Target) -> None:
-    for id in ("token-open", "password-open"):
+    for id in ("token-open", "password-open", "token-closed", "password-closed"):
         product = target.lab.product(id)
-        fresh, old = target.device(id), await target.activated(id)
-        await target.in_lab(product.allow, fresh.identity)
+        fresh, old = target.device(id), target.device(id)
+        for each in (fresh, old):
+            await target.in_lab(product.allow, each.identity)
+        await old.activate()
         for each in (fresh, old):
             await target.in_lab(product.lock, each.identity)
         fields = {"id": fresh.identity, "password": "x" * 20}
