@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from labkit.core.errors import LabError, LabkitError
+from labkit.core.events import Event, Outcome
 from labkit.core.journal import Record
 from labkit.core.marks import MOST, Mark
 from labkit.devices.state import Datapoint, values
@@ -23,6 +24,8 @@ from labkit.fleet.simulated import Simulated
 from labkit.platform import Platform
 from labkit.settings import SolutionSettings
 
+Key = tuple[str, str]  # product, identity
+
 
 class PlaysControl:
     """Plays fleets on the lab's own loop, or has others play them."""
@@ -30,6 +33,7 @@ class PlaysControl:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._servers: dict[str, Server] = {}  # of simulated fleets, by domain
+        self._returned: dict[str, dict[Key, Callable[[str, object], object]]] = {}  # by solution
         self._followed: dict[str, dict[str, Callable[[str, object], object]]] = {}  # by product and identity
 
     async def prepare(self, plan: Plan) -> Play:
@@ -65,6 +69,35 @@ class PlaysControl:
                 told(data["device_sn"], data["value"][1])
 
         self._platform.solutions.get(id).on("device", "datapoint", datapoint)
+
+    async def account_of(
+        self, solution: str, product: str, identities: Iterable[str], handled: Callable[[str, object], object]
+    ) -> bool:
+        """Tell `handled` of each number that the solution's own handler of datapoints returns (identity, number).
+
+        Return False, and do nothing, where the solution has a route GET /accounts, or no such handler.
+        Raises LabError for a solution that is not linked to the product.
+        """
+        found = self._platform.solutions.get(solution)
+        routed = any((each.method, each.path) == ("GET", "/accounts") for each in found.routes)
+        if routed or found.find("device", "datapoint", product) is None:
+            return False
+        if product not in found.products:
+            raise LabError(
+                f"accounts: solution {solution!r} gets no events of product {product!r}: link them with products="
+            )
+        returned = self._returned.setdefault(solution, {})
+        returned.update({(product, identity): handled for identity in identities})
+
+        def ended(event: Event, payload: Any, outcome: Outcome) -> None:
+            if event.product is None or (event.kind.service, event.kind.event) != ("device", "datapoint"):
+                return
+            told = returned.get((event.product, payload["device_sn"]))
+            if told is not None and payload["alias"] == ALIAS:
+                told(payload["device_sn"], outcome.result)
+
+        self._platform.solutions.delivery.watch(solution, ended)
+        return True
 
     async def take_stock(self, play: Play | ClusterPlay) -> None:
         """Have the accounts of a run know which numbers of its devices are datapoints now."""

@@ -43,8 +43,8 @@ def stamp(epoch: int, number: int) -> int:
 
 
 def read(value: object) -> tuple[int, int] | None:
-    """The epoch and the number of a stamp, as a handler got it; None for what is no stamp."""
-    text = str(value)
+    """The epoch and the number of a stamp, as a handler got or returned it; None for what is no stamp."""
+    text = f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
     if not (text.isascii() and text.isdigit() and len(text) <= 16):
         return None
     epoch, number = divmod(int(text), NUMBERS)

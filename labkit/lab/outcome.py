@@ -134,7 +134,7 @@ class Outcome:
             for name in sorted(self.accounts, key=TOLD.index)
             if name in TOLD[:FEW] or self.accounts[name]
         ]
-        return f"{self.line()}\naccounts: {', '.join(told)}"
+        return f"{self.line()}\naccounts: {', '.join(told)}; handled by a handler that the run added"
 
     def line(self) -> str:
         """The run in one line."""

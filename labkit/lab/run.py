@@ -54,13 +54,25 @@ class Run:
         self.lasting = lasting
         self._play = self._prepared(spread)
         self._counted = accounts is not False
-        self._route = accounts if isinstance(accounts, Solution) else None
-        if accounts is True:
-            identities = [member.identity for member in plan.members]
-            runtime.run(runtime.control.plays.account, plan.product, identities, self._play.accounts.handled)
+        self._route: Solution | None = None
+        self._handler = self._follow_handler(accounts)
         self._ending = Ending(self._play)
         runtime.keep(self._ending)
         self._task: Task[None] = runtime.begin(self._live)
+
+    def _follow_handler(self, accounts: bool | Solution) -> str:
+        """Have the accounts know what a handler gets. Return in words which handler that is."""
+        run, plays, handled = self._runtime.run, self._runtime.control.plays, self._play.accounts.handled
+        product, identities = self._plan.product, [member.identity for member in self._plan.members]
+        if accounts is True:
+            run(plays.account, product, identities, handled)
+            return "by a handler that the run added: accounts=<your solution> measures your own"
+        if not isinstance(accounts, Solution):
+            return ""
+        if run(plays.account_of, accounts.id, product, identities, handled):
+            return f"as the handler of {accounts.id!r} returned the numbers"
+        self._route = accounts
+        return f"as GET /accounts of {accounts.id!r} answers"
 
     def _prepared(self, spread: Spread | None) -> Play | ClusterPlay:
         run, control = self._runtime.run, self._runtime.control.plays
@@ -97,7 +109,10 @@ class Run:
         if self._route is not None:
             answer = await self._route.ask_here("GET", "/accounts")
             if answer.status_code != 200:
-                raise LabError(f"accounts: {self._route!r} answers GET /accounts with {answer.status_code}")
+                raise LabError(
+                    f"accounts: {self._route!r} answers GET /accounts with {answer.status_code}: give it that route, "
+                    f"or a handler of `device datapoint` that returns the number which it handled"
+                )
             try:
                 told = answer.json()
             except ValueError:
@@ -315,7 +330,9 @@ class Run:
                 text += f"; worker {each.pid} died"
                 if each.epoch is not None:
                     text += f", its {each.devices} devices went on elsewhere in epoch {each.epoch}"
-        return text + (f"; {self._accounts().summary}" if self._counted and self.done else "")
+        if not (self._counted and self.done):
+            return text
+        return f"{text}; {self._accounts().summary}; handled {self._handler}"
 
     def __repr__(self) -> str:
         return f"<run: {self.summary}, {'over' if self.done else 'under way'}>"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any
 
 from labkit.core.directory import Directory
-from labkit.core.events import Event, Handler
+from labkit.core.events import Event, Handler, Outcome
 from labkit.solutions.solution import Solution
+
+Watcher = Callable[[Event, Any, Outcome], object]
 
 
 class Delivery:
@@ -15,6 +18,13 @@ class Delivery:
 
     def __init__(self, solutions: Directory[Solution]) -> None:
         self.solutions = solutions
+        self._watchers: dict[str, Watcher] = {}
+
+    def watch(self, solution: str, watcher: Watcher) -> None:
+        """Call `watcher` with each event that a handler of the solution has handled from now on, with the payload and
+        how the handler ended. It replaces the watcher before.
+        """
+        self._watchers[solution] = watcher
 
     def receivers(self, event: Event) -> list[tuple[str, Handler]]:
         """Solution ids, each with the handler that the event's payload goes to."""
@@ -23,9 +33,12 @@ class Delivery:
         for solution in self.concerned(event):
             registration = solution.find(service, name, event.product)
             if registration is not None:
-                handle = partial(solution.handle, registration, raised, cause=event.cause)
+                handle: Any = partial(solution.handle, registration, raised, cause=event.cause)
                 if event.names is not None:
                     handle = partial(handle, names=event.names, caller=event.caller)
+                watcher = self._watchers.get(solution.id)
+                if watcher is not None:
+                    handle = partial(_watched, watcher, event, handle)
                 found.append((solution.id, handle))
         return found
 
@@ -34,3 +47,10 @@ class Delivery:
         if event.solution is not None:
             return (self.solutions.get(event.solution),)
         return [each for each in self.solutions.values() if event.product in each.products]
+
+
+async def _watched(watcher: Watcher, event: Event, handle: Handler, payload: Any) -> object:
+    outcome = await handle(payload)
+    assert isinstance(outcome, Outcome)
+    watcher(event, payload, outcome)
+    return outcome

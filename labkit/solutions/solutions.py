@@ -37,7 +37,8 @@ class Solutions(Component):
         ] = {}  # those that were replaced, until they are idle
         self._solutions = cast("Directory[Solution]", context.solutions)  # nobody else adds to it
         context.events.declare(events.EVENTS)
-        context.events.deliver_to(Delivery(self._solutions).receivers, self._solutions.values())
+        self.delivery = Delivery(self._solutions)
+        context.events.deliver_to(self.delivery.receivers, self._solutions.values())
 
     async def add(self, settings: SolutionSettings) -> Solution:
         """Add a solution, from its folder if it has one, and run what the folder runs at the end of set-up.

@@ -208,7 +208,8 @@ def test_a_run_keeps_its_accounts_to_the_handler_and_epochs_go_on_over_runs(by_r
         assert list(each.losses.index) == [(f"t-00{number}", epoch) for number in (1, 2, 3)]
         assert each.losses["doubled"].tolist() == [2, 2, 2]
         line = "15 sent, 15 acknowledged, 15 stored, 15 handled: 0 lost, 6 doubled, 0 reordered"
-        assert each.summary.endswith(line)
+        assert f"; {line}; handled " in each.summary
+        assert ("a handler that the run added" in each.summary) is not by_route
     with pytest.raises(LabError, match="accounts=True"):
         plain.losses.head()
 
@@ -278,6 +279,52 @@ def test_a_number_that_is_sent_again_until_it_is_acknowledged_may_be_doubled() -
         )
         assert losses["doubled"].sum() >= 2
         assert losses[["lost", "unanswered", "unknown"]].to_numpy().sum() == 0
+
+
+LUA = """
+if data.alias ~= "count" then return end
+local kept = Keystore.set{key = data.device_sn .. data.value[2], value = "1"}
+if kept.error ~= nil then return end
+return %s
+"""
+
+
+@pytest.mark.parametrize("returned", ["data.value[2]", "tonumber(data.value[2])", None])
+def test_a_handler_of_ones_own_is_measured_by_the_numbers_that_it_returns(returned: str | None) -> None:
+    with Lab(seed=7) as lab:
+        product = lab.product("meter", resources={"count": "integer", "other": "integer"})
+        acme = lab.solution("acme", products=[product])
+        if returned is not None:
+            acme.on("device", "datapoint", lua=LUA % returned)
+        else:
+
+            async def keep(data: Any, services: Any) -> int | None:
+                kept = await services.Keystore.set(key=f"{data['device_sn']}{data['value'][1]}", value="1")
+                return None if "error" in (kept or {}) else int(data["value"][1])
+
+            acme.on("device", "datapoint", keep)
+        lab.faults.add("Keystore.set", status=500, every=4)
+        fleet = product.fleet(2, Counts(every=10))
+        run = fleet.run(minutes=10, accounts=acme, progress=False)
+        keys = acme.Keystore.list()["keys"]
+        assert run.losses["handled"].sum() == len(keys) == 90
+        assert run.losses["lost"].sum() == 30
+        assert run.losses["acknowledged"].sum() == 120
+        assert run.summary.endswith("; handled as the handler of 'acme' returned the numbers")
+        added = fleet.run(minutes=10, accounts=True, progress=False)  # whatever that handler does
+        assert added.losses["handled"].sum() == 120
+        assert "; handled by a handler that the run added" in added.summary
+        assert run.losses["handled"].sum() == 90  # a later run is none of its business
+
+
+def test_a_solution_whose_handler_gets_no_events_of_the_product_is_refused() -> None:
+    with Lab(seed=7) as lab:
+        fleet = lab.product("meter", resources={"count": "integer"}).fleet(2, Counts)
+        acme = lab.solution("acme", products=[lab.product("lamp")])
+        acme.on("device", "datapoint", lua="return data.value[2]")
+        with pytest.raises(LabError, match="'acme' gets no events of product 'meter'"):
+            fleet.run(60, accounts=acme)
+        assert fleet.run(60, accounts=True).done
 
 
 def test_a_number_that_the_handler_never_got_is_lost() -> None:

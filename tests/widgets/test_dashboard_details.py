@@ -77,11 +77,14 @@ class TestOfAFleet:
         fleet.run(minutes=20, accounts=True)
         dashboard.refresh()
         shown = words(dashboard.widget)
-        assert "36 sent 36 acknowledged 33 handled 3 lost" in shown
+        assert "36 sent 36 acknowledged 36 stored 33 handled 3 lost" in shown
         assert "messages that went astray" in shown
         assert "p99, errors, doubled, reordered" in shown
         dashboard._picture()
-        assert "36 sent, 36 acknowledged, 33 handled, 3 lost, 0 doubled, 0 reordered" in pictures[-1][0]
+        assert (
+            "36 sent, 36 acknowledged, 36 stored, 33 handled, 3 lost, 0 doubled, 0 reordered"
+            in pictures[-1][0]
+        )
         assert pictures[-1][1] == ["Devices by state", "Requests per minute", "Latency"]
         assert "none: errors by kind" in pictures[-1][0]
 
