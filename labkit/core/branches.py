@@ -8,6 +8,7 @@ its turn. While a function waits for something else (real time, a thread) and fo
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -15,6 +16,8 @@ from labkit.core.scheduled import ScheduledCallbacks, uncounted
 from labkit.core.turns import Turn, Turns, current, on_behalf_of
 
 T = TypeVar("T")
+
+AT_ONCE = 50  # calls between two turns of the loop: each may be over at once, and a function that makes them has to end
 
 
 class Branches:
@@ -27,6 +30,7 @@ class Branches:
         self._turn = turns.apart().next() if turn is None else turn
         self._own_code = ScheduledCallbacks(on_some=self._wake, on_none=self._rest)
         self._calls = 0
+        self._made = 0
         self._rests = self._over = False
 
     def __enter__(self) -> Branches:
@@ -44,6 +48,9 @@ class Branches:
 
     async def call(self, calling: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Call when it is the call's turn; return when it is the function's. Raises what `calling` raises."""
+        self._made += 1
+        if not self._made % AT_ONCE:
+            await asyncio.sleep(0)  # so that others work, and a time limit of the function can end it
         branch = self._turn.branch()
         self._begin(branch)
         try:

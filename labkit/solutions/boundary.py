@@ -57,7 +57,7 @@ class Boundary:
     def _inside(self, path: Path) -> Path:
         real = _resolved(path, self.name(path))
         if not real.is_relative_to(self._real):
-            raise SettingsError(f"{self.name(path)}: is outside of the solution folder")
+            raise SettingsError(f"{self.name(path)}: leads outside of the solution folder, to {real}")
         return real
 
 

@@ -360,3 +360,18 @@ async def test_a_crash_leaves_nothing_behind(lab: float) -> None:
     await platform.activity.idle()
     assert platform.heard[-2:] == ["anew begins", "anew ends"]
     assert over(platform)
+
+
+async def test_a_function_whose_calls_are_over_at_once_can_be_ended() -> None:
+    platform = Platform(driven=False)
+
+    async def at_once() -> None:
+        pass
+
+    with pytest.raises(TimeoutError), platform.activity:
+        async with asyncio.timeout(0.01):
+            with Branches(platform.turns) as branches:
+                while True:
+                    await branches.call(at_once)
+    await platform.activity.idle()
+    assert over(platform)

@@ -63,7 +63,12 @@ async def asynchronous(services: Any) -> None:
         await services.Slow.wait()
 
 
-@pytest.mark.parametrize("function", [sync, asynchronous])
+async def calling_what_is_over_at_once(services: Any) -> None:
+    while True:
+        await services.Keystore.get(key="x")
+
+
+@pytest.mark.parametrize("function", [sync, asynchronous, calling_what_is_over_at_once])
 def test_a_function_that_waits_for_ever_is_ended(acme: Solution, function: Callable[..., object]) -> None:
     acme.route("GET", "/wait", function)
     status, text = get(acme, "/wait")
