@@ -368,10 +368,12 @@ async def test_a_function_whose_calls_are_over_at_once_can_be_ended() -> None:
     async def at_once() -> None:
         pass
 
-    with pytest.raises(TimeoutError), platform.activity:
-        async with asyncio.timeout(0.01):
-            with Branches(platform.turns) as branches:
-                while True:
-                    await branches.call(at_once)
+    async def run() -> None:
+        with platform.activity, Branches(platform.turns) as branches:
+            while True:
+                await branches.call(at_once)
+
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(run(), 0.01)
     await platform.activity.idle()
     assert over(platform)
