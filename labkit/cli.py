@@ -155,6 +155,11 @@ class Fleets(click.Command):
     type=click.IntRange(1, 64),
     help="How many characters those of --target have after the prefix.",
 )
+@click.option(
+    "--arrivals",
+    metavar="RATE",
+    help="When each device sends, at random: 0.1/s, 30/min; 1..50/s:10min (ramp), 1..5/s:daily, 0s=1/s,60s=5/s.",
+)
 @click.option("--accounts", is_flag=True, help="Tell of losses; of devices that count(). counter has it on.")
 @click.option(
     "--fail-if",

@@ -44,7 +44,7 @@ class FleetDevice:
 
     number: in the fleet, from 1; epoch: how often it has begun, from 1; state: as in a run's frame; notes: what it has
     to say of itself; memory: what it keeps over a reboot, within a run; clock_error: seconds by which its
-    own clock is wrong.
+    own clock is wrong; has_arrivals: does the run have a rate, by which `arrivals` goes?
     """
 
     def __init__(
@@ -74,6 +74,8 @@ class FleetDevice:
         self._clock = play.pace.clock
         self._faults: DeviceFaults | None = plan.faults
         self._intended: float | None = None
+        self.has_arrivals = plan.arrivals is not None
+        self._unasked = self.has_arrivals  # it has yet to ask for the arrivals of the run
         self._seen: dict[str, str] = {}  # Last-Modified of what its polls brought, by alias
         self._secrets: Chance | None = None
         self._counted: tuple[int, int] | None = None  # epoch and number, of its last count
@@ -122,6 +124,7 @@ class FleetDevice:
         shape: the rate, in requests a second; without one that of the run. The latency of the first request after each
         counts from then, however late it is sent.
         """
+        self._unasked = False
         rate = shape if shape is not None else self._play.arrivals
         if rate is None:
             raise LabError(
@@ -307,10 +310,11 @@ class FleetDevice:
         """Ask for something, and count it. Goes on when it is the device's turn."""
         if self._play.over or (self.refused is not None and self._refuses(action)):
             await self._play.ended(self)
-        faults, intended, now = self._faults, self._intended, self._clock.now()
+        if self._unasked:
+            self.expect_asked(action)
+        faults, now = self._faults, self._clock.now()
+        intended = now if self._intended is None else self._intended
         self._intended = None
-        if intended is None:
-            intended = now
         if now != self._instant:
             self._instant, self._at_instant = now, 0
         self._at_instant += 1
@@ -361,6 +365,11 @@ class FleetDevice:
         """Offline: does the run end this? What a `finally` still has to say is let through, a life that goes on not."""
         self.refused = (self.refused or 0) + 1
         return action in ("sleep", "poll") or self.refused > LAST_WORDS
+
+    def expect_asked(self, action: str) -> None:
+        """Raise LabError where the run has arrivals that this device has yet to ask for."""
+        if self._unasked and action != "activate":
+            self._play.unasked(self, action)
 
     def enter(self, state: str) -> None:
         """Be in this state, as the run's frame counts it."""

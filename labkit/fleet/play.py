@@ -51,6 +51,7 @@ class Play:
         self.devices: dict[int, FleetDevice] = {}
         self.arrivals = None if plan.arrivals is None else Dial(plan.arrivals)
         self.lag: Callable[[], float | None] = lambda: None  # of handlers, since it was asked last
+        self._misuse: LabError | None = None  # a behaviour that leaves the arrivals of the run alone
         self._server = server or Server(plan.address, plan.domain)
         self._members = {member.number: member for member in plan.members}
         self._numbers = {member.identity: member.number for member in plan.members}
@@ -81,6 +82,8 @@ class Play:
             self.reached = await asyncio.get_running_loop().create_task(self.pace.play(until))
         finally:
             await self._finish()
+        if self._misuse is not None:
+            raise self._misuse
 
     def scale_arrivals(self, factor: float) -> None:
         """Have so many times as many requests arrive as the shape of the run says, from each device's next one on.
@@ -127,6 +130,17 @@ class Play:
             await asyncio.get_running_loop().create_future()
         await asyncio.sleep(0)  # one that catches everything must not keep the loop to itself
         raise asyncio.CancelledError("the run is over")
+
+    def unasked(self, device: FleetDevice, action: str) -> None:
+        """Raise LabError for a device that has not asked for the arrivals of the run, and end the run with it."""
+        name = type(self._members[device.number].behaviour).__name__
+        error = LabError(
+            f"arrivals: {name} does not ask for them (device {device.identity!r}: {action}): let {name}.run wait in "
+            f"`async for _ in device.arrivals():` before each request, or run without arrivals="
+        )
+        self._misuse = self._misuse or error
+        self.stop()
+        raise error
 
     async def stuck(self, device: FleetDevice, *, last: bool) -> None:
         """Raise LabError for a device that never lets a virtual clock move. last: it has caught that error again and
@@ -249,6 +263,7 @@ class Play:
             while True:
                 try:
                     await member.behaviour.for_device(device.random).run(device)
+                    device.expect_asked("end of its run")
                     break
                 except Reboot:
                     device.disconnect()

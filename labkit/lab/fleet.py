@@ -102,10 +102,11 @@ class Fleet:
         """Let the devices live for so long on lab time, and wait: on a virtual clock at once, and the same again.
 
         every: seconds of lab time that a row of the frame stands for; requests: keep a row a request; devices: how many
-        are online at a time (a shape); arrivals: the rate a second of `device.arrivals()`; accounts: follow what
-        devices `count()` to a handler of a solution (`run.losses`): True adds one, which says nothing of handlers that
-        you have; a solution of yours is measured by its own handler of `device datapoint`, which returns the number
-        that it has handled (in Lua `return data.value[2]`), and nothing for one that it has not; or by its answer to
+        are online at a time (a shape); arrivals: the rate a second of `device.arrivals()`,
+        for which each device has to ask before it sends; accounts: follow what devices `count()` to a handler of a
+        solution (`run.losses`): True adds one, which says nothing of handlers that you have; a solution of yours is
+        measured by its own handler of `device datapoint`, which returns the number that it has handled (in Lua
+        `return data.value[2]`), and nothing for one that it has not; or by its answer to
         GET /accounts, {identity: [number, …]}, where it has that route; workers: play in so many processes; cluster: on
         the workers of a dask client, cluster or address of a scheduler; progress: show a bar, None for at a terminal
         and in JupyterLab alone. The run ends early when all devices have ended. An interrupt ends it cleanly.

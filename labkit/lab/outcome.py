@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.behaviours import Counter
 from labkit.fleet.measures import Latency, Tick
+from labkit.fleet.shapes import Shape
 from labkit.lab.thresholds import Counted, Measured, Threshold
 
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "max": 100.0}
@@ -24,7 +25,8 @@ FEW = 7  # of these that are told even if they are 0
 @dataclass(frozen=True)
 class Order:
     """What was asked for. seconds: of lab time; prefix: of identities, "" for the usual one; accounts: follow what
-    devices count, which counters ask for themselves; thresholds: of its measures; watch: as `fleet_run` has it."""
+    devices count, which counters ask for themselves; arrivals: of each device; thresholds:
+    of its measures; watch: as `fleet_run` has it."""
 
     product: str
     devices: int
@@ -33,6 +35,7 @@ class Order:
     seed: int | None = None
     prefix: str = ""
     accounts: bool = False
+    arrivals: Shape | None = None
     thresholds: Sequence[Threshold] = ()
     watch: Watch = lambda ticks: None
 

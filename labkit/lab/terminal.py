@@ -20,7 +20,9 @@ from labkit.fleet.identities import Format, identity
 from labkit.fleet.measures import Tick
 from labkit.fleet.plan import Member, Plan
 from labkit.fleet.play import Play
+from labkit.fleet.rates import rate_of
 from labkit.fleet.remote import elsewhere, play_elsewhere, provisioned
+from labkit.fleet.shapes import Shape
 from labkit.lab.lab import Lab
 from labkit.lab.outcome import FailedDevice, Order, Outcome, Watch
 from labkit.lab.portal import Portal
@@ -57,6 +59,7 @@ def fleet_run(
     identities: Format = "opaque",
     identity_length: int | None = None,
     accounts: bool = False,
+    arrivals: str | None = None,
     fail_if: Sequence[str] = (),
     watch: Watch = lambda ticks: None,
 ) -> Outcome:
@@ -69,7 +72,8 @@ def fleet_run(
     order = Order(product, devices, behaviour_of(behaviour, parameters), lasting, seed, prefix, accounts)
     counted = target is None and order.counted
     thresholds = [Threshold.of(each, counted) for each in fail_if]
-    order = replace(order, thresholds=thresholds, watch=watch)
+    rate = None if arrivals is None else _rate(arrivals)
+    order = replace(order, arrivals=rate, thresholds=thresholds, watch=watch)
     if target is None:
         if config is None:
             raise LabError("where? say --config lab.yaml for a lab of its own, or --target")
@@ -129,7 +133,7 @@ def in_a_lab(
         fleet = product.fleet(order.devices, order.behaviour, prefix=order.prefix or None)
         counted, interrupted = order.counted, False
         try:
-            run = fleet.start(order.seconds, workers=workers, accounts=counted)
+            run = fleet.start(order.seconds, arrivals=order.arrivals, workers=workers, accounts=counted)
             run.on_tick(lambda _: order.watch(run.ticks))
             run.wait(progress=bar)
         except KeyboardInterrupt:  # which has ended the run cleanly
@@ -175,7 +179,8 @@ def against(
 
     async def live() -> None:
         held = await provisioned(there, auth, members)
-        plan = Plan(order.product, *there, auth, seed, tuple(held), interval(order.seconds))
+        every = interval(order.seconds)
+        plan = Plan(order.product, *there, auth, seed, tuple(held), every, arrivals=order.arrivals)
         with watched:
             await play_elsewhere(plan, order.seconds, watched.watch)
 
@@ -268,6 +273,13 @@ class Watched:
     def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.__exit__(*error)
+
+
+def _rate(text: str) -> Shape:
+    try:
+        return rate_of(text)
+    except LabError as error:
+        raise LabError(f"--arrivals: {error}") from None
 
 
 def _parameter(text: str, declared: Mapping[str, Any]) -> tuple[str, Any]:

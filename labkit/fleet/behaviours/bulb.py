@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from labkit.fleet.behaviour import Behaviour, Seconds
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
+from labkit.fleet.turns import turns
 
 
 class Bulb(Behaviour):
     """Switches as `control` says ("on" or "off"), and writes how it is to `state`.
 
-    timeout: seconds that a long poll waits; retry: seconds until it asks again after an error.
+    timeout: seconds that a long poll waits; retry: seconds until it asks again after an error. In a run that has
+    arrivals it reads `control` at each, and polls never.
     """
 
     control: str = "control"
@@ -18,14 +20,13 @@ class Bulb(Behaviour):
     retry: Seconds = 10
 
     async def run(self, device: FleetDevice) -> None:
-        while True:
+        async for _ in turns(device, self.retry):
             try:  # what was said while it could not listen, and then what comes
                 await self.switch(device, (await device.read(self.control)).get(self.control))
-                async for wanted in device.poll(self.control, timeout=self.timeout):
-                    await self.switch(device, wanted)
+                while not device.has_arrivals:
+                    await self.switch(device, await device.wait_for(self.control, self.timeout))
             except EXCHANGE_ERRORS as error:
                 device.note(last_error=str(error))
-                await device.sleep(self.retry)
 
     async def switch(self, device: FleetDevice, wanted: str | None) -> None:
         if wanted is not None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from labkit.fleet.behaviour import Behaviour, Odds, Seconds
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
+from labkit.fleet.turns import turns
 
 
 class Flaky(Behaviour):
     """Reports as others do, but for what goes wrong. The chances are those at each report.
 
-    every: seconds between two reports; away: seconds that it stays away; alias: of a number.
+    every: seconds between two reports, where the run has no arrivals; away: seconds that it stays away; alias: of a
+    number.
     """
 
     every: Seconds = 300
@@ -21,7 +23,7 @@ class Flaky(Behaviour):
     alias: str = "temperature"
 
     async def run(self, device: FleetDevice) -> None:
-        while True:
+        async for _ in turns(device, self.every):
             if self.random.random() < self.breakdown:
                 raise RuntimeError("the device broke down")
             if self.random.random() < self.reboot:
@@ -33,4 +35,3 @@ class Flaky(Behaviour):
                 await device.write({self.alias: value})
             except EXCHANGE_ERRORS as error:
                 device.note(last_error=str(error))
-            await device.sleep(self.every)

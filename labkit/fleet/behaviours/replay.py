@@ -9,10 +9,11 @@ from labkit.core.errors import LabError
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
 from labkit.fleet.tables import measured
+from labkit.fleet.turns import scheduled
 
 
 class Replay(Behaviour):
-    """Writes each row of a table as long after the start as it is after the first row; columns are aliases.
+    """Writes each row of a table as long after the start as after its first row, or at an arrival; columns are aliases.
 
     table: a DataFrame, or the path of a CSV file. time: the column with the time of a row (a date, or seconds); it is
     the DataFrame's index where there is no such column. device: the column with a row's device; speed: times as fast.
@@ -30,9 +31,8 @@ class Replay(Behaviour):
         self._rows = measured(self.table, self.time, self.device)  # once, for all devices
 
     async def run(self, device: FleetDevice) -> None:
-        began = device.now()
-        for when, row in self._rows.get(None) or self._rows.get(device.identity, []):
-            await device.sleep_until(began + when / self.speed)
+        rows = self._rows.get(None) or self._rows.get(device.identity, [])
+        async for row in scheduled(device, rows, self.speed):
             try:
                 await device.write(row)
             except EXCHANGE_ERRORS as error:

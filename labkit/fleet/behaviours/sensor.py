@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from labkit.fleet.behaviour import Behaviour, Count
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
+from labkit.fleet.turns import turns
 
 
 class Sensor(Behaviour):
     """Measures often, sends rarely: `batch` points in one record request, each at its own time.
 
     every: seconds between two measurements; batch: of how many a request is made; alias: that it records to.
+    In a run that has arrivals it measures, and sends that one point, at each.
     """
 
     every: Count = 60
@@ -19,11 +21,14 @@ class Sensor(Behaviour):
 
     async def run(self, device: FleetDevice) -> None:
         level, values = self.level, list[float]()
-        await device.sleep(self.random.uniform(0, self.every))
-        while True:
+        if device.has_arrivals:
+            keep, batch = 0, 1
+        else:
+            keep, batch = 10 * self.batch, self.batch
+        async for _ in turns(device, self.every, self.random.uniform(0, self.every)):
             level = min(max(level + self.random.gauss(0, 0.5), 0), 100)
-            values = [*values[-10 * self.batch :], round(level, 1)]
-            if len(values) >= self.batch:
+            values = [*values[len(values) - min(keep, len(values)) :], round(level, 1)]
+            if len(values) >= batch:
                 try:
                     now = await device.timestamp()  # its own clock may be wrong; it counts how often it slept
                     times = [now - age * self.every for age in reversed(range(len(values)))]
@@ -31,4 +36,3 @@ class Sensor(Behaviour):
                     values = []
                 except EXCHANGE_ERRORS as error:
                     device.note(last_error=str(error))  # it goes with the next measurement, up to ten batches
-            await device.sleep(self.every)

@@ -6,6 +6,7 @@ from math import cos, pi
 
 from labkit.fleet.behaviour import Behaviour, Seconds
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
+from labkit.fleet.turns import turns
 
 DAY = 86400
 
@@ -13,7 +14,8 @@ DAY = 86400
 class Thermostat(Behaviour):
     """Reports its temperature, which follows the day (it is warmest at the hour `warmest`, UTC) and the weather.
 
-    every: seconds between two reports; mean, swing, weather: °C; alias: that it writes to.
+    every: seconds between two reports, where the run has no arrivals; mean, swing, weather: °C; alias: that it
+    writes to.
     """
 
     every: Seconds = 300
@@ -24,9 +26,8 @@ class Thermostat(Behaviour):
     alias: str = "temperature"
 
     async def run(self, device: FleetDevice) -> None:
-        await device.sleep(self.random.uniform(0, self.every))  # not all at once
-        weather = self.random.gauss(0, self.weather)
-        while True:
+        first, weather = self.random.uniform(0, self.every), self.random.gauss(0, self.weather)
+        async for _ in turns(device, self.every, first):  # not all at once
             weather = 0.98 * weather + self.random.gauss(0, 0.2 * self.weather)  # tends back to 0
             hour = device.now() % DAY / 3600
             cycle = cos((hour - self.warmest) / 24 * 2 * pi)
@@ -34,4 +35,3 @@ class Thermostat(Behaviour):
                 await device.write({self.alias: round(self.mean + self.swing * cycle + weather, 2)})
             except EXCHANGE_ERRORS as error:
                 device.note(last_error=str(error))  # the next report makes up for it
-            await device.sleep(self.every)

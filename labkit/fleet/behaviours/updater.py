@@ -7,19 +7,19 @@ from contextlib import suppress
 
 from labkit.fleet.behaviour import Behaviour, Count, Seconds
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
+from labkit.fleet.turns import turns
 
 
 class Updater(Behaviour):
     """Installs the last content by name that begins with `prefix`; its description is its SHA-256."""
 
-    every: Seconds = 3600  # seconds between two looks
+    every: Seconds = 3600  # seconds between two looks at most, where the run has no arrivals
     chunk: Count = 4096  # bytes of a range
     prefix: str = "fw"
 
     async def run(self, device: FleetDevice) -> None:
         device.note(version=(installed := device.memory.get("version", "")))  # which survives a reboot
-        while True:
-            await device.sleep(self.random.uniform(0, self.every))
+        async for _ in turns(device, lambda: self.random.uniform(0, self.every)):
             with suppress(*EXCHANGE_ERRORS):  # it looks again
                 found = [each for each in await device.content() if each.startswith(self.prefix)]
                 if (newest := max(found, default="")) > installed and await self.install(device, newest):
