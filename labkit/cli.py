@@ -232,6 +232,15 @@ class Measures(click.Command):
 @click.option("--minutes", type=Finite(min=0.1), default=10.0, show_default=True, help="Of the soak.")
 @click.option("--whole-growth", is_flag=True, help="Let `growth` go up to a million writes.")
 @click.option(
+    "--size",
+    "sizes",
+    type=click.IntRange(min=1),
+    multiple=True,
+    default=(100, 1_000),
+    show_default=True,
+    help="Devices of a fleet of `repeated-runs`, once for each: --size 100 --size 10000.",
+)
+@click.option(
     "--chart",
     "chart_file",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -245,6 +254,7 @@ def bench(
     polls: int,
     minutes: float,
     whole_growth: bool,
+    sizes: tuple[int, ...],
     chart_file: Path | None,
     as_json: bool,
 ) -> None:
@@ -273,6 +283,7 @@ def bench(
             held=polls,
             minutes=minutes,
             whole_growth=whole_growth,
+            sizes=sizes,
             progress=progress,
         )
     if chart_file is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 
-from labkit.bench import fleets, polls, rounds
+from labkit.bench import fleets, polls, repeated, rounds
 from labkit.bench.control import BenchError
 from labkit.bench.measures import ASSIGNMENTS, CALLS, TRAFFIC, Result
 
@@ -14,6 +14,7 @@ TITLES = {
     "polls": polls.TITLE,
     **{calls.name: calls.title for calls in CALLS},
     **fleets.TITLES,
+    repeated.NAME: repeated.TITLE,
 }
 NAMES = tuple(TITLES)
 EVERYDAY = tuple(name for name in NAMES if name != "soak" and (name != "fleet" or find_spec("locust")))
@@ -29,12 +30,14 @@ def run(
     devices: int = fleets.WAITING,
     minutes: float = fleets.MINUTES,
     whole_growth: bool = False,
+    sizes: Sequence[int] = repeated.SIZES,
     progress: Callable[[str], object] = lambda text: None,
 ) -> list[Result]:
     """Take the measures named: `count` rounds of `seconds` seconds each, or `held` polls.
 
     assignments: how many there are in the solution where permissions are checked, at least 40; devices: that wait;
-    minutes: of the soak; whole_growth: up to a million writes.
+    minutes: of the soak; whole_growth: up to a million writes; sizes: devices of the fleets that run
+    again and again.
     Raises BenchError for an unknown name, or where a measurement cannot be made.
     """
     unknown = [name for name in names if name not in NAMES]
@@ -56,6 +59,7 @@ def run(
         "simulated-lua": lambda: fleets.simulated("simulated-lua", count, seconds, progress),
         "fleet-memory": lambda: fleets.memory(progress, devices),
         "growth": lambda: fleets.growth(progress, whole_growth),
+        repeated.NAME: lambda: repeated.take(sizes, progress),
         "soak": lambda: fleets.soak(minutes, progress),
     }
     results += [take() for name, take in taken.items() if name in names]

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mappi
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from labkit.core.chance import Chance, chance
+from labkit.core.chance import chance
 from labkit.core.errors import LabError
-from labkit.core.identifiers import ALPHANUMERIC
 from labkit.fleet.accounts import ALIAS, stamp
 from labkit.fleet.arguments import read_aliases, written_values
 from labkit.fleet.connection import DeviceConnection, NoAnswerError
 from labkit.fleet.device import Credentials, DeviceError, Point, VirtualDevice, check_points
+from labkit.fleet.passwords import Passwords
 from labkit.fleet.shapes import Shape, arrivals
 
 if TYPE_CHECKING:
@@ -65,8 +65,9 @@ class FleetDevice:
         self.asking = False
         self.asks_as = self.actor
         self.connection = connection
+        self._passwords = Passwords(plan.seed, number)
         self.virtual = VirtualDevice(
-            plan.address, plan.domain, plan.auth, identity, self._password, connection
+            plan.address, plan.domain, plan.auth, identity, self._passwords.draw, connection
         )
         self.virtual.token, self.virtual.password = credentials.token, credentials.password
         self._play = play
@@ -77,7 +78,6 @@ class FleetDevice:
         self.has_arrivals = plan.arrivals is not None
         self._unasked = self.has_arrivals  # it has yet to ask for the arrivals of the run
         self._seen: dict[str, str] = {}  # Last-Modified of what its polls brought, by alias
-        self._secrets: Chance | None = None
         self._counted: tuple[int, int] | None = None  # epoch and number, of its last count
         self._instant = -1.0  # of lab time, of its last request
         self._at_instant = 0  # requests then
@@ -178,7 +178,7 @@ class FleetDevice:
             self.virtual.domain,
             self.virtual.auth,
             identity,
-            self._password,
+            self._passwords.draw,
             self._remote,
         )
         remote.token, remote.password = other.token, other.password
@@ -270,6 +270,11 @@ class FleetDevice:
     async def send_again(self) -> None:
         """Send the last request once more, and look at no answer of it. Raises NoAnswerError."""
         await self._ask(self.connection.again)
+
+    @property
+    def credentials(self) -> Credentials:
+        """What it holds now."""
+        return self.virtual.credentials
 
     @property
     def connected(self) -> bool:
@@ -391,8 +396,3 @@ class FleetDevice:
         await self.connection.lost()
         if self._remote is not None:
             await self._remote.lost()
-
-    async def _password(self, length: int) -> str:
-        if self._secrets is None:
-            self._secrets = chance(self._play.plan.seed, "password", self.number)
-        return "".join(self._secrets.choices(ALPHANUMERIC, k=length))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import NamedTuple
 
 from labkit.core.certificates import KeyPair
 from labkit.core.clock import Timer
@@ -24,6 +25,20 @@ from labkit.fleet.plan import OVER, Failure, Member, Plan, Row
 from labkit.fleet.shapes import Dial, online, scaled
 
 TRACE = 12  # lines of a failure's traceback that are kept
+
+
+class Outcome(NamedTuple):
+    """What a run keeps of a device once it is over, as plain data."""
+
+    state: str
+    epoch: int
+    notes: dict[str, object]
+    credentials: Credentials
+
+    @classmethod
+    def of(cls, device: FleetDevice) -> Outcome:
+        """Return the outcome of a device that has ended."""
+        return cls(device.state, device.epoch, device.notes, device.credentials)
 
 
 class Play:
@@ -48,7 +63,8 @@ class Play:
         self.accounts = Accounts()
         self.timings = Timings()
         self.states: Counter[str] = Counter(member.state for member in plan.members)
-        self.devices: dict[int, FleetDevice] = {}
+        self.devices: dict[int, FleetDevice] = {}  # that have begun, until the run is over
+        self.begun: Mapping[int, FleetDevice | Outcome] = self.devices  # the same, also afterwards
         self.arrivals = None if plan.arrivals is None else Dial(plan.arrivals)
         self.lag: Callable[[], float | None] = lambda: None  # of handlers, since it was asked last
         self._misuse: LabError | None = None  # a behaviour that leaves the arrivals of the run alone
@@ -160,18 +176,18 @@ class Play:
 
     def shown(self, number: int) -> dict[str, object]:
         """State, epoch and notes of a device."""
-        device = self.devices.get(number)
+        device = self.begun.get(number)
         if device is None:
             return {"state": "waiting", "epoch": 0}
         return {"state": device.state, "epoch": device.epoch, **device.notes}
 
     def credentials(self) -> dict[int, Credentials]:
         """What each device that has begun holds now, by number."""
-        return {number: device.virtual.credentials for number, device in self.devices.items()}
+        return {number: device.credentials for number, device in self.begun.items()}
 
     def epochs(self) -> dict[int, int]:
         """The last epoch of each device that has begun, by number."""
-        return {number: device.epoch for number, device in self.devices.items()}
+        return {number: device.epoch for number, device in self.begun.items()}
 
     def connection(self, certificate: KeyPair | None) -> DeviceConnection:
         """One that is not open yet."""
@@ -184,8 +200,8 @@ class Play:
             if identity not in self.plan.others:
                 raise LabError(f"no device {identity!r} in this fleet")
             return self.plan.others[identity]
-        device = self.devices.get(number)
-        return self._members[number].credentials if device is None else device.virtual.credentials
+        device = self.begun.get(number)
+        return self._members[number].credentials if device is None else device.credentials
 
     def count(self, device: FleetDevice, action: str, intended: float, error: Exception | None) -> None:
         """Count a request of a device that has ended. intended: when it was due, in lab time."""
@@ -336,6 +352,7 @@ class Play:
             timer.cancel()
         await self._end_devices()
         await self.pace.close()
+        self._release_devices()
         self.timings.end()
         self._finished.set()
 
@@ -358,3 +375,11 @@ class Play:
             what = "a bare `except:` catches the CancelledError that ends it"
             self._fail(device, LabError(f"the device does not end with the run: perhaps {what}"))
             self._leave(device, self._members[number], "failed")
+
+    def _release_devices(self) -> None:
+        """Replace the devices by their outcomes, so that the handle of a run that is over keeps no connection, random
+        generator or coroutine of theirs. Devices hold the run: without this, only the garbage collector frees them.
+        """
+        self.begun = {number: Outcome.of(device) for number, device in self.devices.items()}
+        self.devices.clear()
+        self._subscribers.clear()  # some hold the handle of the run, as its progress bar does

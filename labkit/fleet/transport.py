@@ -52,7 +52,9 @@ class Transport:
         self._loop = asyncio.get_running_loop()
         self._socket = agreed
         self._fd = agreed.fileno()
-        self._receiver = receiver
+        self._receiver: Receiver | None = (
+            receiver  # until the end, so that neither keeps the other afterwards
+        )
         self._unsent: list[bytes] = []
         self._writing = False  # waits until more can be written
         self._reading = self._open = True
@@ -108,8 +110,7 @@ class Transport:
         if self._open:
             if reset:
                 self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-            self._close()
-            self._loop.call_soon(self._receiver.connection_lost, None)
+            self._close_soon(None)
 
     def _readable(self) -> None:
         """Take a record. OpenSSL asks the socket for no more than one, so the loop knows whether there is another."""
@@ -123,10 +124,10 @@ class Transport:
         except OSError as error:
             self._lost(error)
             return
-        if data:
-            self._receiver.data_received(data)
-        else:
+        if not data:
             self._lost(None)
+        elif self._receiver is not None:
+            self._receiver.data_received(data)
 
     def _send(self, data: bytes) -> bytes:
         """Give what the socket does not take now; OpenSSL has to be given that again as it is."""
@@ -135,8 +136,7 @@ class Transport:
         except (ssl.SSLWantWriteError, ssl.SSLWantReadError):
             return data
         except OSError as error:  # who writes does not expect to hear of it here
-            self._close()
-            self._loop.call_soon(self._receiver.connection_lost, error)
+            self._close_soon(error)
             return b""
 
     def _watch_writing(self) -> None:
@@ -157,16 +157,26 @@ class Transport:
                 self._readable()
 
     def _lost(self, error: OSError | None) -> None:
-        self._close()
-        self._receiver.connection_lost(error)
+        receiver = self._close()
+        if receiver is not None:
+            receiver.connection_lost(error)
 
-    def _close(self) -> None:
+    def _close_soon(self, error: OSError | None) -> None:
+        """Close, and notify the receiver in the loop's next turn."""
+        receiver = self._close()
+        if receiver is not None:
+            self._loop.call_soon(receiver.connection_lost, error)
+
+    def _close(self) -> Receiver | None:
+        """Close the socket and return the receiver to notify, which is the last that this holds of it."""
+        receiver, self._receiver = self._receiver, None
         self._open = False
         self._unsent.clear()
         self._loop.remove_reader(self._fd)
         if self._writing:
             self._loop.remove_writer(self._fd)
         self._socket.close()
+        return receiver
 
 
 async def connected(

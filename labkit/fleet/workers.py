@@ -127,7 +127,7 @@ class Report:
         play = self._play
         shown = {
             number: {name: Noted.of(value) for name, value in play.shown(number).items()}
-            for number in play.devices
+            for number in play.begun
         }
         changed = {number: each for number, each in shown.items() if self._shown.get(number) != each}
         self._shown = shown

@@ -113,6 +113,32 @@ def test_growth_is_measured_at_each_size_and_drawn(monkeypatch: pytest.MonkeyPat
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.usefixtures("forked")
+def test_repeated_runs_of_a_fleet_are_measured_at_each_size() -> None:
+    answer = CliRunner().invoke(main, ["bench", "repeated-runs", "--size", "40", "--size", "20", "--json"])
+    assert answer.exit_code == 0, answer.output
+    (result,) = json.loads(answer.stdout)
+    details = result["details"]
+    assert (result["reference"], result["value"]) == (
+        details["first_mebibytes_40"],
+        details["last_mebibytes_40"],
+    )
+    for size in (20, 40):
+        between = details[f"first_mebibytes_{size}"] / details[f"last_mebibytes_{size}"]
+        assert details[f"ratio_{size}"] == pytest.approx(between)
+        assert details[f"micros_{size}"] > 0
+    assert result["ratio"] == min(details["ratio_20"], details["ratio_40"])
+    assert result["met"] == (result["ratio"] >= 0.9)
+
+
+def test_a_fleet_with_more_connections_than_descriptors_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (1024, 4096))
+    with pytest.raises(BenchError, match=r"descriptors.*lets one have 4096"):
+        bench.run(["repeated-runs"], sizes=[20, 3000])
+    with pytest.raises(BenchError, match="at least 1 device"):
+        bench.run(["repeated-runs"], sizes=[0])
+
+
 def test_a_chart_that_there_is_not_or_has_no_place_is_an_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

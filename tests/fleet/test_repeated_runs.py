@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import ssl
+import weakref
 from typing import Any
 
 import pytest
@@ -11,6 +12,9 @@ import pytest
 from labkit import Behaviour, Lab
 from labkit.core.errors import LabError
 from labkit.fleet import transport
+from labkit.fleet.connection import DeviceConnection, Wire
+from labkit.fleet.device import VirtualDevice
+from labkit.fleet.fleet_device import FleetDevice
 from labkit.http.connection import Connection
 
 RESOURCES = {"temperature": "number"}
@@ -73,6 +77,27 @@ def test_no_connection_is_kept_once_it_has_ended() -> None:
         assert _connections() - before <= 1  # the server may be about to end the last
 
 
+def test_a_run_that_is_over_keeps_no_device_and_is_freed_with_its_handle() -> None:
+    """At once, not by the garbage collector: a large fleet's next run begins before that looks at old objects."""
+    with Lab(seed=7) as lab:
+        fleet = lab.product("thermostat", resources=RESOURCES).fleet(5, Once)
+        fleet.run(minutes=1)
+        gc.collect()
+        gc.disable()
+        try:
+            run = fleet.run(minutes=1)
+            lab.settle()
+            assert _count(FleetDevice, VirtualDevice, DeviceConnection, Wire) == 0
+            assert list(run.devices()["state"]) == ["ended"] * 5
+            assert list(run.devices()["epoch"]) == [2] * 5
+            over = weakref.ref(run)
+            del run
+            fleet.run(minutes=1)
+            assert over() is None
+        finally:
+            gc.enable()
+
+
 @pytest.mark.parametrize("stubborn", [False, True])
 def test_a_device_that_never_sleeps_fails_and_the_run_ends(stubborn: bool) -> None:
     with Lab(seed=7) as lab:
@@ -100,4 +125,8 @@ def test_a_fleet_takes_no_device_from_a_handle() -> None:
 
 def _connections() -> int:
     gc.collect()
-    return sum(isinstance(each, Connection) for each in gc.get_objects())
+    return _count(Connection)
+
+
+def _count(*kinds: type) -> int:
+    return sum(type(each) in kinds for each in gc.get_objects())

@@ -1,0 +1,51 @@
+"""Memory of a process that runs one simulated fleet again and again: what a run leaves behind, at several sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from labkit.bench.control import BenchError, Child
+from labkit.bench.measures import Result
+from labkit.bench.polls import check_descriptors
+
+NAME = "repeated-runs"
+SIZES = (100, 1_000)  # devices, small enough for every day
+RUNS = 5
+# Of the memory after the first run, over that after the last. The journal is full after 5,000 writes and the allocator
+# does not reuse every gap, which takes some 5 % of a small process; a run whose devices stayed would take 15 % each.
+FLAT = 0.9
+TITLE = "runs of a simulated fleet, one write a device, the last's memory beside: the first's"
+
+
+def take(sizes: Sequence[int], progress: Callable[[str], object]) -> Result:
+    """Measure the memory of a fresh process for each size, in MiB, after the first and the last of its runs, and CPU
+    for a write of the last run.
+
+    Value and reference are those of the largest size; `ratio` is the least of all sizes. Raises BenchError where a
+    size is below 1, or the system allows too few open files for its connections.
+    """
+    if not sizes or min(sizes) < 1:
+        raise BenchError(f"{NAME}: expected sizes of at least 1 device, not {list(sizes)}")
+    check_descriptors(2 * max(sizes))  # both ends of each connection
+    first, last, ratios = {}, {}, {}
+    details: dict[str, float] = {}
+    for size in sorted(set(sizes)):
+        memory = []
+        with Child("labkit.bench.simulated", "write", str(size), core=0) as process:
+            for number in range(1, RUNS + 1):
+                played = process.ask("play", writes=size)
+                memory.append(played["memory"] / 2**20)
+                progress(f"{NAME}: {size:,} devices, run {number} of {RUNS}")
+        first[size], last[size] = memory[0], memory[-1]
+        ratios[size] = memory[0] / memory[-1]
+        details |= {
+            f"first_mebibytes_{size}": memory[0],
+            f"last_mebibytes_{size}": memory[-1],
+            f"ratio_{size}": ratios[size],
+            f"micros_{size}": played["cpu"] / played["writes"] * 1e6,
+        }
+    largest, ratio = max(sizes), min(ratios.values())
+    title, unit = f"{RUNS} {TITLE}, {largest:,} devices", "MiB of memory"
+    return Result(
+        NAME, title, unit, last[largest], first[largest], ratio, FLAT, ratio >= FLAT, RUNS, 0, details
+    )
