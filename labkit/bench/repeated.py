@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from labkit.bench.control import BenchError, Child
+from labkit.bench.control import Answer, BenchError, Child
 from labkit.bench.measures import Result
 from labkit.bench.polls import check_descriptors
 
@@ -30,19 +30,19 @@ def take(sizes: Sequence[int], progress: Callable[[str], object]) -> Result:
     first, last, ratios = {}, {}, {}
     details: dict[str, float] = {}
     for size in sorted(set(sizes)):
-        memory = []
+        runs: list[Answer] = []
         with Child("labkit.bench.simulated", "write", str(size), core=0) as process:
             for number in range(1, RUNS + 1):
-                played = process.ask("play", writes=size)
-                memory.append(played["memory"] / 2**20)
+                runs.append(process.ask("play", writes=size))
                 progress(f"{NAME}: {size:,} devices, run {number} of {RUNS}")
+        memory = [each["memory"] / 2**20 for each in runs]
         first[size], last[size] = memory[0], memory[-1]
         ratios[size] = memory[0] / memory[-1]
         details |= {
             f"first_mebibytes_{size}": memory[0],
             f"last_mebibytes_{size}": memory[-1],
             f"ratio_{size}": ratios[size],
-            f"micros_{size}": played["cpu"] / played["writes"] * 1e6,
+            f"micros_{size}": runs[-1]["cpu"] / runs[-1]["writes"] * 1e6,
         }
     largest, ratio = max(sizes), min(ratios.values())
     title, unit = f"{RUNS} {TITLE}, {largest:,} devices", "MiB of memory"
