@@ -11,6 +11,7 @@ from labkit.core.errors import LabError, LabkitError
 from labkit.core.events import Event, Outcome
 from labkit.core.journal import Record
 from labkit.core.marks import MOST, Mark
+from labkit.core.memory import return_freed
 from labkit.devices.state import Datapoint, values
 from labkit.fleet.accounts import ALIAS
 from labkit.fleet.cluster import ClusterPlay
@@ -25,6 +26,7 @@ from labkit.platform import Platform
 from labkit.settings import SolutionSettings
 
 Key = tuple[str, str]  # product, identity
+LARGE = 100  # devices of a run whose connections take enough memory to return it at the end
 
 
 class PlaysControl:
@@ -146,6 +148,8 @@ class PlaysControl:
             lag.stop()
             await restarts.stop()
             unmark()
+            if isinstance(play, Play) and len(play.plan.members) >= LARGE:
+                return_freed()
         if until is not None and isinstance(play, Play) and play.reached:
             await clock.advance_to(until)
 

@@ -1,8 +1,10 @@
-"""Garbage collection for a process of ours, which keeps much of what it makes."""
+"""Memory of a process: garbage collection where much is kept, and the return of freed memory to the system."""
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import sys
 
 
 def serve_for_long() -> None:
@@ -15,3 +17,13 @@ def serve_for_long() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
+
+
+def return_freed() -> None:
+    """Return memory that was freed to the system, where the C library can (glibc): its allocator keeps most of it in
+    pieces that later work does not fill, so that the process would grow.
+    """
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
