@@ -144,6 +144,10 @@ async def targets(target: Target) -> None:
             response = expect.status(await connection.ask("GET", path, headers), status)
             if "text" in path:
                 expect.body(response, "text=kept")
+    for host in (target.product("token-other").domain, f"x{domain}", f"{domain}x", ""):
+        async with raw.connect(target, domain) as connection:
+            request = f"GET https://{host}/timestamp HTTP/1.1\r\nHost: {domain}\r\n\r\n"
+            await raw.unanswered(connection, request, f"a request target for {host!r}")
 
 
 async def mistakes(target: Target) -> list[httpx.Response]:

@@ -89,6 +89,11 @@ async def chunks_for_all(original: Any, self: Download, request: Any, pieces: An
     return await original(self, request, pieces)
 
 
+@instead("DEV-HTTP-17", "labkit.edge.hosts:target_host")
+def any_target(original: Any, method: str, target: str) -> None:
+    """a request target may name another host than the Host header"""
+
+
 @instead("DEV-HTTP-17", "labkit.device_api.exchange:Exchange.__init__")
 def as_it_stands(
     original: Any, self: Any, context: Any, product: Any, connection: Any, request: Any, path: str, query: str
