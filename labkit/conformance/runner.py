@@ -107,6 +107,8 @@ def _of_model(found: Findings, catalogue: Catalogue, verdict: Callable[..., Verd
     A rule that differed is blamed alone: what the model says of the others no longer counts, since a target that
     departs from the model once may be in another state than the model from then on.
     """
+    if not found.differences and not found.compared:
+        return verdict("broken", reason=f"the model compared nothing within {found.seconds:.0f} s")
     if not found.differences:
         unseen: dict[str, Outcome] = {each: "skipped" for each in found.rules if each not in found.compared}
         return verdict("passed", outcomes=unseen)

@@ -123,6 +123,16 @@ async def test_each_rule_differs_once_with_its_shortest_sequence(
     assert Verdict.from_dict(verdict.as_dict()) == verdict
 
 
+async def test_a_model_that_compared_nothing_is_broken(nowhere: Target, catalogue: Catalogue) -> None:
+    """As where the target answers nothing for as long as the model may play."""
+
+    async def play(target: Target) -> Findings:
+        return Findings(rules=(MUST, CHOICE), seconds=3.0)
+
+    verdict = await runner.run_one(replace(counted(), function=play), nowhere, catalogue)
+    assert (verdict.outcome, verdict.reason) == ("broken", "the model compared nothing within 3 s")
+
+
 async def test_the_first_sequence_is_kept_where_nobody_wants_the_shortest(nowhere: Target) -> None:
     result = await found(nowhere, shrink=False)
     assert {each.requirement for each in result.differences} == {MUST, CHOICE}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 from urllib.parse import quote
 
 from labkit.conformance import device_client, endpoints, expect, raw
@@ -86,7 +87,8 @@ async def near_whitelisted(target: Target) -> None:
     "aliases and identities that are nearly those that hold a value",
 )
 async def near_values(target: Target) -> None:
-    identity = f"{target.identity()}-Ab"
+    # of a digest, since a near miss of one number is another's
+    identity = f"{hashlib.sha256(target.identity().encode()).hexdigest()[:20]}-Ab"
     device = target.device("token-open", identity)
     await device.activate()
     expect.status(await device_client.write(device, {"number": "7"}), 204)

@@ -196,8 +196,10 @@ async def test_the_solution_is_told_of_every_change(env: Environment) -> None:
     await env.call("resetUserPassword", id=1, password="second one")
     await env.call("deleteUser", id=1)
     argument = {"id": 1, "email": "ann@example.com", "solution_id": "acme"}
-    types = ["CREATE", "UPDATE", "UPDATE", "UPDATE", "DELETE"]
-    assert env.accounts == [{"type": type, **argument} for type in types]
+    changes = (("activateUser", ["status"]), ("updateUser", ["name"]), ("resetUserPassword", ["password"]))
+    updates = [{"operation": operation, "changed": changed} for operation, changed in changes]
+    told = [("CREATE", {}), *(("UPDATE", each) for each in updates), ("DELETE", {})]
+    assert env.accounts == [{"type": type, **argument, **more} for type, more in told]
 
 
 async def test_no_secret_reaches_the_journal(env: Environment) -> None:
