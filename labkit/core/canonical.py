@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from labkit.core.journal import Record
 
 # What differs from run to run of one seeded story: left out of the canonical form.
 UNREPEATABLE = frozenset({"duration", "port", "peer_port", "tls_bytes", "cpu"})
@@ -13,30 +16,7 @@ UNREPEATABLE = frozenset({"duration", "port", "peer_port", "tls_bytes", "cpu"})
 Detail = Mapping[str, object]
 
 
-class Entry(Protocol):
-    """A record of a journal, as much of it as is compared (core/journal.py)."""
-
-    @property
-    def sequence(self) -> int: ...
-    @property
-    def time(self) -> int: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def actor(self) -> str: ...
-    @property
-    def summary(self) -> str: ...
-    @property
-    def cause(self) -> int | None: ...
-    @property
-    def status(self) -> int | None: ...
-    @property
-    def size(self) -> int | None: ...
-    @property
-    def detail(self) -> Detail | None: ...
-
-
-def canonical_text(records: Sequence[Entry], ports: Iterable[int]) -> str:
+def canonical_text(records: Sequence[Record], ports: Iterable[int]) -> str:
     """Return one line a record. ports: of the lab, which are left out of URLs.
 
     Ordered by lab time and actor, then by what led there: so it is the same whichever of the handlers that run
@@ -67,10 +47,10 @@ def canonical_text(records: Sequence[Entry], ports: Iterable[int]) -> str:
     return "".join(line + "\n" for line in lines)
 
 
-def _by_cause(records: Sequence[Entry]) -> Iterator[Entry]:
+def _by_cause(records: Sequence[Record]) -> Iterator[Record]:
     """Each record, then all that it led to, before the next one of its actor and time."""
     there = {entry.sequence for entry in records}
-    led_to: defaultdict[int, list[Entry]] = defaultdict(list)
+    led_to: defaultdict[int, list[Record]] = defaultdict(list)
     for entry in records:
         cause = entry.cause or 0
         led_to[cause if cause in there and cause < entry.sequence else 0].append(entry)
