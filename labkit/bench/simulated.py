@@ -1,4 +1,7 @@
-"""The process that simulates a fleet: `python -m labkit.bench.simulated CORE KIND DEVICES`; KIND is write or lua."""
+"""The process that simulates a fleet: `python -m labkit.bench.simulated CORE KIND DEVICES [RECORDS]`.
+
+KIND is write or lua; RECORDS is how many records the journal keeps.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,8 @@ from labkit.lab.lab import Lab
 
 EVERY = 300  # seconds between two writes of a device
 RESOURCES = {"text": "string", "number": "number"}
-LIMITS: dict[str, Any] = {"journal": {"records": 20_000}, "datapoints": {"kept": 100}}
+RECORDS = 20_000
+POINTS = {"kept": 100}
 
 
 class Reporting(Behaviour):
@@ -35,10 +39,11 @@ class Reporting(Behaviour):
 
 
 def main() -> None:
-    core, kind, devices = sys.argv[1:]
+    core, kind, devices, *more = sys.argv[1:]
+    journal = {"records": int(more[0]) if more else RECORDS}
     prepare(int(core))
     serve_for_long()
-    with tempfile.TemporaryDirectory() as folder, Lab(seed=7, **LIMITS) as lab:
+    with tempfile.TemporaryDirectory() as folder, Lab(seed=7, journal=journal, datapoints=POINTS) as lab:
         product = lab.product("bench", resources=RESOURCES)
         if kind == "lua":
             services = Path(folder) / "services"
