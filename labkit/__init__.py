@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from labkit.core.clock import Clock
     from labkit.core.errors import LabError, LabkitError, LabWarning, ServiceError, SettingsError
     from labkit.fleet.behaviour import Behaviour
-    from labkit.fleet.connection import NoAnswerError
+    from labkit.fleet.channel import NoAnswerError
     from labkit.fleet.device import Credentials, DeviceError
     from labkit.lab.lab import Lab
     from labkit.platform import Platform
@@ -32,7 +32,7 @@ _HOMES = {
     "LabSettings": "labkit.settings",
     "LabWarning": "labkit.core.errors",
     "LabkitError": "labkit.core.errors",
-    "NoAnswerError": "labkit.fleet.connection",
+    "NoAnswerError": "labkit.fleet.channel",
     "Platform": "labkit.platform",
     "Service": "labkit.services.operation",
     "ServiceError": "labkit.core.errors",

@@ -104,8 +104,9 @@ class RepeatedAnswer:
 
 
 class AnswerReader:
-    """Reads one answer after the other. `expect` before each; feed it what comes until it gives the answer.
+    """Reads one answer after the other: feed it what comes until it gives the answer.
 
+    no_body: set it before each answer; True where a head is all of it, as to HEAD (RFC 9110 9.3.2).
     most: bytes of a body; repeated: shared by those that are likely to read the same.
     """
 
@@ -116,10 +117,10 @@ class AnswerReader:
         "_interim",
         "_left",
         "_most",
-        "_no_body",
         "_repeated",
         "_state",
         "_trailers",
+        "no_body",
     )
 
     def __init__(self, most: int = BODY, repeated: RepeatedAnswer | None = None) -> None:
@@ -127,16 +128,12 @@ class AnswerReader:
         self._repeated = RepeatedAnswer() if repeated is None else repeated
         self._buffer = b""
         self._state: State = "head"
-        self._no_body = False
+        self.no_body = False
         self._body = bytearray()
         self._left = 0  # bytes of the body or the chunk
         self._interim = 0
         self._trailers = 0
         self._head: tuple[int, int, bytes, bytes, bool]
-
-    def expect(self, method: str = "GET") -> None:
-        """A request of this method was sent."""
-        self._no_body = method == "HEAD"
 
     @property
     def begun(self) -> bool:
@@ -145,7 +142,7 @@ class AnswerReader:
 
     def feed(self, data: bytes) -> Answer | None:
         """The answer, once it is whole. Raises MalformedError. What comes after it is for the next one."""
-        if self._buffer or self._state != "head" or self._interim or self._no_body:
+        if self._buffer or self._state != "head" or self._interim or self.no_body:
             return self._steps(data)
         if data == self._repeated.data:
             return self._repeated.answer
@@ -240,7 +237,7 @@ class AnswerReader:
             return self._read_head()
         self._head = (code, version, status[3] or b"", lines, _keeps(named, version))
         self._state, self._left = _framing(named, self._most)
-        if self._no_body or code in (204, 304) or (self._state == "length" and not self._left):
+        if self.no_body or code in (204, 304) or (self._state == "length" and not self._left):
             return self._answer(keep=self._head[4])
         return None
 

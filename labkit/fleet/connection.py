@@ -7,33 +7,20 @@ is opened anew before anything is sent.
 from __future__ import annotations
 
 import asyncio
-import math
 import ssl
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Literal
+from typing import Any
 
 from labkit.core.certificates import KeyPair
-from labkit.core.errors import LabError, LabkitError
-from labkit.fleet.answer import Answer, AnswerReader, MalformedError, RepeatedAnswer
+from labkit.core.errors import LabError
+from labkit.fleet.answer import Answer, AnswerReader, RepeatedAnswer
+from labkit.fleet.channel import Channel, NoAnswerError
 from labkit.fleet.flow import PATIENCE, Address
-from labkit.fleet.transport import Transport, connected
+from labkit.fleet.transport import connected
 
-Kind = Literal["refused", "no answer", "cut", "timeout", "malformed"]
 HANDSHAKES = 32  # at once; more would only wait at the server
 REFUSALS = 3  # of a shared TLS session in a row, after which none is kept
-
-
-class NoAnswerError(LabkitError):
-    """A request got no answer.
-
-    kind: `refused` (no connection, or no TLS), `no answer` (the connection ended before one), `cut` (inside of one),
-    `timeout`, `malformed` (what came is no HTTP).
-    """
-
-    def __init__(self, kind: Kind, detail: str) -> None:
-        self.kind = kind
-        super().__init__(f"{kind}: {detail}" if detail else kind)
 
 
 class Server:
@@ -96,8 +83,12 @@ class Server:
         return None
 
 
-class Wire:
-    """An open connection."""
+class Wire(Channel):
+    """An open connection to a fleet's server.
+
+    offered: the TLS session that it was to resume; resumed: whether it did. resumable: whether another connection may
+    resume its session.
+    """
 
     def __init__(
         self,
@@ -107,114 +98,11 @@ class Wire:
         offered: ssl.SSLSession | None,
         resumable: bool,
     ) -> None:
-        self.ended = False
-        self._lost = False
-        self._losing: asyncio.Future[None] | None = None
-        self._reader = AnswerReader(repeated=repeated)
-        self._answer: asyncio.Future[Answer] | None = None
-        self._until: float | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_at = math.inf  # the loop's time
-        self._stuck: asyncio.TimerHandle | None = None
-        self._loop = asyncio.get_running_loop()
-        self._transport = Transport(agreed, self)
-        self.offered = offered  # the TLS session that it was to resume
+        resumed = bool(agreed.session_reused)
+        super().__init__(agreed, AnswerReader(repeated=repeated), keeps_session=resumable and not resumed)
+        self.resumed = resumed
+        self.offered = offered
         self.resumable = resumable
-        self.resumed = self._transport.resumed
-        self._session: ssl.SSLSession | None = None  # once the connection has ended after an answer
-
-    def session(self) -> ssl.SSLSession | None:
-        """Return the TLS session that another connection may resume, None where there is none."""
-        return self._session or self._transport.session()
-
-    def ask(self, request: bytes, method: str, patience: float | None) -> asyncio.Future[Answer]:
-        """Send a request; the future raises NoAnswerError. patience: seconds of real time, None for ever."""
-        loop = self._loop
-        answer = self._answer = loop.create_future()
-        self._reader.expect(method)
-        if patience is None:
-            self._until = None
-        else:
-            until = self._until = loop.time() + patience
-            if until < self._timer_at:  # there is none, or one of a request that was more patient
-                if self._timer is not None:
-                    self._timer.cancel()
-                self._timer, self._timer_at = loop.call_at(until, self._late), until
-        self._transport.write(request)
-        return answer
-
-    def wait_for_ever(self) -> None:
-        """The answer that is due may take as long as it will."""
-        self._until = None
-
-    def stick(self, seconds: float) -> None:
-        """Read nothing of what comes for so many seconds of real time."""
-        self._transport.pause_reading()
-        self._stuck = self._loop.call_later(seconds, self._transport.resume_reading)
-
-    def data_received(self, data: bytes) -> None:
-        if self._answer is None:  # nobody asked
-            self.abort()
-            return
-        try:
-            answer = self._reader.feed(data)
-        except MalformedError as error:
-            self._fail("malformed", str(error))
-            self.abort()
-            return
-        if answer is None:
-            return
-        waiting, self._answer = self._answer, None
-        if not answer.keep or self._reader.begun:  # what comes after an answer, nobody asked for
-            if self.resumable and not self.resumed:
-                self._session = self._transport.session()
-            self.abort()
-        if not waiting.done():
-            waiting.set_result(answer)
-
-    def connection_lost(self, error: Exception | None) -> None:
-        self.ended = self._lost = True
-        if self._losing is not None:
-            self._losing.set_result(None)
-        for timer in (self._timer, self._stuck):
-            if timer is not None:
-                timer.cancel()
-        self._timer = self._stuck = None
-        if self._answer is None:
-            return
-        last = self._reader.end() if error is None else None
-        if last is not None:
-            if not self._answer.done():
-                self._answer.set_result(last)
-            self._answer = None
-            return
-        self._fail("cut" if self._reader.begun else "no answer", "" if error is None else str(error))
-
-    async def lost(self) -> None:
-        """Return once the connection has ended, at the other end or here."""
-        if not self._lost:
-            self._losing = self._losing or self._loop.create_future()
-            await asyncio.shield(self._losing)
-
-    def abort(self, *, reset: bool = False) -> None:
-        """End the connection at once, in order or by a TCP reset."""
-        self.ended = True
-        self._transport.abort(reset=reset)
-
-    def _fail(self, kind: Kind, detail: str) -> None:
-        waiting, self._answer = self._answer, None
-        if waiting is not None and not waiting.done():
-            waiting.set_exception(NoAnswerError(kind, detail))
-
-    def _late(self) -> None:
-        self._timer, self._timer_at = None, math.inf
-        if self._answer is None or self._until is None:
-            return
-        if self._loop.time() < self._until:  # of a later request than that which set the timer
-            self._timer, self._timer_at = self._loop.call_at(self._until, self._late), self._until
-            return
-        self._fail("timeout", "the server did not answer in time")
-        self.abort()
 
 
 class DeviceConnection:
@@ -303,12 +191,14 @@ class DeviceConnection:
                 )
                 self.opened += 1
             try:
-                answer = wire.ask(request, method, patience)
+                answer = wire.begin(method)
+                wire.write(request)
+                wire.limit(patience)
                 if self.on_sent is not None:
                     self.on_sent()
                 if self.stuck:
                     seconds, self.stuck = self.stuck, 0.0
-                    wire.stick(seconds)
+                    wire.stall(seconds)
                 began = time.perf_counter()
                 came = await answer
                 self.took = time.perf_counter() - began
@@ -328,7 +218,7 @@ class DeviceConnection:
     def wait_for_ever(self) -> None:
         """The answer that is due may take as long as it will: the server holds the request."""
         if self._wire is not None:
-            self._wire.wait_for_ever()
+            self._wire.limit(None)
 
     async def lost(self) -> None:
         """Return once no connection is open."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from labkit.core.errors import LabError, unknown
 from labkit.faults.patterns import Patterns
-from labkit.fleet.connection import NoAnswerError
+from labkit.fleet.channel import NoAnswerError
 
 if TYPE_CHECKING:
     from labkit.fleet.fleet_device import FleetDevice

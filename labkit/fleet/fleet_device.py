@@ -11,7 +11,8 @@ from labkit.core.chance import chance
 from labkit.core.errors import LabError
 from labkit.fleet.accounts import ALIAS, stamp
 from labkit.fleet.arguments import read_aliases, written_values
-from labkit.fleet.connection import DeviceConnection, NoAnswerError
+from labkit.fleet.channel import NoAnswerError
+from labkit.fleet.connection import DeviceConnection
 from labkit.fleet.device import Credentials, DeviceError, Point, VirtualDevice, check_points
 from labkit.fleet.passwords import Passwords
 from labkit.fleet.shapes import Shape, arrivals

@@ -13,7 +13,8 @@ from typing import cast
 import httpx
 
 from labkit.fleet.answer import FIELD, Answer, AnswerReader, MalformedError, raw_fields
-from labkit.fleet.transport import Transport, connected
+from labkit.fleet.channel import Channel, NoAnswerError
+from labkit.fleet.transport import connected
 
 KEPT = 30.0  # seconds of real time for which a connection that nobody uses is kept
 MOST = 1024 * 1024 * 1024  # bytes of an answer's body
@@ -32,49 +33,48 @@ class LabTransport(httpx.AsyncBaseTransport):
         self._host = host
         self._port = port
         self._context = context
-        self._idle: dict[str, list[_Connection]] = {}
-        self._all: set[_Connection] = set()
+        self._idle: dict[str, list[tuple[Channel, float]]] = {}  # with the loop's time of the last answer
+        self._all: set[Channel] = set()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         name = request.extensions.get("sni_hostname", request.url.host)
         timeout = request.extensions.get("timeout", {})
         try:
-            connection = self._kept(name) or await self._opened(name, timeout.get("connect"))
+            channel = self._kept(name) or await self._opened(name, timeout.get("connect"))
             try:
-                response = await connection.ask(request, timeout.get("read"))
+                response = await _exchange(channel, request, timeout.get("read"))
             except BaseException:  # whatever comes now on this connection, nobody waits for
-                self._all.discard(connection)
-                connection.abort()
+                self._discard(channel)
                 raise
         except httpx.TransportError as error:
             error.request = request
             raise
-        if connection.usable:
-            self._idle.setdefault(name, []).append(connection)
+        if channel.ended:
+            self._all.discard(channel)
         else:
-            self._all.discard(connection)
+            now = asyncio.get_running_loop().time()
+            self._idle.setdefault(name, []).append((channel, now))
         return response
 
     async def aclose(self) -> None:
         """End all connections."""
         ending, self._all = self._all, set()
         self._idle.clear()
-        for connection in ending:
-            connection.abort()
+        for channel in ending:
+            channel.abort()
 
-    def _kept(self, name: str) -> _Connection | None:
+    def _kept(self, name: str) -> Channel | None:
         """The connection that was used last, if it is still open."""
         idle = self._idle.get(name)
         now = asyncio.get_running_loop().time()
         while idle:
-            connection = idle.pop()
-            if connection.usable and connection.silent and now - connection.used < KEPT:
-                return connection
-            self._all.discard(connection)
-            connection.abort()
+            channel, used = idle.pop()
+            if not channel.ended and channel.silent and now - used < KEPT:
+                return channel
+            self._discard(channel)
         return None
 
-    async def _opened(self, name: str, patience: float | None) -> _Connection:
+    async def _opened(self, name: str, patience: float | None) -> Channel:
         try:
             async with asyncio.timeout(patience):
                 agreed = await connected(self._host, self._port, self._context, name)
@@ -82,134 +82,77 @@ class LabTransport(httpx.AsyncBaseTransport):
             raise httpx.ConnectTimeout(str(error)) from error
         except OSError as error:  # those of TLS are such, too
             raise httpx.ConnectError(str(error)) from error
-        made = _Connection(agreed)
+        made = Channel(agreed, AnswerReader(MOST))
         self._all.add(made)
         return made
 
+    def _discard(self, channel: Channel) -> None:
+        self._all.discard(channel)
+        channel.abort()
 
-class _Connection:
-    """One connection: a request at a time."""
 
-    def __init__(self, agreed: ssl.SSLSocket) -> None:
-        self.used = 0.0  # when the last answer came, by the loop's clock
-        self._loop = asyncio.get_running_loop()
-        self._reader = AnswerReader(MOST)
-        self._open = True
-        self._answer: asyncio.Future[httpx.Response] | None = None
-        self._written = False  # all of the request
-        self._patience: float | None = None
-        self._until = 0.0  # by the loop's clock
-        self._timer: asyncio.TimerHandle | None = None
-        self._transport = Transport(agreed, self)
+async def _exchange(channel: Channel, request: httpx.Request, patience: float | None) -> httpx.Response:
+    """Send a request and read the whole answer. patience: seconds of real time to wait for more of it.
 
-    @property
-    def usable(self) -> bool:
-        """Can it be asked something?"""
-        return self._open and self._answer is None
+    Raises httpx.TransportError, after which the connection is to be aborted.
+    """
+    answer = channel.begin(request.method)
+    try:
+        await _send(channel, request, answer)
+        if sent := request.extensions.get("sent"):
+            sent()
+        channel.limit(patience, anew=True)
+        return _response(await answer)
+    except NoAnswerError as error:
+        raise _as_httpx(error) from None
+    except MalformedError as error:
+        raise httpx.RemoteProtocolError(str(error)) from None
+    finally:
+        if not answer.cancel() and not answer.cancelled():
+            answer.exception()  # which nobody may have come to wait for
 
-    @property
-    def silent(self) -> bool:
-        """Has the server sent nothing that the loop has not come to yet, such as the end?"""
-        return self._transport.silent
 
-    async def ask(self, request: httpx.Request, patience: float | None) -> httpx.Response:
-        """Send a request and read the whole answer. patience: seconds of real time to wait for more of it."""
-        answer: asyncio.Future[httpx.Response] = self._loop.create_future()
-        self._answer = answer
-        self._written = False
-        self._reader.expect(request.method)
-        try:
-            await self._send(request, answer)
-            if sent := request.extensions.get("sent"):
-                sent()
-            self._patience = patience
-            self._wait()
-            return await answer
-        finally:
-            self._answer = None
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-            if answer.done() and not answer.cancelled():
-                answer.exception()  # which nobody may have come to wait for
-
-    async def _send(self, request: httpx.Request, answer: asyncio.Future[httpx.Response]) -> None:
-        """Write it, as far as the server wants it: it may answer before it has read all."""
-        data = _head(request)
-        chunked = "Transfer-Encoding" in request.headers
-        length = 0
-        async for part in cast(httpx.AsyncByteStream, request.stream):
-            if answer.done():
-                return
-            length += len(part)
-            data += b"%x\r\n%b\r\n" % (len(part), part) if chunked and part else part
-            if len(data) >= PIECE:
-                self._transport.write(data)
-                data = b""
-        if not chunked and request.headers.get("Content-Length", "0") != str(length):
-            raise httpx.LocalProtocolError(f"Content-Length: the body has {length} bytes")
-        if not answer.done():
-            self._transport.write(data + b"0\r\n\r\n" if chunked else data)
-            self._written = True
-
-    def data_received(self, data: bytes) -> None:
-        if self._answer is None or self._answer.done():  # nobody asked
-            self.abort()
+async def _send(channel: Channel, request: httpx.Request, answer: asyncio.Future[Answer]) -> None:
+    """Write it, as far as the server wants it: it may answer before it has read all."""
+    channel.sending = True
+    data = _head(request)
+    chunked = "Transfer-Encoding" in request.headers
+    length = 0
+    async for part in cast(httpx.AsyncByteStream, request.stream):
+        if answer.done():
             return
-        if self._patience is not None:
-            self._until = self._loop.time() + self._patience
-        try:
-            answer = self._reader.feed(data)
-            if answer is not None:
-                self._end(answer)
-        except MalformedError as error:
-            self._fail(httpx.RemoteProtocolError(str(error)))
+        length += len(part)
+        data += b"%x\r\n%b\r\n" % (len(part), part) if chunked and part else part
+        if len(data) >= PIECE:
+            channel.write(data)
+            data = b""
+    if not chunked and request.headers.get("Content-Length", "0") != str(length):
+        raise httpx.LocalProtocolError(f"Content-Length: the body has {length} bytes")
+    if not answer.done():
+        channel.write(data + b"0\r\n\r\n" if chunked else data)
+        channel.sending = False
 
-    def connection_lost(self, error: Exception | None) -> None:
-        self._open = False
-        if self._answer is None or self._answer.done():
-            return
-        if error is not None:
-            self._fail(httpx.ReadError(str(error)))
-        elif not self._reader.begun:
-            self._fail(httpx.RemoteProtocolError("the server ended the connection without an answer"))
-        elif (answer := self._reader.end()) is None:
-            self._fail(httpx.RemoteProtocolError("the server ended the connection inside of its answer"))
-        else:
-            self._end(answer)
 
-    def abort(self) -> None:
-        """End it at once."""
-        self._open = False
-        self._transport.abort()
+def _response(answer: Answer) -> httpx.Response:
+    """Raises MalformedError for a header field that is none."""
+    return httpx.Response(
+        answer.status_code,
+        headers=raw_fields(answer.lines),
+        stream=httpx.ByteStream(answer.content),
+        extensions={"http_version": b"HTTP/1.%d" % answer.version, "reason_phrase": answer.reason},
+    )
 
-    def _end(self, answer: Answer) -> None:
-        assert self._answer is not None
-        self.used = self._loop.time()
-        response = httpx.Response(
-            answer.status_code,
-            headers=raw_fields(answer.lines),
-            stream=httpx.ByteStream(answer.content),
-            extensions={"http_version": b"HTTP/1.%d" % answer.version, "reason_phrase": answer.reason},
-        )
-        self._answer.set_result(response)
-        if not (answer.keep and self._written) or self._reader.begun:
-            self.abort()
 
-    def _fail(self, error: httpx.TransportError) -> None:
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(error)
-
-    def _wait(self) -> None:
-        if self._patience is not None:
-            self._until = self._loop.time() + self._patience
-            self._timer = self._loop.call_at(self._until, self._late)
-
-    def _late(self) -> None:
-        if self._loop.time() < self._until:  # something has come since
-            self._timer = self._loop.call_at(self._until, self._late)
-        else:
-            self._fail(httpx.ReadTimeout("the server did not answer in time"))
+def _as_httpx(error: NoAnswerError) -> httpx.TransportError:
+    """Return the error by which httpx reports that a request got no answer."""
+    if error.kind == "timeout":
+        return httpx.ReadTimeout(error.detail)
+    if error.kind == "malformed":
+        return httpx.RemoteProtocolError(error.detail)
+    if error.detail:
+        return httpx.ReadError(error.detail)
+    where = "inside of its answer" if error.kind == "cut" else "without an answer"
+    return httpx.RemoteProtocolError(f"the server ended the connection {where}")
 
 
 def _head(request: httpx.Request) -> bytes:

@@ -14,7 +14,8 @@ from labkit.core.clock import Timer
 from labkit.core.errors import LabError
 from labkit.core.marks import Mark
 from labkit.fleet.accounts import Accounts
-from labkit.fleet.connection import DeviceConnection, NoAnswerError, Server
+from labkit.fleet.channel import NoAnswerError
+from labkit.fleet.connection import DeviceConnection, Server
 from labkit.fleet.device import Credentials, DeviceError
 from labkit.fleet.ending import end, error_text
 from labkit.fleet.fleet_device import LAST_WORDS, MOST_AT_ONCE, FleetDevice, Reboot

@@ -14,7 +14,8 @@ from cryptography.x509 import load_pem_x509_certificates
 from labkit.core.clock import Clock
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.identifiers import Identifiers
-from labkit.fleet.connection import DeviceConnection, NoAnswerError, Server
+from labkit.fleet.channel import NoAnswerError
+from labkit.fleet.connection import DeviceConnection, Server
 from labkit.fleet.device import Credentials, DeviceError, VirtualDevice
 from labkit.fleet.flow import Address
 from labkit.fleet.live import Live

@@ -64,11 +64,6 @@ class Transport:
     def ended(self) -> bool:
         return not self._open
 
-    @property
-    def resumed(self) -> bool:
-        """Did the handshake resume an earlier TLS session?"""
-        return bool(self._socket.session_reused)
-
     def session(self) -> ssl.SSLSession | None:
         """Return the TLS session that another connection may resume, with the same context and name; None where the
         server gave none, or the connection has ended.

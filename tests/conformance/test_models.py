@@ -33,7 +33,7 @@ from labkit.conformance.user.roles.checks_model import RULES
 from labkit.conformance.user.roles.game import SOLUTIONS, Roles
 from labkit.conformance.verdict import Verdict
 from labkit.core.errors import SettingsError
-from labkit.fleet.connection import NoAnswerError
+from labkit.fleet.channel import NoAnswerError
 from labkit.fleet.flow import Address
 from labkit.reporting.matrix import rows
 from labkit.settings import load as load_settings

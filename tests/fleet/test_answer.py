@@ -14,14 +14,14 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 def whole(data: bytes, method: str = "GET", most: int = 1 << 20) -> Answer | None:
     reader = AnswerReader(most)
-    reader.expect(method)
+    reader.no_body = method == "HEAD"
     return reader.feed(data)
 
 
 def pieces(data: bytes, sizes: list[int], method: str = "GET") -> Answer | None:
     """The answer, of data that comes in pieces of these sizes, and then the end."""
     reader = AnswerReader()
-    reader.expect(method)
+    reader.no_body = method == "HEAD"
     at = 0
     for size in [*sizes, len(data)]:
         if (answer := reader.feed(data[at : at + size])) is not None:
@@ -77,7 +77,7 @@ def test_bytes_after_a_204_belong_to_nobody() -> None:
 
 def test_head_has_no_body() -> None:
     reader = AnswerReader()
-    reader.expect("HEAD")
+    reader.no_body = True
     answer = reader.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
     assert answer is not None
     assert (answer.content, reader.begun) == (b"", False)
@@ -268,7 +268,7 @@ def test_what_h11_accepts_is_read_alike(made: tuple[bytes, bytes], edits: list[t
 def test_the_same_answer_again_is_known_and_others_are_read() -> None:
     reader = AnswerReader()
     for text in (b"one", b"one", b"two", b"one"):
-        reader.expect()
+        reader.no_body = False
         answer = reader.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n" + text)
         assert answer is not None
         assert answer.content == text
@@ -278,9 +278,9 @@ def test_the_same_answer_again_is_known_and_others_are_read() -> None:
 def test_the_same_answer_to_head_has_no_body() -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"
     reader = AnswerReader()
-    reader.expect()
+    reader.no_body = False
     assert reader.feed(head + b"one") is not None
-    reader.expect("HEAD")
+    reader.no_body = True
     answer = reader.feed(head + b"one")
     assert answer is not None
     assert answer.content == b""
@@ -290,11 +290,11 @@ def test_the_same_answer_to_head_has_no_body() -> None:
 def test_an_answer_with_more_behind_it_is_not_kept() -> None:
     data = b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n"
     reader = AnswerReader()
-    reader.expect()
+    reader.no_body = False
     assert reader.feed(data + b"more") is not None
     assert reader.begun
     other = AnswerReader(repeated=reader._repeated)
-    other.expect()
+    other.no_body = False
     assert other.feed(data + b"more") is not None
     assert other.begun
 
@@ -308,10 +308,10 @@ def test_an_answer_with_more_behind_it_is_not_kept() -> None:
 )
 def test_a_short_answer_is_known_again_however_it_is_framed(head: bytes) -> None:
     reader = AnswerReader()
-    reader.expect()
+    reader.no_body = False
     first = reader.feed(head)
     assert first is not None
-    reader.expect()
+    reader.no_body = False
     assert reader.feed(head) is first
 
 
@@ -326,7 +326,7 @@ def test_the_last_answer_of_a_connection_is_not_kept(data: bytes) -> None:
     repeated = RepeatedAnswer()
     for _ in range(2):
         reader = AnswerReader(repeated=repeated)
-        reader.expect()
+        reader.no_body = False
         answer = reader.feed(data)
         assert answer is not None
         assert not answer.keep
@@ -335,7 +335,7 @@ def test_the_last_answer_of_a_connection_is_not_kept(data: bytes) -> None:
 
 def test_an_answer_after_an_interim_one_leaves_nothing_begun() -> None:
     reader = AnswerReader()
-    reader.expect()
+    reader.no_body = False
     assert reader.feed(b"HTTP/1.1 100 Continue\r\n\r\n") is None
     assert reader.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi") is not None
     assert not reader.begun

@@ -22,7 +22,7 @@ from labkit.fleet.behaviours import (
     Thermostat,
     Updater,
 )
-from labkit.fleet.connection import NoAnswerError
+from labkit.fleet.channel import NoAnswerError
 from labkit.fleet.fleet_device import FleetDevice
 from labkit.lab.product import Product
 

@@ -13,7 +13,8 @@ import pytest
 from labkit.core.certificates import KeyPair, client_certificate
 from labkit.core.errors import LabError
 from labkit.edge.certificates import Authority
-from labkit.fleet.connection import DeviceConnection, NoAnswerError, Server
+from labkit.fleet.channel import NoAnswerError
+from labkit.fleet.connection import REFUSALS, DeviceConnection, Server
 from labkit.fleet.flow import Address
 
 HOST = "device.m2.lab.localhost"
@@ -240,6 +241,17 @@ async def test_a_device_that_connects_again_resumes_its_own_tls_session_and_nobo
         await connection.request("GET", "/5")  # who it is now, an old session does not say
         other.abort()
     assert rig.resumed == [False, True, True, False, False]
+
+
+async def test_a_session_is_resumed_again_where_the_server_closes_each_connection(tmp_path: Path) -> None:
+    """More often than a server that resumes none is offered one."""
+    rig, count = Rig(), REFUSALS + 3
+    rig.answers = [OK.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")] * count
+    async with served(rig, tmp_path) as address:
+        connection = DeviceConnection(Server(address, HOST, shares_session=True))
+        for _ in range(count):
+            await connection.request("GET", "/")
+    assert rig.resumed == [False] + [True] * (count - 1)
 
 
 async def test_a_session_that_the_server_has_forgotten_is_no_hindrance(tmp_path: Path) -> None:

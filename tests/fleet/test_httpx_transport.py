@@ -106,7 +106,7 @@ async def test_a_connection_that_ended_while_idle_is_opened_anew(tmp_path: Path)
     async with asking(tmp_path, OK.replace(b"\r\n\r\n", END), OK) as (rig, client):
         await client.request("GET", "/")
         [connection] = connections(client)
-        await until(lambda: not connection.usable)
+        await until(lambda: connection.ended)
         await client.request("GET", "/")
     assert rig.connections == 2
 
@@ -176,6 +176,22 @@ async def test_an_answer_that_does_not_come_is_waited_for_as_long_as_said(tmp_pa
     assert rig.connections == 3  # what comes late is no answer to the next request
 
 
+async def test_the_wait_begins_anew_with_each_piece_of_an_answer(tmp_path: Path) -> None:
+    class Slow(Rig):
+        async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            for piece in (OK[:5], OK[5:30], OK[30:]):
+                await asyncio.sleep(0.4)
+                writer.write(piece)
+            await reader.read()
+            writer.transport.abort()
+
+    async with served(Slow(), tmp_path) as address:
+        client = FlowClient(address, HOST)
+        assert (await client.request("GET", "/", patience=1.0)).text == "hi"
+        await client.close()
+
+
 async def test_a_request_that_is_cancelled_ends_its_connection(tmp_path: Path) -> None:
     async with asking(tmp_path, b"", OK) as (rig, client):
         sent = asyncio.Event()
@@ -192,7 +208,7 @@ async def test_an_answer_before_all_is_sent_is_taken(tmp_path: Path) -> None:
     async def body() -> AsyncIterator[bytes]:
         yield b"x" * 2 * transport.PIECE
         [connection] = connections(client)
-        await until(connection._answer.done)
+        await until(lambda: connection._answer is None)
         yield b"never asked for"
 
     refused = b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n"

@@ -19,7 +19,7 @@ from labkit.conformance.models.rules import Differs, Rules, shortened
 from labkit.conformance.unreadable import UNREADABLE, unreadable
 from labkit.conformance.verdict import Mismatch, Unavailable
 from labkit.conformance.waiting import waiting
-from labkit.fleet.connection import NoAnswerError
+from labkit.fleet.channel import NoAnswerError
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
