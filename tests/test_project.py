@@ -84,7 +84,7 @@ def test_environment_yml_installs_what_the_makefile_installs() -> None:
 
 def test_each_library_that_labkit_imports_is_declared() -> None:
     """Reporting, widgets, workers, charts and model checks may use labkit[lab], the bench's reference what comes with
-    labkit[bench], the mutation tool what comes with labkit[test]; all else has to do with labkit alone."""
+    labkit[bench]; all else has to do with labkit alone."""
     jupyter = [
         *(
             ROOT / "labkit" / each
@@ -103,8 +103,6 @@ def test_each_library_that_labkit_imports_is_declared() -> None:
     alone = {canonicalize_name(Requirement(text).name) for text in PROJECT["dependencies"]}
     with_jupyter = alone | {canonicalize_name(Requirement(text).name) for text in EXTRAS["lab"]}
     with_reference = alone | {canonicalize_name(Requirement(text).name) for text in EXTRAS["bench"]}
-    judge = ROOT / "labkit/conformance/judge"
-    with_tools = alone | {canonicalize_name(Requirement(text).name) for text in EXTRAS["test"]}
     distributions = packages_distributions()
     undeclared = {
         f"{path.relative_to(ROOT)} imports {module}"
@@ -113,8 +111,6 @@ def test_each_library_that_labkit_imports_is_declared() -> None:
         if not (
             with_reference
             if path == reference
-            else with_tools
-            if path.is_relative_to(judge)
             else with_jupyter
             if any(map(path.is_relative_to, jupyter))
             else alone

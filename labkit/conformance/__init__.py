@@ -25,5 +25,4 @@ mutant          what a mutant is, and how one in code is declared; `rows` reads 
 fork_server     starts processes that are ready at once, for mutants and for the areas of a report (`processes`), from
                 one that has done what `preload` does
 breaking        what mutants in code are made of
-judge/          a mutation tool, and the checks alone to notice what it changes: python -m labkit.conformance.judge
 """

@@ -1,4 +1,4 @@
-"""Judge the checks by faults that a mutation tool puts into the code: python -m labkit.conformance.judge."""
+"""Judge the checks by faults that a mutation tool puts into the code: python -m tests.judge."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tqdm import tqdm
 
 from labkit.conformance.check import all_checks
 from labkit.conformance.fork_server import ForkServer
-from labkit.conformance.judge.equivalents import equivalents
-from labkit.conformance.judge.lines import Lines, recorded
-from labkit.conformance.judge.mutations import FOLDERS, LEFT_OUT, Mutation, modules_of, mutations_of
-from labkit.conformance.judge.play import PRELOAD
-from labkit.conformance.judge.trials import Figures, Trial, figures, judged, sample
 from labkit.core.errors import LabkitError
+from tests.judge.equivalents import outdated
+from tests.judge.lines import Lines, recorded
+from tests.judge.mutations import FOLDERS, LEFT_OUT, Mutation, modules_of, mutations_of
+from tests.judge.play import PRELOAD
+from tests.judge.trials import Figures, Trial, figures, judged, sample
 
 UNNOTICED = ("survived", "warned", "broken")
 KEPT = Path("reports/judge/lines.json")
@@ -96,8 +96,10 @@ def main(
     if file is not None:
         with file.open("a", encoding="utf-8") as lines_of_json:
             lines_of_json.writelines(json.dumps(each.as_dict()) + "\n" for each in rows)
-    for drifted in [each for each in equivalents() if each.mutation() is None]:
-        click.echo(f"equivalent.toml: no such mutant any more: {drifted.module}: {drifted.line}", err=True)
+    for key in outdated():
+        click.echo(
+            f"equivalent.toml: no such mutant any more: {key.module}: {key.function}: {key.code}", err=True
+        )
     click.echo(f"{time.monotonic() - began:.0f} s")
 
 

@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from labkit.conformance.fork_server import Ended, ForkServer
-from labkit.conformance.judge.equivalents import reason_of
-from labkit.conformance.judge.lines import Lines
-from labkit.conformance.judge.mutations import Mutation, drawn, home, modules_of, source_of
-from labkit.conformance.judge.play import IMPORT, NOTICED, START
+from tests.judge.equivalents import reason_of
+from tests.judge.lines import Lines
+from tests.judge.mutations import Mutation, drawn, home, modules_of, source_of
+from tests.judge.play import IMPORT, NOTICED, START
 
 # warned, broken: no check failed, but one did this. A mutant counts as noticed where a check fails, or hangs.
 Outcome = Literal["killed", "timeout", "warned", "broken", "survived", "equivalent", "incompetent"]
-ATTEMPT = "labkit.conformance.judge.play:attempt"
+ATTEMPT = "tests.judge.play:attempt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +32,7 @@ class Trial:
         mutation = self.mutation
         return {
             "id": mutation.id,
-            "module": mutation.module,
-            "operator": mutation.operator,
-            "line": mutation.line,
-            "nth": mutation.nth,
+            **mutation.key._asdict(),
             "at": mutation.at,
             "outcome": self.outcome,
             "by": self.by,

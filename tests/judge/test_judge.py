@@ -17,12 +17,13 @@ from click.testing import CliRunner
 
 from labkit.conformance.check import all_checks
 from labkit.conformance.fork_server import Ended, ForkServer, Said
-from labkit.conformance.judge import play
-from labkit.conformance.judge.__main__ import main, table
-from labkit.conformance.judge.equivalents import equivalents, reason_of
-from labkit.conformance.judge.left_out import left_out
-from labkit.conformance.judge.lines import LEAST, Lines, recorded
-from labkit.conformance.judge.mutations import (
+from labkit.core.errors import LabkitError
+from tests.judge import play
+from tests.judge.__main__ import main, table
+from tests.judge.equivalents import equivalents, outdated
+from tests.judge.left_out import left_out
+from tests.judge.lines import LEAST, Lines, recorded
+from tests.judge.mutations import (
     FOLDERS,
     LEFT_OUT,
     Mutation,
@@ -33,9 +34,9 @@ from labkit.conformance.judge.mutations import (
     mutations_of,
     source_of,
 )
-from labkit.conformance.judge.play import IMPORT, START
-from labkit.conformance.judge.trials import Trial, figures, judged, outcome, try_all
-from labkit.core.errors import LabkitError
+from tests.judge.pieces import normalized
+from tests.judge.play import IMPORT, START
+from tests.judge.trials import Trial, figures, judged, outcome, try_all
 
 pytestmark = pytest.mark.xdist_group("forked")
 FORMS = "device_api/forms.py"
@@ -99,7 +100,7 @@ def test_what_serves_is_not_left_out(source: str, monkeypatch: pytest.MonkeyPatc
 
 
 def found(source: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Mutation, ...] | list[Mutation]:
-    monkeypatch.setattr("labkit.conformance.judge.mutations.source_of", lambda module: source)
+    monkeypatch.setattr("tests.judge.mutations.source_of", lambda module: source)
     mutations_by.cache_clear()
     found = [*mutations_of.__wrapped__("a.py")]
     mutations_by.cache_clear()
@@ -125,10 +126,56 @@ def test_the_draw_has_each_place_once_and_follows_the_seed() -> None:
     assert {*places} == {(each.module, each.at) for module in modules for each in mutations_of(module)}
 
 
-def test_a_mutation_is_told_by_its_line_wherever_that_moves(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = found("a = 1\nb = a + 1\n", monkeypatch)
-    after = found("c = -5\n\na = 1\nb = a + 1\n", monkeypatch)
+def test_a_mutation_stays_the_same_where_lines_move_and_are_formatted_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = found("def f(a, b):\n    return g(a == 'é', b + 1)\n", monkeypatch)
+    after = found(
+        dedent("""\
+            c = -5
+
+            def f(a, b):
+                if a and b:
+                    print("new")
+                return g(
+                    a == "é",  # why
+                    (b
+                     + 1),
+                )
+            """),
+        monkeypatch,
+    )
+    assert len(before) > 10
     assert {each.id for each in before} < {each.id for each in after}
+    moved = found("def other(a, b):\n    return g(a == 'é', b + 1)\n", monkeypatch)
+    assert {each.id for each in before}.isdisjoint(each.id for each in moved)
+
+
+@pytest.mark.parametrize(
+    ("source", "operator", "pieces"),
+    [
+        ("value = f(a, 2, b + 1)", "NumberReplacer", ["f(a, 2, b + 1)"] * 2 + ["b + 1"] * 2),
+        ("log('text', status=500)", "NumberReplacer", ["status = 500"] * 2),
+        ("limit: int = 5", "NumberReplacer", ["limit: int = 5"] * 2),
+        ("def f(limit=5): ...", "NumberReplacer", ["5"] * 2),
+        ("text = f'{a[1]} {b}'", "NumberReplacer", ["f'{a[1]} {b}'"] * 2),
+        ("first = rows[:1]", "NumberReplacer", ["rows[:1]"] * 2),
+        ("while True:\n    break", "ReplaceTrueWithFalse", ["True"]),
+        ("while True:\n    break", "ReplaceBreakWithContinue", ["break"]),
+        ("for a in rows: ...", "ZeroIterationForLoop", ["rows"]),
+        ("if (a or b): ...", "AddNot", ["a or b"]),
+        ("if a < 1 and b: ...", "AddNot", ["a < 1 and b"]),
+        ("try: ...\nexcept OSError: ...", "ExceptionReplacer", ["OSError"]),
+        ("try: ...\nexcept (OSError, ValueError): ...", "ExceptionReplacer", ["(OSError, ValueError)"] * 2),
+        ("found = [a for a in rows if not a]", "ReplaceUnaryOperator_Delete_Not", ["not a"]),
+    ],
+)
+def test_a_mutation_names_the_smallest_piece_that_it_changes(
+    source: str, operator: str, pieces: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = [each.key for each in found(source, monkeypatch) if each.operator == operator]
+    assert [key.code for key in keys] == [normalized(each) for each in pieces]
+    assert len({*keys}) == len(keys)  # those alike are counted
 
 
 def test_a_mutation_knows_its_statement_and_its_function(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,11 +213,15 @@ def test_what_is_left_out_is_there_and_has_a_reason() -> None:
 
 
 def test_each_equivalent_is_a_mutant_and_has_a_reason() -> None:
-    for each in equivalents():
-        mutation = each.mutation()
-        assert mutation is not None, f"{each.module} no longer has: {each.line}"
-        assert reason_of(mutation) == each.reason
-        assert each.reason.endswith(".")
+    assert outdated() == []
+    assert [key for key, reason in equivalents().items() if not reason.endswith(".")] == []
+
+
+def test_an_equivalent_whose_code_has_changed_is_outdated(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = next(each for each in equivalents() if each.nth == 0)
+    changed = [key._replace(code="other + 1"), key._replace(function="other"), key._replace(nth=99)]
+    monkeypatch.setattr("tests.judge.equivalents.equivalents", lambda: dict.fromkeys([key, *changed], "."))
+    assert outdated() == changed
 
 
 # ---- which checks are played
@@ -285,7 +336,9 @@ def test_a_small_sample_is_judged_and_what_is_harmless_survives(server: ForkServ
     assert len(seen) + outcomes["survived"] == MANY
     assert {each.by for each in seen} <= {each.name for each in CHECKS}
     later = next(each.mutation for each in seen if lines.is_later(each.mutation, START))
-    harmless = Harmless(**{name: getattr(later, name) for name in Mutation.__slots__} | {"nth": 99})
+    harmless = Harmless(
+        **{name: getattr(later, name) for name in Mutation.__slots__} | {"key": later.key._replace(nth=99)}
+    )
     anew = replace(later, function=None)  # imported anew, where the others are changed in place
     trials = list(try_all([anew, harmless], lines, server, processes=2))
     noticed, survived = sorted(trials, key=lambda each: each.outcome)

@@ -20,10 +20,10 @@ from pathlib import Path
 from labkit.conformance import areas
 from labkit.conformance.check import Check
 from labkit.conformance.fork_server import Ended, ForkServer
-from labkit.conformance.judge.mutations import FOLDERS, Mutation, home
-from labkit.conformance.judge.play import IMPORT, START
 from labkit.core.errors import LabkitError
 from labkit.settings.notebooks import notebooks_folder
+from tests.judge.mutations import FOLDERS, Mutation, home
+from tests.judge.play import IMPORT, START
 
 SOON = 5.0  # seconds that those checks took unmutated which come before models
 LEAST = 30.0  # seconds of real time that a check has at least: what waits for a busy machine does not hang
@@ -151,7 +151,7 @@ def _baseline(names: Sequence[str], server: ForkServer, progress: Progress) -> I
         "checks": [(each, 120.0) for each in names],
     }
     wrong = []
-    for event in server.run("labkit.conformance.judge.play:attempt", [given], processes=1):
+    for event in server.run("tests.judge.play:attempt", [given], processes=1):
         if isinstance(event, Ended):
             wrong += [event.error] if event.error else []
         elif "incompetent" in event.message:
@@ -170,9 +170,7 @@ def _baseline(names: Sequence[str], server: ForkServer, progress: Progress) -> I
 def _ran(names: Sequence[str], server: ForkServer, progress: Progress) -> Ran:
     patterns = [f"{home()}/{folder}/*" for folder in FOLDERS]
     found = {}
-    for event in server.run(
-        "labkit.conformance.judge.play:record", [{"files": patterns, "checks": names}], processes=1
-    ):
+    for event in server.run("tests.judge.play:record", [{"files": patterns, "checks": names}], processes=1):
         if isinstance(event, Ended):
             if event.error:
                 raise LabkitError(f"judge: the lines that checks run: {event.error}: {event.printed[-500:]}")
@@ -190,9 +188,7 @@ def _digest() -> str:
     for folder in (home(), notebooks_folder() / "solutions"):
         for path in sorted(folder.rglob("*")):
             parts = path.relative_to(folder).parts
-            own = parts[0] == "conformance" and (
-                parts[1:2] == ("judge",) or parts[-1].startswith(("checks", "mutants"))
-            )
+            own = parts[0] == "conformance" and parts[-1].startswith(("checks", "mutants"))
             if path.is_file() and "__pycache__" not in parts and path.suffix != ".toml" and not own:
                 digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -12,14 +12,15 @@ import difflib
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from labkit.conformance.judge.left_out import Position, Span, left_out
 from labkit.core.errors import LabkitError
+from tests.judge.left_out import Position, Span, left_out
+from tests.judge.pieces import piece_of
 
 FOLDERS = ("core", "device_api", "devices", "edge", "providers", "services", "solutions")
 # Of the folders, what is left out, and why: all that shows there is nothing that a check could see.
@@ -49,33 +50,47 @@ class Function:
     body: range
 
 
+class Key(NamedTuple):
+    """What tells a mutation from all others, wherever its line moves.
+
+    module: its path in labkit, `device_api/alias.py`; function: the qualified name of the outermost function whose body
+    it is in, empty outside of all; operator: what cosmic-ray does; code: the piece that it changes (pieces.py); nth:
+    which of those that are the same in all this, from 0.
+    """
+
+    module: str
+    function: str
+    operator: str
+    code: str
+    nth: int
+
+
 @dataclass(frozen=True, slots=True)
 class Mutation:
     """One change of one module.
 
-    module: its path in labkit, `device_api/alias.py`; operator: what cosmic-ray does; line: what stands there; nth:
-    which of those that say the same (from 0); occurrence: which of the operator's in the module, as cosmic-ray
-    counts; at: line and column; lines: those of the statement, or of the head of a compound one; function: whose body
-    it is in, the outermost one.
+    occurrence: which of the operator's in the module, as cosmic-ray counts; at: line and column; lines: those of the
+    statement, or of the head of a compound one; function: whose body it is in, the outermost one.
     """
 
-    module: str
-    operator: str
-    line: str
-    nth: int
+    key: Key
     occurrence: int
     at: Position
     lines: tuple[int, ...]
     function: Function | None
 
     @property
-    def folder(self) -> str:
-        return self.module.partition("/")[0]
+    def module(self) -> str:
+        return self.key.module
+
+    @property
+    def operator(self) -> str:
+        return self.key.operator
 
     @property
     def id(self) -> str:
-        """The same as long as what it changes stands in the same module."""
-        return _hash(self.module, self.operator, self.line, self.nth)[:8]
+        """The same as long as what it changes stands in the same function."""
+        return _hash(*self.key)[:8]
 
     def mutated(self) -> str:
         """The module's source with the change."""
@@ -138,28 +153,36 @@ def mutations_by(operator: str, module: str) -> tuple[Mutation, ...]:
     read = _read(source_of(module))
     kind = operators()[operator]()
     found = []
-    alike: Counter[str] = Counter()
-    places = (start for node in read.nodes for start, _ in kind.mutation_positions(node))
-    for occurrence, at in enumerate(places):
+    alike: Counter[tuple[str, str]] = Counter()
+    places = (place for node in read.nodes for place in kind.mutation_positions(node))
+    for occurrence, (at, end) in enumerate(places):
         if any(at in each for each in read.skipped):
             continue
-        line = read.lines[at[0] - 1].strip()
-        ran = read.statements.get(at[0], (at[0],))
         function = next((each for each in read.functions if at[0] in each.body), None)
-        found.append(Mutation(module, operator, line, alike[line], occurrence, at, ran, function))
-        alike[line] += 1
+        name, code = function.name if function else "", read.piece(at, end)
+        key = Key(module, name, operator, code, alike[name, code])
+        found.append(Mutation(key, occurrence, at, read.statements.get(at[0], (at[0],)), function))
+        alike[name, code] += 1
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Source:
     """What of a module's source is the same for all operators. nodes: what they look at."""
 
+    tree: ast.Module
     lines: list[str]
     skipped: list[Span]
     statements: dict[int, tuple[int, ...]]
     functions: list[Function]
     nodes: list[Any]
+    pieces: dict[tuple[Position, Position], str] = field(default_factory=dict)
+
+    def piece(self, start: Position, end: Position) -> str:
+        """Return the piece of code around a change; many operators change the same place."""
+        if (start, end) not in self.pieces:
+            self.pieces[start, end] = piece_of(self.tree, self.lines, start, end)
+        return self.pieces[start, end]
 
 
 @cache
@@ -168,9 +191,8 @@ def _read(source: str) -> _Source:
 
     tree = ast.parse(source)
     nodes = [each for each in ast_nodes(get_ast(source)) if not _is_plain(each)]
-    return _Source(
-        source.splitlines(), left_out(source), _statements(tree), list(_functions(tree.body)), nodes
-    )
+    lines = source.splitlines(keepends=True)
+    return _Source(tree, lines, left_out(source), _statements(tree), list(_functions(tree.body)), nodes)
 
 
 def _is_plain(node: Any) -> bool:
@@ -190,7 +212,7 @@ def drawn(modules: Iterable[str], seed: int) -> Iterator[Mutation]:
 
 
 def _rank(mutation: Mutation, seed: int) -> str:
-    return _hash(seed, mutation.module, mutation.operator, mutation.line, mutation.nth)
+    return _hash(seed, *mutation.key)
 
 
 def _hash(*told: object) -> str:

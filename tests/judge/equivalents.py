@@ -1,0 +1,46 @@
+"""Mutants that change nothing that anybody could see, each with the reason (equivalent.toml).
+
+Equivalent means: no difference over HTTPS, in events, mails or results of calls. Texts for people, the journal, speed
+and memory do not count.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Set
+from functools import cache
+from pathlib import Path
+
+from tests.judge.mutations import Key, Mutation, mutations_by
+from tests.judge.pieces import normalized
+
+LIST = Path(__file__).with_name("equivalent.toml")
+
+
+@cache
+def equivalents() -> Mapping[Key, str]:
+    """All that are known, in the order of the file, each with its reason."""
+    found: dict[Key, str] = {}
+    for folder, entries in tomllib.loads(LIST.read_text(encoding="utf-8")).items():
+        for each in entries:
+            code = normalized(each["code"])
+            function, nth = each.get("function", ""), each.get("nth", 0)
+            key = Key(f"{folder}/{each['module']}", function, each["operator"], code, nth)
+            assert key not in found, f"twice in {LIST.name}: {key}"
+            found[key] = each["reason"]
+    return found
+
+
+def outdated() -> list[Key]:
+    """The entries that name no mutation: where its code has changed, the reason has to be thought over."""
+    return [key for key in equivalents() if key not in _keys(key.operator, key.module)]
+
+
+@cache
+def _keys(operator: str, module: str) -> Set[Key]:
+    return {each.key for each in mutations_by(operator, module)}
+
+
+def reason_of(mutation: Mutation) -> str | None:
+    """Why a mutation is equivalent; None where it is not known to be."""
+    return equivalents().get(mutation.key)
