@@ -49,6 +49,12 @@ always_400 = patch(
     "DEV-HTTP-14", f"{LIMITS}:explain", "what cannot be read is answered 400", always((400, "malformed"))
 )
 any_coding = patch("DEV-HTTP-14", f"{LIMITS}:refusal", "bodies are taken in whatever coding", always(None))
+always_422 = patch(
+    "DEV-HTTP-14 DEV-HTTP-21",
+    f"{LIMITS}:explain",
+    "what cannot be read is answered 422",
+    always((422, "malformed")),
+)
 body_of_nothing = patch("DEV-HTTP-15", NOTHING, "a 204 is followed by a body", partial(_talkative, 204))
 body_of_not_modified = patch("DEV-HTTP-15", NOTHING, "a 304 is followed by a body", partial(_talkative, 304))
 settings_unheeded = patch(
@@ -100,3 +106,9 @@ def as_it_stands(
 ) -> None:
     """a request target counts as it stands: percent-encoded, or with a host before the path"""
     original(self, context, product, connection, request, request.raw_path.partition("?")[0], query)
+
+
+@instead("DEV-HTTP-20", "labkit.edge.request:EdgeRequest.content")
+def never_asked_for(original: Any, self: Any) -> Any:
+    """a body that waits is never asked for"""
+    return self._payload
