@@ -49,13 +49,16 @@ async def _reboot(device: FleetDevice, seconds: float) -> None:
 
 @dataclass(frozen=True)
 class FaultKind:
-    """play: at a device, None where it is not one that it hits. before: does it hit before the request leaves, or once
-    its answer has come? None: on a virtual clock the latter.
+    """A kind of fault of devices.
+
+    meaning: what it does, as a phrase. play: at a device, None where it is not one that it hits. before: does it hit
+    before the request leaves, or once its answer has come? None: on a virtual clock the latter.
 
     seconds: what they are without an argument; None where there are none, 0 where they may be left out; once: unless
     a frequency says otherwise; never: actions that it does not hit.
     """
 
+    meaning: str
     play: Callable[[FleetDevice, float], Awaitable[None]] | None
     before: bool | None = True
     seconds: float | None = None
@@ -65,14 +68,43 @@ class FaultKind:
 
 
 KINDS = {
-    "drop before": FaultKind(_drop),
-    "drop after": FaultKind(_drop, before=False),
-    "delay": FaultKind(_delay, seconds=10.0),
-    "slow reader": FaultKind(_read_slowly, before=None, seconds=10.0),
-    "duplicate send": FaultKind(_send_again, before=False, never=frozenset({"poll", "activate"})),
-    "wrong clock": FaultKind(_set_wrong, seconds=60.0, negative=True, once=True),
-    "reboot": FaultKind(_reboot, seconds=0.0),
-    RESTART: FaultKind(None, seconds=0.0),
+    "drop before": FaultKind("the connection is lost before the platform gets the request", _drop),
+    "drop after": FaultKind(
+        "the connection is lost after the work: the device does not know the outcome of its request",
+        _drop,
+        before=False,
+    ),
+    "delay": FaultKind("the device waits for `seconds` of lab time before it sends", _delay, seconds=10.0),
+    "slow reader": FaultKind(
+        "the device takes `seconds` of lab time to read its answer; on a clock that runs, the connection is stuck "
+        "for as long",
+        _read_slowly,
+        before=None,
+        seconds=10.0,
+    ),
+    "duplicate send": FaultKind(
+        "the request is sent once more and the second answer ignored: no figure of the run has it, the journal and "
+        "the accounts have; never a poll or an activation",
+        _send_again,
+        before=False,
+        never=frozenset({"poll", "activate"}),
+    ),
+    "wrong clock": FaultKind(
+        "the device's own clock jumps by `seconds`, back where they are negative; without a frequency once",
+        _set_wrong,
+        seconds=60.0,
+        negative=True,
+        once=True,
+    ),
+    "reboot": FaultKind(
+        "the device starts again instead of sending, after `seconds` of lab time", _reboot, seconds=0.0
+    ),
+    RESTART: FaultKind(
+        "the platform loses its power `after` seconds of a run and refuses connections for `seconds`; what it was "
+        "about is lost (`Platform.restart`)",
+        None,
+        seconds=0.0,
+    ),
 }
 
 

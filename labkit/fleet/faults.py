@@ -1,17 +1,4 @@
-"""What goes wrong at the devices of a fleet, on purpose: at their end of the connection, and in themselves.
-
-drop before      the connection is lost, and the request with it: the platform never hears of it
-drop after       the connection is lost after the work: the device does not know what came of its request
-delay            the device is held up for `seconds` of lab time before it sends
-slow reader      the device takes `seconds` of lab time to read its answer; on a clock that runs, the connection
-                 is stuck for as long
-duplicate send   the request is sent once more, and the second answer thrown away: no figure of the run has it, the
-                 journal and the accounts have; polls and activations are not
-wrong clock      the device's own clock jumps by `seconds`, back where they are negative; without a frequency once
-reboot           the device begins anew instead of sending, after `seconds` of lab time
-platform restart the platform loses its power `after` so many seconds of a run, and refuses connections for `seconds`;
-                 what it was about is lost (`Platform.restart`)
-"""
+"""Faults of a fleet's devices: at their end of the connection, and in themselves (`fault_kinds.KINDS`)."""
 
 from __future__ import annotations
 
@@ -21,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.core.chance import Chance, chance
 from labkit.core.errors import LabError, unknown
+from labkit.core.keywords import lists
 from labkit.faults.patterns import Patterns
 from labkit.fleet.fault_kinds import (
     KINDS,
@@ -94,6 +82,7 @@ class FleetFaults:
         self._faults = {each.name: each for each in faults}
         self._played: PlayedFaults | None = None  # in the run that was started last
 
+    @lists({name: kind.meaning for name, kind in KINDS.items()}, "Faults")
     def add(
         self,
         does: str,
@@ -109,8 +98,8 @@ class FleetFaults:
     ) -> str:
         """Put a fault on the fleet, from its next run on: `fleet.faults.add("drop after", every=10)`. Gives its name.
 
-        does: drop before, drop after, delay, slow reader, duplicate send, wrong clock, reboot or platform restart;
-        seconds: of lab time; after: when the platform restarts, in seconds of lab time from the beginning of a run.
+        does: a fault of the list below; seconds: of lab time; after: when the platform restarts, in seconds of lab time
+        from the beginning of a run.
         every: the n-th request of each device; chance: from 0 to 1, from the device's own seed; first: at most so many
         hits a device. devices: identities (`*` stands for any characters) or numbers; actions: `write`, `poll` …
         Raises LabError naming what is wrong and what was expected.

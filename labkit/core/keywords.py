@@ -1,0 +1,87 @@
+"""Keyword arguments that are declared once, in a typed dictionary beside the model that checks them.
+
+    class BulbKeywords(TypedDict, total=False):
+        watts: float | None
+
+    class Bulb(Model):
+        watts: Annotated[float, Doc("electrical power")] = 40.0
+
+    @shows_keywords(BulbKeywords, Bulb)
+    def bulb(self, name: str, **settings: Unpack[BulbKeywords]) -> None: ...
+
+Type checkers understand `Unpack`. IPython would show and complete `**settings` alone, so the decorator gives the
+function a signature and a docstring that have each keyword.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from textwrap import fill
+from typing import Any, ForwardRef, TypeVar
+
+F = TypeVar("F", bound=Callable[..., object])
+
+WIDTH = 110  # characters of a line
+
+
+@dataclass(frozen=True)
+class Doc:
+    """Description of a key of a model, in its `Annotated`: a phrase without a full stop."""
+
+    text: str
+
+
+def shows_keywords(keywords: type, model: type) -> Callable[[F], F]:
+    """Return a decorator of a function whose last parameter is `**x: Unpack[keywords]`.
+
+    Its signature gets each keyword, with the default of a dataclass, else None. Its docstring gets the list of those
+    arguments that `model` describes.
+    """
+    defaults = {each.name: each.default for each in fields(model)} if is_dataclass(model) else {}
+    described = descriptions(model)
+
+    def decorate(function: F) -> F:
+        shown = inspect.signature(function)
+        own = [each for each in shown.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        named = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=defaults.get(name),
+                annotation=each.__forward_arg__ if isinstance(each, ForwardRef) else each,
+            )
+            for name, each in keywords.__annotations__.items()
+        ]
+        shown = shown.replace(parameters=[*own, *named])
+        vars(function)["__signature__"] = shown
+        return lists({name: described[name] for name in shown.parameters if name in described})(function)
+
+    return decorate
+
+
+def lists(entries: Mapping[str, str], heading: str = "Arguments") -> Callable[[F], F]:
+    """Return a decorator that appends a list to a docstring: under the heading a line `name: description` each."""
+    lines = [
+        fill(f"{name}: {text}", WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 8)
+        for name, text in entries.items()
+    ]
+
+    def decorate(function: F) -> F:
+        written = inspect.cleandoc(function.__doc__ or "")
+        function.__doc__ = "\n".join([f"{written}\n\n{heading}:", *lines]).lstrip()
+        return function
+
+    return decorate
+
+
+def descriptions(model: type) -> dict[str, str]:
+    """Return the `Doc` of each key of a model or dataclass that has one."""
+    annotations: dict[str, Any] = inspect.get_annotations(model, eval_str=True)
+    return {
+        name: each.text
+        for name, annotation in annotations.items()
+        for each in getattr(annotation, "__metadata__", ())
+        if isinstance(each, Doc)
+    }
