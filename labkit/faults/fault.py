@@ -96,31 +96,27 @@ class Fault:
     @property
     def does(self) -> str:
         """What it does, in words: `503`, `cut after`, `delay 30 s`."""
-        settings, words = self.settings, []
-        if settings.does is not None:
-            words.append(settings.does)
-        if settings.delay is not None:
-            words.append(f"delay {settings.delay:g} s")
-        if settings.cut is not None:
-            words.append(f"cut {settings.cut}")
-        if settings.status is not None:
-            words.append(f"status {settings.status}")
-        if settings.body is not None:
-            words.append("other body" if self.place.kind != "call" else "other result")
-        words += self._named("headers", "drop", "replace", "put", "edit")
-        words += [name for name in ("lost", "doubled") if getattr(settings, name)]
-        if settings.late is not None:
-            words.append(f"late {settings.late:g} s")
+        settings = self.settings
+        words = [self._in_words(each) for each in settings.actions]
         if settings.when == "after" and settings.status is not None:
             words.append("after the work")
         if self.changes_given:
             words.append("before the work")
-        return ", ".join(words + self._named("if_given", "if_answer"))
+        conditions = [each for each in ("if_given", "if_answer") if getattr(settings, each) is not None]
+        return ", ".join([*words, *map(self._in_words, conditions)])
 
-    def _named(self, *settings: str) -> list[str]:
-        """What some settings name, in words: `drop a, b`."""
-        named = ((each, getattr(self.settings, each)) for each in settings)
-        return [f"{each} {', '.join(names)}" for each, names in named if names is not None]
+    def _in_words(self, name: str) -> str:
+        """Return a key of its settings in words: `lost`, `delay 30 s`, `cut after`, `drop a, b`."""
+        value = getattr(self.settings, name)
+        if name == "does":
+            return str(value)
+        if name == "body":
+            return "other body" if self.place.kind != "call" else "other result"
+        if value is True:
+            return name
+        if isinstance(value, float):
+            return f"{name} {value:g} s"
+        return f"{name} {', '.join(value) if isinstance(value, dict | tuple) else value}"
 
     @property
     def often(self) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator
 
 from labkit.control.clock import number_of, seconds_of
 from labkit.core.errors import LabError, SettingsError
@@ -109,12 +109,25 @@ def made(model: type[M], what: str, values: Mapping[str, Any]) -> M:
         raise SettingsError(f"{what}: {error}") from None
 
 
-def given(model: type[BaseModel], what: str, **values: Any) -> dict[str, Any]:
-    """The settings that were named (those that are not None). Raises SettingsError for one that there is not."""
+def given(model: type[BaseModel], what: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that were given, which are those that are not None; those of several things as lists.
+
+    Raises SettingsError for a key that the model does not have.
+    """
     named = {name: value for name, value in values.items() if value is not None}
-    for name in named:
-        if name not in model.model_fields:
+    for name, value in named.items():
+        field = model.model_fields.get(name)
+        if field is None:
             close = get_close_matches(name, model.model_fields, n=1)
             meant = f"did you mean {close[0]}?" if close else f"there are: {', '.join(model.model_fields)}"
             raise SettingsError(f"{what}: {name}: no such setting; {meant}")
+        has_short_form = any(isinstance(each, BeforeValidator) for each in field.metadata)
+        if get_origin(field.annotation) is tuple and not has_short_form:
+            named[name] = several(value)
     return named
+
+
+def several(value: Any) -> list[Any]:
+    """Return a list of what was given, one thing or several."""
+    one = isinstance(value, str | Mapping) or not isinstance(value, Iterable)
+    return [value] if one else list(value)

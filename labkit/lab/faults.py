@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Unpack
 
 from labkit.control.faults import FaultInfo
+from labkit.core.keywords import shows_keywords
 from labkit.lab.arguments import given, made
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card, of_faults, table
-from labkit.settings import FaultSettings
+from labkit.settings import FaultKeywords, FaultSettings
 
 if TYPE_CHECKING:
     import pandas
 
-Names = Iterable[str] | str
 SHOWN = ("name", "where", "does", "often", "whom", "seen", "hits")
 
 
@@ -63,87 +63,21 @@ class LabFaults:
         self._runtime = runtime
         self._control = runtime.control.faults
 
-    def add(
-        self,
-        where: str,
-        *,
-        name: str | None = None,
-        status: int | None = None,
-        body: Any = None,
-        headers: Mapping[str, str] | None = None,
-        delay: float | None = None,
-        cut: Literal["before", "inside", "after"] | None = None,
-        when: Literal["before", "after"] | None = None,
-        if_status: int | None = None,
-        drop: Names | None = None,
-        replace: Mapping[str, Any] | None = None,
-        put: Mapping[str, Any] | None = None,
-        edit: Mapping[str, Any] | None = None,
-        if_given: Mapping[str, str] | None = None,
-        if_answer: Mapping[str, str] | None = None,
-        lost: bool | None = None,
-        doubled: bool | None = None,
-        late: float | None = None,
-        does: str | None = None,
-        first: int | None = None,
-        every: int | None = None,
-        chance: float | None = None,
-        site: Names | None = None,
-        product: Names | None = None,
-        identity: Names | None = None,
-        solution: Names | None = None,
-        **others: Any,
-    ) -> FaultHandle:
+    @shows_keywords(FaultKeywords, FaultSettings)
+    def add(self, where: str, **settings: Unpack[FaultKeywords]) -> FaultHandle:
         """Put a fault on the lab: `lab.faults.add("POST /onep:v1/stack/alias", status=503, first=2)`.
 
         where: a request (`POST /path`), a service operation (`User.listUsers`, `Keystore.*`), an event
         (`device datapoint`), an outgoing request (`https://example.com/path`) or a provider's step
         (`provider google token`, with `does="slow"`); `*` stands for any characters.
 
-        What: status, body (text or data), headers (an empty value takes one away); delay in seconds of lab time; cut:
-        the connection ends before the work, after it without an answer, or inside the answer; of a call lost (nothing
-        is done, and nothing comes back); of an event lost, doubled, late (others overtake it), or delay (others wait
-        with it); fields (`users.email`, `.` is the whole, of a request or an answer `@Name` a header, of a request
-        `?name` one of its query and `/` its path) to drop, replace, put there or edit:
-        `edit={"updated": ["times", 1000], "name": "lower", "items": "[:-1]"}`; its error names all edits.
-        when: before the work, instead of it or with other fields of what is asked; or after it. if_status: of answers
-        with this status alone; if_given, if_answer: where a field of what is asked, or of the answer, fits a pattern
-        (`{"@Accept": "*json*"}`), or with a `!` before it fits none (`!*`: is not there).
+        Fields: `users.email`; `.` is the whole; of a request or an answer `@Name` is a header, of a request `?name` a
+        part of its query and `/` its path.
 
-        How often: the first n, every n-th, by chance (0 to 1, from the lab's seed). For whom: site (host), product,
-        identity, solution; patterns, too. Raises SettingsError for what cannot be, LabError for what is not there.
+        Raises SettingsError for what cannot be, LabError for what is not there.
         """
-        settings = given(
-            FaultSettings,
-            "fault",
-            name=name,
-            site=site,
-            product=product,
-            identity=identity,
-            solution=solution,
-            status=status,
-            body=body,
-            headers=headers,
-            delay=delay,
-            cut=cut,
-            when=when,
-            if_status=if_status,
-            drop=drop,
-            replace=replace,
-            put=put,
-            edit=edit,
-            if_given=if_given,
-            if_answer=if_answer,
-            lost=lost,
-            doubled=doubled,
-            late=late,
-            does=does,
-            first=first,
-            every=every,
-            chance=chance,
-            **others,
-        )
-        fault = made(FaultSettings, f"fault at {where!r}", {"where": where, **settings})
+        named = given(FaultSettings, "fault", settings)
+        fault = made(FaultSettings, f"fault at {where!r}", {"where": where, **named})
         return FaultHandle(self._runtime, self._runtime.run(self._control.add, fault).name)
 
     def get(self, name: str) -> FaultHandle:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from labkit.control.fleets import HandedOut
 from labkit.core.certificates import KeyPair
 from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError
+from labkit.core.keywords import shows_keywords
 from labkit.fleet.accounts import ALIAS
 from labkit.fleet.behaviour import Behaviour, behaviour
 from labkit.fleet.cluster_client import local, of_cluster
@@ -18,13 +19,11 @@ from labkit.fleet.faults import DeviceFault, FleetFaults
 from labkit.fleet.holdings import Holdings
 from labkit.fleet.identities import identity
 from labkit.fleet.plan import Member, Plan
-from labkit.fleet.shapes import Shape
 from labkit.lab.arguments import texts
 from labkit.lab.run import Run, Spread
-from labkit.lab.run_options import RunOptions
+from labkit.lab.run_options import RunKeywords, RunOptions
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
-from labkit.lab.solution import Solution
 
 if TYPE_CHECKING:
     from labkit.widgets.fleet_dashboard import FleetDashboard
@@ -83,88 +82,34 @@ class Fleet:
         """The run that was started last."""
         return self._run
 
+    @shows_keywords(RunKeywords, RunOptions)
     def run(
-        self,
-        seconds: float | None = None,
-        *,
-        minutes: float | None = None,
-        hours: float | None = None,
-        days: float | None = None,
-        every: float | None = None,
-        requests: bool = False,
-        devices: Shape | None = None,
-        arrivals: Shape | None = None,
-        accounts: bool | Solution = False,
-        workers: int | None = None,
-        cluster: object = None,
-        progress: bool | None = None,
+        self, seconds: float | None = None, *, progress: bool | None = None, **options: Unpack[RunKeywords]
     ) -> Run:
         """Let the devices live for so long on lab time, and wait: on a virtual clock at once, and the same again.
 
-        every: seconds of lab time that a row of the frame stands for; requests: keep a row a request; devices: how many
-        are online at a time (a shape); arrivals: the rate a second of `device.arrivals()`,
-        for which each device has to ask before it sends; accounts: follow what devices `count()` to a handler of a
-        solution (`run.losses`): True adds one, which says nothing of handlers that you have; a solution of yours is
-        measured by its own handler of `device datapoint`, which returns the number that it has handled (in Lua
-        `return data.value[2]`), and nothing for one that it has not; or by its answer to
-        GET /accounts, {identity: [number, …]}, where it has that route; workers: play in so many processes; cluster: on
-        the workers of a dask client, cluster or address of a scheduler; progress: show a bar, None for at a terminal
-        and in JupyterLab alone. The run ends early when all devices have ended. An interrupt ends it cleanly.
+        progress: show a bar, None for at a terminal and in JupyterLab alone. The run ends early when all devices have
+        ended. An interrupt ends it cleanly. Raises LabError for a wrong argument.
 
         Dask runs the code of any client that reaches its ports, in its workers and here. Clusters of `workers` are
         guarded; the owner of another one has to guard it: with distributed's `Security` and certificates (give a Client
         that has it), without a dashboard, or in a network of trusted hosts.
         """
         try:
-            return self.start(
-                seconds,
-                minutes=minutes,
-                hours=hours,
-                days=days,
-                every=every,
-                requests=requests,
-                devices=devices,
-                arrivals=arrivals,
-                accounts=accounts,
-                workers=workers,
-                cluster=cluster,
-            ).wait(progress=progress)
+            return self.start(seconds, **options).wait(progress=progress)
         except KeyboardInterrupt:  # also in the moment before the run is waited for
             if self._run is not None:
                 self._run.stop()
             raise
 
-    def start(
-        self,
-        seconds: float | None = None,
-        *,
-        minutes: float | None = None,
-        hours: float | None = None,
-        days: float | None = None,
-        every: float | None = None,
-        requests: bool = False,
-        devices: Shape | None = None,
-        arrivals: Shape | None = None,
-        accounts: bool | Solution = False,
-        workers: int | None = None,
-        cluster: object = None,
-    ) -> Run:
+    @shows_keywords(RunKeywords, RunOptions)
+    def start(self, seconds: float | None = None, **options: Unpack[RunKeywords]) -> Run:
         """As `run`, and return at once. Without a time the run lasts until `stop`, on a clock that runs."""
         if self._run is not None and not self._run.done:
             raise LabError("this fleet runs already: wait() for its run, or stop() it first")
-        options = RunOptions(
-            seconds=seconds,
-            minutes=minutes,
-            hours=hours,
-            days=days,
-            every=every,
-            requests=requests,
-            devices=devices,
-            arrivals=arrivals,
-            accounts=accounts,
-            workers=workers,
-            cluster=cluster,
-        )
+        return self._start(RunOptions.of({"seconds": seconds, **options}))
+
+    def _start(self, options: RunOptions) -> Run:
         rate = self._runtime.run(self._runtime.control.clock.state).rate
         options.check_clock(rate)
         if options.accounts is not False and ALIAS not in self._product.settings.resources:
@@ -197,14 +142,15 @@ class Fleet:
         keep = partial(self._product.holdings.end, members)
         return Run(self._runtime, plan, options.lasting, keep, options.accounts, self._spread(options))
 
-    def dashboard(self, **how: Any) -> FleetDashboard:
+    @shows_keywords(RunKeywords, RunOptions)
+    def dashboard(self, seconds: float | None = None, **options: Unpack[RunKeywords]) -> FleetDashboard:
         """A live view for JupyterLab, which follows each run, and has the controls of one.
 
-        how: the arguments of `start` for runs that its button starts: `dashboard(minutes=10)`.
+        The arguments are those of `start`, for runs that its button starts: `dashboard(minutes=10)`.
         """
         from labkit.lab.dashboards import fleet_dashboard
 
-        return fleet_dashboard(self._runtime, self, how)
+        return fleet_dashboard(self._runtime, self, {"seconds": seconds, **options})
 
     def _spread(self, options: RunOptions) -> Spread | None:
         """Where to play, if not in this process."""

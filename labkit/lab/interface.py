@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from labkit.control.interface import PublishedInfo, SubscriptionInfo
@@ -113,13 +113,6 @@ class Subscription:
                 "calls": f"{info.calls_today} today, {info.calls_this_month} this month (UTC)",
             },
         )
-
-
-def several(entries: Iterable[Any] | Mapping[str, Any] | None) -> list[Any] | None:
-    """A list of what was given, one thing or several."""
-    if entries is None:
-        return None
-    return [entries] if isinstance(entries, Mapping | str) else list(entries)
 
 
 def _described(entries: Mapping[str, str]) -> str:

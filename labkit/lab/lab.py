@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, Unpack
 
 from labkit.control.clock import Moment
 from labkit.control.control import Control
 from labkit.core.errors import LabError
+from labkit.core.keywords import shows_keywords
 from labkit.fleet.flow import Address
-from labkit.lab.arguments import given, made
+from labkit.lab.arguments import given, made, several
 from labkit.lab.browser import Browser
 from labkit.lab.clock import LabClock
 from labkit.lab.delays import Begun
@@ -27,7 +28,18 @@ from labkit.lab.runtime import Runtime
 from labkit.lab.services import CustomService
 from labkit.lab.show import card
 from labkit.lab.solution import Solution, warn_of
-from labkit.settings import LabSettings, ProductSettings, SocialSettings, SolutionSettings, build, load
+from labkit.settings import (
+    LabKeywords,
+    LabSettings,
+    ProductKeywords,
+    ProductSettings,
+    SocialKeywords,
+    SocialSettings,
+    SolutionKeywords,
+    SolutionSettings,
+    build,
+    load,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -36,20 +48,14 @@ if TYPE_CHECKING:
     from labkit.fleet.browser import Connections
     from labkit.widgets.lab_dashboard import LabDashboard
 
-Options = Mapping[str, Any]
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class Lab:
-    """A whole platform, on its own thread, on loopback.
+    """A whole platform, on its own thread, on loopback: `Lab(seed=7)`, `Lab(profile="field", data="lab.db")`."""
 
-    seed: identifiers and the journal repeat exactly, and the clock is virtual unless `speed` says otherwise.
-    config: a lab.yaml to load. speed: seconds of lab time for each real second, 0 for the virtual clock.
-    start: lab time to begin at (datetime, Unix seconds or `2026-03-01`). The others are the settings of lab.yaml:
-    `Lab(profile="field", data="lab.db")`. Raises SettingsError for a wrong one.
-    """
-
+    @shows_keywords(LabKeywords, LabSettings)
     def __init__(
         self,
         seed: int | None = None,
@@ -57,49 +63,17 @@ class Lab:
         config: str | Path | None = None,
         speed: float | None = None,
         start: Moment | None = None,
-        domain: str | None = None,
-        host: str | None = None,
-        https_port: int | None = None,
-        http_port: int | None = None,
-        tls: Options | None = None,
-        data: str | Path | None = None,
-        keystore: str | None = None,
-        profile: Literal["spec", "field"] | None = None,
-        wire: Options | None = None,
-        guard: Options | None = None,
-        journal: Options | None = None,
-        passwords: Options | None = None,
-        datapoints: Options | None = None,
-        products: Iterable[Options] | None = None,
-        solutions: Iterable[Options] | None = None,
-        providers: Options | None = None,
-        faults: Iterable[Options] | None = None,
-        **others: Any,
+        **settings: Unpack[LabKeywords],
     ) -> None:
+        """Start the platform.
+
+        seed: identifiers and the journal repeat exactly, and the clock is virtual unless `speed` says otherwise.
+        config: a lab.yaml to load. speed: seconds of lab time for each real second, 0 for the virtual clock.
+        start: lab time to begin at (datetime, Unix seconds or `2026-03-01`). The others are the settings of lab.yaml.
+        Raises SettingsError for a wrong one.
+        """
         _check(seed, speed)
-        settings = given(
-            LabSettings,
-            "Lab",
-            domain=domain,
-            host=host,
-            https_port=https_port,
-            http_port=http_port,
-            tls=tls,
-            data=data,
-            keystore=keystore,
-            profile=profile,
-            wire=wire,
-            guard=guard,
-            journal=journal,
-            passwords=passwords,
-            datapoints=datapoints,
-            products=_several(products),
-            solutions=_several(solutions),
-            providers=providers,
-            faults=_several(faults),
-            **others,
-        )
-        named = _settings(config, settings)
+        named = _settings(config, given(LabSettings, "Lab", settings))
         self._hold(Runtime(partial(Control.start, named, seed=seed, speed=speed, start=start), seed))
         for solution in self._runtime.run(self._runtime.control.solutions.all):
             warn_of(solution)
@@ -136,38 +110,13 @@ class Lab:
         """The port of the plain-HTTP listener, if there is one."""
         return self._runtime.http_port
 
-    def product(
-        self,
-        id: str,
-        *,
-        auth: Literal["token", "password", "certificate"] | None = None,
-        resources: Mapping[str, str | Options] | None = None,
-        self_registration: bool | None = None,
-        provisioning: bool | None = None,
-        identity_format: Options | None = None,
-        identities: Iterable[str] | None = None,
-        content: Iterable[Options] | None = None,
-        domain: str | None = None,
-        replace: bool = False,
-        **others: Any,
-    ) -> Product:
+    @shows_keywords(ProductKeywords, ProductSettings)
+    def product(self, id: str, *, replace: bool = False, **settings: Unpack[ProductKeywords]) -> Product:
         """Add a product; without settings, the handle of one that is there already.
 
         `lab.product("thermostat", auth="token", resources={"temperature": "number"})`
         """
-        named = given(
-            ProductSettings,
-            f"product {id!r}",
-            auth=auth,
-            resources=resources,
-            self_registration=self_registration,
-            provisioning=provisioning,
-            identity_format=identity_format,
-            identities=_several(identities),
-            content=_several(content),
-            domain=domain,
-            **others,
-        )
+        named = given(ProductSettings, f"product {id!r}", settings)
         products = self._runtime.control.products
         info = None if named or replace else self._runtime.run(products.find, id)
         if info is None:
@@ -177,39 +126,22 @@ class Lab:
             self._products[id] = Product(self._runtime, info)
         return self._products[id]
 
+    @shows_keywords(SolutionKeywords, SolutionSettings)
     def solution(
         self,
         id: str,
         *,
         products: Iterable[Product | str] | Product | str | None = None,
-        path: str | Path | Sequence[str | Path] | None = None,
-        services: Mapping[str, Options] | None = None,
-        environment: Mapping[str, str] | None = None,
-        aliases: Mapping[str, str] | None = None,
-        business: str | None = None,
-        subscriptions: Iterable[Options] | None = None,
-        domain: str | None = None,
         replace: bool = False,
-        **others: Any,
+        **settings: Unpack[SolutionKeywords],
     ) -> Solution:
         """Add a solution, from folders or empty; without settings, the handle of one that is there already.
 
-        aliases: names by which its scripts call products. subscriptions: to the interfaces of other solutions,
-        `{"publisher": "lights", "parameters": {…}}`, which need not be there yet; `subscribe` does it later.
+        `lab.solution("acme", products=[thermostat], path="notebooks/solutions/metrics")`. A subscription is
+        `{"publisher": "lights", "parameters": {…}}`; its publisher need not be there yet.
         """
-        named = given(
-            SolutionSettings,
-            f"solution {id!r}",
-            products=None if products is None else [_product_id(each) for each in _several(products) or ()],
-            path=path,
-            services=services,
-            environment=environment,
-            aliases=aliases,
-            business=business,
-            subscriptions=_several(subscriptions),
-            domain=domain,
-            **others,
-        )
+        ids = None if products is None else [_product_id(each) for each in several(products)]
+        named = given(SolutionSettings, f"solution {id!r}", {"products": ids, **settings})
         solutions = self._runtime.control.solutions
         info = None if named or replace else self._runtime.run(solutions.find, id)
         if info is None:
@@ -220,32 +152,14 @@ class Lab:
             self._solutions[id] = Solution(self._runtime, info)
         return self._solutions[id]
 
-    def provider(
-        self,
-        name: str,
-        *,
-        protocol: Literal["oauth1", "oauth2"] | None = None,
-        people: Iterable[Options] | None = None,
-        applications: Iterable[Options] | None = None,
-        consent: Literal["form", "automatic"] | None = None,
-        outside: Mapping[str, str] | None = None,
-        **others: Any,
-    ) -> Provider:
+    @shows_keywords(SocialKeywords, SocialSettings)
+    def provider(self, name: str, **settings: Unpack[SocialKeywords]) -> Provider:
         """An identity provider. google, facebook, amazon, github and twitter are there; others are added so:
 
         `lab.provider("acme", protocol="oauth2", people=[{"id": "ann", "name": "Ann"}])`. Settings for one that is
         there add to it.
         """
-        named = given(
-            SocialSettings,
-            f"provider {name!r}",
-            protocol=protocol,
-            people=_several(people),
-            applications=_several(applications),
-            consent=consent,
-            outside=outside,
-            **others,
-        )
+        named = given(SocialSettings, f"provider {name!r}", settings)
         providers = self._runtime.control.providers
         if named:
             built = made(SocialSettings, f"provider {name!r}", {"name": name, **named})
@@ -361,15 +275,6 @@ class Lab:
         )
 
 
-def _several(value: object) -> list[Any] | None:
-    """A list of what was given, one thing or several."""
-    if value is None:
-        return None
-    if isinstance(value, str | Mapping | Product) or not isinstance(value, Iterable):
-        return [value]
-    return list(value)
-
-
 def _product_id(product: object) -> str:
     if isinstance(product, Product):
         return product.id
@@ -391,7 +296,7 @@ def _check(seed: object, speed: object) -> None:
         )
 
 
-def _settings(config: str | Path | None, settings: Options) -> LabSettings:
+def _settings(config: str | Path | None, settings: Mapping[str, Any]) -> LabSettings:
     overridden = {"https_port": 0, **settings}  # in a notebook many labs may load one file
     named = build(LabSettings, overridden, "")
     if config is None:

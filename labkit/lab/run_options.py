@@ -1,14 +1,15 @@
-"""What the run of a fleet can be told, looked at before anything begins."""
+"""Options of the run of a fleet, checked before anything begins."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
-from typing import Any, Self
+from typing import Annotated, Any, Self, TypedDict
 
 from labkit.control.clock import number_of
 from labkit.core.errors import LabError
+from labkit.core.keywords import Doc
 from labkit.fleet.shapes import Shape
 from labkit.lab.solution import Solution
 
@@ -19,21 +20,51 @@ TICKS = 300  # of a run, about
 UNITS = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400}
 
 
+class RunKeywords(TypedDict, total=False):
+    """The options of a run as keyword arguments, except `seconds`, which needs no name."""
+
+    minutes: float | None
+    hours: float | None
+    days: float | None
+    every: float | None
+    requests: bool
+    devices: Shape | None
+    arrivals: Shape | None
+    accounts: bool | Solution
+    workers: int | None
+    cluster: object
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """The arguments of `Fleet.start`. Raises LabError for one that no run can be told."""
+    """The arguments of `Fleet.start`. Raises LabError for a wrong one."""
 
-    seconds: float | None = None
-    minutes: float | None = None
-    hours: float | None = None
-    days: float | None = None
-    every: float | None = None
-    requests: bool = False
-    devices: Shape | None = None
-    arrivals: Shape | None = None
-    accounts: bool | Solution = False
-    workers: int | None = None
-    cluster: object = None
+    seconds: Annotated[
+        float | None, Doc("lab time that the run lasts, in seconds; minutes, hours and days add to it")
+    ] = None
+    minutes: Annotated[float | None, Doc("more lab time, in minutes")] = None
+    hours: Annotated[float | None, Doc("more lab time, in hours")] = None
+    days: Annotated[float | None, Doc("more lab time, in days")] = None
+    every: Annotated[float | None, Doc("seconds of lab time for which a row of the frame stands")] = None
+    requests: Annotated[bool, Doc("whether to keep a row for each request")] = False
+    devices: Annotated[Shape | None, Doc("number of devices online at a time")] = None
+    arrivals: Annotated[
+        Shape | None,
+        Doc("rate a second of `device.arrivals()`, for which each device has to ask before it sends"),
+    ] = None
+    accounts: Annotated[
+        bool | Solution,
+        Doc(
+            "whether to follow what devices `count()` to a handler of a solution (`run.losses`): True adds a "
+            "solution for it; one of yours is measured by what its handler of `device datapoint` returns, the number "
+            "that it has handled (in Lua `return data.value[2]`), or by its route GET /accounts, "
+            "{identity: [number, …]}"
+        ),
+    ] = False
+    workers: Annotated[int | None, Doc("number of processes on this machine that run the devices")] = None
+    cluster: Annotated[
+        object, Doc("dask client, cluster or address of a scheduler whose workers run the devices")
+    ] = None
 
     def __post_init__(self) -> None:
         if self.lasting is not None and self.lasting <= 0:

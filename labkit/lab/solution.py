@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from labkit.control.solutions import SolutionInfo
 from labkit.core.errors import LabWarning, unknown
+from labkit.lab.arguments import several
 from labkit.lab.client import Session, SiteClient
-from labkit.lab.interface import Published, Subscription, several
+from labkit.lab.interface import Published, Subscription
 from labkit.lab.runtime import Runtime
 from labkit.lab.services import Catalogue, ServiceHandle, call
 from labkit.lab.show import card, of_lines
@@ -153,7 +154,7 @@ class Solution(SiteClient):
             "description": description,
             "contact": contact,
             "mode": mode,
-            **{key: several(each) for key, each in lists.items()},
+            **{key: several(each) for key, each in lists.items() if each is not None},
             **others,
         }
         named = {key: value for key, value in given.items() if value is not None}

@@ -4,11 +4,11 @@ A wrong setting is a SettingsError that names the key (`products[0].auth`), what
 the line.
 """
 
-from labkit.settings.faults import FaultSettings
+from labkit.settings.faults import FaultKeywords, FaultSettings
 from labkit.settings.file import load
 from labkit.settings.guard import Guard
 from labkit.settings.journal import JournalSettings
-from labkit.settings.lab import LabSettings, unique
+from labkit.settings.lab import LabKeywords, LabSettings, unique
 from labkit.settings.messaging import (
     MessagingAccount,
     MessagingCredentials,
@@ -16,16 +16,24 @@ from labkit.settings.messaging import (
     MessagingSettings,
 )
 from labkit.settings.passwords import PasswordSettings
-from labkit.settings.products import ContentFile, IdentityFormat, NumberRange, ProductSettings, Resource
+from labkit.settings.products import (
+    ContentFile,
+    IdentityFormat,
+    NumberRange,
+    ProductKeywords,
+    ProductSettings,
+    Resource,
+)
 from labkit.settings.providers import (
     SOCIAL,
     ApplicationSettings,
     Outside,
     Person,
     ProvidersSettings,
+    SocialKeywords,
     SocialSettings,
 )
-from labkit.settings.solutions import QuotaSettings, SolutionSettings, SubscriptionSettings
+from labkit.settings.solutions import QuotaSettings, SolutionKeywords, SolutionSettings, SubscriptionSettings
 from labkit.settings.tls import TlsSettings
 from labkit.settings.validation import build
 from labkit.settings.values import Auth, Model
@@ -38,10 +46,12 @@ __all__ = [
     "ApplicationSettings",
     "Auth",
     "ContentFile",
+    "FaultKeywords",
     "FaultSettings",
     "Guard",
     "IdentityFormat",
     "JournalSettings",
+    "LabKeywords",
     "LabSettings",
     "MessagingAccount",
     "MessagingCredentials",
@@ -52,11 +62,14 @@ __all__ = [
     "Outside",
     "PasswordSettings",
     "Person",
+    "ProductKeywords",
     "ProductSettings",
     "ProvidersSettings",
     "QuotaSettings",
     "Resource",
+    "SocialKeywords",
     "SocialSettings",
+    "SolutionKeywords",
     "SolutionSettings",
     "SubscriptionSettings",
     "TlsSettings",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self, TypedDict
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
+from labkit.core.keywords import Doc
 from labkit.settings.edits import edit_of
 from labkit.settings.places import Kind, Place, place_of
 from labkit.settings.values import HEADER, Model, Text
@@ -19,21 +22,20 @@ MOST_COUNT = 10**9
 FRAMING = ("content-length", "transfer-encoding", "connection")
 
 FIELDS = ("drop", "replace", "put", "edit")  # which change what is there
-_CHANGES = {"status", "body", "when", "if_status", "if_given", "if_answer", "delay", *FIELDS}
-DOES: dict[Kind, frozenset[str]] = {  # what a fault can do at each kind of place
-    "request": frozenset({*_CHANGES, "headers", "cut"}),
-    "call": frozenset({*_CHANGES, "lost"}),
-    "event": frozenset({"delay", "lost", "doubled", "late", "if_given", *FIELDS}),
-    "outgoing": frozenset({*_CHANGES, "cut"}),
-    "provider": frozenset({"does"}),
-}
-WHOM: dict[Kind, frozenset[str]] = {  # whom a fault can be meant for there
-    "request": frozenset({"site", "product", "identity", "solution"}),
-    "call": frozenset({"solution"}),
-    "event": frozenset({"product", "identity", "solution"}),
-    "outgoing": frozenset(),
-    "provider": frozenset(),
-}
+ANSWERED: tuple[Kind, ...] = ("request", "call", "outgoing")
+CHANGEABLE: tuple[Kind, ...] = (*ANSWERED, "event")
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a key of a fault says: the action that it does, the scope that it hits, or a condition.
+
+    places: kinds of places at which it is possible; apart: actions that an action cannot go with.
+    """
+
+    says: Literal["action", "scope", "condition"]
+    places: tuple[Kind, ...]
+    apart: tuple[str, ...] = ()
 
 
 def _several(value: Any) -> Any:
@@ -67,7 +69,11 @@ def _header_value(value: str) -> str:
 
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
-Names = Annotated[tuple[Name, ...], BeforeValidator(_several), Field(min_length=1, max_length=MOST_VALUES)]
+Names = Annotated[
+    tuple[Name, ...],
+    BeforeValidator(_several, json_schema_input_type=Name | tuple[Name, ...]),
+    Field(min_length=1, max_length=MOST_VALUES),
+]
 Status = Annotated[int, Field(strict=True, ge=200, le=599)]
 Time = Annotated[float, Field(strict=True, gt=0, le=LONGEST_TIME, allow_inf_nan=False)]
 Count = Annotated[int, Field(strict=True, ge=1, le=MOST_COUNT)]
@@ -87,56 +93,134 @@ Headers = Annotated[
 ]
 
 
+class FaultKeywords(TypedDict, total=False):
+    """The settings of a fault as keyword arguments. None: not given."""
+
+    name: str | None
+    does: str | None
+    delay: float | None
+    cut: Literal["before", "inside", "after"] | None
+    status: int | None
+    body: Any
+    headers: Mapping[str, str] | None
+    drop: str | Iterable[str] | None
+    replace: Mapping[str, Any] | None
+    put: Mapping[str, Any] | None
+    edit: Mapping[str, Any] | None
+    lost: bool | None
+    doubled: bool | None
+    late: float | None
+    when: Literal["before", "after"] | None
+    if_status: int | None
+    if_given: Mapping[str, str] | None
+    if_answer: Mapping[str, str] | None
+    site: str | Iterable[str] | None
+    product: str | Iterable[str] | None
+    identity: str | Iterable[str] | None
+    solution: str | Iterable[str] | None
+    first: int | None
+    every: int | None
+    chance: float | None
+
+
 class FaultSettings(Model):
-    """A named fault: where it hits (`settings.places`), what it does, how often, and whom.
+    """A named fault: where it hits (`settings.places`), what it does, whom it hits, and how often.
 
-    What it does: `status`, `body` (text, or data that is sent as JSON) and `headers` (an empty value takes one away)
-    of an answer; `delay` in seconds of lab time; `cut`: the connection ends before the work, after it without an
-    answer, or inside the answer; a call is `lost`: nothing is done, and it seems to have nothing to give; an event is
-    `lost`, `doubled`, or `late` by seconds of lab time, so that others overtake it (`doubled` too: the second one is
-    late); `does`: a provider's own fault.
-
-    Fields of JSON, of a form, of the result of an operation or of an event it `drop`s, `replace`s where they are,
-    `put`s there in any case, or `edit`s (`settings.edits`: `{updated: [times, 1000]}`). A field is a path:
-    `users.0.email`, where a list means each of its items, `*` any name, and `.` alone the whole, which of a request
-    and of an answer is the text of the body. Of these two, `@Name` is a header, and of a request `?name` a field of
-    the query, `?` the query, `/` the path.
-
-    when: `before` the work, instead of which there is the fault's answer, or which is given what was asked with its
-    fields changed; or `after` it, where the answer is changed. Only where: `if_status`, the answer has this status;
-    `if_given`, `if_answer`: a field of what was asked, or of the answer, fits a pattern, or with a `!` before it fits
-    none (`!*`: it is not there).
-
-    How often: the `first` so many, `every` n-th of those that it could hit, or by `chance` from 0 to 1.
-    Whom: `site` (host), `product`, `identity`, `solution`, each a pattern or several.
+    Fields of JSON, of a form, of the result of an operation or of an event have a path: `users.0.email`, where a list
+    means each of its items, `*` any name, and `.` alone the whole, which of a request and of an answer is the text of
+    the body. Of these two, `@Name` is a header, and of a request `?name` a field of the query, `?` the query, `/` the
+    path. A condition is a pattern for a field; with a `!` before it, it holds where the field does not match (`!*`:
+    where there is no such field).
     """
 
     where: Annotated[str, Field(min_length=1)]
-    name: Text | None = None
-    site: Names | None = None
-    product: Names | None = None
-    identity: Names | None = None
-    solution: Names | None = None
-    status: Status | None = None
-    body: Annotated[Any, AfterValidator(_json)] = None
-    headers: Headers | None = None
-    delay: Time | None = None
-    cut: Literal["before", "inside", "after"] | None = None
-    when: Literal["before", "after"] | None = None
-    if_status: Annotated[int, Field(strict=True, ge=100, le=599)] | None = None
-    drop: Names | None = None
-    replace: Fields | None = None
-    put: Fields | None = None
-    edit: Edits | None = None
-    if_given: Conditions | None = None
-    if_answer: Conditions | None = None
-    lost: bool = False
-    doubled: bool = False
-    late: Time | None = None
-    does: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)] | None = None
-    first: Count | None = None
-    every: Count | None = None
-    chance: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None
+    name: Annotated[Text | None, Doc("name of the fault; `fault 1` and so on without it")] = None
+    does: Annotated[
+        Name | None,
+        Role("action", ("provider",)),
+        Doc("fault of a provider by its name, such as `slow`"),
+    ] = None
+    delay: Annotated[
+        Time | None,
+        Role("action", CHANGEABLE),
+        Doc("seconds of lab time before the work goes on; events behind a delayed one wait with it"),
+    ] = None
+    cut: Annotated[
+        Literal["before", "inside", "after"] | None,
+        Role("action", ("request", "outgoing"), apart=("status", "body", "headers", *FIELDS)),
+        Doc("end of the connection: before the work, after it without an answer, or inside the answer"),
+    ] = None
+    status: Annotated[Status | None, Role("action", ANSWERED), Doc("status of the answer")] = None
+    body: Annotated[
+        Any,
+        AfterValidator(_json),
+        Role("action", ANSWERED, apart=FIELDS),
+        Doc("body of the answer, or result of the call: text, or data that is sent as JSON"),
+    ] = None
+    headers: Annotated[
+        Headers | None,
+        Role("action", ("request",)),
+        Doc("headers of the answer; an empty value removes one"),
+    ] = None
+    drop: Annotated[Names | None, Role("action", CHANGEABLE), Doc("fields to remove, `users.email`")] = None
+    replace: Annotated[Fields | None, Role("action", CHANGEABLE), Doc("values of fields that are there")] = (
+        None
+    )
+    put: Annotated[
+        Fields | None,
+        Role("action", CHANGEABLE),
+        Doc("values of fields, which are added where they are not there"),
+    ] = None
+    edit: Annotated[
+        Edits | None,
+        Role("action", CHANGEABLE),
+        Doc('edits of fields: `{"updated": ["times", 1000], "items": "[:-1]"}`; a wrong one names all'),
+    ] = None
+    lost: Annotated[
+        bool,
+        Role("action", ("call", "event"), apart=("status", "body", "doubled", "late", "delay", *FIELDS)),
+        Doc("a call does nothing and returns nothing; an event never arrives"),
+    ] = False
+    doubled: Annotated[bool, Role("action", ("event",)), Doc("an event arrives twice")] = False
+    late: Annotated[
+        Time | None,
+        Role("action", ("event",), apart=("delay",)),
+        Doc("seconds of lab time by which an event, or its double, is late: others overtake it"),
+    ] = None
+    when: Annotated[
+        Literal["before", "after"] | None,
+        Role("condition", ANSWERED),
+        Doc("before the work: replaces it or changes what is asked; after it: changes the answer"),
+    ] = None
+    if_status: Annotated[
+        Annotated[int, Field(strict=True, ge=100, le=599)] | None,
+        Role("condition", ANSWERED),
+        Doc("only where the answer has this status"),
+    ] = None
+    if_given: Annotated[
+        Conditions | None,
+        Role("condition", CHANGEABLE),
+        Doc('only where fields of the request match patterns: `{"@Accept": "*json*"}`; `!` negates one'),
+    ] = None
+    if_answer: Annotated[
+        Conditions | None, Role("condition", ANSWERED), Doc("only where fields of the answer match patterns")
+    ] = None
+    site: Annotated[Names | None, Role("scope", ("request",)), Doc("hosts that it hits, patterns too")] = None
+    product: Annotated[
+        Names | None, Role("scope", ("request", "event")), Doc("products that it hits, patterns too")
+    ] = None
+    identity: Annotated[
+        Names | None, Role("scope", ("request", "event")), Doc("devices that it hits, patterns too")
+    ] = None
+    solution: Annotated[
+        Names | None, Role("scope", ("request", "call", "event")), Doc("solutions that it hits, patterns too")
+    ] = None
+    first: Annotated[Count | None, Doc("number of hits after which it is spent")] = None
+    every: Annotated[Count | None, Doc("n: it hits every n-th of those that it could hit")] = None
+    chance: Annotated[
+        Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None,
+        Doc("probability of a hit, above 0 and up to 1, from the lab's seed"),
+    ] = None
 
     @field_validator(*FIELDS)
     @classmethod
@@ -153,29 +237,30 @@ class FaultSettings(Model):
         place_of(where)
         return where
 
-    @field_validator(*sorted(frozenset().union(*DOES.values(), *WHOM.values())))
+    @field_validator("*")
     @classmethod
     def _possible(cls, value: Any, info: ValidationInfo) -> Any:
         """Raises ValueError for what cannot be done at this kind of place."""
-        where = info.data.get("where")
-        if where is None or value is None or value is False:
+        where, name = info.data.get("where"), str(info.field_name)
+        role = ROLES.get(name)
+        if where is None or role is None or value is cls.model_fields[name].default:
             return value
         kind = place_of(where).kind
-        able = DOES[kind] | WHOM[kind]
-        if info.field_name not in able:
+        if kind not in role.places:
+            able = sorted(each for each, role in ROLES.items() if kind in role.places)
             article = "an" if kind[0] in "aeiou" else "a"
-            raise ValueError(f"is not for {article} {kind} ({where}), but: {', '.join(sorted(able))}")
+            raise ValueError(f"is not for {article} {kind} ({where}), but: {', '.join(able)}")
         return value
 
     @model_validator(mode="after")
     def _together(self) -> Self:
         """Raises ValueError for what cannot go together."""
-        done = {name for name in ACTIONS if getattr(self, name) not in (None, False)}
+        done = set(self.actions)
         if not done:
-            able = sorted(DOES[self.place.kind] & frozenset(ACTIONS))
+            able = sorted(each for each in ACTIONS if self.place.kind in ROLES[each].places)
             raise ValueError(f"expected what {self.where!r} is to meet, one of: {', '.join(able)}")
-        for one, others in APART.items():
-            if one in done and (wrong := sorted(done & others)):
+        for one in self.actions:
+            if wrong := sorted(done.intersection(ROLES[one].apart)):
                 raise ValueError(f"{one} cannot go with {', '.join(wrong)}")
         if self.place.kind == "outgoing" and self.cut == "inside":
             raise ValueError("cut: expected before or after for an outgoing request")
@@ -191,7 +276,7 @@ class FaultSettings(Model):
     @model_validator(mode="after")
     def _in_time(self) -> Self:
         """Raises ValueError for what cannot be at its time, before the work or after."""
-        done = {name for name in ACTIONS if getattr(self, name) not in (None, False)}
+        done = set(self.actions)
         for name in ("if_status", "if_answer"):
             if getattr(self, name) is not None and self.phase == "before":
                 raise ValueError(f"{name} needs an answer, so it cannot go with what comes before the work")
@@ -203,6 +288,12 @@ class FaultSettings(Model):
         if self.when == "before" and "headers" in done and not done & {"status", "body"}:
             raise ValueError("headers before the work need a status or a body to go with")
         return self
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """Names of what it does, in the order of the fields."""
+        fields = type(self).model_fields
+        return tuple(each for each in ACTIONS if getattr(self, each) is not fields[each].default)
 
     @property
     def place(self) -> Place:
@@ -223,10 +314,10 @@ class FaultSettings(Model):
         return "before" if self.status is not None or self.delay is not None else "after"
 
 
-ACTIONS = (*("status", "body", "headers", "delay", "cut", *FIELDS, "lost", "doubled", "late", "does"),)
-APART = {
-    "cut": frozenset({"status", "body", "headers", *FIELDS}),
-    "body": frozenset(FIELDS),
-    "lost": frozenset({"status", "body", "doubled", "late", "delay", *FIELDS}),
-    "late": frozenset({"delay"}),
+ROLES = {
+    name: each
+    for name, field in FaultSettings.model_fields.items()
+    for each in field.metadata
+    if isinstance(each, Role)
 }
+ACTIONS = tuple(name for name, role in ROLES.items() if role.says == "action")

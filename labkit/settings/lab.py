@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import Field
 
 from labkit.core.errors import SettingsError
+from labkit.core.keywords import Doc
 from labkit.settings.datapoints import DatapointSettings
 from labkit.settings.faults import FaultSettings
 from labkit.settings.guard import Guard
@@ -18,32 +20,69 @@ from labkit.settings.providers import ProvidersSettings
 from labkit.settings.solutions import SolutionSettings
 from labkit.settings.tls import TlsSettings
 from labkit.settings.validation import build, line_of
-from labkit.settings.values import Host, Model, Port
+from labkit.settings.values import Host, Model, Options, Port
 from labkit.settings.wire import PROFILES, Wire
 
 MOST_FAULTS = 1000
 
 
+class LabKeywords(TypedDict, total=False):
+    """The settings of a lab as keyword arguments. None: not given."""
+
+    domain: str | None
+    host: str | None
+    https_port: int | None
+    http_port: int | None
+    tls: Options | None
+    data: str | Path | None
+    keystore: str | None
+    profile: Literal["spec", "field"] | None
+    wire: Options | None
+    guard: Options | None
+    journal: Options | None
+    datapoints: Options | None
+    passwords: Options | None
+    products: Iterable[Options] | None
+    solutions: Iterable[Options] | None
+    providers: Options | None
+    faults: Iterable[Options] | None
+
+
 class LabSettings(Model):
     """A whole lab: what lab.yaml says."""
 
-    domain: Host = "lab.localhost"
-    host: str = "127.0.0.1"
-    https_port: Port = 8443
-    http_port: Port | None = None
-    tls: TlsSettings = TlsSettings()
-    data: str | Path | None = None
-    keystore: str | None = None
-    profile: Literal["spec", "field"] = "spec"
-    wire: dict[str, Any] = {}
-    guard: Guard = Guard()
-    journal: JournalSettings = JournalSettings()
-    datapoints: DatapointSettings = DatapointSettings()
-    passwords: PasswordSettings = PasswordSettings()
-    products: tuple[ProductSettings, ...] = ()
-    solutions: tuple[SolutionSettings, ...] = ()
-    providers: ProvidersSettings = ProvidersSettings()
-    faults: Annotated[tuple[FaultSettings, ...], Field(max_length=MOST_FAULTS)] = ()
+    domain: Annotated[Host, Doc("parent domain of the hosts of products, solutions and providers")] = (
+        "lab.localhost"
+    )
+    host: Annotated[str, Doc("IP address to listen on")] = "127.0.0.1"
+    https_port: Annotated[Port, Doc("port of HTTPS; 0 for any free one, which is the default in a cell")] = (
+        8443
+    )
+    http_port: Annotated[Port | None, Doc("port of plain HTTP; none without it")] = None
+    tls: Annotated[TlsSettings, Doc("the server's keys, or a certificate of your own")] = TlsSettings()
+    data: Annotated[str | Path | None, Doc("file of the database; in memory without it")] = None
+    keystore: Annotated[
+        str | None, Doc("URL of a Redis server for the Keystore; the lab's own without it")
+    ] = None
+    profile: Annotated[
+        Literal["spec", "field"],
+        Doc("wire behaviour of the documents (spec), or of deployed platforms (field)"),
+    ] = "spec"
+    wire: Annotated[dict[str, Any], Doc("switches in which the wire differs from the profile")] = {}
+    guard: Annotated[Guard, Doc("limits of time and size that protect the process")] = Guard()
+    journal: Annotated[JournalSettings, Doc("how many records the journal keeps, and how much of each")] = (
+        JournalSettings()
+    )
+    datapoints: Annotated[DatapointSettings, Doc("how many datapoints are kept")] = DatapointSettings()
+    passwords: Annotated[PasswordSettings, Doc("cost of hashing a password")] = PasswordSettings()
+    products: Annotated[tuple[ProductSettings, ...], Doc("products to start with")] = ()
+    solutions: Annotated[tuple[SolutionSettings, ...], Doc("solutions to start with")] = ()
+    providers: Annotated[ProvidersSettings, Doc("identity providers (social) and messaging accounts")] = (
+        ProvidersSettings()
+    )
+    faults: Annotated[
+        tuple[FaultSettings, ...], Field(max_length=MOST_FAULTS), Doc("faults to start with")
+    ] = ()
 
     def wires(self) -> Wire:
         """The profile with the switches of `wire` set."""

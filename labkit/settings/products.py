@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypedDict
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, model_validator
 
+from labkit.core.keywords import Doc
 from labkit.settings.ranges import expanded
-from labkit.settings.values import Alias, Auth, Host, Label, Model, Number
+from labkit.settings.values import Alias, Auth, Host, Label, Model, Number, Options
 
 
 class IdentityFormat(Model):
@@ -49,6 +51,9 @@ def _resource(value: Any) -> Any:
     return {"format": value} if isinstance(value, str) else value
 
 
+ShortResource = Annotated[Resource, BeforeValidator(_resource, json_schema_input_type=str | Resource)]
+
+
 class ContentFile(Model):
     """Content of a product, read from a file; `id` defaults to the file's name."""
 
@@ -58,18 +63,39 @@ class ContentFile(Model):
     description: str = ""
 
 
-class ProductSettings(Model):
-    """A product. `self_registration`: 'allow devices to register their own identity'.
+class ProductKeywords(TypedDict, total=False):
+    """The settings of a product as keyword arguments. None: not given."""
 
-    identities: whitelisted in advance; `w-{0001..2000}` is a range.
-    """
+    domain: str | None
+    auth: Auth | None
+    provisioning: bool | None
+    self_registration: bool | None
+    identity_format: Options | None
+    resources: Mapping[str, str | Options] | None
+    identities: Iterable[str] | None
+    content: Iterable[Options] | None
+
+
+class ProductSettings(Model):
+    """A product."""
 
     id: Label
-    domain: Host | None = None
-    auth: Auth = "token"
-    provisioning: StrictBool = True
-    self_registration: StrictBool = True
-    identity_format: IdentityFormat = IdentityFormat()
-    resources: dict[Alias, Annotated[Resource, BeforeValidator(_resource)]] = {}
-    identities: Annotated[tuple[str, ...], AfterValidator(expanded)] = ()
-    content: tuple[ContentFile, ...] = ()
+    domain: Annotated[Host | None, Doc("host name; made from the id without it")] = None
+    auth: Annotated[Auth, Doc("how devices authenticate")] = "token"
+    provisioning: Annotated[StrictBool, Doc("whether devices may activate themselves")] = True
+    self_registration: Annotated[
+        StrictBool, Doc("'allow devices to register their own identity', one that is not whitelisted")
+    ] = True
+    identity_format: Annotated[
+        IdentityFormat, Doc("which identities are valid: type, prefix, casing, length")
+    ] = IdentityFormat()
+    resources: Annotated[
+        dict[Alias, ShortResource],
+        Doc("format of each resource by alias, or a mapping: format, unit, settable, allowed"),
+    ] = {}
+    identities: Annotated[
+        tuple[str, ...],
+        AfterValidator(expanded),
+        Doc("identities that are whitelisted in advance; `w-{0001..2000}` is a range"),
+    ] = ()
+    content: Annotated[tuple[ContentFile, ...], Doc("files that devices can download")] = ()

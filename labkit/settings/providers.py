@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import BeforeValidator, Field, SecretStr, ValidationInfo, field_validator
 
+from labkit.core.keywords import Doc
 from labkit.settings.messaging import MessagingSettings
-from labkit.settings.values import Label, Model, Text, WebUrl
+from labkit.settings.values import Label, Model, Options, Text, WebUrl
 
 
 def _several(value: Any) -> Any:
@@ -66,15 +68,38 @@ SOCIAL: dict[str, Literal["oauth1", "oauth2"]] = {
 }
 
 
+class SocialKeywords(TypedDict, total=False):
+    """The settings of an identity provider as keyword arguments. None: not given."""
+
+    protocol: Literal["oauth1", "oauth2"] | None
+    people: Iterable[Options] | None
+    applications: Iterable[Options] | None
+    consent: Literal["form", "automatic"] | None
+    outside: Options | None
+
+
 class SocialSettings(Model):
-    """An identity provider. consent: `form` asks the person, `automatic` lets the first of `people` in unasked."""
+    """An identity provider."""
 
     name: Annotated[Label, BeforeValidator(lambda name: name.lower() if isinstance(name, str) else name)]
-    protocol: Annotated[Literal["oauth1", "oauth2"] | None, Field(validate_default=True)] = None
-    people: tuple[Person, ...] = ()
-    applications: tuple[ApplicationSettings, ...] = ()
-    consent: Literal["form", "automatic"] = "form"
-    outside: Outside | None = None
+    protocol: Annotated[
+        Literal["oauth1", "oauth2"] | None,
+        Field(validate_default=True),
+        Doc("protocol that it speaks; oauth2 without it"),
+    ] = None
+    people: Annotated[tuple[Person, ...], Doc("people who can sign in: id, name, email")] = ()
+    applications: Annotated[
+        tuple[ApplicationSettings, ...],
+        Doc("registered applications: client_id, client_secret, redirect, name, scopes"),
+    ] = ()
+    consent: Annotated[
+        Literal["form", "automatic"],
+        Doc("`form` asks the person, `automatic` signs in the first of `people` without asking"),
+    ] = "form"
+    outside: Annotated[
+        Outside | None,
+        Doc("URLs of a provider that is not the lab's own: authorize, token, userinfo, request_token"),
+    ] = None
 
     @field_validator("protocol")
     @classmethod

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 from pydantic import BeforeValidator, Field
 
-from labkit.settings.values import Host, Label, Model, ServiceName, Text
+from labkit.core.keywords import Doc
+from labkit.settings.values import Host, Label, Model, Options, ServiceName, Text
 
 MOST_CALLS = 2**53 - 1
 
@@ -16,6 +18,11 @@ def _folders(value: Any) -> Any:
     if value is None:
         return ()
     return (value,) if isinstance(value, str | Path) else value
+
+
+Folders = Annotated[
+    tuple[Path, ...], BeforeValidator(_folders, json_schema_input_type=Path | tuple[Path, ...] | None)
+]
 
 
 class QuotaSettings(Model):
@@ -39,19 +46,35 @@ class SubscriptionSettings(Model):
     triggers: dict[str, Any] = {}
 
 
-class SolutionSettings(Model):
-    """A solution: its folder or folders, the products whose data it handles, the configuration of its services.
+class SolutionKeywords(TypedDict, total=False):
+    """The settings of a solution as keyword arguments, except its products. None: not given."""
 
-    path: of several folders, later ones add to earlier ones; business: who runs it; aliases: names by which its
-    scripts call products, `Lightbulb.setIdentityState{…}`.
-    """
+    domain: str | None
+    path: str | Path | Iterable[str | Path] | None
+    aliases: Mapping[str, str] | None
+    services: Mapping[str, Options] | None
+    environment: Mapping[str, str] | None
+    business: str | None
+    subscriptions: Iterable[Options] | None
+
+
+class SolutionSettings(Model):
+    """A solution: its folder or folders, the products whose data it handles, the configuration of its services."""
 
     id: Label
-    domain: Host | None = None
-    path: Annotated[tuple[Path, ...], BeforeValidator(_folders)] = ()
-    products: tuple[Label, ...] = ()
-    aliases: dict[ServiceName, Label] = {}
-    services: dict[str, dict[str, Any]] = {}
-    environment: dict[str, str] = {}
-    business: Text = "labkit"
-    subscriptions: tuple[SubscriptionSettings, ...] = ()
+    domain: Annotated[Host | None, Doc("host name; made from the id without it")] = None
+    path: Annotated[Folders, Doc("folder of its files; of several, later ones add to earlier ones")] = ()
+    products: Annotated[tuple[Label, ...], Doc("products whose events it handles")] = ()
+    aliases: Annotated[
+        dict[ServiceName, Label],
+        Doc("names by which its scripts call products, `Lightbulb.setIdentityState{…}`"),
+    ] = {}
+    services: Annotated[dict[str, dict[str, Any]], Doc("configuration of each service, by its name")] = {}
+    environment: Annotated[dict[str, str], Doc("variables that its scripts read")] = {}
+    business: Annotated[
+        Text, Doc("name of the business that runs it, which whitelists of interfaces name")
+    ] = "labkit"
+    subscriptions: Annotated[
+        tuple[SubscriptionSettings, ...],
+        Doc("subscriptions to the interfaces of other solutions, which may be added later"),
+    ] = ()

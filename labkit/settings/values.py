@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -38,6 +39,7 @@ Port = Annotated[int, Field(strict=True, ge=0, le=65535)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
 Auth = Literal["token", "password", "certificate"]
+Options = Mapping[str, Any]  # a section, as a cell gives it
 
 
 class Model(BaseModel):

@@ -138,3 +138,10 @@ def test_those_of_a_file_name_their_key_and_line(tmp_path: Path) -> None:
 def test_how_many_there_may_be() -> None:
     with pytest.raises(SettingsError, match="faults"):
         build(LabSettings, {"faults": [{"where": "GET /x", "status": 500}] * 1001})
+
+
+def test_false_and_zero_are_bodies() -> None:
+    for body in (False, 0, ""):
+        assert build(FaultSettings, {"where": "GET /x", "body": body}).actions == ("body",)
+    with pytest.raises(SettingsError, match="body: is not for an event"):
+        build(FaultSettings, {"where": "device datapoint", "lost": True, "body": False})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import inspect
 import threading
 import weakref
 from collections.abc import Iterator
@@ -16,7 +15,6 @@ import pytest
 from labkit import Lab, LabError, LabWarning, SettingsError
 from labkit.lab.device import Device
 from labkit.lab.product import Product
-from labkit.settings import LabSettings, ProductSettings, SocialSettings, SolutionSettings
 
 RESOURCES = {"temperature": "number", "message": "string"}
 
@@ -55,27 +53,6 @@ class TestArguments:
         [name] = wrong
         with pytest.raises(LabError, match=f"{name}: expected"):
             Lab(**wrong)
-
-    def test_a_setting_that_there_is_not_is_named_with_what_was_meant(self, lab: Lab) -> None:
-        with pytest.raises(SettingsError, match=r"'t': resorces: no such setting; did you mean resources\?"):
-            lab.product("t", resorces=RESOURCES)
-        with pytest.raises(SettingsError, match=r"'s': product: no such setting; did you mean products\?"):
-            lab.solution("s", product="t")
-        with pytest.raises(SettingsError, match=r"Lab: profil: no such setting; did you mean profile\?"):
-            Lab(profil="field")
-
-    @pytest.mark.parametrize(
-        ("function", "model", "own"),
-        [
-            (Lab.__init__, LabSettings, {"seed", "config", "speed", "start"}),
-            (Lab.product, ProductSettings, {"id", "replace"}),
-            (Lab.solution, SolutionSettings, {"id", "replace"}),
-            (Lab.provider, SocialSettings, {"name"}),
-        ],
-    )
-    def test_completion_shows_every_setting(self, function: Any, model: Any, own: set[str]) -> None:
-        shown = inspect.signature(function).parameters.keys() - {"self", "others"}
-        assert shown == model.model_fields.keys() | own
 
     def test_one_product_needs_no_list(self, lab: Lab, product: Product) -> None:
         given: list[Any] = ["thermostat", product, [product], ("thermostat",)]
