@@ -25,8 +25,8 @@ def server() -> Iterator[ForkServer]:
     Nothing that is done in a process that it forks reaches it, so one does for all; it takes 3.5 CPU s to be there.
     Those who use it are in one group, `forked`: another worker would have one of its own.
     """
-    from labkit.conformance import mutation  # what most sessions need not import
-    from labkit.conformance.fork_server import ForkServer
+    from labkit.conformance.fork_server import ForkServer  # what most sessions need not import
+    from tests.conformance import mutation
 
     with ForkServer(mutation.PRELOAD) as server:
         yield server

@@ -78,7 +78,7 @@ def tested_mutants(session: pytest.Session) -> list[Mutant]:
 def trials_of(session: pytest.Session, server: ForkServer) -> list[Trial]:
     """The trials of the mutants that the session has tests of."""
     from labkit.conformance.mutant import Trial
-    from labkit.conformance.mutation import try_all
+    from tests.conformance.mutation import try_all
 
     if not tests_all_mutants(session):
         return list(try_all(tested_mutants(session), server=server))
@@ -100,8 +100,8 @@ def verdicts_of(
 def _all(with_mutants: bool, server: ForkServer | None) -> tuple[list[Verdict], list[Trial]]:
     from labkit.conformance.check import all_checks
     from labkit.conformance.fork_server import ForkServer
-    from labkit.conformance.mutation import PRELOAD, try_all
     from labkit.conformance.rows import all_mutants
+    from tests.conformance.mutation import PRELOAD, try_all
 
     if server is None:
         with ForkServer(PRELOAD) as server:
@@ -125,6 +125,6 @@ def _all(with_mutants: bool, server: ForkServer | None) -> tuple[list[Verdict], 
 def _play(checks: Sequence[Check], server: ForkServer | None = None) -> list[Verdict]:
     from labkit.conformance.processes import play
     from labkit.conformance.target import LOCAL_TARGET
-    from labkit.conformance.warm import SEED
+    from tests.conformance.warm import SEED
 
     return play(checks, LOCAL_TARGET, SEED, server=server)

@@ -21,8 +21,8 @@ guide                       the solution of the guides
 user/oauth/client, steps    a client of the OAuth provider, and what checks do with it again and again
 user/oauth/attacks/         attacks on the OAuth provider as data, for checks, tests and notebooks
 
-mutant          what a mutant is, and how one in code is declared; `rows` reads the others, `mutation` plays them
-fork_server     starts processes that are ready at once, for mutants and for the areas of a report (`processes`), from
-                one that has done what `preload` does
+mutant          what a mutant is, and how one in code is declared; `rows` reads the others; tests play them
 breaking        what mutants in code are made of
+fork_server     starts processes that are ready at once, for the areas of a report (`processes`), from one that has done
+                what `preload` does
 """

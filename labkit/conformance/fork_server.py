@@ -4,8 +4,8 @@ Each call so has a process, and with it modules, caches and a platform, of its o
 What a call breaks, hangs or kills is that process alone.
 
     with ForkServer("labkit.conformance.preload") as server:
-        for event in server.run("labkit.conformance.mutation:attempt", names, within=60):
-            ...  # Said(name, message) for what a call tells, Ended(name, error) when its process is no more
+        for event in server.run("labkit.conformance.processes:play_job", jobs, within=60):
+            ...  # Said(job, message) for what a call tells, Ended(job, error) when its process is no more
 
 The server has one thread, and no lab or loop while it forks: neither survives a fork. It needs a system with `fork`.
 """

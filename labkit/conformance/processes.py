@@ -14,7 +14,7 @@ from typing import Any
 from labkit.conformance.catalogue import load
 from labkit.conformance.check import ENDING, Check, all_checks, patience
 from labkit.conformance.fork_server import ForkServer, Said, ServerError, leave
-from labkit.conformance.target import LOCAL_TARGET
+from labkit.conformance.target import LOCAL_TARGET, opened
 from labkit.conformance.verdict import Verdict
 
 WORKERS = 3  # one waits now and then, for guard times above all
@@ -119,10 +119,9 @@ def play_job(job: dict[str, Any], tell: Callable[[Any], None]) -> None:
     """Play the checks of a job in this process, and tell each verdict."""
     # A platform takes a second to import: whoever has checks played begins without.
     from labkit.conformance import runner
-    from labkit.conformance.warm import target_of
 
     by_name = {each.name: each for each in all_checks()}
-    with target_of(job["target"], job["seed"]) as target:
+    with opened(job["target"], job["seed"]) as target:
         tell(BEGUN)
         runner.run(
             [by_name[name] for name in job["checks"]],

@@ -12,17 +12,18 @@ from typing import Any
 
 import pytest
 
-from labkit.conformance import breaking, mutation, warm
+from labkit.conformance import breaking
 from labkit.conformance.check import all_checks
 from labkit.conformance.device.write import mutants as write_mutants
 from labkit.conformance.fork_server import Ended, ForkServer, Said
 from labkit.conformance.mutant import SMOKE, Mutant, Patch, Row, Trial, all_patches, judge, mutant
-from labkit.conformance.mutation import attempt, run_shared, try_all
 from labkit.conformance.rows import all_mutants
 from labkit.conformance.target import Target, opened
 from labkit.conformance.verdict import Outcome, Verdict
 from labkit.device_api import api, wire
 from labkit.reporting.verdicts import read_verdicts
+from tests.conformance import mutation, warm
+from tests.conformance.mutation import attempt, run_shared, try_all
 from tests.played import all_played, trials_of
 
 MUTANTS = all_mutants()

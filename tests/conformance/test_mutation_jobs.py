@@ -8,8 +8,8 @@ import pytest
 
 from labkit.conformance.check import all_checks
 from labkit.conformance.mutant import Patch
-from labkit.conformance.mutation_jobs import TOGETHER, Job, planned
 from labkit.conformance.rows import all_mutants
+from tests.conformance.mutation_jobs import TOGETHER, Job, planned
 
 
 @pytest.fixture(scope="module")

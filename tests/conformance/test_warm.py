@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from labkit import Lab
-from labkit.conformance import mutation, warm
 from labkit.conformance.mutant import Patch, Trial, mutant
 from labkit.conformance.target import Target
-from labkit.conformance.warm import SEED, Warm, warmed
+from tests.conformance import mutation, warm
+from tests.conformance.warm import SEED, Warm, warmed
 
 
 @pytest.fixture(scope="module")
@@ -70,15 +70,13 @@ def test_what_is_done_while_a_lab_starts_is_tried_on_a_lab_of_its_own(there: War
     assert tried == ["its own"]
 
 
-def test_a_lab_that_is_there_serves_its_own_seed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lab_that_is_there_serves_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made = warmed()
     monkeypatch.setattr(warm, "_kept", [made])
-    with warm.target_of("lab", SEED + 1) as target:
-        assert target.lab.address.ca_pem
-    with warm.target_of("lab", SEED) as target:
+    with warm.target_of_seed() as target:
         resumed = target.lab
         assert set(target._domains) >= {"token-open", "probe"}
         assert warm.take() is None
-        with Lab(SEED) as other, warm.target_of("lab", SEED) as fresh:
+        with Lab(SEED) as other, warm.target_of_seed() as fresh:
             assert len({each.address.https_port for each in (resumed, other, fresh.lab)}) == 3
     resumed.close()

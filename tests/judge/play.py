@@ -27,18 +27,19 @@ PRELOAD = __name__
 IMPORT, START = "import", "start"  # of labkit, and of a lab: they stand where a check's name would stand
 STARTING = 60.0  # seconds of real time to import and start; a check has its own limit
 STEPS = 200  # commands of a model check
+OURS = ("labkit.", "tests.conformance.")  # what is imported anew with a mutant
 NOTICED = ("failed", "warned", "broken", "not reached")  # what says the most first
 Tell = Callable[[Any], None]
 
 
 def prepare() -> None:
     """Have a lab for each process that is forked from this one, with all that it needs imported and used once."""
-    import_module("labkit.conformance.warm").prepare()
+    import_module("tests.conformance.warm").prepare()
 
 
 def forget() -> None:
-    """Have labkit imported anew, without what it imports from elsewhere."""
-    for name in [each for each in sys.modules if each.partition(".")[0] == "labkit"]:
+    """Have labkit imported anew, without what it imports from elsewhere, and what of the tests imports it."""
+    for name in [each for each in sys.modules if f"{each}.".startswith(OURS)]:
         del sys.modules[name]
 
 
@@ -124,7 +125,7 @@ def attempt(given: dict[str, Any], tell: Tell) -> None:
             tell({"incompetent": f"{type(error).__name__}: {error}"})
             return
     if given["later"]:
-        target = import_module("labkit.conformance.warm").take().target()
+        target = import_module("tests.conformance.warm").take().target()
     else:
         tell({"began": START})
         try:
@@ -211,8 +212,8 @@ def _small(check: Check) -> Check:
 
 def _target() -> Target:
     from labkit.conformance.target import LAB_YAML, Target
-    from labkit.conformance.warm import SEED
     from labkit.lab.lab import Lab
+    from tests.conformance.warm import SEED
 
     return Target.local(Lab(SEED, config=LAB_YAML), SEED)  # it ends with the process
 

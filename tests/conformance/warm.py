@@ -1,7 +1,9 @@
-"""A lab that is there before a process is forked (fork_server.py), so that what is forked need not start its own.
+"""A lab that is there before a process is forked (by a fork server), so that what is forked need not start its own.
 
 Each process goes on with a copy: what one does to it, no other sees. It is as fresh as one that was started there,
-and comes at a tenth of the time. That it is as good, a play of all checks on copies of it says.
+and comes at a tenth of the time. That it is as good, a play of all checks on copies of it says. What mutants break is
+not kept over a lab's life (no module-level object changes after import), so a lab that was here before the fork hides
+no fault: a mutant that it did hide would survive, and a test says so.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from labkit.conformance.target import LAB_YAML, LOCAL_TARGET, Target, opened
+from labkit.conformance.target import LAB_YAML, Target, opened
 from labkit.control.control import Control
 from labkit.lab.lab import Lab
 from labkit.settings import LabSettings, load
@@ -36,7 +38,7 @@ _kept: list[Warm] = []  # one at most: what `prepare` made, for the processes th
 
 
 def prepare() -> None:
-    """As preload.py does, then have a lab for each process that is forked from this one."""
+    """As `labkit.conformance.preload` does, then have a lab for each process that is forked from this one."""
     from labkit.conformance import preload  # which imports all that takes long
 
     preload.prepare()
@@ -49,12 +51,12 @@ def take() -> Warm | None:
 
 
 @contextmanager
-def target_of(target: str, seed: int | None) -> Iterator[Target]:
-    """As `opened` does it; a lab of the seed that is there already, where it is."""
-    if target == LOCAL_TARGET and seed == SEED and (warm := take()) is not None:
+def target_of_seed() -> Iterator[Target]:
+    """The lab that was prepared; where there is none, a new one of the same seed, which is closed afterwards."""
+    if (warm := take()) is not None:
         yield warm.target()
         return
-    with opened(target, seed) as fresh:
+    with opened(seed=SEED) as fresh:
         yield fresh
 
 

@@ -1,5 +1,5 @@
-"""Playing mutants in processes that a fork server starts (fork_server.py, preload.py): those of some parts one after
-the other on the lab of one; the few that would harm the others, or come too late, in one of their own.
+"""Playing mutants in processes that a fork server starts (warm.py): those of some parts one after the other on the lab
+of one; the few that would harm the others, or come too late, in one of their own.
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from labkit.conformance import runner, warm
+from labkit.conformance import runner
 from labkit.conformance.catalogue import load
 from labkit.conformance.check import Check, all_checks
 from labkit.conformance.fork_server import ForkServer, Said
 from labkit.conformance.mutant import NOTICED, Mutant, Patch, Row, Trial, all_patches, judge
-from labkit.conformance.mutation_jobs import Job, planned
 from labkit.conformance.rows import all_mutants
 from labkit.conformance.runner import Play
-from labkit.conformance.target import LAB_YAML, LOCAL_TARGET, Target
+from labkit.conformance.target import LAB_YAML, Target
 from labkit.conformance.verdict import Verdict
-from labkit.conformance.warm import SEED, Warm
 from labkit.lab.lab import Lab
 from labkit.settings import load as read_settings
+from tests.conformance import warm
+from tests.conformance.mutation_jobs import Job, planned
+from tests.conformance.warm import SEED, Warm
 
 PATIENCE = 120.0  # seconds of real time for one process
 OWN_FILES = ("mutants", "breaking")  # how the files of patches, and of what they share, begin
@@ -247,7 +248,7 @@ def attempt(job: Job, tell: Callable[[Any], None]) -> None:
             there = warm.take()
             trials = [run_patch(each, there) for each in mutants if isinstance(each, Patch)]
         else:
-            with warm.target_of(LOCAL_TARGET, SEED) as target:
+            with warm.target_of_seed() as target:
                 trials, verdicts = run_shared(mutants, target, job["checks"])
     except Exception as error:  # noqa: BLE001 - it is to be told of each of them
         trials = [_no_trial(each, f"{type(error).__name__}: {error}") for each in mutants]
