@@ -50,7 +50,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checking, "PATIENCE", PATIENCE)
     monkeypatch.setattr(checking, "SECONDS", 0.5)
     monkeypatch.setattr(runner, "ENDING", ENDING)
-    monkeypatch.setattr(searching, "STEP", 0.3)
+    monkeypatch.setattr(searching, "STEP_TIMEOUT", 0.3)
 
 
 async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -164,7 +164,7 @@ async def test_a_search_ends_with_its_time(nowhere: Target, monkeypatch: pytest.
     assert result.seconds >= 0.3
     assert result.steps < 10**6
     assert result.differences == []
-    monkeypatch.setattr(searching, "SHRINKING", 0.0)
+    monkeypatch.setattr(searching, "SHRINK_TIME", 0.0)
     assert {each.requirement for each in (await found(nowhere)).differences} == {MUST, CHOICE}
 
 
@@ -356,7 +356,7 @@ def test_the_environment_says_how_many_steps_are_played(monkeypatch: pytest.Monk
 async def test_a_sequence_keeps_only_what_its_difference_needs(
     nowhere: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searching, "SHRINKING", 0.0)  # so that Hypothesis leaves all of it in
+    monkeypatch.setattr(searching, "SHRINK_TIME", 0.0)  # so that Hypothesis leaves all of it in
     result = await found(nowhere)
     assert all(len(each.sequence) <= 4 for each in result.differences)  # four times 1 is more than 3
 

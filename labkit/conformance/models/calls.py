@@ -1,6 +1,6 @@
-"""Calls of operations, which scripts of some solutions make: gathered, sent many in a request, judged in their order.
+"""Batches of service calls made by scripts of solutions, each result compared with a model's in order.
 
-A request costs more than the twenty calls in it. Whoever needs a result before the next step sends at once.
+Calls are gathered and sent many in one request, since a request costs more than twenty calls in it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from labkit.conformance import expect
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.target import Target
 
-MOST = 40  # calls of one request: a script has a limit of time
+BATCH_SIZE = 40  # most calls in one request: a script has a time limit
 
 Parameters = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What an operation gave to a script. kind: the type of the value, as scripts name it."""
+class CallResult:
+    """The result that a script got from an operation. kind: the Lua type of the value."""
 
     solution: str
     called: str
@@ -34,30 +34,34 @@ class Given:
 
     @property
     def refused(self) -> bool:
-        """Is it an error object?"""
+        """True if the result is an error object."""
         return isinstance(self.value, dict) and {"error", "status"} <= self.value.keys()
 
     @property
     def status(self) -> Any:
-        """The status of an error object; else None."""
+        """The status of an error object; None for any other result."""
         return self.value["status"] if self.refused else None
 
     def shown(self) -> str:
-        """The call and its result as text, without secrets."""
+        """Return the call and its result as text, without secrets."""
         sent = json.dumps(self.parameters, ensure_ascii=False, default=str)
         came = json.dumps(self.value, ensure_ascii=False, default=str)
         text = f"a script of {self.solution}: {self.called}({sent})\n{self.kind} {came}"
         return expect.hidden(text)[: expect.LONGEST]
 
 
-Judge = Callable[[Given], None]
-_Waiting = tuple[int, str, str, Parameters, Judge]  # number of the solution, service, operation
+Judge = Callable[[CallResult], None]
+_PendingCall = tuple[int, str, str, Parameters, Judge]  # number of the solution, service, operation
 JSON = {"Content-Type": "application/json"}
-READS = ("get", "list", "has")  # how the names of operations begin that change nothing
+READS = ("get", "list", "has")  # prefixes of the operations that change nothing
 
 
 class Refused(Exception):
-    """The model refuses. rule: whose it is; statuses: those that the error may have; choice: whose the status is."""
+    """The model refuses a call.
+
+    rule: the requirement behind the refusal; statuses: the statuses that the error may have; choice: the requirement
+    that fixes the status, by default the rule.
+    """
 
     def __init__(self, rule: str, *statuses: int, choice: str | None = None) -> None:
         super().__init__(rule, *statuses)
@@ -66,16 +70,16 @@ class Refused(Exception):
         self.choice = choice or rule
 
 
-def ignored(given: Given) -> None:
-    """What the call gives does not matter."""
+def ignore_result(given: CallResult) -> None:
+    """Accept any result of a call."""
 
 
 class Calls:
-    """What scripts of some solutions call, and judges of what it gives. rule: that of a script that fails as such.
+    """Calls that scripts of some solutions are to make, each with a function that judges its result.
 
-    ordered: what one solution calls matters to the others, so the order of all counts; else each solution's calls are
-    sent together. lost: a change came out otherwise than the model has it, so nobody knows what there is: nothing is
-    judged any more.
+    rule: the requirement of a script that fails as a whole. ordered: keep the order of calls across solutions, where
+    those of one affect another; otherwise the calls of each solution are sent together. diverged: the target made
+    another change than the model, so that their states differ and nothing more is compared.
     """
 
     def __init__(
@@ -85,16 +89,16 @@ class Calls:
         self._rules = rules
         self._rule = rule
         self._solutions = solutions
-        self.lost = False
+        self.diverged = False
         self._ordered = ordered
-        self._waiting: list[_Waiting] = []
+        self._pending: list[_PendingCall] = []
 
-    def add(self, index: int, called: str, parameters: Parameters, judge: Judge = ignored) -> None:
-        """Have `Service.operation` called by a script of the solution with this number, with the next `send`."""
+    def add(self, index: int, called: str, parameters: Parameters, judge: Judge = ignore_result) -> None:
+        """Queue a call of `Service.operation` by a script of the solution with this number; `send` makes it."""
         service, _, operation = called.partition(".")
-        self._waiting.append((index, service, operation, parameters, judge))
+        self._pending.append((index, service, operation, parameters, judge))
 
-    def same(
+    def compare(
         self,
         index: int,
         called: str,
@@ -103,9 +107,10 @@ class Calls:
         change: Callable[[], object],
         see: Callable[[Any], Any] = lambda value: value,
     ) -> None:
-        """Have it called, and give what the model gives. change: does it to the model; see: what of a result counts.
+        """Queue a call whose result must equal the model's.
 
-        The model refuses by raising Refused.
+        change: applies the call to the model and returns the expected result, or raises Refused; see: reduces the
+        actual result to the part that is compared.
         """
         refused: Refused | None = None
         wanted: object = None
@@ -115,8 +120,8 @@ class Calls:
             refused = error
         operation = called.partition(".")[2]
 
-        def judge(given: Given) -> None:
-            if self.lost:
+        def judge(given: CallResult) -> None:
+            if self.diverged:
                 return
             holds = self._rules.holds
             if refused is not None:
@@ -129,41 +134,41 @@ class Calls:
                     return
             elif holds(rule, f"what {operation} gives", see(given.value), wanted, given):
                 return
-            self.lost = not operation.startswith(READS)
+            self.diverged = not operation.startswith(READS)
 
         self.add(index, called, parameters, judge)
 
-    async def now(self, index: int, called: str, parameters: Parameters) -> Given:
-        """What it gives, after all that waits. Raises Differs."""
-        found: list[Given] = []
+    async def call(self, index: int, called: str, parameters: Parameters) -> CallResult:
+        """Make a call after all queued ones and return its result. Raises Differs."""
+        found: list[CallResult] = []
         self.add(index, called, parameters, found.append)
         await self.send()
-        return found[0] if found else Given(self._solutions[index], called, parameters, "nothing", None)
+        return found[0] if found else CallResult(self._solutions[index], called, parameters, "nothing", None)
 
-    async def at_once(self, *calls: tuple[int, str, Parameters]) -> list[Given]:
-        """What calls give, each by a script of its own, all at the same time, after all that waits. Raises Differs."""
+    async def call_concurrently(self, *calls: tuple[int, str, Parameters]) -> list[CallResult]:
+        """Make calls at the same time, each by its own script, after all queued ones. Raises Differs."""
         await self.send()
-        return await asyncio.gather(*(self._apart(*each) for each in calls))
+        return await asyncio.gather(*(self._call_separately(*each) for each in calls))
 
-    async def _apart(self, index: int, called: str, parameters: Parameters) -> Given:
+    async def _call_separately(self, index: int, called: str, parameters: Parameters) -> CallResult:
         solution, path = self._solutions[index], f"/call/{called.replace('.', '/')}"
         content = json.dumps(parameters)
         answer = await self._target.pool(solution).request("POST", path, headers=JSON, content=content)
         self._rules.holds(self._rule, f"status of {called}", answer.status_code, 200, answer)
         found = json.loads(answer.content) if answer.status_code == 200 else {}
-        return Given(solution, called, parameters, found.get("kind", ""), found.get("result"))
+        return CallResult(solution, called, parameters, found.get("kind", ""), found.get("result"))
 
     async def send(self) -> None:
-        """Make the calls that wait, and judge what they give. Raises Differs."""
-        waiting, self._waiting = self._waiting, []
+        """Make the queued calls and judge their results. Raises Differs."""
+        pending, self._pending = self._pending, []
         if not self._ordered:
-            waiting.sort(key=itemgetter(0))
-        for index, calls in groupby(waiting, itemgetter(0)):
+            pending.sort(key=itemgetter(0))
+        for index, calls in groupby(pending, itemgetter(0)):
             batch = list(calls)
-            for start in range(0, len(batch), MOST):
-                await self._send(self._solutions[index], batch[start : start + MOST])
+            for start in range(0, len(batch), BATCH_SIZE):
+                await self._send(self._solutions[index], batch[start : start + BATCH_SIZE])
 
-    async def _send(self, solution: str, batch: Sequence[_Waiting]) -> None:
+    async def _send(self, solution: str, batch: Sequence[_PendingCall]) -> None:
         body = [
             {"service": service, "operation": operation, "parameters": parameters}
             for _, service, operation, parameters, _ in batch
@@ -172,9 +177,11 @@ class Calls:
             "POST", "/calls", headers=JSON, content=json.dumps(body, ensure_ascii=False)
         )
         found = json.loads(answer.content) if answer.status_code == 200 else []
-        script = Given(solution, "a script that calls operations", {}, str(answer.status_code), answer.text)
+        script = CallResult(
+            solution, "a script that calls operations", {}, str(answer.status_code), answer.text
+        )
         self._rules.holds(self._rule, "status", answer.status_code, 200, script)
         self._rules.holds(self._rule, "results", len(found), len(batch), script)
         for (_, service, operation, parameters, judge), each in zip(batch, found, strict=False):
             called = f"{service}.{operation}"
-            judge(Given(solution, called, parameters, each["kind"], each.get("result")))
+            judge(CallResult(solution, called, parameters, each["kind"], each.get("result")))

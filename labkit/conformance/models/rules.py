@@ -1,4 +1,4 @@
-"""The rules that a model compares answers by: requirements, of which one that differed is left out from then on."""
+"""The requirements that a model compares answers by. A requirement that was violated is excluded from then on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Differs(LabkitError):
-    """An answer is another than the model's. requirement: the id of the rule that it breaks."""
+    """An answer violates a requirement of the model. requirement: its id."""
 
     def __init__(self, requirement: str, mismatch: Mismatch) -> None:
         super().__init__(f"{requirement}: {mismatch}")
@@ -23,11 +23,11 @@ class Differs(LabkitError):
 
 
 class RuleError(LabkitError):
-    """A mistake in a model: it compares by a rule that it does not name."""
+    """A mistake in a model: it compares by a requirement that it does not declare."""
 
 
 class Rules:
-    """The requirements of a model. without: those that are left out; compared: those that came up so far."""
+    """The requirements of a model. without: the excluded ones; compared: the ones compared so far."""
 
     def __init__(self, known: Iterable[str], without: Iterable[str] = ()) -> None:
         self.known = frozenset(known)
@@ -42,10 +42,10 @@ class Rules:
         expected: object,
         seen: httpx.Response | expect.Shown | None = None,
     ) -> bool:
-        """Is `actual` as the rule has it? False where the rule is left out: the model then follows the target.
+        """Return whether `actual` equals `expected`; False only if the requirement is excluded.
 
-        seen: the exchange that shows it.
-        Raises Differs where it is not, RuleError for a rule that the model did not name.
+        The model then follows the target. what: names the value in the report; seen: the exchange that shows it. Raises
+        Differs if they are not equal, RuleError for a requirement that the model does not declare.
         """
         if requirement not in self.known:
             raise RuleError(f"the model does not name {requirement}")
@@ -60,6 +60,6 @@ class Rules:
 
 
 def shortened(value: object, longest: int = 300) -> str:
-    """A value as Python shows it, not too long."""
+    """Return the repr of a value, cut to `longest` characters."""
     text = repr(value)
     return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"

@@ -1,7 +1,7 @@
-"""Searching for sequences that a target and a model answer differently, and for the shortest of them.
+"""Search for command sequences that a target and a model answer differently, and for the shortest of them.
 
-Hypothesis draws the sequences in a thread of its own; each is played on the loop of the check, with a fresh game.
-What differs is a rule (a requirement); once one has differed, the search goes on without it.
+Hypothesis draws the sequences in its own thread; each is run on the check's event loop, with a fresh game. A difference
+violates a rule (a requirement); the search then goes on without that rule.
 """
 
 from __future__ import annotations
@@ -26,41 +26,42 @@ if TYPE_CHECKING:
 
     from labkit.conformance.target import Target
 
-AVERAGE = 20  # commands of one sequence; the longest one has three times as many
-LONGER = 40  # the same where much has to be done before and after a sequence
-AT_ONCE = (
-    10  # sequences of one run of Hypothesis: with more it repeats parts of what it drew, mostly to no avail
-)
-SHRINKING = 15.0  # seconds of real time for the shortest sequence of one difference
-LEAVING_OUT = 5.0  # the same for what can be left out of that at last
-STEP = 15.0  # seconds of real time that a target has for one command of a sequence
-CLOSING = 5.0  # the same for what a sequence left under way
+AVERAGE = 20  # mean number of commands in a sequence; the longest has three times as many
+LONG_SEQUENCES = 40  # the mean for games with a costly begin and end
+SEQUENCES_PER_RUN = 10  # of Hypothesis: with more it repeats parts of earlier draws, mostly to no avail
+SHRINK_TIME = 15.0  # seconds of real time for the shortest sequence of one difference
+PRUNE_TIME = 5.0  # seconds of real time for removing single commands from it afterwards
+STEP_TIMEOUT = 15.0  # seconds of real time for one command of a sequence
+CLOSE_TIMEOUT = 5.0  # seconds of real time for ending the pending requests of a sequence
 
 
 class Game(Protocol):
-    """A reference model and the target, side by side, for one sequence. default: the rule of an answer that fails."""
+    """A reference model and the target, compared command by command for one sequence.
+
+    default: the rule that is violated by a failing answer that no other rule covers.
+    """
 
     default: str
 
     async def begin(self) -> None:
-        """Make what the sequence needs, under fresh names."""
+        """Create the objects that the sequence needs, under fresh names."""
 
     async def play(self, command: Any) -> None:
-        """Send what the command says, and compare the answer. Raises Differs."""
+        """Send the request of a command and compare the answer. Raises Differs."""
 
     async def end(self) -> None:
-        """Compare what is left to compare. Raises Differs."""
+        """Compare the final state of the target with the model's. Raises Differs."""
 
     async def close(self) -> None:
-        """Leave nothing under way, whatever happened."""
+        """End all pending requests, also after a failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What is searched: the rules, the commands that sequences are made of, and the game that plays them.
+    """A model check's subject: its rules, the strategy for its commands, and the game that runs them.
 
-    commands: called when needed, since Hypothesis comes with labkit[lab] alone. A command's repr is what a reader sees.
-    average: of how many of them a sequence is made.
+    commands: called lazily, since Hypothesis comes with labkit[lab] only; the repr of a command appears in reports.
+    average: mean number of commands in a sequence.
     """
 
     rules: tuple[str, ...]
@@ -71,9 +72,9 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A rule that the target breaks, and the shortest sequence that was found to show it.
+    """A rule that the target violates, and the shortest known sequence that shows it.
 
-    slow: an answer did not come in time, so that no shorter sequence is looked for.
+    slow: an answer timed out, so no shorter sequence is searched for.
     """
 
     requirement: str
@@ -82,14 +83,14 @@ class Difference:
     slow: bool = False
 
     def story(self) -> str:
-        """The sequence, a line a command, and the exchange of the last one."""
+        """Return the sequence, one command per line, and the exchange of the last one."""
         lines = [f"{number}. {shortened(command)}" for number, command in enumerate(self.sequence, 1)]
         return "\n".join(["shortest sequence:", *lines, "", self.mismatch.exchange]).rstrip()
 
 
 @dataclass(slots=True)
 class Findings:
-    """What came of a search. compared: the rules that came up; steps: commands played; seconds: real time."""
+    """Result of a search. compared: the rules compared; steps: commands run; seconds: real time."""
 
     rules: tuple[str, ...]
     differences: list[Difference] = field(default_factory=list)
@@ -98,21 +99,22 @@ class Findings:
     seconds: float = 0.0
 
 
-class _Enough(BaseException):
+class _SearchEnded(BaseException):
     """Ends a search from inside; no Exception, which Hypothesis would take for a finding."""
 
 
-class _Found(Exception):
-    """What Hypothesis looks for."""
+class _DifferenceFound(Exception):
+    """Signals a difference to Hypothesis."""
 
 
-class _Broken(BaseException):
-    """An error of the model itself, which no shorter sequence makes clearer."""
+class _GameError(BaseException):
+    """An error of the model itself; a shorter sequence would not make it clearer."""
 
 
 def prepare() -> None:
-    """Draw once, for a process that others are forked from: Hypothesis reads all of labkit's source for constants
-    first, which takes half a second. Does nothing without Hypothesis.
+    """Draw one example, for a process that others are forked from; does nothing without Hypothesis.
+
+    Hypothesis first reads all of labkit's source for constants, which takes half a second.
     """
     try:
         from hypothesis import find, settings
@@ -125,20 +127,20 @@ def prepare() -> None:
 async def search(
     model: Model, target: Target, *, steps: int, seconds: float, shrink: bool = True
 ) -> Findings:
-    """Play about so many steps for at most so many seconds of real time.
+    """Run sequences of about `steps` commands in all, for at most `seconds` of real time.
 
-    shrink: look for the shortest sequence of each difference; else the first one found is kept. The sequences come
-    from the target's seed, where it has one. Raises Unavailable without Hypothesis.
+    shrink: look for the shortest sequence of each difference; otherwise the first one found is kept. The sequences come
+    from the target's seed, if it has one. Raises Unavailable without Hypothesis.
     """
     try:
-        import hypothesis  # noqa: F401 - told here, on behalf of all that use it
+        import hypothesis  # noqa: F401 - fails here rather than in the thread
     except ImportError:
         raise Unavailable("Hypothesis is not installed: it comes with labkit[lab]") from None
     found = Findings(model.rules)
     began = time.monotonic()
     run = _Search(model, target, found, steps, began + seconds, shrink)
     try:
-        await in_thread(run.all_rules)
+        await in_thread(run.search_rules)
     finally:
         run.stop()
     found.seconds = time.monotonic() - began
@@ -156,35 +158,35 @@ class _Search:
         self.until = until
         self.shrink = shrink
         self.best: Difference | None = None
-        self.best_by = 0.0
+        self.shrink_until = 0.0
         self._loop = asyncio.get_running_loop()
         self._stopped = False
         self._playing: Future[Difference | None] | None = None
         self.sequences = _sequences(model.commands(), model.average)
 
-    def all_rules(self) -> None:
-        """In the thread: search until the steps are played or the time is over."""
-        while self._left():
-            if (difference := self._one_rule()) is not None:
+    def search_rules(self) -> None:
+        """Search until the steps are used up or the time is over; runs in Hypothesis' thread."""
+        while self._has_budget():
+            if (difference := self._find_difference()) is not None:
                 self.found.differences.append(difference)
 
     def stop(self) -> None:
-        """On the loop: end the search, and the sequence that is being played, if any."""
+        """End the search and the sequence in progress; runs on the event loop."""
         self._stopped = True
         if self._playing is not None:
             self._playing.cancel()
 
-    def _left(self) -> bool:
+    def _has_budget(self) -> bool:
         return not self._stopped and self.found.steps < self.steps and time.monotonic() < self.until
 
-    def _one_rule(self) -> Difference | None:
-        """Search some sequences; where a rule differs, for its shortest one."""
+    def _find_difference(self) -> Difference | None:
+        """Search some sequences; return the first difference with its shortest sequence, or None."""
         from hypothesis import HealthCheck, Phase, given, seed, settings
         from hypothesis.errors import Flaky
 
         self.best = None
         chosen = settings(
-            max_examples=AT_ONCE,
+            max_examples=SEQUENCES_PER_RUN,
             database=None,
             deadline=None,
             derandomize=False,
@@ -196,36 +198,36 @@ class _Search:
 
         def play(sequence: list[Any]) -> None:
             if self._differs(sequence):
-                raise _Found
+                raise _DifferenceFound
 
         played = given(self.sequences)(play)
         try:
             with suppress(
-                _Found, Flaky, _Enough
-            ):  # flaky: a difference that does not come every time is one too
+                _DifferenceFound, Flaky, _SearchEnded
+            ):  # a difference that does not recur counts too
                 seed(self.target.seed("sequences"))(chosen(played))()
-            with suppress(_Enough):
-                self._leave_out()
-        except _Broken as error:
+            with suppress(_SearchEnded):
+                self._prune()
+        except _GameError as error:
             raise error.__cause__ or error  # noqa: B904 - it is the cause itself
         return self.best
 
-    def _leave_out(self) -> None:
-        """Leave out what a difference does not need: Hypothesis may have come to its end before it did."""
+    def _prune(self) -> None:
+        """Remove commands that the difference does not need; Hypothesis may have stopped shrinking too early."""
         if self.best is None or not self.shrink:
             return
-        self.best_by = time.monotonic() + LEAVING_OUT
+        self.shrink_until = time.monotonic() + PRUNE_TIME
         for number in reversed(range(len(self.best.sequence))):
             if len(self.best.sequence) > 1:
                 self._differs(self.best.sequence[:number] + self.best.sequence[number + 1 :])
 
     def _differs(self, sequence: Sequence[Any]) -> bool:
-        if self._stopped or (self.best is None and not self._left()):
-            raise _Enough
+        if self._stopped or (self.best is None and not self._has_budget()):
+            raise _SearchEnded
         if not sequence:
             return False
-        if self.best is not None and time.monotonic() > self.best_by:
-            raise _Enough
+        if self.best is not None and time.monotonic() > self.shrink_until:
+            raise _SearchEnded
         if self.best is None:
             self.found.steps += len(sequence)
         rules = Rules(self.model.rules, [each.requirement for each in self.found.differences])
@@ -233,17 +235,17 @@ class _Search:
             self._playing = asyncio.run_coroutine_threadsafe(self._play(sequence, rules), self._loop)
             difference = self._playing.result()
         except CancelledError:
-            raise _Enough from None
+            raise _SearchEnded from None
         except Exception as error:
-            raise _Broken from error
+            raise _GameError from error
         finally:
             self.found.compared |= rules.compared
         if difference is None or (self.best and difference.requirement != self.best.requirement):
             return False
         if self.best is None:
-            self.best_by = min(time.monotonic() + SHRINKING, self.until)
+            self.shrink_until = min(time.monotonic() + SHRINK_TIME, self.until)
             if difference.slow:
-                self.shrink, self.best_by = False, 0.0
+                self.shrink, self.shrink_until = False, 0.0
         if self.best is None or len(difference.sequence) <= len(self.best.sequence):
             self.best = difference
         return True
@@ -252,18 +254,18 @@ class _Search:
         game = self.model.game(self.target, rules)
         played = 0
         try:
-            async with asyncio.timeout(STEP):
+            async with asyncio.timeout(STEP_TIMEOUT):
                 await game.begin()
             for command in sequence:
                 played += 1
-                async with asyncio.timeout(STEP):
+                async with asyncio.timeout(STEP_TIMEOUT):
                     await game.play(command)
-            async with asyncio.timeout(STEP):
+            async with asyncio.timeout(STEP_TIMEOUT):
                 await game.end()
         except Differs as differs:
             return Difference(differs.requirement, differs.mismatch, tuple(sequence[:played]))
         except Exception as error:
-            if (mismatch := _fault(error)) is None:
+            if (mismatch := _target_fault(error)) is None:
                 raise
             if game.default in rules.without:
                 return None
@@ -271,17 +273,17 @@ class _Search:
             return Difference(game.default, mismatch, tuple(sequence[:played]), slow)
         finally:
             with suppress(TimeoutError):
-                async with asyncio.timeout(CLOSING):
+                async with asyncio.timeout(CLOSE_TIMEOUT):
                     await game.close()
         return None
 
 
-def _fault(error: Exception) -> Mismatch | None:
-    """Return what the target did wrong, where no rule says it: no answer, or one that the game cannot read."""
+def _target_fault(error: Exception) -> Mismatch | None:
+    """Return the target's fault behind an error: no answer, or one that the game cannot read; else None."""
     import httpx
 
     if isinstance(error, TimeoutError):
-        return Mismatch("an answer", f"one within {STEP:g} s", f"none: {waiting(error).where}")
+        return Mismatch("an answer", f"one within {STEP_TIMEOUT:g} s", f"none: {waiting(error).where}")
     if isinstance(error, UNREADABLE):
         return unreadable(error)
     if isinstance(error, NoAnswerError) and error.kind != "refused":
@@ -293,7 +295,7 @@ def _fault(error: Exception) -> Mismatch | None:
 
 
 def _sequences(command: SearchStrategy[Any], average: int) -> SearchStrategy[list[Any]]:
-    """Lists of commands, longer than Hypothesis draws them, whose items go one by one when it shrinks them."""
+    """Return a strategy for lists of commands, longer than Hypothesis' own, that shrinks item by item."""
     from hypothesis import strategies as st
 
     goes_on = st.integers(0, average)

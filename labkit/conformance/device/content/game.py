@@ -10,7 +10,7 @@ from urllib.parse import quote
 from labkit.conformance import device_client
 from labkit.conformance.connection_pool import Exchange
 from labkit.conformance.device.content.model import Item, Shelf
-from labkit.conformance.models.moments import Moments
+from labkit.conformance.models.game_clock import GameClock
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.set_up import set_up
 from labkit.conformance.target import Target
@@ -32,7 +32,7 @@ class Contents:
         self._changes = "settings" in target.offers
         self._devices: list[VirtualDevice] = []
         self._shelves: list[Shelf] = []
-        self.moments = Moments(target, self._second)
+        self.clock = GameClock(target, self._second)
 
     async def begin(self) -> None:
         for product in PRODUCTS:
@@ -45,7 +45,7 @@ class Contents:
                 data = item.file.read_bytes()
                 shelf.items[item.id or item.file.name] = Item(data, item.type, item.description, None)
             self._shelves.append(shelf)
-        await self.moments.begin()
+        await self.clock.begin()
 
     async def end(self) -> None:
         """Everything that is offered is asked for once more."""
@@ -71,7 +71,7 @@ class Contents:
         if self._changes:
             handle = await self._target.handle(PRODUCTS[index])
             await self._target.in_lab(handle.content.add, self._prefix + id, data, type, description)
-            updated = int(self.moments.now) if self.moments.exact else None
+            updated = int(self.clock.now) if self.clock.exact else None
             self._shelves[index].items[self._prefix + id] = Item(data, type, description, updated)
             await self.info(index, id)
 
@@ -86,7 +86,7 @@ class Contents:
 
     async def advance(self, ticks: int) -> None:
         """Let time pass."""
-        await self.moments.advance(ticks)
+        await self.clock.advance(ticks)
 
     async def download(self, index: int, id: str, wanted: str | None) -> None:
         """Download; `-1`, `+0` and so on in the range are counted from the size of the content."""

@@ -20,7 +20,7 @@ from labkit.conformance.device.provisioning import checks_model as of_credential
 from labkit.conformance.device.write import checks_model as of_values
 from labkit.conformance.interface.subscribers import checks_model as of_subscriptions
 from labkit.conformance.keystore.operations import checks_model as of_keystore
-from labkit.conformance.models.moments import Moments
+from labkit.conformance.models.game_clock import GameClock
 from labkit.conformance.models.rules import Differs, Rules
 from labkit.conformance.models.search import Findings, Game, Model, search
 from labkit.conformance.notify.send import checks_model as of_notifications
@@ -88,9 +88,9 @@ class Restarts:
 
     def _tell(self, game: Game) -> None:
         """Tell a game what time it is by now."""
-        moments: Moments | None = getattr(game, "moments", None)
-        if moments is not None:
-            before, moments.now = moments.now, Fraction(self._target.lab_time())
+        clock: GameClock | None = getattr(game, "clock", None)
+        if clock is not None:
+            before, clock.now = clock.now, Fraction(self._target.lab_time())
             if (passed := getattr(game, "passed", None)) is not None:
                 passed(before)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from labkit.conformance.check import model_check
 from labkit.conformance.device.write.game import Values
 from labkit.conformance.device.write.model import Group, Pairs
-from labkit.conformance.models.search import LONGER, Model
+from labkit.conformance.models.search import LONG_SEQUENCES, Model
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -206,5 +206,5 @@ RULES = (
 values = model_check(
     "write/model",
     "values of devices that write, record, read and poll in any order, as a model has them",
-    Model(tuple(RULES.split()), commands, Values, LONGER),
+    Model(tuple(RULES.split()), commands, Values, LONG_SEQUENCES),
 )

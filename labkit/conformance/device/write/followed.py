@@ -14,7 +14,7 @@ from labkit.conformance.connection_pool import Exchange
 from labkit.conformance.device.write.lines import Line, Lines
 from labkit.conformance.device.write.model import Device
 from labkit.conformance.device.write.told import Told
-from labkit.conformance.models.moments import Moments
+from labkit.conformance.models.game_clock import GameClock
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.target import Target
 from labkit.fleet.device import FORM, VirtualDevice
@@ -51,7 +51,7 @@ class Followed:
         self._target = target
         self._rules = rules
         self.played: list[Played] = []
-        self.moments = Moments(target, self._second)
+        self.clock = GameClock(target, self._second)
         self._polls: dict[int, Held] = {}
         self._lines = Lines(target)
         self._count = 0

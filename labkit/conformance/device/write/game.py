@@ -30,15 +30,15 @@ class Values(Followed):
             with set_up(f"a device of {product}"):
                 await device.activate()
             self.played.append(Played(device))
-        await self.moments.begin()
-        self._began = self.moments.now
+        await self.clock.begin()
+        self._began = self.clock.now
 
     async def end(self) -> None:
         """All values are read once more, at the same time, and events compared."""
         for index in range(0 if self._lost else len(self.played)):
             await self.read(index, RESOURCES)
-        known = not self._lost and self.moments.now - self._began < KEPT
-        if self.moments.exact and known:
+        known = not self._lost and self.clock.now - self._began < KEPT
+        if self.clock.exact and known:
             devices = zip(PRODUCTS, (each.device for each in self.played), strict=True)
             await self._told.compare(self._target, self._rules, list(devices))
 
@@ -58,7 +58,7 @@ class Values(Followed):
         """Write; with aliases, a hybrid request."""
         played = self.played[index]
         sending = self._send(played, "POST", path(aliases), urlencode(list(pairs)))
-        response, seconds = await self.moments.during(sending)
+        response, seconds = await self.clock.timed(sending)
         was = self._fork(played, seconds, lambda state, now: state.write(pairs, now))
         status = was[0][1]
         holds = self._rules.holds
@@ -80,7 +80,7 @@ class Values(Followed):
         own = [[(name, f"{value}{number}") for name, value in pairs] for number in range(len(self.played))]
         order = [*range(index, len(self.played)), *range(index)]
         sending = [self._send(self.played[each], "POST", ALIAS, urlencode(own[each])) for each in order]
-        responses, seconds = await self.moments.during(asyncio.gather(*sending))
+        responses, seconds = await self.clock.timed(asyncio.gather(*sending))
         for each, response in zip(order, responses, strict=True):
             values = own[each]
             self._fork(self.played[each], seconds, lambda state, now, v=values: state.write(v, now))  # type: ignore[misc]
@@ -90,21 +90,19 @@ class Values(Followed):
     async def read(self, index: int, aliases: Sequence[str], equals: bool = False) -> None:
         """Read; equals: in the form a=&b=."""
         played = self.played[index]
-        response, _ = await self.moments.during(
-            self._send(played, "GET", path(aliases, "=" if equals else ""))
-        )
+        response, _ = await self.clock.timed(self._send(played, "GET", path(aliases, "=" if equals else "")))
         self._filter_read(played, response, aliases, set())
 
     async def record(self, index: int, groups: Sequence[Group]) -> None:
         """Record; timestamps are texts: `@-5.5` is so many seconds from now, others are sent as they are."""
         played = self.played[index]
-        base = self.moments.now
+        base = self.clock.now
         stamps = [stamp for _, pairs in groups for stamp, _ in pairs]
-        if not self.moments.exact and any(each.startswith("-") or each > "@0" for each in stamps):
+        if not self.clock.exact and any(each.startswith("-") or each > "@0" for each in stamps):
             return  # what counts back and what is ahead depends on the fraction of the second that it is
         sent = [(alias, [(stamped(stamp, base), value) for stamp, value in pairs]) for alias, pairs in groups]
         body = urlencode([pair for alias, pairs in sent for pair in [("alias", alias), *pairs]])
-        response, seconds = await self.moments.during(self._send(played, "POST", RECORD, body))
+        response, seconds = await self.clock.timed(self._send(played, "POST", RECORD, body))
         was = self._fork(played, seconds, lambda state, now: state.record(sent, now))
         holds = self._rules.holds
         status, clashes = was[0][1]
@@ -122,7 +120,7 @@ class Values(Followed):
         elif status == 409:
             if not holds("DEV-REC-4", "status", response.status_code, 409, response):
                 self._lost = True
-            elif self.moments.exact:
+            elif self.clock.exact:
                 seen = parse_qsl(response.text, keep_blank_values=True)
                 aliases = sorted(alias for alias, _ in clashes)
                 holds("DEV-REC-6", "aliases of the 409", sorted(each for each, _ in seen), aliases, response)
@@ -140,16 +138,14 @@ class Values(Followed):
         over which connection, or the next one that is free.
         """
         played = self.played[index]
-        if (
-            not self.moments.exact
-        ):  # whether a write of this very second came before the poll could not be told
+        if not self.clock.exact:  # whether a write of this very second came before the poll could not be told
             since, timeout = "@-1000", 300_000 if timeout else 0
         headers = {"Request-Timeout": str(timeout)}
         if since == "last":
             since = self._last.get((index, alias), "0")
         start = None
         if since is not None:
-            headers["If-Modified-Since"] = stamped(since, self.moments.now)
+            headers["If-Modified-Since"] = stamped(since, self.clock.now)
             start = int(headers["If-Modified-Since"])
         self._count += 1
         number = self._count
@@ -160,7 +156,7 @@ class Values(Followed):
         length = Fraction(timeout, 1000)
         self._confirm(line)
         for state in played.states:
-            state.poll(number, alias, start, length, self.moments.now, line.number)
+            state.poll(number, alias, start, length, self.clock.now, line.number)
         waiting = sum(
             1 for each in played.states[0].polls.values() if each.alias == alias and each.answer is None
         )
@@ -218,16 +214,16 @@ class Values(Followed):
 
     async def advance(self, ticks: int) -> None:
         """Let time pass."""
-        before = self.moments.now
-        await self.moments.advance(ticks)
-        if self.moments.exact:
+        before = self.clock.now
+        await self.clock.advance(ticks)
+        if self.clock.exact:
             self.passed(before)
 
     def passed(self, before: Fraction) -> None:
         """Time has passed since then: points come due, and polls run out."""
         for played in self.played:
             for state in played.states:
-                state.moved(before, self.moments.now)
+                state.moved(before, self.clock.now)
 
     # ---- comparing
 
@@ -285,7 +281,7 @@ class Values(Followed):
         """Whose rule it is that a poll waits."""
         if response is not None and response.status_code == 304:
             return "DEV-POLL-6"
-        now = self.moments.now
+        now = self.clock.now
         points = played.states[0].points.get(poll.alias, {})
         if poll.since > now:
             return "DEV-POLL-25"

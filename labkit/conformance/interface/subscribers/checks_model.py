@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.conformance.check import model_check
 from labkit.conformance.interface.subscribers.game import PUBLISHERS, SUBSCRIBERS, Subscriptions
-from labkit.conformance.models.search import LONGER, Model
+from labkit.conformance.models.search import LONG_SEQUENCES, Model
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -107,6 +107,6 @@ RULES = (
 subscriptions = model_check(
     "subscribers/model",
     "subscriptions, quotas and events of two publishers in any order, as a model has them",
-    Model(tuple(RULES.split()), commands, Subscriptions, LONGER),
+    Model(tuple(RULES.split()), commands, Subscriptions, LONG_SEQUENCES),
     needs={"settings", "clock", "journal"},
 )

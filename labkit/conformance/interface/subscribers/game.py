@@ -19,8 +19,8 @@ from labkit.conformance.interface.subscribers.model import (
     Table,
     service,
 )
-from labkit.conformance.models.calls import Calls, Given, Refused
-from labkit.conformance.models.moments import Moments
+from labkit.conformance.models.calls import CallResult, Calls, Refused
+from labkit.conformance.models.game_clock import GameClock
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.core.errors import SettingsError
@@ -76,7 +76,7 @@ class Subscriptions:
         self._target = target
         self._rules = rules
         self._calls = Calls(target, rules, self.default, SOLUTIONS, ordered=True)
-        self.moments = Moments(target)
+        self.clock = GameClock(target)
         self._handles: dict[tuple[str, str], Subscription] = {}
         welcome = {
             id: frozenset(who for who, business in SUBSCRIBERS.items() if business in businesses)
@@ -86,7 +86,7 @@ class Subscriptions:
 
     async def begin(self) -> None:
         await self._target.in_lab(self._prepare)
-        await self.moments.begin()
+        await self.clock.begin()
         for solution in SOLUTIONS:
             for key in ("heard", "got"):
                 self._calls.add(SOLUTIONS.index(solution), "Keystore.delete", {"key": key})
@@ -123,9 +123,9 @@ class Subscriptions:
     async def subscribe(self, who: str, publisher: str, key: str, parameters: Table, quota: Table) -> None:
         """A subscription, by the settings of the subscriber."""
         await self._calls.send()
-        if self._calls.lost:
+        if self._calls.diverged:
             return
-        self.model.now = self.moments.now
+        self.model.now = self.clock.now
         wrong = self.model.subscribe(who, publisher, key, parameters, quota)
         solution = await self._target.in_lab(self._target.lab.solution, who)
         given = partial(solution.subscribe, publisher, script_key=key, parameters=parameters, quota=quota)
@@ -136,7 +136,7 @@ class Subscriptions:
             return
         what, taken = f"is the subscription of {who} taken?", made is not None
         if not self._rules.holds(wrong or "IFC-LIFE-1", what, taken, wrong is None):
-            self._calls.lost = True
+            self._calls.diverged = True
         if made is not None:
             self._handles[who, publisher] = made
         if made is not None and wrong is None:
@@ -150,9 +150,9 @@ class Subscriptions:
         if handle is None:
             return
         await self._calls.send()
-        if self._calls.lost:
+        if self._calls.diverged:
             return
-        self.model.now = self.moments.now
+        self.model.now = self.clock.now
         triggers = (
             {} if route is None else {"changed": route[0] and {"service": "scripts", "event": route[0]}}
         )
@@ -167,7 +167,7 @@ class Subscriptions:
             seen = True
         except SettingsError:
             seen = False
-        self._calls.lost = not self._rules.holds("IFC-LIFE-11", "is the update taken?", seen, wanted)
+        self._calls.diverged = not self._rules.holds("IFC-LIFE-11", "is the update taken?", seen, wanted)
 
     async def remove(self, who: str, publisher: str) -> None:
         """The end of a subscription."""
@@ -175,7 +175,7 @@ class Subscriptions:
         if handle is None:
             return
         await self._calls.send()
-        if not self._calls.lost:
+        if not self._calls.diverged:
             self.model.remove(who, publisher)
         await self._target.in_lab(handle.remove)
 
@@ -316,7 +316,7 @@ class Subscriptions:
     async def advance(self, seconds: float) -> None:
         """Let time pass, after all that waits."""
         await self._calls.send()
-        await self.moments.advance(round(seconds * 1024))
+        await self.clock.advance(round(seconds * 1024))
 
     # ---- comparing
 
@@ -329,8 +329,8 @@ class Subscriptions:
         change: Callable[[], object],
         see: Callable[[Any], Any] = lambda value: value,
     ) -> None:
-        self.model.now = self.moments.now
-        self._calls.same(SOLUTIONS.index(solution), called, body, rule, change, see)
+        self.model.now = self.clock.now
+        self._calls.compare(SOLUTIONS.index(solution), called, body, rule, change, see)
 
     def _kept(
         self, wanted: Mapping[str, list[Table]], key: str, solutions: Mapping[str, Any], rule: str
@@ -339,8 +339,8 @@ class Subscriptions:
         for solution in solutions:
             own = wanted.get(solution, [])
 
-            def judge(given: Given, solution: str = solution, own: list[Table] = own) -> None:
-                if not self._calls.lost:
+            def judge(given: CallResult, solution: str = solution, own: list[Table] = own) -> None:
+                if not self._calls.diverged:
                     found = given.value.get("value") if isinstance(given.value, dict) else None
                     seen = [parsed(each) for each in found] if isinstance(found, list) else found
                     self._rules.holds(rule, f"what {solution} {key}", seen, own, given)

@@ -13,7 +13,7 @@ from typing import Any
 from labkit.conformance.check import check
 from labkit.conformance.keystore.operations.game import plain
 from labkit.conformance.keystore.operations.model import Keys, Refused
-from labkit.conformance.models.moments import Moments
+from labkit.conformance.models.game_clock import GameClock
 from labkit.conformance.probe import Keystore
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
@@ -53,67 +53,67 @@ Row = list[Words]
     "KEY-CMD-3 KEY-CMD-5", "expire and its like with all options, on keys that end sooner, later and never"
 )
 async def expiries(target: Target) -> None:
-    moments = await _begun(target)
+    clock = await _begun(target)
     ways = cycle(("expire", "PEXPIRE", "expireat", "pexpireat"))
     amounts = (SOON, LATER, 0, -SOON)
     rows: list[Row] = [
-        [*state, (name, _amount(name, amount, moments), *options.split())]
+        [*state, (name, _amount(name, amount, clock), *options.split())]
         for (state, options, amount), name in zip(product(STATES, OPTIONS, amounts), ways, strict=False)
     ]
     for name in ("expire", "pexpire", "expireat", "pexpireat"):
         rows += [[*STATES[1], (name, wrong)] for wrong in NO_NUMBERS]
         rows += [[*STATES[1], (name, "x", *options.split())] for options in OPTIONS]  # options come first
-        rows += [[*STATES[1], (name, str(amount))] for amount in _edges(name, moments)]
-    await _compare(target, moments, rows)
+        rows += [[*STATES[1], (name, str(amount))] for amount in _edges(name, clock)]
+    await _compare(target, clock, rows)
 
 
 @check("KEY-CMD-3 KEY-CMD-5", "set with all options in any order, setex and psetex, to the last that fits")
 async def texts(target: Target) -> None:
-    moments = await _begun(target)
+    clock = await _begun(target)
     units = cycle(("EX", "px", "EXAT", "pxat"))
     rows: list[Row] = [
-        [*state, ("set", "new", *around.format(f"{unit} {_amount(unit, SOON, moments)}").split())]
+        [*state, ("set", "new", *around.format(f"{unit} {_amount(unit, SOON, clock)}").split())]
         for (state, around), unit in zip(product(STATES, AROUND), units, strict=False)
     ]
     plain_options = ("NX", "xx", "GET", "keepttl", "NX GET", "KEEPTTL XX", "NX XX", "EX", "FOO", "GET PX")
     rows += [[*state, ("set", "new", *each.split())] for state, each in product(STATES, plain_options)]
     for name in ("EX", "PX", "EXAT", "PXAT", "setex", "psetex"):
-        amounts = [*NO_NUMBERS, "0", "-1", *map(str, _edges(name, moments))]
+        amounts = [*NO_NUMBERS, "0", "-1", *map(str, _edges(name, clock))]
         amounts += ["1"] if name.endswith("AT") else []  # long over
         rows += [
             [*STATES[2], (name, each, "new") if name.islower() else ("set", "new", name, each)]
             for each in amounts
         ]
-    await _compare(target, moments, rows)
+    await _compare(target, clock, rows)
 
 
 @check("KEY-CMD-3", "ttl gives the nearest second, halves upwards", needs={"clock"})
 async def halves(target: Target) -> None:
-    moments = await _begun(target)
+    clock = await _begun(target)
     for amounts in ((499, 500, 501, 1000, 1499), (1500, 1501, 2499, 2500, 2501, 4500, 100_499, 100_500)):
         rows: list[Row] = [[("set", "v"), ("pexpire", str(each)), ("ttl",)] for each in amounts]
-        await _compare(target, moments, rows)
+        await _compare(target, clock, rows)
 
 
-async def _begun(target: Target) -> Moments:
-    moments = Moments(target)
-    await moments.begin()
-    await moments.advance(959)  # so that no time is a whole second
-    return moments
+async def _begun(target: Target) -> GameClock:
+    clock = GameClock(target)
+    await clock.begin()
+    await clock.advance(959)  # so that no time is a whole second
+    return clock
 
 
-def _amount(name: str, milliseconds: int, moments: Moments) -> str:
+def _amount(name: str, milliseconds: int, clock: GameClock) -> str:
     """So many milliseconds from now, as a command or an option counts them."""
-    amount = milliseconds + (_milliseconds(moments) if name.lower().endswith("at") else 0)
+    amount = milliseconds + (_milliseconds(clock) if name.lower().endswith("at") else 0)
     return str(amount if name.lower().startswith("p") else amount // 1000)
 
 
-def _edges(name: str, moments: Moments) -> Iterator[int]:
+def _edges(name: str, clock: GameClock) -> Iterator[int]:
     """The largest that fits 64 bits as milliseconds since 1970, and the first that does not; likewise the smallest."""
     absolute = name.lower().endswith("at")
     scale = 1 if name.lower().startswith("p") else 1000
-    since = 0 if absolute else _milliseconds(moments)
-    margin = 0 if absolute or moments.exact else MARGIN
+    since = 0 if absolute else _milliseconds(clock)
+    margin = 0 if absolute or clock.exact else MARGIN
     largest = (LARGEST - since) // scale
     yield largest - margin
     if largest < LARGEST:
@@ -122,11 +122,11 @@ def _edges(name: str, moments: Moments) -> Iterator[int]:
     yield -(LARGEST // scale) - 1
 
 
-def _milliseconds(moments: Moments) -> int:
-    return math.floor(moments.now * 1000)
+def _milliseconds(clock: GameClock) -> int:
+    return math.floor(clock.now * 1000)
 
 
-async def _compare(target: Target, moments: Moments, rows: Sequence[Row]) -> None:
+async def _compare(target: Target, clock: GameClock, rows: Sequence[Row]) -> None:
     """Play rows, each on a key of its own, and compare what every command gave, what is left and for how long."""
     store, prefix, keys = Keystore(target), target.identity(), Keys()
     played: list[tuple[str, Words]] = []
@@ -145,15 +145,15 @@ async def _compare(target: Target, moments: Moments, rows: Sequence[Row]) -> Non
         ]
         found = await store.ask("POST", "/calls", json=calls)
         for (key, words), each in zip(batch, found, strict=True):
-            _same(keys, key, words, each["result"], moments)
+            _same(keys, key, words, each["result"], clock)
     await store.call("Keystore", "clear", {"match": prefix})
 
 
-def _same(keys: Keys, key: str, words: Words, found: Any, moments: Moments) -> None:
+def _same(keys: Keys, key: str, words: Words, found: Any, clock: GameClock) -> None:
     name, *args = words
     what = " ".join(words)
     try:
-        wanted = plain(keys.run(name.lower(), key, args, _milliseconds(moments)))
+        wanted = plain(keys.run(name.lower(), key, args, _milliseconds(clock)))
     except Refused as refused:
         if found.get("status") != 400 or str(refused) not in str(found.get("error")):
             raise Mismatch(what, f"an error of status 400: {refused}", found) from None
@@ -164,7 +164,7 @@ def _same(keys: Keys, key: str, words: Words, found: Any, moments: Moments) -> N
         and isinstance(value, int)
         and isinstance(wanted, int)
         and value > 0
-        and not moments.exact
+        and not clock.exact
     ):
         near = wanted - SLACK <= value <= wanted + SLACK
         value = wanted if near else value

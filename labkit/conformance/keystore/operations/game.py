@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from labkit.conformance.keystore.operations.model import Keys, Refused, Result, Stored
-from labkit.conformance.models.calls import Calls, Given, ignored
-from labkit.conformance.models.moments import Moments
+from labkit.conformance.models.calls import CallResult, Calls, ignore_result
+from labkit.conformance.models.game_clock import GameClock
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.probe import PROBE, WITNESS
 from labkit.conformance.target import Target
@@ -36,13 +36,13 @@ class Store:
         self._target = target
         self._rules = rules
         self._calls = Calls(target, rules, self.default, SOLUTIONS)
-        self.moments = Moments(target)
+        self.clock = GameClock(target)
         self.keys = [Keys(), Keys()]
         self._prefix = f"{target.identity()} "
         self._expired: set[str] = set()  # keys that ever had an end
 
     async def begin(self) -> None:
-        await self.moments.begin()
+        await self.clock.begin()
 
     async def end(self) -> None:
         """All that is stored is read once more, in both solutions."""
@@ -75,10 +75,10 @@ class Store:
         before = key in self.keys[index].kept
         wanted = self._wanted(index, command.lower(), key, args)
         name = {"command": command, "key": self._prefix + key, "args": list(args)}
-        if command.lower() in ("ttl", "pttl") and not self.moments.exact:
+        if command.lower() in ("ttl", "pttl") and not self.clock.exact:
             return
         self._add(index, key, self._rule(index, command, key, before), command, name, wanted)
-        if key in self._expired and self.moments.exact:  # what a command does to an end shows much later
+        if key in self._expired and self.clock.exact:  # what a command does to an end shows much later
             left = {"command": "pttl", "key": self._prefix + key}
             rule = "KEY-SET-4" if command.lower() in ("set", "incrby", "lpush") else "KEY-CMD-3"
             self._add(index, key, rule, "pttl", left, self._wanted(index, "pttl", key, ()))
@@ -115,7 +115,7 @@ class Store:
             for number in numbers
             for each in (index, 1 - index)
         ]
-        found = await self._calls.at_once(*calls)
+        found = await self._calls.call_concurrently(*calls)
         for each in (0, 1):
             wanted = [self._wanted(each, "incrby", key, [number]) for number in numbers]
             if isinstance(wanted[-1], Refused):
@@ -150,7 +150,7 @@ class Store:
             kept = [keys.kept.get(key) for key, _ in pairs]
             wanted = [each.decode(errors="replace") if isinstance(each, bytes) else None for each in kept]
 
-            def judge(given: Given) -> None:
+            def judge(given: CallResult) -> None:
                 self._rules.holds("KEY-MORE-1", "values of mget", table(given).get("values"), wanted, given)
 
             self._done(index, "mget", {"keys": names}, "KEY-MORE-1", judge)
@@ -164,7 +164,7 @@ class Store:
         cursor: object = None
         while True:
             parameters = {"match": self._prefix, "count": 3} | ({} if cursor is None else {"cursor": cursor})
-            found = table(await self._calls.now(index, "Keystore.list", parameters))
+            found = table(await self._calls.call(index, "Keystore.list", parameters))
             seen += found.get("keys") or []
             cursor = found.get("cursor")
             if not cursor or cursor == "0" or len(seen) > 1000:
@@ -179,7 +179,7 @@ class Store:
         for key in [key for key in keys.kept if key.startswith(match)]:
             keys.remove(key)
 
-        def judge(given: Given) -> None:
+        def judge(given: CallResult) -> None:
             self._rules.holds("KEY-MORE-3", "is clear refused?", "error" in str(given.value), False, given)
 
         self._calls.add(index, "Keystore.clear", {"match": self._prefix + match}, judge)
@@ -188,8 +188,8 @@ class Store:
         """Let time pass; then ask for the keys whose last moment it is, or was meanwhile, and what others have left."""
         before = self._now()
         await self._calls.send()
-        await self.moments.advance(ticks)
-        if not self.moments.exact:
+        await self.clock.advance(ticks)
+        if not self.clock.exact:
             return
         for index, keys in enumerate(self.keys):
             for key in [key for key, end in keys.ends.items() if before < end <= self._now()]:
@@ -200,7 +200,7 @@ class Store:
     # ---- comparing
 
     def _now(self) -> int:
-        return math.floor(self.moments.now * 1000)
+        return math.floor(self.clock.now * 1000)
 
     def _timed(self, command: str, args: Sequence[str | int]) -> list[str | int]:
         """The arguments, `@5` being so many seconds (or milliseconds) from now; far ones on a wall clock."""
@@ -209,8 +209,8 @@ class Store:
         for each in args:
             if isinstance(each, str) and each.startswith("@"):
                 absolute = command.lower().endswith("at")
-                seconds = int(each[1:]) if self.moments.exact else 1000
-                found.append((seconds + (math.floor(self.moments.now) if absolute else 0)) * unit)
+                seconds = int(each[1:]) if self.clock.exact else 1000
+                found.append((seconds + (math.floor(self.clock.now) if absolute else 0)) * unit)
             else:
                 found.append(each)
         return found
@@ -253,7 +253,7 @@ class Store:
         if not ordered and isinstance(expected, list):
             expected = sorted(expected)
 
-        def judge(given: Given) -> None:
+        def judge(given: CallResult) -> None:
             holds = self._rules.holds
             if isinstance(wanted, Refused):
                 found = table(given)
@@ -276,24 +276,24 @@ class Store:
         operation: str,
         parameters: dict[str, Any],
         rule: str,
-        more: Callable[[Given], None] = ignored,
+        more: Callable[[CallResult], None] = ignore_result,
     ) -> None:
         """Have an operation called, which is to be no error. more: what else is compared."""
 
-        def judge(given: Given) -> None:
+        def judge(given: CallResult) -> None:
             self._rules.holds(rule, f"status of {operation}", table(given).get("status"), None, given)
             more(given)
 
         self._calls.add(index, f"Keystore.{operation}", parameters, judge)
 
 
-def table(given: Given) -> dict[str, Any]:
+def table(given: CallResult) -> dict[str, Any]:
     """The table that an operation gave."""
     found = given.value
     return found if isinstance(found, dict) else {"status": f"no table but {found!r}"}
 
 
-def value(given: Given) -> Any:
+def value(given: CallResult) -> Any:
     """The value in the table; an error shows as it is."""
     found = table(given)
     return found if "status" in found else found.get("value")

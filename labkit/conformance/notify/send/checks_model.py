@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from labkit.conformance.check import model_check
-from labkit.conformance.models.search import LONGER, Model
+from labkit.conformance.models.search import LONG_SEQUENCES, Model
 from labkit.conformance.notifications import CHANNELS, FOUR_WEEKS
 from labkit.conformance.notify.send.game import ADDRESSES, Notifications
 
@@ -142,5 +142,5 @@ RULES = (
 notifications = model_check(
     "send/model",
     "bindings, lists and sends of three services in any order, and what handsets got, as a model has them",
-    Model(tuple(RULES.split()), commands, Notifications, LONGER),
+    Model(tuple(RULES.split()), commands, Notifications, LONG_SEQUENCES),
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from labkit.conformance.models.calls import Calls, Refused
-from labkit.conformance.models.moments import Moments
+from labkit.conformance.models.game_clock import GameClock
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.notifications import DAY, PUSH, SID, number_of
 from labkit.conformance.notify.send.model import Bindings, Bound, Message, Phone, day
@@ -34,7 +34,7 @@ class Notifications:
         self._calls = Calls(target, rules, self.default, SOLUTIONS)
         self._prefix = f"{target.identity()}-"
         self._handsets = "handsets" in target.offers
-        self.moments = Moments(target)
+        self.clock = GameClock(target)
         self._numbers = [number_of(target.identity()) for _ in range(ADDRESSES)]
         self._numbers.append(f"{self._numbers[0]}x")  # which is none
         self.phones = {each: Phone() for each in self._numbers}
@@ -48,7 +48,7 @@ class Notifications:
         self._away: set[int] = set()  # the handsets that were off at times
 
     async def begin(self) -> None:
-        await self.moments.begin()
+        await self.clock.begin()
         for index in (0, 1):
             await self.create(index, "ann", 0, "apn", 0, ("red",))
             await self.create(index, "ann", 1, "sms", 1, ("red", "blue"))
@@ -61,10 +61,10 @@ class Notifications:
             for tags in ((), ("apn",), ("red", "all"), ("Red",), ("sms",), ("blue",)):
                 await self.listed(index, (), tags, (None, None), (None, 0))
         await self._settle()
-        if not self._handsets or self._calls.lost:
+        if not self._handsets or self._calls.diverged:
             return
         for address, phone in self.phones.items():
-            phone.expire(self.moments.now)
+            phone.expire(self.clock.now)
             received, waiting = await self._target.in_lab(self._messages, address)
             for sid, service in zip(self._sids, self.services, strict=True):
                 for what, found, wanted in (
@@ -140,7 +140,7 @@ class Notifications:
     ) -> None:
         """listBinding: those of this game. days: from today; page: size and number."""
         service, (size, number) = self.services[index], page
-        today = int(self.moments.now) // DAY
+        today = int(self.clock.now) // DAY
         bounds = (None if days[0] is None else today + days[0], None if days[1] is None else today + days[1])
         names, labels = [self._own(each) for each in identities], self._tags(tags)
         body: dict[str, Any] = {"Identity": names, "Tag": labels, "Page": number}
@@ -205,11 +205,11 @@ class Notifications:
 
     async def switch(self, address: int, online: bool) -> None:
         """A handset is turned off or on."""
-        if not self._handsets or not self.moments.exact:
+        if not self._handsets or not self.clock.exact:
             return
         await self._settle()
         number = self._numbers[address]
-        self.phones[number].expire(self.moments.now)
+        self.phones[number].expire(self.clock.now)
         if await self._target.in_lab(self._switch, number, online):
             self.phones[number].switch(online)
             self._away.add(id(self.phones[number]))
@@ -224,10 +224,10 @@ class Notifications:
     async def advance(self, ticks: int) -> None:
         """Let time pass, after all that waits."""
         await self._settle()
-        await self.moments.advance(ticks)
-        if self.moments.exact:
+        await self.clock.advance(ticks)
+        if self.clock.exact:
             for phone in self.phones.values():
-                phone.expire(self.moments.now)
+                phone.expire(self.clock.now)
 
     # ---- comparing
 
@@ -286,9 +286,9 @@ class Notifications:
         change: Callable[[], object],
         see: Callable[[Any], Any] = lambda value: value,
     ) -> None:
-        self.services[index].now = self.moments.now
+        self.services[index].now = self.clock.now
         body = body | ({"ServiceSid": self._sids[2]} if index == 2 else {})
-        self._calls.same(index % 2, f"Notify.{operation}", body, rule, change, see)
+        self._calls.compare(index % 2, f"Notify.{operation}", body, rule, change, see)
 
     def _own(self, identity: str) -> str:
         """An identity of this game; digits: of so many characters."""

@@ -18,7 +18,7 @@ from cryptography.x509.oid import NameOID
 from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.jwts import coded, opened, part
-from labkit.conformance.models.moments import Moments
+from labkit.conformance.models.game_clock import GameClock
 from labkit.conformance.target import Target
 from labkit.conformance.users import User
 from labkit.conformance.verdict import Mismatch
@@ -317,9 +317,9 @@ async def times(target: Target) -> None:
 
 
 async def _whole_second(target: Target) -> int:
-    moments = Moments(target)
-    await moments.begin()
-    return int(moments.now)
+    clock = GameClock(target)
+    await clock.begin()
+    return int(clock.now)
 
 
 @check("USR-JWT-14", "exp and nbf are judged to the second, on the lab's clock", needs={"clock"})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from labkit.conformance.check import model_check
-from labkit.conformance.models.search import LONGER, Model
+from labkit.conformance.models.search import LONG_SEQUENCES, Model
 from labkit.conformance.user.oauth.game import OAuth
 
 if TYPE_CHECKING:
@@ -65,5 +65,5 @@ RULES = (
 oauth = model_check(
     "oauth/model",
     "codes and token sets of two users and two clients that are exchanged in any order, as a model has them",
-    Model(tuple(RULES.split()), commands, OAuth, LONGER),
+    Model(tuple(RULES.split()), commands, OAuth, LONG_SEQUENCES),
 )

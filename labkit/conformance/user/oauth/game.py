@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.models.calls import Calls, Given
-from labkit.conformance.models.moments import Moments
+from labkit.conformance.models.calls import CallResult, Calls
+from labkit.conformance.models.game_clock import GameClock
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.probe import PROBE, WITNESS
 from labkit.conformance.set_up import SetUpError
@@ -26,7 +26,7 @@ class OAuth:
         self._target = target
         self._rules = rules
         self._calls = Calls(target, rules, self.default, SOLUTIONS)
-        self.moments = Moments(target)
+        self.clock = GameClock(target)
         self._users: list[int] = []
         self._logins: list[str] = []
         self._people: list[dict[str, str]] = []
@@ -53,7 +53,7 @@ class OAuth:
             ),
         )
         self._logins, self._clients = found[:2], found[2:]
-        await self.moments.begin()
+        await self.clock.begin()
         for user, owner in ((0, 0), (1, 1), (0, 1), (1, 0)):
             await self.approve(user, owner)
         for number in (3, 2, 1):
@@ -89,9 +89,9 @@ class OAuth:
             "response_type": "code",
             "scope": "profile",
         }
-        good, now = client not in self._grants.deleted, self.moments.now
+        good, now = client not in self._grants.deleted, self.clock.now
 
-        def judge(given: Given) -> None:
+        def judge(given: CallResult) -> None:
             found = given.value
             if not self._rules.holds("USR-OAUTH-12", "is a code given?", isinstance(found, str), good, given):
                 self._lost = True
@@ -119,7 +119,7 @@ class OAuth:
             or (code.used and how not in ("right", "no secret", "abroad", "wrong secret"))
         ):
             return
-        counts = self._grants.code_counts(code, self.moments.now)
+        counts = self._grants.code_counts(code, self.clock.now)
         parameters: dict[str, Any] = {
             "grant_type": "authorization_code",
             "code": self._codes[family],
@@ -155,7 +155,7 @@ class OAuth:
             return
         if how == "other client" or how == "no redirect":
             how = "right"
-        counts = self._grants.refresh_counts(tokens, self.moments.now)
+        counts = self._grants.refresh_counts(tokens, self.clock.now)
         if tokens.ended and not tokens.refreshed:
             how = "wrong secret" if how == "wrong secret" else "abroad"  # else it may count as stolen, or not
         parameters = {"grant_type": "refresh_token", "refresh_token": self._sets[number]["refresh_token"]}
@@ -180,7 +180,7 @@ class OAuth:
         usable = [
             index
             for index, each in enumerate(self._grants.sets)
-            if self._grants.refresh_counts(each, self.moments.now) and each.user not in self._grants.inactive
+            if self._grants.refresh_counts(each, self.clock.now) and each.user not in self._grants.inactive
         ]
         if not usable:
             return
@@ -188,7 +188,7 @@ class OAuth:
         tokens = self._grants.sets[index]
         parameters = {"grant_type": "refresh_token", "refresh_token": self._sets[index]["refresh_token"]}
         exchange = (0, "User.getOauthToken", {**parameters, **self._secrets(tokens.client)})
-        found = await self._calls.at_once(exchange, exchange)
+        found = await self._calls.call_concurrently(exchange, exchange)
         given = [each for each in found if "access_token" in result(each)]
         self._rules.holds("USR-OAUTH-33", "at most one is given", len(given) <= 1, True, found[0])
         tokens.refreshed = True
@@ -200,18 +200,18 @@ class OAuth:
             return
         number = -1 - number % len(self._sets)
         tokens = self._grants.sets[number]
-        counts = self._grants.access_counts(tokens, self.moments.now)
+        counts = self._grants.access_counts(tokens, self.clock.now)
         rule = self._rule(tokens)
         wanted = self._users[tokens.user] if counts else None
 
-        def judge(given: Given) -> None:
+        def judge(given: CallResult) -> None:
             seen = result(given).get("id")
             if counts is not None and not self._rules.holds(
                 rule, "user of the access token", seen, wanted, given
             ):
                 self._lost = True
 
-        def abroad(given: Given) -> None:
+        def abroad(given: CallResult) -> None:
             seen = result(given).get("id")
             self._rules.holds("USR-OAUTH-38", "user of the token in another solution", seen, None, given)
 
@@ -255,16 +255,16 @@ class OAuth:
 
     async def advance(self, ticks: int) -> None:
         """Let time pass."""
-        if self.moments.exact:
+        if self.clock.exact:
             await self._calls.send()
-            await self.moments.advance(ticks)
+            await self.clock.advance(ticks)
 
     # ---- requests
 
     def _judge(
         self,
         rule: str,
-        response: Given,
+        response: CallResult,
         good: bool | None,
         family: int,
         ttls: tuple[int | None, int | None],
@@ -278,7 +278,7 @@ class OAuth:
         if given:
             access, refresh = ttls[0] or ACCESS_TTL, ttls[1] or REFRESH_TTL
             self._rules.holds("USR-OAUTH-34", "expires_in", found.get("expires_in"), access, response)
-            self._grants.give(family, self.moments.now, access, refresh)
+            self._grants.give(family, self.clock.now, access, refresh)
             self._sets.append(found)
         return True
 
@@ -288,7 +288,7 @@ class OAuth:
 
     async def _exchange(
         self, parameters: dict[str, Any], client: int, how: str, ttls: tuple[int | None, int | None]
-    ) -> Given:
+    ) -> CallResult:
         given = {**parameters, **self._secrets(1 - client if how == "other client" else client)}
         if how == "wrong secret":
             given["client_secret"] = given["client_secret"].swapcase()
@@ -298,12 +298,12 @@ class OAuth:
         given |= {name: ttl for name, ttl in named if ttl is not None}
         return await self._call("getOauthToken", given, 1 if how == "abroad" else 0)
 
-    async def _call(self, operation: str, parameters: dict[str, Any], index: int = 0) -> Given:
-        return await self._calls.now(index, f"User.{operation}", parameters)
+    async def _call(self, operation: str, parameters: dict[str, Any], index: int = 0) -> CallResult:
+        return await self._calls.call(index, f"User.{operation}", parameters)
 
     async def _made(self, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
         """What operations give, of which none may fail."""
-        found: list[Given] = []
+        found: list[CallResult] = []
         for operation, parameters in calls:
             self._calls.add(0, f"User.{operation}", parameters, found.append)
         await self._calls.send()
@@ -313,6 +313,6 @@ class OAuth:
         return [each.value for each in found]
 
 
-def result(given: Given) -> Any:
+def result(given: CallResult) -> Any:
     """What an operation gave; an empty table where that was nothing."""
     return {} if given.value is None else given.value

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from labkit.conformance.check import model_check
-from labkit.conformance.models.search import LONGER, Model
+from labkit.conformance.models.search import LONG_SEQUENCES, Model
 from labkit.conformance.user.roles.game import Roles
 
 if TYPE_CHECKING:
@@ -121,5 +121,5 @@ RULES = (
 roles = model_check(
     "roles/model",
     "roles, permissions and assignments of two solutions in any order, as a model has them",
-    Model(tuple(RULES.split()), commands, Roles, LONGER),
+    Model(tuple(RULES.split()), commands, Roles, LONG_SEQUENCES),
 )

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from labkit.conformance.models.calls import Calls, Given, Refused
+from labkit.conformance.models.calls import CallResult, Calls, Refused
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.probe import PROBE, WITNESS
 from labkit.conformance.set_up import SetUpError
@@ -57,7 +57,7 @@ class Roles:
 
     async def _sign_up(self, behind: int = 0, more: int = 0) -> None:
         """Users in both solutions, or more in the one that is behind."""
-        found: list[list[Given]] = [[], []]
+        found: list[list[CallResult]] = [[], []]
         for index in (behind,) if more else range(len(SOLUTIONS)):
             emails = [f"{self._target.identity()}@example.com" for _ in range(more or USERS)]
             for email in emails:
@@ -276,7 +276,7 @@ class Roles:
         change: Callable[[Access], object],
     ) -> None:
         """What an operation gives must be what the model gives."""
-        self._calls.same(index, f"User.{operation}", parameters, rule, lambda: change(self.access[index]))
+        self._calls.compare(index, f"User.{operation}", parameters, rule, lambda: change(self.access[index]))
 
     def _listed(self, index: int, rule: str, operation: str, wanted: list[Any]) -> None:
         def own(found: Any) -> Any:
@@ -286,7 +286,7 @@ class Roles:
                 else found
             )
 
-        self._calls.same(index, f"User.{operation}", {}, rule, lambda: wanted, own)
+        self._calls.compare(index, f"User.{operation}", {}, rule, lambda: wanted, own)
 
 
 def sent(value: str) -> object:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from labkit.conformance.check import model_check
-from labkit.conformance.models.search import LONGER, Model
+from labkit.conformance.models.search import LONG_SEQUENCES, Model
 from labkit.conformance.user.users.game import EMAILS, FIRST, LONG, WRONG_EMAILS, Users
 
 if TYPE_CHECKING:
@@ -187,5 +187,5 @@ RULES = (
 users = model_check(
     "users/model",
     "users of two solutions who sign up, log in, change and go in any order, as a model has them",
-    Model(tuple(RULES.split()), commands, Users, LONGER),
+    Model(tuple(RULES.split()), commands, Users, LONG_SEQUENCES),
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from labkit.conformance.models.calls import Calls, Refused
-from labkit.conformance.models.moments import Moments
+from labkit.conformance.models.game_clock import GameClock
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.probe import PROBE, WITNESS
 from labkit.conformance.target import Target
@@ -42,12 +42,12 @@ class Users:
         self._rules = rules
         self._calls = Calls(target, rules, self.default, SOLUTIONS)
         self._prefix = f"{target.identity()}-"
-        self.moments = Moments(target)
+        self.clock = GameClock(target)
         self.people = [People(), People()]
         self._ids: list[list[int]] = [[], []]
 
     async def begin(self) -> None:
-        await self.moments.begin()
+        await self.clock.begin()
         for index, emails in ((0, EMAILS[0:5:2]), (1, EMAILS[0:3:2])):
             for email, name in zip(emails, NAMES, strict=False):
                 await self._sign_up(index, email, name, FIRST)
@@ -125,7 +125,7 @@ class Users:
             "cut": user.password[:-1],
             "other": self._user(index, number + 1).password,
         }.get(password, user.password)
-        if not self.moments.exact and seconds > 0:
+        if not self.clock.exact and seconds > 0:
             seconds = LONG
         body: dict[str, Any] = {"email": email, "password": given}
         if seconds != LONG:
@@ -245,17 +245,17 @@ class Users:
     async def advance(self, ticks: int) -> None:
         """Let time pass, after all that waits."""
         await self._calls.send()
-        await self.moments.advance(ticks)
+        await self.clock.advance(ticks)
         for index, people in enumerate(self.people):
             for number, token in enumerate(people.tokens):
-                if abs(token.until - self.moments.now) <= 1:  # it dies about now
+                if abs(token.until - self.clock.now) <= 1:  # it dies about now
                     await self.current(index, number, "as it is")
 
     # ---- comparing
 
     async def _sign_up(self, index: int, email: str, name: str, password: str) -> None:
         people, email = self.people[index], self._own(email)
-        people.now = self.moments.now
+        people.now = self.clock.now
         made: list[User] = []
 
         def sign_up() -> str:
@@ -281,7 +281,7 @@ class Users:
                 self._rules.holds("USR-USER-3", "does the id grow?", fresh, True)
                 self._ids[index].append(user["id"])
                 made[0].id = user["id"]
-                if not self.moments.exact:
+                if not self.clock.exact:
                     made[0].created = user["creation_date"]
                 return [seen(user)]
             return value
@@ -323,8 +323,8 @@ class Users:
         change: Callable[[], object],
         see: Callable[[Any], Any] = lambda value: value,
     ) -> None:
-        self.people[index].now = self.people[1 - index].now = self.moments.now
-        self._calls.same(index, f"User.{operation}", body, rule, change, see)
+        self.people[index].now = self.people[1 - index].now = self.clock.now
+        self._calls.compare(index, f"User.{operation}", body, rule, change, see)
 
     def _user(self, index: int, number: int) -> User:
         users = self.people[index].users

@@ -1,4 +1,4 @@
-"""The time of a game: exact on a virtual clock, and elsewhere what lies between sending and receiving."""
+"""The current time of a target during a model game: exact on a virtual clock, else an interval of seconds."""
 
 from __future__ import annotations
 
@@ -15,19 +15,17 @@ from labkit.conformance.verdict import Mismatch, NotReached
 
 T = TypeVar("T")
 
-TICK = Fraction(1, 1024)  # what a float of Unix seconds holds exactly
-MOST_SECONDS = (
-    600  # of an answer that took long; a clock that leaps leaves a game with too many states anyway
-)
-PAUSE = 0.05  # seconds of real time that pass for any advance, where no clock can be moved
+TICK = Fraction(1, 1024)  # seconds; a float of Unix seconds represents it exactly
+LONGEST_ANSWER = 600  # seconds; a clock that leaps leaves a game with too many states anyway
+PAUSE = 0.05  # most seconds of real time for an advance, where the clock cannot be moved
 
 
-class Moments:
-    """What time it is at the target, as far as can be told.
+class GameClock:
+    """The time at the target.
 
-    On a virtual clock that is exact, and starts on a whole second. Elsewhere the server's /timestamp tells whole
-    seconds: `during` gives all of them that an answer may have been made in. second: asks for it, where a game has
-    a device of its own.
+    On a virtual clock it is exact, and starts on a whole second. Elsewhere the server's /timestamp gives whole seconds,
+    and `timed` returns all seconds in which an answer may have been made. second: reads the timestamp, by default with
+    a shared device; a game with its own device passes its own function.
     """
 
     def __init__(self, target: Target, second: Callable[[], Awaitable[int]] | None = None) -> None:
@@ -40,7 +38,7 @@ class Moments:
         self.now = Fraction(0)
 
     async def begin(self) -> None:
-        """Find out, and go on to the next whole second, where the clock can be moved."""
+        """Read the time, and move a virtual clock to the next whole second."""
         if not self.exact:
             self.now = Fraction(await self._second())
             return
@@ -49,15 +47,18 @@ class Moments:
         await self._target.advance(float(self.now - now))
 
     async def advance(self, ticks: int) -> None:
-        """Let so many ticks pass; on a wall clock, a moment."""
+        """Advance the clock by a number of ticks; on a wall clock, wait at most 50 ms instead."""
         if self.exact:
             self.now += ticks * TICK
             await self._target.advance(float(ticks * TICK))
         else:
             await asyncio.sleep(min(PAUSE, float(ticks * TICK)))
 
-    async def during(self, work: Awaitable[T]) -> tuple[T, list[Fraction]]:
-        """The result of some work, and the seconds that it may have been done in."""
+    async def timed(self, work: Awaitable[T]) -> tuple[T, list[Fraction]]:
+        """Return a request's result and every second in which the target may have handled it.
+
+        Raises NotReached if the server's time runs backwards.
+        """
         if self.exact:
             return await work, [self.now]
         before = self.now
@@ -66,5 +67,5 @@ class Moments:
         if self.now < before:
             mismatch = Mismatch("the server's time, GET /timestamp", f"{before} or later", self.now)
             raise NotReached("DEV-TIME-2", mismatch)
-        last = min(int(self.now - before), MOST_SECONDS)
+        last = min(int(self.now - before), LONGEST_ANSWER)
         return result, [before + each for each in range(last + 1)]
