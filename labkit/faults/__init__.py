@@ -1,6 +1,6 @@
-"""Named faults that a user or a check puts on requests, service calls, events, outgoing requests and providers.
+"""Named faults that a user or a check injects into requests, service calls, events, outgoing requests and providers.
 
-Where there is none, nothing is paid but one test at each of these points.
+A lab without faults pays one test at each injection point.
 """
 
 from labkit.faults.awaited import AWAITED

@@ -1,7 +1,7 @@
-"""Answers of the lab's own listener that the platform itself waits for.
+"""Registry of the platform's own requests to the lab's listener whose answers it waits for.
 
-While a fault holds such a request for lab time, the piece of work that waits for its answer is held too: it is no
-activity, and the real time that an answer may take does not run.
+While a fault delays such a request for lab time, the work that waits for its answer is suspended too: it does
+not count as activity, and the real-time limit of the answer does not run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ AWAITED = "X-Labkit-Awaited"  # the header of a request: the key of its answer
 
 
 class _Answer:
-    """One that is waited for."""
+    """An answer that is waited for, with its real-time limit."""
 
     def __init__(
         self, runs: Runs, actor: str, run: int | None, timeout: asyncio.Timeout, patience: float
@@ -29,13 +29,13 @@ class _Answer:
         self._patience = patience
         self._held = False
 
-    def hold(self) -> None:
+    def suspend(self) -> None:
         self._held = True
         self._timeout.reschedule(None)
         self._runs.begin(*self._held_as)
 
-    def go_on(self) -> None:
-        """Nothing happens where it is not held (any more)."""
+    def resume(self) -> None:
+        """Resume the waiting work and restart its time limit; do nothing unless it is suspended."""
         if self._held:
             self._held = False
             self._runs.end(*self._held_as)
@@ -43,18 +43,18 @@ class _Answer:
 
 
 class AwaitedAnswers:
-    """All of a lab, by keys that no stranger can guess."""
+    """The awaited answers of a lab, by keys that clients cannot guess."""
 
     def __init__(self, runs: Runs) -> None:
         self._runs = runs
         self._answers: dict[str, _Answer] = {}
 
     @asynccontextmanager
-    async def one(self, actor: str, run: int | None, patience: float) -> AsyncIterator[dict[str, str]]:
-        """Within, a piece of work waits for an answer whose request has the header that this gives.
+    async def expect(self, actor: str, run: int | None, patience: float) -> AsyncIterator[dict[str, str]]:
+        """Limit the real time within the block and yield the header that its request must carry.
 
-        run: the record of the run of a script that waits, if it is one; patience: seconds of real time that the answer
-        may take, without those for which it is held. Raises TimeoutError.
+        run: the record of the script run that waits, if any; patience: seconds of real time that the answer may
+        take, without delays by faults. Raises TimeoutError.
         """
         key = secrets.token_hex(16)
         async with asyncio.timeout(patience) as timeout:
@@ -63,17 +63,17 @@ class AwaitedAnswers:
                 yield {AWAITED: key}
             finally:
                 del self._answers[key]
-                answer.go_on()
+                answer.resume()
 
     @contextmanager
-    def held(self, key: str) -> Iterator[None]:
-        """Within, the request of a key is held. Nothing happens where nobody waits for its answer."""
+    def suspended(self, key: str) -> Iterator[None]:
+        """Suspend the work that waits for the answer with this key within the block; an unknown key has no effect."""
         answer = self._answers.get(key)
         if answer is None:
             yield
             return
-        answer.hold()
+        answer.suspend()
         try:
             yield
         finally:
-            answer.go_on()
+            answer.resume()

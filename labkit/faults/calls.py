@@ -1,4 +1,4 @@
-"""Faults of service calls: before an operation works, and after it."""
+"""Faults of service calls: applied before an operation runs, and to its result."""
 
 from __future__ import annotations
 
@@ -13,50 +13,52 @@ from labkit.faults.tools import Tools
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
-    """A call that faults may hit. solution: whose; cause: sequence of the journal's record that it belongs to;
-    given: its parameters, as the operation gets them.
+class ServiceCall:
+    """A service call as faults match it.
+
+    solution: the caller; cause: sequence of the journal's record that the call belongs to; parameters: as the
+    operation gets them.
     """
 
     solution: str
     service: str
     operation: str
     cause: int | None
-    given: Mapping[str, object] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=dict)
 
 
 class Calls:
-    """The faults of service calls that a lab has, oldest first."""
+    """The active faults of service calls, oldest first."""
 
     def __init__(self, faults: tuple[Fault, ...], tools: Tools) -> None:
-        self._given = tuple(each for each in faults if each.changes_given)
+        self._changing = tuple(each for each in faults if each.changes_given)
         self._before = tuple(each for each in faults if each.phase == "before" and not each.changes_given)
         self._after = tuple(each for each in faults if each.phase == "after")
         self._tools = tools
 
-    def given(self, called: Called) -> Called:
-        """The call with its parameters as the faults change them."""
-        for fault in self._given:
-            if not _concerns(fault, called):
+    def change_parameters(self, call: ServiceCall) -> ServiceCall:
+        """Return the call with its parameters as the faults change them."""
+        for fault in self._changing:
+            if not _concerns(fault, call):
                 continue
-            given, found = fault.changes.apply(called.given)
+            parameters, found = fault.changes.apply(call.parameters)
             if (
                 found
-                and isinstance(given, Mapping)
-                and self._tools.hits(fault, called.solution, called.cause)
+                and isinstance(parameters, Mapping)
+                and self._tools.hits(fault, call.solution, call.cause)
             ):
-                called = replace(called, given=given)
-        return called
+                call = replace(call, parameters=parameters)
+        return call
 
-    async def instead(self, called: Called, work: Callable[[], Awaitable[object]]) -> object:
-        """Hold the call; then the result that a fault gives instead of the work, or that of the work.
+    async def run(self, call: ServiceCall, work: Callable[[], Awaitable[object]]) -> object:
+        """Delay the call, then return the result that a fault substitutes, or else that of `work`.
 
         Raises ServiceError where the fault has an error status.
         """
         for fault in self._before:
-            if not _concerns(fault, called) or not self._tools.hits(fault, called.solution, called.cause):
+            if not _concerns(fault, call) or not self._tools.hits(fault, call.solution, call.cause):
                 continue
-            await self._tools.hold(fault, called.solution, called.cause)
+            await self._tools.hold(fault, call.solution, call.cause)
             if fault.settings.status is not None:
                 raise _error(fault)
             if fault.settings.body is not None:
@@ -65,13 +67,13 @@ class Calls:
                 return None
         return await work()
 
-    async def after(
-        self, called: Called, result: Any, status: int, error_object: Callable[[ServiceError], object]
+    async def change_result(
+        self, call: ServiceCall, result: Any, status: int, error_object: Callable[[ServiceError], object]
     ) -> tuple[Any, int]:
-        """The result as the caller gets it, error objects too, and its status."""
+        """Return the result (an error object too) and its status as the faults change them for the caller."""
         for fault in self._after:
             settings = fault.settings
-            if settings.if_status not in (None, status) or not _concerns(fault, called):
+            if settings.if_status not in (None, status) or not _concerns(fault, call):
                 continue
             if not fault.if_answer.hold_in(result):
                 continue
@@ -80,9 +82,9 @@ class Calls:
                 changed, found = fault.changes.apply(result)
                 if not found:
                     continue
-            if not self._tools.hits(fault, called.solution, called.cause):
+            if not self._tools.hits(fault, call.solution, call.cause):
                 continue
-            await self._tools.hold(fault, called.solution, called.cause)
+            await self._tools.hold(fault, call.solution, call.cause)
             if settings.status is not None:
                 result, status = error_object(_error(fault)), settings.status
             elif settings.body is not None:
@@ -92,16 +94,16 @@ class Calls:
         return result, status
 
 
-def _concerns(fault: Fault, called: Called) -> bool:
+def _concerns(fault: Fault, call: ServiceCall) -> bool:
     return (
-        fault.is_at(called.service, called.operation)
-        and fault.is_for(solution=called.solution)
-        and fault.if_given.hold_in(called.given)
+        fault.is_at(call.service, call.operation)
+        and fault.is_for(solution=call.solution)
+        and fault.if_given.hold_in(call.parameters)
     )
 
 
 def _error(fault: Fault) -> ServiceError:
-    """The refusal that a fault is. Its text: the body, where that is one."""
+    """Return the error that a fault raises; its text is the fault's body where that is a string."""
     settings = fault.settings
     assert settings.status is not None
     text = settings.body if isinstance(settings.body, str) else fault.reason

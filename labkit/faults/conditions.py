@@ -1,4 +1,4 @@
-"""Where a fault hits only some: fields of what was asked or answered have to fit patterns."""
+"""Conditions on the fields of a request or an answer that limit which ones a fault hits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Values = Callable[[str], Iterable[object]]
 
 
 class Conditions:
-    """By path: a pattern that one of its values has to fit, or with `!` before it none of them."""
+    """Patterns by path: a value at the path must match, or with `!` before the pattern none may."""
 
     def __init__(self, patterns: Mapping[str, str] | None) -> None:
         self._patterns = [
@@ -28,12 +28,12 @@ class Conditions:
         return iter(path for path, _, _ in self._patterns)
 
     def hold(self, values: Values) -> bool:
-        """values: gives all of a path."""
+        """Return whether all conditions are met. values: returns all values at a path."""
         return all(
             any(pattern.matches(as_text(each)) for each in values(path)) is wanted
             for path, pattern, wanted in self._patterns
         )
 
     def hold_in(self, data: object) -> bool:
-        """The same for plain data."""
+        """Return whether all conditions are met by plain data."""
         return not self._patterns or self.hold(lambda path: values_at(data, path_of(path)))

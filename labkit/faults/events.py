@@ -1,4 +1,4 @@
-"""Faults of events: on their way to each that handles them."""
+"""Faults of events, applied to the delivery to each handler."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from labkit.faults.tools import Tools
 
 
 class EventFaults:
-    """The faults of events that a lab has, oldest first."""
+    """The active faults of events, oldest first."""
 
     def __init__(self, faults: tuple[Fault, ...], tools: Tools, events: Events, lanes: Lanes) -> None:
         self._faults = faults
@@ -21,7 +21,7 @@ class EventFaults:
         self._lanes = lanes
 
     def deliver(self, event: Event, solution: str, handler: Handler) -> None:
-        """Queue an event for one that handles it, as the faults let it arrive."""
+        """Queue an event for a handler as the faults change, delay, double or drop it."""
         payload: Any = event.payload()
         times = [0.0]  # when it arrives, in seconds from now; each once
         delay = 0.0
@@ -42,7 +42,7 @@ class EventFaults:
             self._lanes.add(Arrival(event.source, solution, handler, given, delay), seconds)
 
     def _hit(self, fault: Fault, event: Event, solution: str, payload: Any) -> tuple[Any, bool]:
-        """The payload as a fault changes it, and whether it hits."""
+        """Return the payload as a fault changes it, and whether the fault hits."""
         if not _concerns(fault, event, solution) or not fault.if_given.hold_in(payload):
             return payload, False
         changed, found = fault.changes.apply(payload) if fault.changes else (payload, True)

@@ -1,4 +1,4 @@
-"""A fault as a lab keeps it: what its settings say, compiled, and how often it hit."""
+"""A fault at run time: its compiled settings and its counters."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from labkit.faults.fields import Changes
 from labkit.faults.patterns import Pattern, Patterns
 from labkit.settings import FaultSettings
 
-Draw = Callable[[str, str], float]  # name of a fault and actor → a number from 0 to 1, the actor's next one
+Draw = Callable[[str, str], float]  # name of a fault and actor → a number from 0 to 1, the actor's next draw
 Origin = Literal["settings", "hand"]
 
 
 class Fault:
-    """One fault. seen: what it could have hit; hits: what it did."""
+    """One fault. seen: number of operations that it could have hit; hits: number that it hit."""
 
     def __init__(self, name: str, settings: FaultSettings, origin: Origin, draw: Draw) -> None:
         self.name = name
@@ -37,7 +37,7 @@ class Fault:
         self._solution = Patterns(settings.solution)
 
     def is_at(self, first: str, *second: str) -> bool:
-        """Is this where it hits? second: all names that the place has."""
+        """Return whether the fault applies at a place. second: all names that the place has."""
         return self._first.matches(first) and any(map(self._second.matches, second))
 
     def is_for(
@@ -48,7 +48,7 @@ class Fault:
         identity: str | None = None,
         solution: str | None = None,
     ) -> bool:
-        """Is it meant for them? None: not known."""
+        """Return whether the fault applies to these; None: not known."""
         return (
             self._site.match(site)
             and self._product.match(product)
@@ -57,21 +57,21 @@ class Fault:
         )
 
     def is_at_site(self, site: str, product: str | None, solution: str | None) -> bool:
-        """Is it meant for this site, whoever asks there?"""
+        """Return whether the fault applies at this site, whichever device sends the request."""
         return self._site.match(site) and self._product.match(product) and self._solution.match(solution)
 
     @property
     def changes_given(self) -> bool:
-        """Does it change what is asked?"""
+        """Whether the fault changes the request or the parameters of a call."""
         return self.phase == "before" and bool(self.changes)
 
     @property
     def spent(self) -> bool:
-        """Has it hit as often as it was to?"""
+        """Whether the fault has hit as often as its `first` allows."""
         return self.settings.first is not None and self.hits >= self.settings.first
 
     def is_due(self, actor: str) -> bool:
-        """Does it hit this time? Counts what it could hit, and what it does."""
+        """Return whether the fault hits this time, and update its counters."""
         settings = self.settings
         if self.spent:
             return False
@@ -85,17 +85,17 @@ class Fault:
 
     @property
     def reason(self) -> str:
-        """What whoever it hits is told."""
+        """The text that the affected client or caller gets."""
         return self.name if self.name.startswith("fault ") else f"fault {self.name}"
 
     @property
     def title(self) -> str:
-        """The name that its maker gave it, or what it does."""
+        """The name that the user gave, or else a description of the effect."""
         return self.does if self.name.startswith("fault ") else self.name
 
     @property
     def does(self) -> str:
-        """What it does, in words: `503`, `cut after`, `delay 30 s`."""
+        """Description of the effect: `503`, `cut after`, `delay 30 s`."""
         settings = self.settings
         words = [self._in_words(each) for each in settings.actions]
         if settings.when == "after" and settings.status is not None:
@@ -106,7 +106,7 @@ class Fault:
         return ", ".join([*words, *map(self._in_words, conditions)])
 
     def _in_words(self, name: str) -> str:
-        """Return a key of its settings in words: `lost`, `delay 30 s`, `cut after`, `drop a, b`."""
+        """Return a key of the settings in words: `lost`, `delay 30 s`, `cut after`, `drop a, b`."""
         value = getattr(self.settings, name)
         if name == "does":
             return str(value)
@@ -120,7 +120,7 @@ class Fault:
 
     @property
     def often(self) -> str:
-        """How often it hits, in words: `first 2`, `every 10`, `chance 0.1, first 3`, `always`."""
+        """Description of the frequency: `first 2`, `every 10`, `chance 0.1, first 3`, `always`."""
         settings = self.settings
         words = [
             f"{name} {value:g}"
@@ -135,6 +135,6 @@ class Fault:
 
     @property
     def whom(self) -> str:
-        """Whom it is for, in words: `identity t-00*`; empty for all."""
+        """Description of the scope: `identity t-00*`; empty for all."""
         named = ((name, getattr(self.settings, name)) for name in ("site", "product", "identity", "solution"))
         return ", ".join(f"{name} {' or '.join(texts)}" for name, texts in named if texts is not None)

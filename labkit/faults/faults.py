@@ -1,4 +1,4 @@
-"""All faults of a lab."""
+"""The faults of a lab, and the points at which they are injected."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from labkit.faults.delays import Delays
 from labkit.faults.events import EventFaults
 from labkit.faults.fault import Fault, Origin
 from labkit.faults.lanes import Lanes
-from labkit.faults.named import ProviderFaults, named
+from labkit.faults.named import ProviderFaults, find_provider_fault
 from labkit.faults.outgoing import Outgoing
 from labkit.faults.patterns import ANY, Pattern
 from labkit.faults.requests import Requests
@@ -29,15 +29,15 @@ from labkit.faults.tools import Tools
 from labkit.http.sites import HostTable
 from labkit.settings import FaultSettings
 
-MOST = 1000  # faults at one time
-DIGITS = 13  # hexadecimal ones of a draw: as many as a float holds
+MAX_FAULTS = 1000  # faults at one time
+DIGITS = 13  # hexadecimal digits of a draw: as many as a float can represent
 
 S = TypeVar("S", bound=str)
 
 
 @dataclass(frozen=True, slots=True)
 class FaultRow:
-    """A fault in a table. origin: `settings` (a reset puts it back) or `hand`."""
+    """One fault as a row of a table. origin: `settings` (a reset restores it) or `hand`."""
 
     name: str
     where: str
@@ -50,10 +50,10 @@ class FaultRow:
 
 
 class Faults(Component):
-    """The named faults of a lab, in the order in which they came.
+    """The named faults of a lab, in the order in which they were added.
 
-    requests, calls, outgoing (and `interfere` of the events): None while there is no fault of that kind, or all of
-    them are spent, which is all that the points where they hit have to ask.
+    requests, calls, outgoing (and `interfere` of the events): None while no fault of that kind is active, so
+    that an injection point needs one test only.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Faults(Component):
         self.calls: Calls | None = None
         self.outgoing: Outgoing | None = None
         self.operations: Callable[[], Mapping[str, Iterable[str]]] = (
-            dict  # of all services, as they are known later
+            dict  # of all services; set once these are made
         )
         self._settings = tuple(settings)
         self._marks = journal.marks
@@ -97,7 +97,7 @@ class Faults(Component):
         return len(self._faults)
 
     async def refill(self) -> None:
-        """Put those of the settings there. Raises SettingsError naming the first that cannot be."""
+        """Add the faults of the settings. Raises SettingsError for the first that is invalid."""
         for number, each in enumerate(self._settings):
             try:
                 self.add(each, "settings")
@@ -105,12 +105,12 @@ class Faults(Component):
                 raise SettingsError(f"faults[{number}]: {error}") from None
 
     async def crash(self) -> None:
-        """Events that are late were queued in the platform."""
+        """Drop late events: they were queued in the platform."""
         self._lanes.clear()
         self._arrange()
 
     async def clear(self) -> None:
-        """Forget them all, and what is late."""
+        """Remove all faults and late events."""
         self._forget()
 
     async def stop(self) -> None:
@@ -124,8 +124,8 @@ class Faults(Component):
     def add(self, settings: FaultSettings, origin: Origin = "hand") -> Fault:
         """Add a fault; without a name it is `fault 1` and so on.
 
-        Raises LabError for a name that is taken, for a place, a product or a solution that there is not, and for more
-        than MOST of them.
+        Raises LabError for a duplicate name, for an unknown place, product or solution, and for more than
+        MAX_FAULTS faults.
         """
         self._check(settings)
         self._make_space()
@@ -139,30 +139,30 @@ class Faults(Component):
         return fault
 
     def remove(self, name: str) -> None:
-        """Take a fault out. Raises LabError naming those that are there."""
+        """Remove a fault. Raises LabError, listing the existing names, if there is none of this name."""
         fault = self._get(name)
         del self._faults[fault.name]
         self._arrange()
         self._end([fault])
 
     def remove_all(self) -> None:
-        """Take all out, those of the settings too; events that are late never come."""
+        """Remove all faults, those of the settings too; late events are dropped."""
         ended = list(self)
         self._forget()
         self._end(ended)
 
     def _end(self, faults: Iterable[Fault]) -> None:
-        """Mark the end of faults, but of those that were spent before."""
+        """Mark the end of faults in the journal, except those that were spent before."""
         for each in faults:
             if not each.spent:
                 self._marks.add("fault", f"{each.title} ends")
 
     def rows(self) -> list[FaultRow]:
-        """All of them, in the order in which they came."""
+        """Return all faults as rows, in the order in which they were added."""
         return [_row(each) for each in self]
 
     def row(self, name: str) -> FaultRow:
-        """The one of this name. Raises LabError naming those that are there."""
+        """Return the fault with this name. Raises LabError, listing the existing names, if there is none."""
         return _row(self._get(name))
 
     def _get(self, name: str) -> Fault:
@@ -171,7 +171,7 @@ class Faults(Component):
         return self._faults[name]
 
     def provider(self, name: str, known: Mapping[str, tuple[S, ...]]) -> ProviderFaults[S]:
-        """The faults of a provider that is added. known: name → the steps that each can hit."""
+        """Register a provider and return its faults. known: name of each fault → the steps that it can hit."""
 
         def remove(faults: list[Fault]) -> None:
             for each in faults:
@@ -182,7 +182,7 @@ class Faults(Component):
         return made
 
     def _arrange(self, spent: Fault | None = None) -> None:
-        """Have each point know those that may hit there yet."""
+        """Give each injection point its active faults."""
         if spent is not None:
             self._marks.add("fault", f"{spent.title} ends")
 
@@ -202,16 +202,16 @@ class Faults(Component):
 
     @property
     def delay(self) -> bool:
-        """May any of them hold something for lab time?"""
+        """Whether any active fault delays operations for lab time."""
         return any(each.settings.delay is not None and not each.spent for each in self._faults.values())
 
     def _make_space(self) -> None:
-        """Forget the oldest that is spent, where there are as many as there may be. Raises LabError."""
-        if len(self._faults) < MOST:
+        """Remove the oldest spent fault where the maximum is reached. Raises LabError if there is none."""
+        if len(self._faults) < MAX_FAULTS:
             return
         spent = next((each.name for each in self._faults.values() if each.spent), None)
         if spent is None:
-            raise LabError(f"expected at most {MOST} faults; take some out: lab.faults.clear()")
+            raise LabError(f"expected at most {MAX_FAULTS} faults; take some out: lab.faults.clear()")
         del self._faults[spent]
 
     def _free_name(self) -> str:
@@ -224,7 +224,7 @@ class Faults(Component):
         return int(self._identifiers.hex(f"fault {name} {actor}", DIGITS), 16) / float(16**DIGITS)
 
     def _check(self, settings: FaultSettings) -> None:
-        """Raises LabError for what the lab has not."""
+        """Raise LabError for names in the settings that the lab does not know."""
         for directory, names in ((self._products, settings.product), (self._solutions, settings.solution)):
             for each in names or ():
                 if ANY not in each:
@@ -241,7 +241,7 @@ class Faults(Component):
         elif kind == "provider":
             if first not in self._providers:
                 raise LabError(unknown("provider", first, self._providers))
-            _, step = named(self._providers[first].known, settings.does or "", second or None)
+            _, step = find_provider_fault(self._providers[first].known, settings.does or "", second or None)
             if not second:
                 raise LabError(f"expected the step too: provider {first} {step}")
 

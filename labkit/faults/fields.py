@@ -1,8 +1,8 @@
-"""Fields of data that are taken out, replaced, put there or edited: in plain data, in JSON text and in forms.
+"""Removing, replacing, adding and editing fields of plain data, JSON text and forms.
 
-A field is named by a path: `users.email`, in which a list stands for each of its items unless a number picks one,
-`*` for every name, and `\\.` for a dot within a name; `.` alone is the whole. What is given is never changed: there is
-a copy where it differs.
+A field is named by a path: `users.email`, in which a list represents each of its items unless a number picks
+one, `*` is every name, and `\\.` a dot within a name; `.` alone is the whole. Inputs are never modified: the
+result is a copy where it differs.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from urllib.parse import quote, unquote_plus
 
 from labkit.settings.edits import edit_of, sibling_of
 
-DEEPEST = 40  # levels of data that are looked into
-MISSING = object()  # is put in the place of a field that goes
+DEEPEST = 40  # levels of data that are searched
+MISSING = object()  # the value of a field that is removed or does not exist
 WHOLE = "."
 
 _DOT = re.compile(r"(?<!\\)\.")
@@ -24,8 +24,11 @@ Path = tuple[str, ...]
 
 
 class Change(NamedTuple):
-    """What happens to a field. path: as it is written; makes: of what is there what is there then; creates: also where
-    there was nothing (MISSING); sibling: the name beside it whose value it takes, where that is there.
+    """A change of one field.
+
+    path: as written in the settings; makes: returns the new value for the old one; creates: whether a missing
+    field is added (`makes` gets MISSING); sibling: name of the field beside it whose value is copied, if it
+    exists.
     """
 
     path: str
@@ -35,7 +38,7 @@ class Change(NamedTuple):
 
 
 class Changes:
-    """What happens to the fields of a request, an answer, a call, a result or an event, one after the other.
+    """Changes of fields, applied one after the other to a request, an answer, a call, a result or an event.
 
     drop: paths; replace, put: path → value; edit: path → edit (`settings.edits`).
     """
@@ -62,11 +65,11 @@ class Changes:
 
     @property
     def paths(self) -> list[str]:
-        """What is changed."""
+        """The paths of the changed fields."""
         return [each.path for each in self._changes]
 
     def apply(self, data: Any) -> tuple[Any, bool]:
-        """The data with its fields changed, and whether any differs now."""
+        """Return the data with its fields changed, and whether any differs."""
         found = False
         for change in self._changes:
             data, there = changed_field(data, change)
@@ -75,7 +78,7 @@ class Changes:
 
 
 def changed_field(data: Any, change: Change) -> tuple[Any, bool]:
-    """Data with one field changed, and whether it differs now."""
+    """Return data with one field changed, and whether it differs."""
     path = path_of(change.path)
     if not path:
         made = change.makes(data)
@@ -84,7 +87,7 @@ def changed_field(data: Any, change: Change) -> tuple[Any, bool]:
 
 
 def changed_in_json(text: str, change: Change) -> tuple[str, bool]:
-    """The same for JSON text; what is none stays."""
+    """Return JSON text with one field changed, and whether it differs; text that is no JSON stays."""
     try:
         data, found = changed_field(json.loads(text), change)
     except (ValueError, RecursionError):
@@ -93,7 +96,7 @@ def changed_in_json(text: str, change: Change) -> tuple[str, bool]:
 
 
 def changed_in_form(text: str, change: Change) -> tuple[str, bool]:
-    """The same for a form, in which a path is one name."""
+    """Return a form with one field changed, and whether it differs; the path is one name."""
     wanted = path_of(change.path)
     pairs: list[str] = []
     found = there = False
@@ -115,7 +118,7 @@ def changed_in_form(text: str, change: Change) -> tuple[str, bool]:
 
 
 def values_at(data: Any, path: Path, depth: int = DEEPEST) -> Iterator[Any]:
-    """Every value that a path names."""
+    """Iterate over the values at a path."""
     if not path:
         yield data
         return
@@ -134,7 +137,7 @@ def values_at(data: Any, path: Path, depth: int = DEEPEST) -> Iterator[Any]:
 
 
 def values_in_form(text: str, path: Path) -> Iterator[Any]:
-    """Every value of a form that a path names."""
+    """Iterate over the values of a form's field."""
     for pair in text.split("&") if text else []:
         name, _, value = pair.partition("=")
         if path in ((unquote_plus(name),), ("*",)):
@@ -142,7 +145,7 @@ def values_in_form(text: str, path: Path) -> Iterator[Any]:
 
 
 def path_of(text: str) -> Path:
-    """The names of a path; none, where it is the whole."""
+    """Split a path into names; the whole has none."""
     return () if text == WHOLE else tuple(part.replace("\\.", ".") for part in _DOT.split(text))
 
 
@@ -151,7 +154,7 @@ def _always(value: Any) -> Callable[[Any], Any]:
 
 
 def _differs(before: Any, made: Any) -> bool:
-    """Does a change make a difference? 1 is not True, nor 1.0."""
+    """Return whether a change makes a difference; 1 differs from True and from 1.0."""
     return made is not before and (type(made) is not type(before) or bool(made != before))
 
 
@@ -164,7 +167,7 @@ def _index(name: str) -> int | None:
 
 
 def _changed(data: Any, path: Path, change: Change, depth: int) -> tuple[Any, bool]:
-    """`data` with what `path` names changed, and whether it differs now."""
+    """Return `data` with the fields at `path` changed, and whether it differs."""
     if not depth:
         return data, False
     if isinstance(data, list | tuple):
@@ -216,12 +219,12 @@ def _changed_items(data: Any, path: Path, change: Change, depth: int) -> tuple[A
 
 
 def _like(data: Any, items: list[Any]) -> Any:
-    """A list of the same kind: some lists know that they are one when they are empty."""
+    """Return a list of the same type: some list types remember that they are lists when they are empty."""
     return type(data)(items) if type(data) in (list, tuple) or isinstance(data, list) else items
 
 
 def plain_copy(value: Any) -> Any:
-    """The same tables and lists once more: what one who gets them does to them is not for another."""
+    """Return a deep copy of tables and lists, so that one receiver's changes do not reach another."""
     if isinstance(value, dict):
         return {name: plain_copy(each) for name, each in value.items()}
     return [plain_copy(each) for each in value] if isinstance(value, list) else value

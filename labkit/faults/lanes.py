@@ -1,6 +1,7 @@
-"""Events that wait for lab time before they are queued: late ones alone, delayed ones with all behind them.
+"""Delivery lanes of delayed events: a late event waits separately, a delayed one blocks those behind it.
 
-What waits here is in no queue yet, so it is no activity: the lab settles, and its clock can be advanced.
+Events that wait here are not queued yet, so they do not count as activity: the lab settles, and its clock can
+be advanced.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from typing import Any
 from labkit.core.clock import Clock, Timer
 from labkit.core.events import Events, Handler
 
-MOST_WAITING = 10_000  # events that wait at one time; more of them come when they should
+MAX_WAITING = 10_000  # events that wait at one time; further ones are delivered without delay
 
 
 @dataclass(slots=True)
 class Arrival:
-    """An event for one that handles it. delay: seconds for which it holds its lane, once it is its turn."""
+    """An event on its way to a handler. delay: seconds for which it blocks its lane, once it is first in it."""
 
     source: str
     receiver: str
@@ -28,9 +29,9 @@ class Arrival:
 
 
 class Lanes:
-    """Queues events, each when its time has come, and behind those of its source and receiver that hold their lane.
+    """Queues events when they are due, and after those that block the lane of their source and receiver.
 
-    changed: called once a lane is held, and once none is any more.
+    changed: called when the first lane is blocked, and when the last one is free.
     """
 
     def __init__(self, clock: Clock, events: Events, changed: Callable[[], object]) -> None:
@@ -43,26 +44,26 @@ class Lanes:
 
     @property
     def full(self) -> bool:
-        """Do as many wait as may?"""
-        return self._count >= MOST_WAITING
+        """Whether the maximum number of events is waiting."""
+        return self._count >= MAX_WAITING
 
     @property
     def held(self) -> bool:
-        """Is any lane held, so that all events have to pass here?"""
+        """Whether any lane is blocked, so that all events have to pass through here."""
         return bool(self._closed)
 
     def add(self, arrival: Arrival, seconds: float = 0.0) -> None:
-        """Queue an event in so many seconds of lab time, and no earlier than those before it in a lane that is held."""
+        """Queue an event in `seconds` of lab time, and after those ahead of it in a blocked lane."""
         if seconds:
             self._count += 1
-            self._after(seconds, lambda: self._come(arrival))
+            self._after(seconds, lambda: self._arrive(arrival))
             return
         lane = self._closed.get((arrival.source, arrival.receiver))
         if lane is not None and not self.full:
             self._count += 1
             lane.append(arrival)
             return
-        if lane is not None:  # too many: all go on, in their order
+        if lane is not None:  # too many: all are queued, in their order
             self._count -= len(lane)
             for each in lane:
                 self._queue(each)
@@ -70,18 +71,18 @@ class Lanes:
         self._begin(arrival)
 
     def clear(self) -> None:
-        """Those that wait never come."""
+        """Drop the waiting events."""
         while self._timers:
             self._timers.pop().cancel()
         self._closed.clear()
         self._count = 0
 
-    def _come(self, arrival: Arrival) -> None:
+    def _arrive(self, arrival: Arrival) -> None:
         self._count -= 1
         self.add(arrival)
 
     def _begin(self, arrival: Arrival) -> None:
-        """It is the turn of an event."""
+        """Process an event that is first in its lane."""
         if not arrival.delay:
             self._queue(arrival)
             return
@@ -94,7 +95,7 @@ class Lanes:
         self._after(arrival.delay, lambda: self._open(key, lane, arrival))
 
     def _open(self, key: tuple[str, str], lane: deque[Arrival], arrival: Arrival) -> None:
-        """An event has held its lane for long enough: it is queued, and those behind it up to the next that holds."""
+        """End the delay of an event: queue it, and those behind it up to the next that is delayed."""
         self._count -= 1
         self._queue(arrival)
         if self._closed.get(key) is not lane:  # it was opened before
@@ -114,11 +115,11 @@ class Lanes:
             self._changed()
 
     def _after(self, seconds: float, then: Callable[[], object]) -> None:
-        def due() -> None:
+        def fire() -> None:
             self._timers.discard(timer)
             then()
 
-        timer = self._clock.call_at(self._clock.now() + seconds, due)
+        timer = self._clock.call_at(self._clock.now() + seconds, fire)
         self._timers.add(timer)
 
     def _queue(self, arrival: Arrival) -> None:

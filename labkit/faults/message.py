@@ -1,7 +1,7 @@
-"""A request or an answer as faults look at it and change it: headers, and the text of its body.
+"""A request or an answer as faults read and change it: headers, and the text of its body.
 
-Its fields are paths as in data (`fields`), in a body of JSON or in a form; besides `@Name` is a header, `.` the body's
-text, and of a request `?name` a field of the query, `?` the query, `/` the path.
+Its fields are paths as in data (`fields`), in a body of JSON or in a form; besides `@Name` is a header, `.` the
+body's text, and of a request `?name` a field of the query, `?` the query, `/` the path.
 """
 
 from __future__ import annotations
@@ -31,13 +31,15 @@ _json = edit_of("json")
 
 
 def is_of_body(path: str) -> bool:
-    """Does one have to read the body to know this field?"""
+    """Return whether the field is part of the body, which then has to be read."""
     return path[:1] not in (HEADER, QUERY, PATH)
 
 
 @dataclass
 class Message:
-    """text: None where there is none that could be read."""
+    """Headers, body text, path and query of a message. text: None where the body is missing or not
+    readable.
+    """
 
     headers: CIMultiDict[str]
     text: str | None = None
@@ -45,11 +47,11 @@ class Message:
     query: str = ""
 
     def copy(self) -> Message:
-        """The same once more, to be changed."""
+        """Return a copy with headers of its own."""
         return replace(self, headers=CIMultiDict(self.headers))
 
     def values(self, path: str) -> Iterator[object]:
-        """Every value of a field."""
+        """Iterate over the values of a field."""
         if path.startswith(HEADER):
             yield from self.headers.getall(path[1:], ())
         elif path == QUERY:
@@ -62,7 +64,7 @@ class Message:
             yield from self._in_body(self.text, path)
 
     def apply(self, changes: Changes) -> bool:
-        """Change it; whether anything differs now."""
+        """Change the message in place and return whether anything differs."""
         return sum(self._change(each) for each in changes) > 0  # every one of them
 
     def _in_body(self, text: str, path: str) -> Iterator[object]:

@@ -1,4 +1,4 @@
-"""The faults that a provider has by name (`slow`, `malformed JSON`): what it does itself when one hits."""
+"""The faults that a provider implements itself, by name (`slow`, `malformed JSON`)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ S = TypeVar("S", bound=str)
 Known = Mapping[str, tuple[str, ...]]
 
 
-def named(known: Known, name: str, step: str | None) -> tuple[str, str]:
-    """Name and step of a fault that a provider has; letter case does not count, and without a step it is the first.
+def find_provider_fault(known: Known, name: str, step: str | None) -> tuple[str, str]:
+    """Return name and step of a provider's fault; letter case is ignored, the default step is the fault's first.
 
-    Raises LabError for an unknown fault or a step that it cannot hit, naming those that are known.
+    Raises LabError for an unknown fault or a step that it cannot hit, listing the known ones.
     """
     found = next((each for each in known if each.lower() == name.lower()), None)
     if found is None:
@@ -29,10 +29,10 @@ def named(known: Known, name: str, step: str | None) -> tuple[str, str]:
 
 
 class ProviderFaults(Generic[S]):
-    """The faults of one provider, which the lab's list has too.
+    """The faults of one provider, a view of the lab's list.
 
-    known: name of each fault that there is → the steps that it can hit; the first where none is named.
-    add, faults, remove: of the lab's list.
+    known: name of each fault → the steps that it can hit; the first is the default. add, faults, remove:
+    operations on the lab's list.
     """
 
     def __init__(
@@ -52,12 +52,14 @@ class ProviderFaults(Generic[S]):
         self._remove = remove
 
     def add(self, name: str, step: str | None = None) -> None:
-        """Let a fault hit the next of a step; letter case does not count. Raises LabError as `named` does."""
-        found, hit = named(self.known, name, step)
+        """Let a fault hit the next request of a step; letter case is ignored. Raises LabError for an unknown
+        name or step.
+        """
+        found, hit = find_provider_fault(self.known, name, step)
         self._add(FaultSettings(where=f"provider {self.provider} {hit}", does=found, first=1))
 
     def take(self, *steps: S, actor: str = "", cause: int | None = None) -> str | None:
-        """The oldest fault that hits one of these steps now.
+        """Return the name of the oldest fault that hits one of these steps now, and count the hit.
 
         actor, cause: those of the journal's record that it hits.
         """
@@ -68,11 +70,11 @@ class ProviderFaults(Generic[S]):
 
     @property
     def waiting(self) -> list[str]:
-        """Those that may hit yet: `slow at token`."""
+        """The faults that may still hit: `slow at token`."""
         return [f"{each.settings.does} at {each.place.second}" for each in self._own()]
 
     def clear(self) -> None:
-        """Let none happen."""
+        """Remove all faults of the provider."""
         self._remove([each for each in self._faults() if self._is_own(each)])
 
     def _own(self) -> list[Fault]:

@@ -18,7 +18,7 @@ Send = Callable[[str, str, Mapping[str, str], "str | None"], Awaitable[Answer]] 
 
 
 class Outgoing:
-    """The faults of outgoing requests that a lab has, oldest first."""
+    """The active faults of outgoing requests, oldest first."""
 
     def __init__(self, faults: tuple[Fault, ...], tools: Tools) -> None:
         self._faults = faults
@@ -27,7 +27,7 @@ class Outgoing:
     async def around(
         self, method: str, url: str, headers: Mapping[str, str], body: str | None, send: Send
     ) -> Answer:
-        """Status and text of the answer, from `send` or from a fault. Raises OSError where there is none."""
+        """Return status and text of the answer, from `send` or from a fault. Raises OSError where there is none."""
         parts = urlsplit(url)
         actor = f"outgoing/{parts.hostname}"
         host = parts.hostname or ""
@@ -65,7 +65,7 @@ class Outgoing:
 
 
 def _changed(fault: Fault, answer: Answer) -> str | None:
-    """The text of an answer as a fault makes it; None where the fault does not hit it."""
+    """Return the answer's text as a fault changes it; None where the fault does not hit it."""
     status, text = answer
     message = Message(CIMultiDict(), text)
     if fault.settings.if_status not in (None, status) or not fault.if_answer.hold(message.values):
@@ -76,7 +76,7 @@ def _changed(fault: Fault, answer: Answer) -> str | None:
 
 
 def _concerns(fault: Fault, method: str, url: str, portless: str) -> bool:
-    """A pattern without a query is for every query; the port may be left out."""
+    """Return whether a fault applies. A pattern without a query matches every query; the port is optional."""
     if "?" not in fault.place.second:
         url, portless = url.partition("?")[0], portless.partition("?")[0]
     if not portless.partition("://")[2].partition("/")[1]:

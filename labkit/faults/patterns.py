@@ -1,4 +1,4 @@
-"""Patterns in which `*` stands for any characters: they match in time that grows with the text, whatever it is."""
+"""Wildcard patterns with `*`, matched in time linear in the text for every pattern."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ ANY = "*"
 
 
 class Pattern:
-    """A text in which each `*` stands for any characters, none too. Letter case counts."""
+    """A pattern in which `*` matches any characters, or none. Letter case counts."""
 
     __slots__ = ("_first", "_last", "_middle", "_plain", "text")
 
@@ -20,7 +20,7 @@ class Pattern:
         self._middle = [each for each in rest[:-1] if each]
 
     def matches(self, text: str) -> bool:
-        """Does it stand for all of `text`?"""
+        """Return whether the pattern matches all of `text`."""
         if self._plain:
             return text == self.text
         end = len(text) - len(self._last)
@@ -36,7 +36,7 @@ class Pattern:
 
 
 class Patterns:
-    """Several patterns, of which one has to match; None matches everything, also what is not known."""
+    """Alternative patterns; None matches everything, even an unknown text."""
 
     __slots__ = ("_patterns",)
 
@@ -44,7 +44,7 @@ class Patterns:
         self._patterns = None if texts is None else tuple(Pattern(each) for each in texts)
 
     def match(self, text: str | None) -> bool:
-        """Does one of them match? What is not known is matched by nothing but None."""
+        """Return whether one of the patterns matches. An unknown text (None) is matched only by no patterns at all."""
         if self._patterns is None:
             return True
         return text is not None and any(each.matches(text) for each in self._patterns)

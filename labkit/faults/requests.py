@@ -1,4 +1,4 @@
-"""Faults of requests: before a site works, and again before its answer leaves."""
+"""Faults of requests: applied before a site handles a request, and to its answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from yarl import URL
 
 from labkit.faults.fault import Fault
 from labkit.faults.message import Message, is_of_body
-from labkit.faults.responses import answered, change_of, message_of
+from labkit.faults.responses import apply_fault, message_of, response_change
 from labkit.faults.tools import Tools
 from labkit.http.bodies import BODY, read_body
 from labkit.http.connection import Connection
@@ -26,7 +26,7 @@ Response = web.StreamResponse
 
 
 class FaultAnswer(Exception):
-    """A request is answered by a fault, and not by the site, which does no work."""
+    """Raised where a fault answers a request, so that the site does not handle it."""
 
     def __init__(self, response: Response) -> None:
         super().__init__("a fault's")
@@ -35,12 +35,12 @@ class FaultAnswer(Exception):
 
 @dataclass(slots=True)
 class Asked:
-    """A request that faults may hit.
+    """The attributes of a request that faults match.
 
-    path: decoded; query: as it came; actor: the journal's; cause: sequence of the request's record; product,
-    identity, solution: whose it is, where that is known; given: what was asked, where a fault looked at it.
-    awaited: the key of its answer, where the platform itself waits for that; answered: faults have seen the answer, or
-    gave it.
+    path: decoded; query: as received; actor: the journal's; cause: sequence of the request's record; product,
+    identity, solution: the owner, where known; given: the request as a fault read it; awaited: the key under
+    which the platform itself waits for the answer; answered: whether faults have processed the answer, or gave
+    it.
     """
 
     method: str
@@ -60,8 +60,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A request as a site gets it, which faults may look at and change. limit: bytes of a body; guard: real seconds
-    that it may take.
+    """A request before a site handles it, which faults may read and change.
+
+    limit: bytes of a body; guard: real seconds in which the body has to arrive.
     """
 
     request: web.BaseRequest
@@ -76,7 +77,7 @@ class Given:
 
 
 class Requests:
-    """The faults of requests that a lab has, oldest first."""
+    """The active faults of requests, oldest first."""
 
     def __init__(self, faults: tuple[Fault, ...], tools: Tools) -> None:
         self._looking = tuple(each for each in faults if each.if_given or each.changes_given)
@@ -85,9 +86,9 @@ class Requests:
         self._tools = tools
 
     async def given(self, given: Given, actor: str, cause: int | None = None) -> Given:
-        """The request as faults change it, and with what they have to know of it later.
+        """Return the request as faults change it, with the message that they match later.
 
-        Raises HttpError where they have to read its body, and it does not come, or is too large.
+        Raises HttpError where the faults need its body, and it does not arrive, or is too large.
         """
         here = [each for each in self._looking if _may_concern(each, given)]
         if not here:
@@ -106,8 +107,10 @@ class Requests:
         return _as_changed(given, message, data, changed)
 
     async def before(self, asked: Asked) -> None:
-        """Hold the request; then raise FaultAnswer, HttpError (an error status, in the site's own form) or
-        ConnectionCut where a fault comes instead of the work.
+        """Apply the faults that act before the site: delay the request, or replace its handling.
+
+        Raises FaultAnswer, HttpError (an error status, in the site's own form) or ConnectionCut instead of the
+        handling.
         """
         for fault in self._before:
             if not _concerns(fault, asked) or not self._tools.hits(fault, asked.actor, asked.cause):
@@ -120,7 +123,7 @@ class Requests:
                 _raise_answer(fault)
 
     async def after(self, asked: Asked, response: Response) -> Response:
-        """The answer as it leaves: what a site answers, refusals too. Raises ConnectionCut where none leaves."""
+        """Return the answer (a refusal too) as faults change it. Raises ConnectionCut where none is sent."""
         if asked.answered:
             return response
         asked.answered = True
@@ -129,7 +132,7 @@ class Requests:
                 continue
             if fault.if_answer and not fault.if_answer.hold(message_of(response).values):
                 continue
-            change = change_of(fault, response)
+            change = response_change(fault, response)
             if change is None or not self._tools.hits(fault, asked.actor, asked.cause):
                 continue
             await self._hold(fault, asked)
@@ -140,7 +143,7 @@ class Requests:
         return response
 
     async def around(self, asked: Asked, work: Callable[[], Awaitable[Response]]) -> Response:
-        """The answer to a request of a site that knows from the start whose it is: before, the work, after."""
+        """Apply `before`, run `work`, apply `after`: for a site that knows the owner of a request from the start."""
         try:
             await self.before(asked)
         except FaultAnswer as fault:
@@ -150,7 +153,7 @@ class Requests:
     async def _hold(self, fault: Fault, asked: Asked) -> None:
         if fault.settings.delay is not None:
             asked.connection.watch_input()
-            with self._tools.awaited.held(asked.awaited):
+            with self._tools.awaited.suspended(asked.awaited):
                 await self._tools.hold(fault, asked.actor)
 
 
@@ -167,7 +170,7 @@ def _concerns(fault: Fault, asked: Asked) -> bool:
 
 
 def _may_concern(fault: Fault, given: Given) -> bool:
-    """May a fault hit a request, whoever's it turns out to be?"""
+    """Return whether a fault may hit a request whose device is not known yet."""
     target = f"{given.path}?{given.query}" if "?" in fault.place.second else given.path
     return fault.is_at(given.request.method, target) and fault.is_at_site(
         given.site, given.product, given.solution
@@ -195,9 +198,9 @@ def _as_changed(given: Given, message: Message, data: bytes | None, changed: boo
 
 
 def _raise_answer(fault: Fault) -> NoReturn:
-    """Raise what a fault answers instead of a site."""
+    """Raise the answer that a fault gives instead of the site."""
     settings = fault.settings
     status = settings.status or 200
     if settings.body is None and status >= 400:  # the site says it in its own form
         raise HttpError(status, fault.reason, settings.headers)
-    raise FaultAnswer(answered(fault, web.Response(status=status)))
+    raise FaultAnswer(apply_fault(fault, web.Response(status=status)))

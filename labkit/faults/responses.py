@@ -1,4 +1,4 @@
-"""Responses as faults make or change them, before they leave."""
+"""Responses that faults make or change before they are sent."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ Change = Callable[[], Response | None]
 
 @runtime_checkable
 class Breakable(Protocol):
-    """A response that is sent piece by piece, and can be ended in its middle."""
+    """A response that is sent in parts, and can be ended in the middle."""
 
     def break_off(self) -> None:
-        """Send half of it, then end the connection."""
+        """Send half of the response, then close the connection."""
 
 
-def change_of(fault: Fault, response: Response) -> Change | None:
-    """What a fault does to a response: gives the changed one, or None for none at all. None instead where there is
-    nothing in it that the fault could change.
+def response_change(fault: Fault, response: Response) -> Change | None:
+    """Return the function that applies a fault to a response, or None where it has nothing to change.
+
+    The function returns the changed response, or None where no response is sent.
     """
     settings = fault.settings
     if response.prepared:
@@ -42,17 +43,17 @@ def change_of(fault: Fault, response: Response) -> Change | None:
         message = message_of(response)
         if not message.apply(fault.changes):
             return None
-        return lambda: answered(fault, _with_message(response, message))
+        return lambda: apply_fault(fault, _with_message(response, message))
     if settings.status is not None or settings.body is not None:
-        return partial(answered, fault, response)
+        return partial(apply_fault, fault, response)
     if settings.headers is not None:
         there = any(value or name in response.headers for name, value in settings.headers.items())
-        return partial(answered, fault, response) if there else None
+        return partial(apply_fault, fault, response) if there else None
     return partial(_same, response)  # it is delayed
 
 
-def answered(fault: Fault, response: Response) -> Response:
-    """The response with status, body and headers of a fault, where it has them."""
+def apply_fault(fault: Fault, response: Response) -> Response:
+    """Return the response with the status, body and headers of a fault, where it has them."""
     settings = fault.settings
     status = settings.status or response.status
     if status in EMPTY and (settings.body is not None or not _is_empty(response)):
@@ -77,7 +78,7 @@ def _kept(response: Response, *without: str) -> dict[str, str]:
 
 
 def _with_body(response: Response, body: Any) -> web.Response:
-    """Another response with this body: text as it is, data as JSON."""
+    """Return another response with this body: text unchanged, data as JSON."""
     type = "text/plain; charset=utf-8" if isinstance(body, str) else "application/json; charset=utf-8"
     data = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
     headers = {**_kept(response, hdrs.CONTENT_TYPE), hdrs.CONTENT_TYPE: type}
@@ -85,7 +86,7 @@ def _with_body(response: Response, body: Any) -> web.Response:
 
 
 def message_of(response: Response) -> Message:
-    """A response as faults look at it; without a text where its body is no text, or is sent piece by piece."""
+    """Return a response as a message; without a text where its body is no text, or is sent in parts."""
     body = response.body if isinstance(response, web.Response) else None
     text = None
     if isinstance(body, bytes | bytearray):
@@ -108,7 +109,7 @@ def _with_message(response: Response, message: Message) -> Response:
 
 
 def _broken_off(response: Response) -> Response | None:
-    """The response, to be ended in its middle; None where it has none."""
+    """Return a response that ends in the middle of its body; None where it has no body."""
     if isinstance(response, Breakable):
         response.break_off()
         return response

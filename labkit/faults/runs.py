@@ -1,4 +1,4 @@
-"""Work that faults hold for lab time: of a run of a script once, however many of its calls are held side by side."""
+"""Work that faults delay for lab time; a script run counts once, however many of its calls are delayed concurrently."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from labkit.core.turns import Turn
 
 
 class Runs:
-    """While anything of a run is held, the run is no activity, and another has its turn."""
+    """Suspends a script run while any of its calls is delayed: it is no activity, and another run has its turn."""
 
     def __init__(self, holding: Holding) -> None:
         self._holding = holding
-        self._held: dict[Turn | int, list[str]] = {}  # as what: once for each that is held
+        self._held: dict[Turn | int, list[str]] = {}  # its name in `holding`, once for each delayed call
 
     def begin(self, actor: str, run: int | None = None, turn: Turn | None = None) -> None:
-        """Something is held from now on; `end` has to follow, with the same arguments.
+        """Count an operation as delayed; `end` has to follow, with the same arguments.
 
-        run: the record of the run whose it is, if any; turn: on whose behalf that runs, with all that it calls.
+        run: the record of the script run that it belongs to, if any; turn: the turn in which that run and all
+        its calls execute.
         """
         if run is None:
             self._holding.begin(actor)
@@ -29,7 +30,7 @@ class Runs:
                 turn.give()
 
     def end(self, actor: str, run: int | None = None, turn: Turn | None = None) -> None:
-        """It goes on, or was given up."""
+        """Count the delay as over: the operation resumes, or was cancelled."""
         if run is None:
             self._holding.end(actor)
             return

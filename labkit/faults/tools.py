@@ -1,4 +1,4 @@
-"""What the four points where faults hit share: telling the journal, and holding for lab time."""
+"""Operations that all injection points share: recording a hit in the journal, and delaying for lab time."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from labkit.faults.runs import Runs
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """runs: what is held; delays: where that is so now; awaited: answers that the platform waits for; spent: called
-    once a fault has hit for the last time.
+    """Dependencies and shared operations of the injection points.
+
+    runs: the delayed operations; delays: their counts by actor; awaited: answers that the platform waits for;
+    spent: called once a fault has hit for the last time.
     """
 
     clock: Clock
@@ -30,7 +32,7 @@ class Tools:
     spent: Callable[[Fault], object]
 
     def hits(self, fault: Fault, actor: str, cause: int | None) -> bool:
-        """Does a fault hit, whose place and persons match? If so the journal has it, caused by what it hits."""
+        """Return whether a matching fault hits this time, and record the hit, caused by the record `cause`."""
         if not fault.is_due(actor):
             return False
         self.journal.record(
@@ -45,14 +47,16 @@ class Tools:
         return True
 
     async def hold(self, fault: Fault, actor: str, run: int | None = None) -> None:
-        """Wait for as much lab time as a fault delays, if it does. What waits is held: no activity, so that the lab
-        settles and its clock can be advanced. run: the record of the run of a script whose work it is, if it is one's.
+        """Wait for a fault's delay in lab time, if it has one.
+
+        The waiting operation is no activity, so that the lab settles and its clock can be advanced. run: the
+        record of the script run that it belongs to, if any.
         """
         if fault.settings.delay is not None:
             await self.hold_until(fault, actor, self.clock.now() + fault.settings.delay, run)
 
     async def hold_until(self, fault: Fault, actor: str, when: float, run: int | None = None) -> None:
-        """As `hold`, until lab time reaches `when`."""
+        """Wait as `hold` does, until lab time reaches `when`."""
         if when <= self.clock.now():
             return
         reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()

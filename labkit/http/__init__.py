@@ -1,1 +1,1 @@
-"""What every host of a lab shares: connections, bodies, errors, dates, the outbound client, sites by name."""
+"""HTTP parts that all hosts of a lab share: connections, bodies, errors, dates, the outbound client, sites by name."""

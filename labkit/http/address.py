@@ -1,4 +1,4 @@
-"""Where a lab listens."""
+"""The address at which a lab listens."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class ServerAddress:
-    """Where a lab listens, and what its clients trust; ports and certificate are there once it does.
+    """The address at which a lab listens, and the CA that its clients trust.
 
-    host: the address of the listener; ca_pem: the certificate of the lab's authority.
+    host: the address of the listener; https_port, http_port, ca_pem (the certificate of the lab's authority):
+    set once it listens.
     """
 
     host: str
@@ -18,6 +19,6 @@ class ServerAddress:
     ca_pem: str = ""
 
     def url(self, host: str, path: str = "") -> str:
-        """The URL of a path at a host of the lab: the one function that makes URLs which leave the lab."""
+        """Return the URL of a path at a host of the lab: the one function that makes URLs which leave the lab."""
         port = "" if self.https_port == 443 else f":{self.https_port}"
         return f"https://{host}{port}{path}"

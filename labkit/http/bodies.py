@@ -1,4 +1,4 @@
-"""Reading the body of a request, bounded in size and in real time."""
+"""Reading of request bodies, bounded in size and in real time."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from aiohttp.http_exceptions import BadHttpMessage
 
 from labkit.http.error import HttpError
 
-BODY = web.RequestKey("BODY", bytes)  # under which a request keeps a body that was read before
-CLOSE = {"Connection": "close"}  # what is left of the body is not read
+BODY = web.RequestKey("BODY", bytes)  # the key of a body that was read before
+CLOSE = {"Connection": "close"}  # the rest of the body is not read
 
 
 async def read_body(request: web.BaseRequest, limit: int, guard: float) -> bytes:
-    """The whole body. limit: bytes; guard: seconds that it may take to arrive.
+    """Read the whole body. limit: bytes; guard: real seconds in which it has to arrive.
 
     Raises HttpError: 413 beyond the limit, 408 when it does not arrive in time, 400 when it breaks off.
     """
@@ -44,6 +44,6 @@ async def read_body(request: web.BaseRequest, limit: int, guard: float) -> bytes
     except TimeoutError:
         raise HttpError(408, "the body did not arrive in time", CLOSE) from None
     except (web.RequestPayloadError, BadHttpMessage, ValueError):
-        # aiohttp's parser in Python raises the second where the one in C raises the first.
+        # aiohttp's Python parser raises BadHttpMessage where its C parser raises RequestPayloadError.
         raise HttpError(400, "the body is malformed", CLOSE) from None
     return b"".join(pieces)

@@ -1,4 +1,4 @@
-"""How a request of the lab's own says which record of the journal led to it."""
+"""The header in which the lab's own requests name the journal record that caused them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ _SEQUENCE = re.compile(r"[0-9]{1,15}")
 
 
 def cause_of(headers: Mapping[str, str]) -> int | None:
-    """The sequence of the record that led to a request, where its headers say so."""
+    """Return the sequence of the record that caused a request, or None."""
     text = headers.get(CAUSE, "")
     return int(text) if _SEQUENCE.fullmatch(text) else None

@@ -1,4 +1,4 @@
-"""What is known of a connection, whatever comes over it."""
+"""State of a client's connection, for all requests that arrive over it."""
 
 from __future__ import annotations
 
@@ -11,29 +11,28 @@ from labkit.core.identifiers import Identifiers
 
 
 def unwatched() -> None:
-    """For a connection whose end is noticed in any case, or that nobody serves."""
+    """Do nothing: for a connection whose end is noticed in any case, or that is not served."""
 
 
 class Deliveries(Protocol):
-    """Answers whose receipt matters."""
+    """Answers whose receipt by the client is tracked."""
 
     def confirm(self) -> None:
-        """Called when the client has received the answers so far, as its further request or its end of the connection
-        shows.
-        """
+        """Mark the answers so far as received: the client has sent a further request or ended the connection."""
 
 
 @dataclass(slots=True)
 class Connection:
     """One connection of a client.
 
-    host: the server name (SNI) in lower case; over plain HTTP the Host of the request now handled, empty before the
+    host: the server name (SNI) in lower case; over plain HTTP the Host of the current request, empty before the
     first. certificate: the client's, in DER; common_name: its first CommonName. ready: done once the site's
-    `connected` has run; its result says whether it went well;
-    failure: else, the status and text of the answer. id: empty until a device needs it.
-    watch_input: called by who makes a request wait long. Else a client that has sent its request and closes its
-    sending side, as some do over plain HTTP, is given its answer; from then on it counts as gone. deliveries: None
-    until the receipt of an answer matters.
+    `connected` has run; its result is whether that succeeded; failure: otherwise, the status and text of the
+    answer. id: empty until a device needs it.
+
+    watch_input: called by a handler that keeps a request waiting. Before, a client that closes its sending side
+    after the request, as some do over plain HTTP, still gets its answer; from then on it counts as
+    disconnected. deliveries: None until the receipt of an answer is tracked.
     """
 
     host: str
@@ -48,8 +47,10 @@ class Connection:
     deliveries: Deliveries | None = field(default=None, compare=False, repr=False)
 
     def identify(self, identifiers: Identifiers, device: str) -> None:
-        """Give it an id unless it has one. device: `product/identity`, whose stream the id is of, so that it does not
-        depend on the order in which devices connect.
+        """Give the connection an id unless it has one.
+
+        device: `product/identity`; the id is drawn from its stream, so that it does not depend on the order in
+        which devices connect.
         """
         if not self.id:
             self.id = identifiers.alphanumeric(f"connection/{device}", 20)

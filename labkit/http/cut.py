@@ -1,4 +1,4 @@
-"""Connections that end without an answer, or inside one."""
+"""Connections that end without an answer, or in the middle of one."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from aiohttp import hdrs, web
 
 
 class ConnectionCut(ConnectionError):
-    """A request gets no answer: the edge ends its connection. Raised by a site; the text says why."""
+    """Raised by a site to end the connection without an answer; the text is the reason."""
 
 
 class CutResponse(web.Response):
-    """Says how long it is, sends the first half of its body, and ends the connection."""
+    """A response that declares its full length, sends the first half of its body, and ends the connection."""
 
     async def write_eof(self, data: bytes = b"") -> None:
         request, body = self._req, self.body
@@ -22,7 +22,7 @@ class CutResponse(web.Response):
 
     @classmethod
     def of(cls, response: web.Response) -> CutResponse:
-        """A response that breaks off, instead of one that has not left yet."""
+        """Return a response that breaks off, in place of one that has not been sent."""
         headers = {name: value for name, value in response.headers.items() if name != hdrs.CONTENT_LENGTH}
         body = response.body if isinstance(response.body, bytes | bytearray) else b""
         return cls(status=response.status, body=bytes(body), headers=headers)

@@ -6,14 +6,14 @@ from wsgiref.handlers import format_date_time
 
 
 class HttpDate:
-    """HTTP-dates of lab time; the last one is kept, because most requests of a second share it."""
+    """HTTP-dates of lab time; the last one is cached, because most requests of a second share it."""
 
     def __init__(self) -> None:
         self._second = -1
         self._text = ""
 
     def at(self, second: int) -> str:
-        """`second` (Unix) as an HTTP-date in GMT (RFC 9110 5.6.7)."""
+        """Return `second` (Unix) as an HTTP-date in GMT (RFC 9110 5.6.7)."""
         if second != self._second:
             self._second, self._text = second, format_date_time(second)
         return self._text

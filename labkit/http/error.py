@@ -1,4 +1,4 @@
-"""A request that is answered with an error status, whichever host it was sent to."""
+"""Exception for a request that is answered with an error status."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 
 class HttpError(Exception):
-    """The request is refused with a status and a short reason; `Connection: close` among the headers ends the
-    connection after the answer.
+    """Raised to refuse a request with a status and a short reason.
+
+    `Connection: close` among the headers ends the connection after the answer.
     """
 
     def __init__(self, status: int, reason: str, headers: Mapping[str, str] | None = None) -> None:
@@ -18,5 +19,5 @@ class HttpError(Exception):
 
     @property
     def closes(self) -> bool:
-        """Does the connection end after the answer?"""
+        """Whether the connection ends after the answer."""
         return self.headers.get("Connection") == "close"

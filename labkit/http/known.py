@@ -1,4 +1,4 @@
-"""What was made of the head of a request, for when the same one comes over its connection again."""
+"""Results cached for a request head that arrives again over the same connection."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import Any
 
 
 class KnownHead:
-    """Belongs to one head of one connection. It holds what follows from these alone, or says what else that was.
+    """Cached results for one head of one connection; they depend on nothing else, or are stored with their key.
 
-    host: its Host header, once the listener found that the head is for this connection's host and that nothing else in
-    it is for the listener; credential: the settings of the product that asked for one, and what the head shows it.
+    host: its Host header, once the listener found that it is the connection's host and that the head needs no
+    other handling by the listener; credential: settings of the product that authenticated it, and the
+    credential found.
     """
 
     __slots__ = ("credential", "host")

@@ -1,4 +1,4 @@
-"""How the platform itself reaches servers: the fakes of its own lab by loopback, others as their URL says."""
+"""Client for the platform's own requests: hosts of its own lab over loopback, others by their URL."""
 
 from __future__ import annotations
 
@@ -22,44 +22,44 @@ Answer = tuple[int, str]
 Send = Callable[[str, str, Mapping[str, str], "str | None"], Awaitable[Answer]]  # method, URL, headers, body
 
 
-class Interferes(Protocol):
-    """What may hit an outgoing request: status and text of the answer, from `send` or not."""
+class OutgoingFaults(Protocol):
+    """Faults of outgoing requests: return status and text of the answer, from `send` or not."""
 
     async def around(
         self, method: str, url: str, headers: Mapping[str, str], body: str | None, send: Send
     ) -> Answer: ...
 
 
-class Awaited(Protocol):
-    """Who has to know of answers that the platform waits for: `one` gives what their requests name."""
+class AwaitedAnswers(Protocol):
+    """Registry of awaited answers: `expect` yields the headers that name one in its request."""
 
-    def one(
+    def expect(
         self, actor: str, run: int | None, patience: float
     ) -> AbstractAsyncContextManager[Mapping[str, str]]: ...
 
 
-class MayInterfere(Protocol):
-    """Who knows whether anything may; outgoing and requests are None while nothing does."""
+class InjectionPoints(Protocol):
+    """The injection points that concern outgoing requests; outgoing and requests are None without active faults."""
 
     @property
-    def outgoing(self) -> Interferes | None: ...
+    def outgoing(self) -> OutgoingFaults | None: ...
     @property
     def requests(self) -> object | None: ...
     @property
-    def awaited(self) -> Awaited: ...
+    def awaited(self) -> AwaitedAnswers: ...
 
 
 class OutboundClient(Component):
     """An HTTPS client that follows no redirects, keeps no cookies, and trusts the lab's CA besides the system's.
 
-    Each request to a server elsewhere has a connection of its own: a kept one may have ended by the next request,
-    which cannot be repeated, since nobody knows whether it was handled. The lab's own listener is known to keep a
-    connection for `keep_alive`, so that one is used again within half of that: with a new one for each request,
-    four fifths of the work would be TLS.
+    Each request to another server has its own connection: a kept one may have ended by the next request, which
+    must not be repeated, since it may have been handled. The lab's own listener keeps a connection for
+    `keep_alive`, so that one is reused within half of that: with a new one for each request, four fifths of the
+    work would be TLS.
 
-    domain: names below it, at the ports of `address`, are the lab's own; address: where they are, and the
-    certificate of their CA; patience: seconds of real time that an answer may take; keep_alive: seconds of real
-    time that the lab keeps a connection that is not used.
+    domain: names below it, at the ports of `address`, are the lab's own; address: the lab's address and the
+    certificate of its CA; patience: seconds of real time that an answer may take; keep_alive: seconds of real
+    time that the lab keeps an idle connection.
     """
 
     def __init__(self, domain: str, address: ServerAddress, patience: float, keep_alive: float = 0.0) -> None:
@@ -67,13 +67,16 @@ class OutboundClient(Component):
         self._address = address
         self._patience = patience
         self._keep_alive = keep_alive
-        self.faults: MayInterfere | None = None
+        self.faults: InjectionPoints | None = None
         self._sessions: dict[bool, ClientSession] = {}  # by whether they are for the lab's own hosts
 
     async def request(
         self, method: str, url: str, headers: Mapping[str, str], body: str | None = None
     ) -> tuple[int, str]:
-        """Status and text of the answer. Raises OSError (TimeoutError among them) where there is none."""
+        """Send a request and return status and text of the answer.
+
+        Raises OSError (TimeoutError among them) where there is none.
+        """
         faults = None if self.faults is None else self.faults.outgoing
         if faults is not None:
             return await faults.around(method, url, headers, body, self._send)
@@ -84,7 +87,7 @@ class OutboundClient(Component):
             target = URL(url, encoded=True)  # as it was signed
             if self.faults is None or self.faults.requests is None or not self._is_own(target):
                 return await self._exchange(method, target, headers, body)
-            async with self.faults.awaited.one(
+            async with self.faults.awaited.expect(
                 f"outgoing/{target.host}", cause_of(headers), self._patience
             ) as more:
                 endless = ClientTimeout()
@@ -100,7 +103,7 @@ class OutboundClient(Component):
         body: str | None,
         timeout: ClientTimeout | None = None,
     ) -> Answer:
-        """timeout: None for that of all. Raises ClientError, ValueError or TimeoutError."""
+        """Send one request. timeout: None for the session's. Raises ClientError, ValueError or TimeoutError."""
         session = self._session(self._is_own(target))
         async with session.request(
             method,
@@ -118,7 +121,7 @@ class OutboundClient(Component):
             return response.status, _text(data[:LARGEST], response.charset)
 
     async def stop(self) -> None:
-        """Close its connections; the next request opens new ones."""
+        """Close the connections; the next request opens new ones."""
         while self._sessions:
             _, session = self._sessions.popitem()
             await session.close()
@@ -130,7 +133,7 @@ class OutboundClient(Component):
         await self.stop()
 
     def _is_own(self, target: URL) -> bool:
-        """Does the lab's own listener answer there? A server of somebody else's may use a name below its domain."""
+        """Return whether the lab's own listener is at this URL; other servers may use names below its domain."""
         ports = (self._address.https_port, self._address.http_port)
         return self._keep_alive > 0 and is_below(target.host or "", self._domain) and target.port in ports
 
@@ -147,7 +150,7 @@ class OutboundClient(Component):
                     if own
                     else TCPConnector(ssl=context, resolver=resolver, force_close=True)
                 ),
-                cookie_jar=DummyCookieJar(),  # what one solution is given is not for another
+                cookie_jar=DummyCookieJar(),  # one solution's cookies are not for another
                 timeout=ClientTimeout(total=self._patience),
                 headers={"User-Agent": "labkit"},
             )
@@ -157,20 +160,20 @@ class OutboundClient(Component):
 
 
 def is_below(host: str, domain: str) -> bool:
-    """Is a host name a domain, or below it?"""
+    """Return whether a host name is a domain, or below it."""
     return host == domain or host.endswith(f".{domain}")
 
 
 def _text(data: bytes, charset: str | None) -> str:
     try:
         text = data.decode(charset or "utf-8", "replace")
-    except LookupError:  # a charset that nobody knows
+    except LookupError:  # an unknown charset
         return data.decode("utf-8", "replace")
     return text.encode("utf-8", "replace").decode()  # some charsets have halves of surrogate pairs
 
 
 class _Resolver(AbstractResolver):
-    """Finds the lab's own names without DNS."""
+    """Resolves the lab's own names without DNS."""
 
     def __init__(self, domain: str, host: str) -> None:
         self._domain = domain

@@ -1,4 +1,4 @@
-"""Who answers at which host name of a lab."""
+"""The sites of a lab by host name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labkit.http.connection import Connection
 class Site:
     """Answers the requests to one host name.
 
-    host: the name, in lower case, without port; owner: what it belongs to, for errors (`product 'thermostat'`).
+    host: the name, in lower case, without port; owner: a description for errors (`product 'thermostat'`).
     """
 
     def __init__(self, host: str, owner: str) -> None:
@@ -22,12 +22,13 @@ class Site:
 
     @property
     def wants_client_certificates(self) -> bool:
-        """Are clients asked for a certificate?"""
+        """Whether clients are asked for a certificate."""
         return False
 
     async def connected(self, connection: Connection) -> None:
-        """Run once for each TLS connection, after the handshake and before its first request is handled, also when
-        no request ever comes; it goes on when the client leaves.
+        """Run once for each TLS connection, after the handshake and before its first request is handled.
+
+        Runs also when no request arrives, and is not cancelled when the client leaves.
         """
 
     async def handle(self, connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
@@ -36,9 +37,9 @@ class Site:
 
 
 class HostTable:
-    """The sites of a lab by host name: the one place that knows which names are taken.
+    """The sites of a lab by host name: the one place that knows which names are in use.
 
-    domain: that of the lab; every site has a name of its own below it, or one that its settings give.
+    domain: the lab's; every site has a name below it, or one that its settings give.
     """
 
     def __init__(self, domain: str) -> None:
@@ -46,34 +47,34 @@ class HostTable:
         self._sites: dict[str, Site] = {}
 
     def add(self, site: Site) -> None:
-        """Raises SettingsError where the name is taken."""
+        """Add a site. Raises SettingsError where its name is in use."""
         if (other := self._sites.get(site.host)) is not None:
             raise SettingsError(f"{site.owner}: domain {site.host} is taken by {other.owner}")
         self._sites[site.host] = site
 
     def remove(self, host: str) -> None:
-        """Nothing is served at this name any more."""
+        """Remove the site at this name, if any."""
         self._sites.pop(host, None)
 
     def at(self, host: str) -> Site | None:
-        """The site at a host name (lower case, no port), asked for with every request."""
+        """Return the site at a host name (lower case, no port); called with every request."""
         return self._sites.get(host)
 
     def serves(self, host: str) -> bool:
-        """Is this host (lower case, no port) one of this lab's?"""
+        """Return whether this host (lower case, no port) is one of the lab's."""
         return host in self._sites
 
     def certificate_names(self) -> list[str]:
-        """The names that the server's certificate has to hold, wildcards first."""
+        """Return the names that the server's certificate must contain, wildcards first."""
         others = (host for host in self._sites if not self._covered(host))
         return [f"*{each}" for each in self._wildcards] + sorted(others)
 
     def want_client_certificates(self) -> bool:
-        """Does any site ask for client certificates? The listener asks before it knows which one is meant."""
+        """Return whether any site asks for client certificates; the listener asks before it knows the site."""
         return any(site.wants_client_certificates for site in self._sites.values())
 
     def _covered(self, host: str) -> bool:
-        """Does a wildcard stand for this name? It stands for one label alone (RFC 6125 6.4.3)."""
+        """Return whether a wildcard covers this name; it covers one label only (RFC 6125 6.4.3)."""
         label, dot, rest = host.partition(".")
         return bool(label) and f"{dot}{rest}" in self._wildcards
 

@@ -14,7 +14,7 @@ from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.errors import ServiceError, SettingsError, StorageError
 from labkit.core.traces import trace_of
-from labkit.faults.calls import Called
+from labkit.faults.calls import ServiceCall
 from labkit.services.bounds import LONGEST_NAME, shown_name
 from labkit.services.lookup import find_service, services_of
 from labkit.services.operation import Caller, Operation, Parameters, Service
@@ -206,20 +206,20 @@ class Services(Component):
         try:
             declared, given = self._given(found, caller, service, operation, parameters, detail)
             if faults is not None and called is not None:
-                called = faults.given(replace(called, given=given))
-                given = dict(called.given)
+                called = faults.change_parameters(replace(called, parameters=given))
+                given = dict(called.parameters)
             arguments = self._arguments(declared, given, detail)
             if text is not None and found is not None and found.shares_arguments and faults is None:
                 self._remember(caller, text, Prepared(found, declared, arguments, detail, name))
             if faults is None or called is None:
                 result = await declared.function(found, caller, **arguments)
             else:
-                result = await faults.instead(called, partial(declared.function, found, caller, **arguments))
+                result = await faults.run(called, partial(declared.function, found, caller, **arguments))
             status = 200
         except Exception as raised:  # noqa: BLE001  a user's own service may raise anything
             result, status, detail = _refusal(found, service, operation, raised, detail)
         if faults is not None and called is not None and found is not None:
-            result, status = await faults.after(called, result, status, found.error_object)
+            result, status = await faults.change_result(called, result, status, found.error_object)
         self._context.journal.record(
             "call", caller.solution, name, cause=caller.cause, status=status, detail=detail
         )
@@ -297,10 +297,10 @@ def find_operation(found: Service | None, caller: Caller, service: str, operatio
     return declared
 
 
-def _called(caller: Caller, service: str, operation: str, parameters: object) -> Called:
+def _called(caller: Caller, service: str, operation: str, parameters: object) -> ServiceCall:
     """What faults may know of a call, until its parameters are looked at."""
     given = parameters if isinstance(parameters, Mapping) else {}
-    return Called(caller.solution, service, operation, caller.cause, given)
+    return ServiceCall(caller.solution, service, operation, caller.cause, given)
 
 
 def _refusal(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from labkit import Lab
-from labkit.faults.lanes import MOST_WAITING
+from labkit.faults.lanes import MAX_WAITING
 from labkit.lab.device import Device
 
 LUA = """
@@ -144,8 +144,8 @@ def test_a_reset_and_a_clear_end_what_is_late(story: Story) -> None:
 
 
 def test_how_many_may_be_late(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert MOST_WAITING == 10_000
-    monkeypatch.setattr("labkit.faults.lanes.MOST_WAITING", 2)
+    assert MAX_WAITING == 10_000
+    monkeypatch.setattr("labkit.faults.lanes.MAX_WAITING", 2)
     device = story.device(0, "t-1")
     fault = story.lab.faults.add("device datapoint", late=3)
     for value in "abcd":

@@ -109,7 +109,7 @@ def test_a_service_of_a_cell(lab: Lab) -> None:
 
 
 def test_one_that_is_spent_costs_nothing_and_makes_space(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("labkit.faults.faults.MOST", 3)
+    monkeypatch.setattr("labkit.faults.faults.MAX_FAULTS", 3)
     device = lab.product("thermostat").device("t-1").activate()
     lab.faults.add(f"POST {ALIAS}", status=500, first=1, name="once")
     for name in ("a", "b"):

@@ -101,17 +101,17 @@ async def test_real_time_does_not_run_while_an_answer_is_held() -> None:
     activity = Activity()
     answers = AwaitedAnswers(Runs(Holding(activity)))
     with activity:
-        async with answers.one("outgoing/a", None, patience=0.05) as header:
-            with answers.held(header[AWAITED]):
+        async with answers.expect("outgoing/a", None, patience=0.05) as header:
+            with answers.suspended(header[AWAITED]):
                 assert activity.running == 0
                 await asyncio.sleep(0.2)  # longer than it may take
             assert activity.running == 1
-            with answers.held("of another"):
+            with answers.suspended("of another"):
                 assert activity.running == 1
 
         async def held_before() -> None:
-            async with answers.one("outgoing/a", None, patience=0.05) as header:
-                with answers.held(header[AWAITED]):
+            async with answers.expect("outgoing/a", None, patience=0.05) as header:
+                with answers.suspended(header[AWAITED]):
                     pass
                 await asyncio.sleep(30)
 
